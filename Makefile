@@ -51,7 +51,7 @@ help:
 	@echo "make measure-copies   copies beside rsync on a mount, beside smbclient and rclone, and of 56,206 files; at most two and a half hours"
 	@echo "make measure-nfs      versions of NFS side by side on NFS-Ganesha: CPU per operation and file, depth through 10 ms; half an hour"
 	@echo "make measure-own-client  plimsoll's client beside the kernel's on NFS 3, 4.1 and SMB: the server's time of a call, and what only one sends; an hour"
-	@echo "make measure-readers  one file by several readers through a slow link, in rounds and pipelined, beside the model; a quarter of an hour"
+	@echo "make measure-readers  one file by several readers through a slow link, in batches and pipelined, compared with the model; a quarter of an hour"
 	@echo "make measure-scan     the scan that ops predicts beside find -ls on mounts of NFS and SMB; a quarter of an hour"
 	@echo "make measure-ops      what ops finds of a server whose costs are known, and quantiles where it stalls; a quarter of an hour on a quiet machine"
 	@echo "make measure-burner   are the CPU shares of a known load found within two points? On a quiet machine"

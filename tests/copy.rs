@@ -63,7 +63,7 @@ fn assert_says(shown: &str, study: &Study, amounts: &[Amount]) {
             assert_eq!(way.matches(&name).count(), 1, "{sentence}");
             let before = way.split(&name).next().unwrap();
             let time = before[..before.rfind('(').unwrap()].rsplit("), ").next().unwrap();
-            assert_eq!(time == "not known ", costs.seconds(amount).is_none(), "{name}: {sentence}");
+            assert_eq!(time == "unknown ", costs.seconds(amount).is_none(), "{name}: {sentence}");
         }
     }
 }

@@ -413,7 +413,7 @@ fn imports_are_listed_shown_compared_and_go_round() {
         "imported from fio-3.36",
         "/mnt/nfs/backups is 33% faster than /mnt/smb/backups (ratio of single runs, no interval)",
         "CPU 0.800% user and 2.96% system of one job's time: 9.02 s of 4 jobs together",
-        "rate x response time 3.98 of 4 asked to be in flight",
+        "rate × response time 3.98, 4 requested in flight",
         "501.7",
     ] {
         let part = if part == "501.7" { "502 k context switches" } else { part };

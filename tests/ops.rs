@@ -114,7 +114,7 @@ fn operations_of_every_version_of_nfs_and_of_smb_have_their_costs() {
     let trip = |facts: &SubjectFacts| facts.storage().and_then(|facts| facts.round_trip_seconds);
     assert!(study.subjects.iter().all(|facts| trip(facts).is_some()), "NULL and ECHO");
     let shown = program.run(&["show", "--details"]).expect(0).out;
-    for word in ["What an operation and a byte cost", "by the model", "in flight:", "256 KiB"] {
+    for word in ["Cost of an operation and of a byte", "by the model", "in flight:", "256 KiB"] {
         assert!(shown.contains(word), "{word} in:\n{shown}");
     }
     let csv = program.run(&["export", "--csv"]).expect(0).out;
@@ -147,15 +147,16 @@ fn a_file_is_read_and_written_whole_beside_the_published_one() {
     // Not a whole number of buffers.
     let more = ["--size=1MB", "--baseline=0s", "--timeout=20s"];
     let ran = program.run(&[&words[..], &more].concat()).expect(0);
-    for word in ["2.89 MB/s", "7.63 MB/s", "8.90 MB/s", "9.60 MB/s", "RTEMS", "3 in rounds"] {
+    for word in ["2.89 MB/s", "7.63 MB/s", "8.90 MB/s", "9.60 MB/s", "RTEMS", "3 in batches"] {
         assert!(ran.out.contains(word), "{word} in:\n{}", ran.out);
     }
     let study = program.latest();
     assert_eq!((study.ended.clone(), study.trials.len()), (Ended::Done, 2 * 3 * 2 * 3));
     let shown = program.run(&["show", "--details"]).expect(0).out;
-    for word in
-        ["Several readers of a file by the costs of one", "read, buffers of 8 KiB, 3 in rounds"]
-    {
+    for word in [
+        "Several readers of a file, predicted from one reader",
+        "read, buffers of 8 KiB, 3 in batches",
+    ] {
         assert!(shown.contains(word), "{word} in:\n{shown}");
     }
     // What was read, written stable, and flushed at the end: each through buffers of two sizes.

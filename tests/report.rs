@@ -76,7 +76,7 @@ fn every_format_and_charts_as_files() {
 fn several_studies_are_a_trend_and_one_named_twice_is_one() {
     let program = store_of(&two_studies());
     let trend = program.run(&["report", "5eed0002", "5eed0001", "-o", "-"]).expect(0).out;
-    assert!(trend.contains("<h1>2 studies, one after the other"));
+    assert!(trend.contains("<h1>2 studies in order"));
     let once = program.run(&["report", "latest", "5eed0002", "-o", "-"]).expect(0).out;
     assert!(once.contains("<h1>nas and"));
 }

@@ -49,7 +49,7 @@ fn words(file: &WholeFile) -> String {
     let readers = file.part.depth().get();
     match file.part.arrival {
         _ if readers == 1 => format!("{buffer:>6}, 1 reader"),
-        Arrival::Rounds { .. } => format!("{buffer:>6}, {readers} in rounds"),
+        Arrival::Rounds { .. } => format!("{buffer:>6}, {readers} in batches"),
         Arrival::Closed { .. } | Arrival::Paced { .. } => {
             format!("{buffer:>6}, {readers} pipelined")
         }

@@ -181,7 +181,7 @@ pub(crate) fn workloads(plan: &Plan) -> Vec<String> {
     names
 }
 
-/// What a workload does: "sequential read", "sequential read by 2 clients", "scan beside copy up".
+/// What a workload does: "sequential read", "sequential read by 2 clients", "scan during copy up".
 pub(crate) fn title(workload: &Workload) -> String {
     let Some((first, others)) = workload.parts.split_first() else {
         return "nothing".to_owned();
@@ -191,14 +191,14 @@ pub(crate) fn title(workload: &Workload) -> String {
     let how = if sizes { " by size" } else { "" };
     let paced = first.arrival.per_second();
     let paced = paced.map_or(String::new(), |rate| format!(" at {rate}/s"));
-    let first = first.job.title() + how + if rounds { " in rounds" } else { "" } + &paced;
+    let first = first.job.title() + how + if rounds { " in batches" } else { "" } + &paced;
     if workload.together().is_some() {
         return format!("{first} by {} clients", workload.parts.len());
     }
     let others: Vec<String> = others.iter().map(|part| part.job.title()).collect();
     match others.is_empty() {
         true => first,
-        false => format!("{first} beside {}", listed(&others)),
+        false => format!("{first} during {}", listed(&others)),
     }
 }
 
@@ -210,7 +210,7 @@ pub(crate) fn settings(workload: &Workload) -> String {
     };
     let parts: Vec<String> = parts.iter().map(|part| printable(&part.settings())).collect();
     let steps = workload.steps.as_ref().map(|steps| format!("; {}", steps::words(steps)));
-    parts.join("; beside it ") + &steps.unwrap_or_default()
+    parts.join("; at the same time ") + &steps.unwrap_or_default()
 }
 
 /// Name of a part's result: its job and, where there are several clients, who does it.

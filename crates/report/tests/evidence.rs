@@ -35,8 +35,7 @@ fn two_files_say_nothing_of_200_gigabytes() {
         words(&Document::of_study(&study).screen(&SCREEN))
     };
     let screen = study_of(pictures);
-    for said in ["200 GB of pictures: up not known from ", "copy 1.86 GiB at least (--scale 13.18)"]
-    {
+    for said in ["200 GB of pictures: up unknown from ", "copy at least 1.86 GiB (--scale 13.18)"] {
         assert!(screen.contains(said), "'{said}' is missing in: {screen}");
     }
     assert!(!screen.contains("up 3"), "{screen}");
@@ -60,7 +59,8 @@ fn other_peoples_load_is_not_in_the_figure() {
     }
     let document = Document::of_study(&study);
     let screen = words(&document.screen(&SCREEN));
-    let said = "Sequential read: 60.0 MB/s in the 3 of 12 trials during which others used a host";
+    let said = "Sequential read: 60.0 MB/s in 3 of 12 trials with other load on a host. The figure above does not \
+         include these trials.";
     assert!(screen.contains("sequential read 100 MB/s"), "{screen}");
     assert!(screen.contains(said), "{screen}");
     assert!(document.text(&SCREEN).contains("3 trials disturbed"));

@@ -91,8 +91,8 @@ fn checksums_are_a_part_of_what_a_gigabyte_costs_where_no_interface_computes_the
         beside(&study, &[(StudyId("d1".into()), facts)])
     };
     let none = "checksums 0.500 s, 13% (its network interfaces compute none).";
-    let all = "no checksums, which its network interfaces compute (0.500 s, 13% else).";
-    let unknown = "checksums 0.500 s, 13%, where its network interface computes none.";
+    let all = "no checksums, because its network interfaces compute them (otherwise 0.500 s, 13%).";
+    let unknown = "checksums 0.500 s, 13%, if its network interface computes none.";
     for (features, words) in
         [(&["rx-gro"][..], none), (&["rx-checksum", "tx-checksum-ipv4"], all), (&[], unknown)]
     {

@@ -79,8 +79,8 @@ fn a_mounted_target_has_the_kernels_account() {
     for facts in &mut study.subjects {
         plain::storage(facts).mount_options = Some("rw,wsize=16384".into());
     }
-    let said = "The kernel's client on /srv/data: 14 READ of 2.00 B (1.00 ms from request to reply, \
-                1.00 ms queued before), 4 failed and 14 Writes, 4 failed.";
+    let said = "The kernel's client on /srv/data: 14 READ of 2.00 B (1.00 ms from request to reply, 1.00 ms \
+         queued before sending), 4 failed and 14 Writes, 4 failed.";
     let terminal =
         crate::written::study(&study, &plimsoll_report::Style { width: 4000, colour: false });
     assert_eq!(count(&terminal, said), 5, "{terminal}");
@@ -104,21 +104,21 @@ fn plimsolls_client_stands_beside_the_kernels() {
     let terminal =
         crate::written::study(&study, &plimsoll_report::Style { width: 4000, colour: false });
     for said in [
-        " by plimsoll's client as a multiple of ",
-        "; the kernel's client alone sends Writes",
-        "plimsoll's client beside the kernel's",
+        " with plimsoll's client to ",
+        "; only the kernel's client sends Writes",
+        "plimsoll's client compared with the kernel's",
         "server time,",
     ] {
         assert!(terminal.contains(said), "{said} in {terminal}");
     }
     // A table for each of the five patterns.
     assert_eq!(
-        count(&terminal, "by plimsoll's client, /srv/data by the kernel's:"),
+        count(&terminal, "with plimsoll's client, /srv/data with the kernel's:"),
         5,
         "{terminal}"
     );
     study.trials.iter_mut().for_each(|trial| trial.mount = None);
-    assert!(!html(&study).contains("beside the kernel"));
+    assert!(!html(&study).contains("compared with the kernel"));
 }
 
 #[test]
@@ -134,8 +134,8 @@ fn which_watched_and_what_was_not_watched_is_reported() {
     ];
     for page in pages {
         for said in [
-            "Watching it by a shell on the host took",
-            "could not watch it: there is no probe for mips here.",
+            "Monitoring by a shell on the host took",
+            "could not be used: there is no probe for mips here.",
             "ssh://other was not watched: Connection refused",
         ] {
             assert!(page.contains(said), "{said} in {page}");
@@ -281,7 +281,7 @@ fn little_and_nothing() {
     let mut one = plain::empty(&TWO[..1], &[Pattern::RandomRead]);
     plain::add(&mut one, 0, 0, Pattern::RandomRead, 30e6);
     enrich(&mut one, 0.1);
-    assert!(html(&one).contains("one block: no interval"));
+    assert!(html(&one).contains("one block, so no interval"));
     assert!(charts_are_sound(&[one]) >= 3);
 
     let mut failed = measured(&TWO, 2);
@@ -344,8 +344,8 @@ fn two_hundred_targets() {
     let study = measured(&names, 2);
     let page = html(&study);
     assert!(page.len() <= LIMIT, "{}", page.len());
-    assert!(page.contains("Shown are the first 8 of 200 targets"));
-    assert!(page.contains("was idle. Shown are the first 4 of 200 targets"), "CPU over time");
+    assert!(page.contains("The chart has the first 8 of 200 targets"));
+    assert!(page.contains("was idle. The chart has the first 4 of 200 targets"), "CPU over time");
     charts_are_sound(&[study]);
 }
 
@@ -386,7 +386,7 @@ fn several_studies_are_a_trend() {
     assert_eq!(charts_are_sound(&studies), 6);
     let page = Document::of_studies(&studies).html();
     assert!(page.find("5eed0000").unwrap() < page.find("5eed0003").unwrap(), "oldest first");
-    assert!(page.contains("Measured at different times"));
+    assert!(page.contains("The studies were measured at different times"));
 }
 
 /// What has no interval gets no verdict, no margin, and no word of blocks.
@@ -395,7 +395,7 @@ fn single_runs_of_another_tool_are_reported_without_intervals() {
     let before = imports::study(&TWO, &imports::PUBLISHED);
     let page = html(&before);
     charts_are_sound(std::slice::from_ref(&before));
-    for said in ["33% faster", "ratio of single runs, no interval", "which has no interval"] {
+    for said in ["33% faster", "ratio of single runs, no interval", "without an interval"] {
         assert!(page.contains(said), "{said} is missing");
     }
     for false_here in ["so no verdict", "mean of the blocks", "margin of", "block:"] {

@@ -486,10 +486,10 @@ fn what_lies_between_is_on_the_screen() {
         }];
     }
     let text = words(&screen(&study));
-    let slots = "keeps 2 calls in flight to nfs, where 4 are asked for: a call waits 12.5 ms for a slot and \
-                 12.5 ms for its reply. See max_session_slots";
+    let slots = "keeps 2 calls in flight to nfs, although 4 are requested. A call waits 12.5 ms for a slot and \
+         12.5 ms for its reply. See max_session_slots";
     assert!(text.contains(slots), "{text}");
-    let slower = "The traffic of this machine went over eth0 (100 Mbit/s, up to 94% full), while eth1 (1 Gbit/s) \
-                  was idle.";
+    let slower = "The traffic of this machine went over eth0 (100 Mbit/s, up to 94% busy), while eth1 (1 Gbit/s) \
+         was idle.";
     assert!(text.contains(slower), "{text}");
 }

@@ -103,6 +103,7 @@ fn what_few_blocks_showed_is_said() {
     let text = words(&document.text(&SCREEN));
     assert!(text.contains("in 2 of 2 blocks; no verdict from 2"), "{text}");
     assert!(!text.contains("either may be faster"), "{text}");
+    assert!(!text.contains("bandwidth inconclusive"), "{text}");
 }
 
 /// Each subject has a table, and what is not resolved is counted.
@@ -197,10 +198,11 @@ fn what_a_plan_is_going_to_do_is_said_before() {
         "the plan",
         "/a nfs://nas/a",
         "- random write: 4 KiB blocks",
-        "nfsd-max-block-size on this machine: 16384 and 32768; something restarts: whole plots; now 1 MiB",
+        "nfsd-max-block-size on this machine: 16384 and 32768; changed in whole plots, because it restarts \
+         something; now 1 MiB",
         "- export-sync:/srv/films on this machine: sync and async; changed from trial to trial",
-        "28 claims that hold together at 95%, margin 5%, by Student's t over 8 blocks.",
-        "There are no other comparisons.",
+        "28 claims with a joint confidence of 95%, margin 5%, by Student's t over 8 blocks.",
+        "No other comparisons.",
         "/b, nfsd-max-block-size=16384, export-sync:/srv/films=sync against /a,",
         "time about 3 min",
     ] {

@@ -36,7 +36,7 @@ fn dataset(class: DataClass) -> &'static str {
 
 /// Empty where none of its datasets was copied.
 pub(crate) fn section(shown: &Shown<'_>) -> Section {
-    let mut section = Section::details("published", "Beside a published router");
+    let mut section = Section::details("published", "Compared with a published router");
     let (Some(copies), Some(table)) = (Copies::new(shown), table(TABLE)) else {
         return section;
     };
@@ -89,15 +89,15 @@ pub(crate) fn section(shown: &Shown<'_>) -> Section {
                 let cost = model.as_ref()?.cost(Kind::File, cell(row)?.groups.file)?;
                 Some(TIME.value(cost.value))
             });
-            add(&mut columns, format!("a file {way}"), published, own);
+            add(&mut columns, format!("per file {way}"), published, own);
         }
     }
     if !columns.rows.is_empty() {
         section.table(columns.table(), Layout::Figures);
         section.text(
             "Published: Z. Puskas, \"Router NFS performance benchmark\", 2017: rsync from and to memory, \
-             TP-Link N750 with a USB disk, NFS in blocks of 32 KiB, exported as named. What a file costs \
-             beside its bytes is fitted to all 32 of its times.",
+             TP-Link N750 with a USB disk, NFS in blocks of 32 KiB, export option as in the heading. The \
+             fixed cost per file is fitted to all 32 published times.",
         );
     }
     section

@@ -15,26 +15,27 @@ const NOTHING: &str = "–";
 const NAMED: usize = 4;
 
 pub(super) fn section(shown: &Shown<'_>) -> Section {
-    let mut section = Section::details("clients", "plimsoll's client beside the kernel's");
+    let mut section = Section::details("clients", "plimsoll's client compared with the kernel's");
     let all = both_clients(shown.study);
     if all.is_empty() {
         return section;
     }
     let commands = match all.iter().any(|both| both.whole_commands) {
         true => {
-            " Of SMB the kernel keeps the time of a whole command, its own part of it included, by its ticks."
+            " For SMB, the kernel counts the time of whole commands, including its own part, in clock \
+             ticks."
         }
         false => "",
     };
     section.text(format!(
-        "For each call: how often it was sent for each operation, how long the server took (from sent to \
-         replied), and the client beside that (of the kernel's: the wait to be sent, and the way back to who \
-         asked). What one operation is several calls of has no time of plimsoll's client.{commands}"
+        "For each call: number of calls per operation, server time (from sending to reply) and client \
+         time. The client time of the kernel is the wait before sending and the return to the caller. \
+         plimsoll's client has no time for operations of several calls.{commands}"
     ));
     for both in &all {
         let [own, mounted] = names(shown, both);
         let work = capital(&shown.names.workload(both.own.workload));
-        section.text(format!("{work}, {own} by plimsoll's client, {mounted} by the kernel's:"));
+        section.text(format!("{work}, {own} with plimsoll's client, {mounted} with the kernel's:"));
         section.table(table(both).table(), Layout::Figures);
     }
     section
@@ -96,9 +97,9 @@ pub(super) fn sentences(shown: &Shown<'_>) -> Vec<String> {
         let [own, mounted] = names(shown, of_pair.first()?);
         let ratios: Vec<String> = of_pair.iter().filter_map(|both| busiest(shown, both)).collect();
         let mut text = match &ratios[..] {
-            [] => format!("{own} by plimsoll's client and {mounted} by the kernel's"),
+            [] => format!("{own} with plimsoll's client and {mounted} with the kernel's"),
             some => format!(
-                "Server time of {own} by plimsoll's client as a multiple of {mounted} by the kernel's: {}",
+                "Ratio of server times, {own} with plimsoll's client to {mounted} with the kernel's: {}",
                 listed(some)
             ),
         };
@@ -115,7 +116,7 @@ pub(super) fn sentences(shown: &Shown<'_>) -> Vec<String> {
                 named.push(format!("{more} more"));
             }
             if !named.is_empty() {
-                text.push_str(&format!("; {who} alone sends {}", listed(&named)));
+                text.push_str(&format!("; only {who} sends {}", listed(&named)));
             }
         }
         Some(format!("{text}."))

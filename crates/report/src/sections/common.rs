@@ -14,7 +14,7 @@ pub(super) const MOST_ROWS: usize = 40;
 /// Says so where not all of the targets are in a chart.
 pub(super) fn only_some(shown: usize, all: usize) -> String {
     match all > shown {
-        true => format!(" Shown are the first {shown} of {all} targets."),
+        true => format!(" The chart has the first {shown} of {all} targets."),
         false => String::new(),
     }
 }
@@ -46,7 +46,7 @@ pub(super) fn speeds(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<Bar> {
 }
 
 /// In place of the verdict on two figures that are of other work.
-pub(super) const OTHER_WORK: &str = "not compared: other work";
+pub(super) const OTHER_WORK: &str = "not compared: different work";
 
 /// Above a column of verdicts: "verdict (95%)"; the verdicts of all rows hold together.
 pub(super) fn verdicts(confidence: f64, single_runs: bool) -> String {

@@ -84,17 +84,18 @@ impl Document {
         answer.table(table.table(), Layout::Words);
         answer.text(match counterparts.is_empty() {
             true if !unequal.is_empty() => {
-                "They have no equal work in common: nothing is compared."
+                "The studies have no equal work in common, so nothing is compared."
             }
-            true => "They have no subject and work in common: nothing is compared.",
+            true => "The studies have no subject and work in common, so nothing is compared.",
             false => {
-                "Measured at different times: whatever changed in between, on servers, network and \
-                 this machine, is in the difference."
+                "The studies were measured at different times, so a difference includes all changes of \
+                 servers, network and this machine in between."
             }
         });
         if a.findings.imported != b.findings.imported {
             answer.text(
-                "Client CPU is that of the program which drove the load, another one on each side.",
+                "Client CPU is the CPU time of the program that generated the load, which differs between \
+                 A and B.",
             );
         }
         for (side, name, only) in [(&a, "A", only_a), (&b, "B", only_b)] {
@@ -112,7 +113,7 @@ impl Document {
         let line = format!("plimsoll compare {id_a} {id_b} --details");
         answer.command("More", line, String::new());
         let sections = std::iter::once(answer).chain(details).collect();
-        let title = format!("{id_b} against {id_a}");
+        let title = format!("{id_b} compared with {id_a}");
         Document { title, subtitle: String::new(), extent: String::new(), sections }
     }
 }
@@ -250,7 +251,7 @@ fn section(
         Some((claim, two)) if claim.verdict.is_some() => format!("{}.", sentence(claim, two, None)),
         Some((claim, two)) if imported => format!("{}.", single_runs::faster(two, &claim.ratio)),
         _ => format!(
-            "No verdict: A has {} and B {} complete trials; two of each are the least.",
+            "No verdict: A has {} and B {} complete trials, and both need at least two.",
             found.trials.0, found.trials.1
         ),
     });

@@ -18,7 +18,7 @@ use plimsoll_stats::fit::costs::Kind;
 const NOTHING: &str = "–";
 
 pub(super) fn section(shown: &Shown<'_>) -> Section {
-    let mut section = Section::details("costs", "What files and bytes cost");
+    let mut section = Section::details("costs", "Costs of files and bytes");
     if shown.costs.is_empty() {
         return section;
     }
@@ -28,7 +28,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
     }
     section.text(
         "Model: time = files × cost of a file + bytes × cost of a byte, fitted to the datasets of each \
-         row. What an operation costs is part of both where all blocks are of one size.",
+         row. If all blocks have the same size, both costs include the costs of operations.",
     );
     let name = |cell: Cell| shown.names.setup(cell);
     section.table(costs(shown, &name).table(), Layout::Words);
@@ -39,7 +39,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
 }
 
 fn costs(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Columns {
-    let mut columns = Columns::of(["a file", "an operation", "bytes", "the model"]);
+    let mut columns = Columns::of(["a file", "per operation", "bytes", "the model"]);
     // The interval below the figure.
     let cell = |kind: figure::Kind, of: Option<Estimate>| match of {
         Some(Estimate { value, interval: Some(interval) }) => {
@@ -56,14 +56,14 @@ fn costs(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Columns {
                 format!("{}: too few", counted(costs.datasets.len() as u64, "dataset"))
             }
             CostModel::NoBlock => "no block has all datasets".to_owned(),
-            CostModel::Off => format!("does not fit: {off} off"),
+            CostModel::Off => format!("does not fit: error {off}"),
             CostModel::Fits { .. } if costs.contradiction().is_some() => {
                 "contradicts a measured time".to_owned()
             }
-            CostModel::Fits { roughly: true, .. } => format!("fits roughly: {off} off"),
+            CostModel::Fits { roughly: true, .. } => format!("fits roughly: error {off}"),
             CostModel::Fits { costs, .. } => match costs.fit().lack_of_fit() {
-                Some(lack) => format!("fits: {off} off (p = {})", three_digits(lack.p_value)),
-                None => format!("{off} off, nothing repeated"),
+                Some(lack) => format!("fits: error {off} (p = {})", three_digits(lack.p_value)),
+                None => format!("error {off}, no repeats"),
             },
         };
         let cells = [
@@ -133,8 +133,8 @@ fn heat(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Option<Figure> {
         (row.name.clone(), row.cells.iter().map(share).collect())
     };
     let heading = |column: &(Cell, &'static str)| copies.heading(*column, name).replace('\n', ", ");
-    let caption = "Speed as a share of the fastest copy of the same dataset: the darker, the faster. The \
-                   two ways of a dataset have one scale; an update has its own.";
+    let caption = "Darker is faster: speed as a share of the fastest copy of the same dataset. Copies up and down \
+         share a scale; updates have their own.";
     let chart = Heat {
         title: "Datasets and settings".to_owned(),
         description: caption.to_owned(),

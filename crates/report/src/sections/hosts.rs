@@ -71,8 +71,8 @@ fn classes(loads: &[(u32, &HostLoad)], host: &str, id: String) -> Figure {
         values: loads.iter().map(|(_, load)| of(&load.cpu) / load.cpu.total()).collect(),
     });
     let caption =
-        "Share of the time of all cores in each trial, warm-up included, in the order run. \
-                   What is missing to 100% was idle."
+        "Share of the time of all cores in each trial, warm-up included, in the order run. The rest up to \
+         100% was idle."
             .to_owned();
     let chart = Areas {
         title: format!("CPU of {} by class", hosts::name(host)),
@@ -139,8 +139,7 @@ fn over_trial(
         sums.push(stretches.iter().fold(CpuTimes::default(), |sum, s| sum + s.cpu));
     }
     let caption = format!(
-        "Share of the time of all cores, the mean of the trials. What is missing to 100% was \
-         idle.{only}"
+        "Share of the time of all cores, the mean of the trials. The rest up to 100% was idle.{only}"
     );
     let layers = CLASSES.iter().map(|(label, style, of)| Layer {
         label: (*label).to_owned(),
@@ -176,8 +175,8 @@ fn cores(loads: &[(u32, &HostLoad)], host: &str, id: String) -> Option<Figure> {
         (format!("{core}"), busy.collect())
     };
     let caption =
-        "Darkness: how busy each core was in each trial. One full core limits like a full \
-                   machine where the work does not spread."
+        "Darker is busier: each core in each trial. One saturated core is the bottleneck of work that \
+         cannot use several cores."
             .to_owned();
     let chart = Heat {
         title: format!("Cores of {}", hosts::name(host)),

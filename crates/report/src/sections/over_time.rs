@@ -131,7 +131,7 @@ fn over_windows(
     }
     let warm_up = match found.workload.length {
         Length::For { warm_up_seconds, .. } => {
-            format!(" Warm-up ({} at most) is shown too.", seconds(warm_up_seconds))
+            format!(" The warm-up (at most {}) is included.", seconds(warm_up_seconds))
         }
         Length::UntilDone { .. } => String::new(),
     };

@@ -24,7 +24,7 @@ impl Document {
         sections.extend(settings(plan, now));
         sections.extend(commands(plan));
         sections.push(family(plan, &names));
-        let mut outlook = Section::new("takes", "What it takes");
+        let mut outlook = Section::new("takes", "Time and space");
         outlook.facts(takes);
         sections.push(outlook);
         let title = printable(title);
@@ -39,7 +39,7 @@ fn targets(plan: &Plan, names: &Names) -> Section {
     let clients = plan.clients.iter().map(|host| hosts::name(&host.to_string()));
     let servers = plan.hosts.iter().map(|server| hosts::name(&server.host.to_string()));
     let roles: [(&str, Vec<String>); 2] =
-        [("driven on", clients.collect()), ("watched", servers.collect())];
+        [("load from", clients.collect()), ("watched", servers.collect())];
     for (role, hosts) in roles.into_iter().filter(|(_, hosts)| !hosts.is_empty()) {
         facts.push((role.to_owned(), listed(&hosts)));
     }
@@ -61,7 +61,7 @@ fn settings(plan: &Plan, now: &[String]) -> Option<Section> {
         let levels: Vec<String> = factor.levels.iter().map(|l| printable(&l.to_string())).collect();
         let switch = match factor.switch {
             Switch::Live => "changed from trial to trial",
-            Switch::Restart => "something restarts: whole plots",
+            Switch::Restart => "changed in whole plots, because it restarts something",
         };
         let (name, host) = (printable(&factor.name), hosts::name(&factor.host.to_string()));
         let now = now.get(number).map_or_else(String::new, |now| format!("; {}", printable(now)));
@@ -99,7 +99,7 @@ fn reboot(reboot: &Reboot) -> String {
     let by =
         reboot.command.as_ref().map_or_else(String::new, |line| format!(" by {}", printable(line)));
     let (host, within) = (hosts::name(&reboot.host.to_string()), duration(reboot.within_seconds));
-    format!("{host} is rebooted{by} before each of them, and works again within {within}")
+    format!("{host} is rebooted{by} before each change, and must work again within {within}")
 }
 
 /// What verdicts will be about.
@@ -107,12 +107,12 @@ fn family(plan: &Plan, names: &Names) -> Section {
     let mut section = Section::new("family", "Claims");
     let claims: Vec<&Contrast> = plan.contrasts.iter().filter(|c| c.claim).collect();
     if claims.is_empty() {
-        section.text("Nothing is compared: the figures are levels.");
+        section.text("Nothing is compared.");
         return section;
     }
     let others = plan.contrasts.len() - claims.len();
     let others = match others {
-        0 => "There are no other comparisons.".to_owned(),
+        0 => "No other comparisons.".to_owned(),
         more => format!(
             "{} beside them {} an estimate without a verdict.",
             counted(more as u64, "comparison"),
@@ -120,14 +120,14 @@ fn family(plan: &Plan, names: &Names) -> Section {
         ),
     };
     section.text(format!(
-        "{} that hold together at {}, margin {}, {}. {others}",
+        "{} with a joint confidence of {}, margin {}, {}. {others}",
         counted(claims.len() as u64, "claim"),
         percent(plan.design.confidence),
         percent(plan.design.margin),
         match plan.design.rule {
             Rule::Fixed { blocks } =>
                 format!("by Student's t over {}", counted(blocks.into(), "block")),
-            _ => "each looked at after every block until it is decided".to_owned(),
+            _ => "each checked after every block until it is decided".to_owned(),
         },
     ));
     let mut pairs: Vec<((String, String), Vec<String>)> = Vec::new();

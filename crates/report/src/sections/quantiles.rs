@@ -49,8 +49,8 @@ pub(super) fn figure(
     }
     curves.truncate(2 * MOST_LINES);
     let caption = format!(
-        "Of all blocks together, from submission to completion; marked at the end is the largest \
-         quantile that every block supports by itself.{only}"
+        "All blocks together, from submission to completion. The mark at the end is the largest quantile \
+         that each block supports alone.{only}"
     );
     let chart = Quantiles {
         title: format!("{}: latency", capital(name)),

@@ -26,7 +26,7 @@ pub(super) fn figures(loads: &[(u32, &HostLoad)], host: &str, id: &str) -> Vec<F
             })
             .collect();
         let caption =
-            "Bytes per second of its real devices between looks at it, in each trial.".to_owned();
+            "Bytes per second of the physical devices between samples, in each trial.".to_owned();
         let chart = Lines {
             title,
             description: caption.clone(),
@@ -106,7 +106,7 @@ fn memory(stretches: &[Placed], title: String, id: String) -> Option<Figure> {
     let (first, _, now) = known.first()?;
     let whole = now.total_bytes as f64;
     let caption =
-        "Memory at each look, in each trial. What is missing to the top was free.".to_owned();
+        "Memory at each sample, in each trial. The rest up to the top was free.".to_owned();
     let layers = USES.iter().map(|(label, style, of)| Layer {
         label: (*label).to_owned(),
         style: *style,

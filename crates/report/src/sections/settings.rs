@@ -56,15 +56,15 @@ type Fact<T> = (&'static str, fn(&T) -> Option<String>);
 const TARGET: [Fact<TargetFacts>; 12] = [
     ("as given", |t| known(&with_letters(&t.given))),
     ("protocol", |t| known(&t.protocol)),
-    ("driven by", |t| known(&t.engine)),
+    ("client", |t| known(&t.engine)),
     ("largest read", |t| size(t.read_size_bytes)),
     ("largest write", |t| size(t.write_size_bytes)),
-    ("sizes it names", |t| advertised(&t.advertised)),
-    ("cache on this machine", |t| known(&t.client_cache)),
+    ("advertised sizes", |t| advertised(&t.advertised)),
+    ("client cache", |t| known(&t.client_cache)),
     ("writes", |t| known(&t.stability)),
     ("reads", |t| t.reads_from.map(|from| head::reads_from(from).to_owned())),
     ("file", |t| t.in_place.as_ref().map(head::in_place)),
-    ("mounted with", |t| t.mount_options.as_deref().and_then(known)),
+    ("mount options", |t| t.mount_options.as_deref().and_then(known)),
     ("notes", |t| known(&t.notes.join("; "))),
 ];
 
@@ -72,7 +72,7 @@ const PATH: [Fact<PathFacts>; 2] =
     [("as given", |p| known(&p.given)), ("notes", |p| known(&p.notes.join("; ")))];
 
 const BY_ITSELF: [Fact<BoxFacts>; 2] =
-    [("as given", |b| known(&b.given)), ("what it is", |b| known(&device::subtitle(b)))];
+    [("as given", |b| known(&b.given)), ("description", |b| known(&device::subtitle(b)))];
 
 const HOST: [Fact<HostFacts>; 7] = [
     ("kernel", |h| known(&h.kernel)),
@@ -80,8 +80,8 @@ const HOST: [Fact<HostFacts>; 7] = [
     ("cores", |h| Some(h.cpus.to_string())),
     ("memory", |h| Some(amount(h.memory_bytes))),
     ("CPU accounting", |h| known(&h.cpu_accounting)),
-    ("watched by", |h| h.watched_by.map(watcher)),
-    ("no probe on it", |h| h.without_probe.as_deref().and_then(known)),
+    ("monitored by", |h| h.watched_by.map(watcher)),
+    ("why without probe", |h| h.without_probe.as_deref().and_then(known)),
 ];
 
 fn watcher(by: WatchedBy) -> String {

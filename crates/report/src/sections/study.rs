@@ -53,7 +53,7 @@ fn title(shown: &Shown<'_>) -> String {
         [] => "A study without a subject".to_owned(),
         [one] if shown.names.setups() > 1 => format!("{one} under several settings"),
         [one] => match shown.study.subjects.first() {
-            Some(SubjectFacts::Host(_)) => format!("What is {one}?"),
+            Some(SubjectFacts::Host(_)) => format!("Device: {one}"),
             _ => format!("How fast is {one}?"),
         },
         few if few.len() <= 4 => format!("{} compared", listed(few)),

@@ -14,15 +14,16 @@ use plimsoll_model::units::three_digits;
 const NOTHING: &str = "–";
 
 pub(super) fn section(shown: &Shown<'_>) -> Section {
-    let mut section = Section::details("transfers", "What an operation and a byte cost");
+    let mut section = Section::details("transfers", "Cost of an operation and of a byte");
     if shown.transfers.is_empty() {
         return section;
     }
     section.text(
-        "Model: time = cost of an operation + bytes × cost of a byte, fitted to the sizes of blocks that were \
-         moved one at a time, up to the largest transfer that client and server agreed on. Several in flight \
-         are predicted from it as if the round trip of a call that does nothing were waiting, which many do \
-         at once, and all else went one after the other: where more was done, several were worked on at once.",
+        "Model: time = cost of an operation + bytes × cost of a byte. It is fitted to blocks that were \
+         moved one at a time, up to the largest transfer that client and server negotiated. For several \
+         operations in flight, the model assumes that their round trips overlap (measured with a call that \
+         does nothing), and that all other work is done for one operation at a time. If the measured rate \
+         is higher than the model, the server worked on several operations at once.",
     );
     for transfers in &shown.transfers {
         let name = match shown.names.setups() {
@@ -49,15 +50,17 @@ fn model(transfers: &Transfers) -> String {
     match &transfers.model {
         CostModel::TooFewDatasets => "too few sizes for the model.".to_owned(),
         CostModel::NoBlock => "no block has all sizes.".to_owned(),
-        CostModel::Off => format!("the model does not fit: up to {off} off. It names no cost."),
+        CostModel::Off => {
+            format!("no costs are given, because the model does not fit (error up to {off}).")
+        }
         CostModel::Fits { roughly: true, .. } => {
-            format!("the model fits roughly: up to {off} off.")
+            format!("the model fits roughly (error up to {off}).")
         }
         CostModel::Fits { costs, .. } => match costs.fit().lack_of_fit() {
             Some(lack) => {
-                format!("the model fits: up to {off} off (p = {}).", three_digits(lack.p_value))
+                format!("the model fits (error up to {off}, p = {}).", three_digits(lack.p_value))
             }
-            None => format!("up to {off} off, nothing repeated."),
+            None => format!("error up to {off}, no repeats."),
         },
     }
 }
@@ -73,7 +76,7 @@ pub(super) fn beside(error: Option<f64>, value: impl Fn(f64) -> String) -> Strin
 }
 
 fn sizes(transfers: &Transfers) -> Columns {
-    let mut columns = Columns::of(["time of one", "by the model", "rate"]);
+    let mut columns = Columns::of(["measured", "by the model", "rate"]);
     for size in &transfers.sizes {
         let seconds = size.seconds;
         let cells = [
@@ -88,7 +91,7 @@ fn sizes(transfers: &Transfers) -> Columns {
 
 fn in_flight(flights: &Flights) -> String {
     match flights.rounds {
-        true => format!("Blocks of {} in rounds:", flights.block),
+        true => format!("Blocks of {} in batches:", flights.block),
         false => format!("Blocks of {} in flight:", flights.block),
     }
 }

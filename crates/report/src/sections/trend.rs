@@ -35,7 +35,7 @@ impl Document {
         sections.push(list(&all));
         sections.push(method(&all));
         Document {
-            title: format!("{} studies, one after the other", all.len()),
+            title: format!("{} studies in order", all.len()),
             subtitle: match (all.first(), all.last()) {
                 (Some(first), Some(last)) => format!(
                     "{} to {}",
@@ -54,7 +54,7 @@ impl Document {
 /// comparison is worth.
 fn answer(all: &[Shown<'_>]) -> Vec<String> {
     let (Some(first), Some(last)) = (all.first(), all.last()) else {
-        return vec!["There is nothing to report.".to_owned()];
+        return vec!["No studies.".to_owned()];
     };
     let across = plimsoll_explain::across(first.study, last.study);
     let in_common = !across.unequal.is_empty() || !across.counterparts.is_empty();
@@ -66,7 +66,9 @@ fn answer(all: &[Shown<'_>]) -> Vec<String> {
         .collect();
     if claims.is_empty() {
         let nothing = if in_common { "no equal work" } else { "nothing" };
-        return vec![format!("The first and the last study have {nothing} in common to compare.")];
+        return vec![format!(
+            "The first and the last study have {nothing} in common, so they are not compared."
+        )];
     }
     if single_runs(first, last) {
         return vec![
@@ -92,11 +94,8 @@ fn answer(all: &[Shown<'_>]) -> Vec<String> {
         (towards(Side::A, Compared::Rate), Compared::Rate.less()),
         (towards(Side::B, Compared::Amount), Compared::Amount.more()),
         (towards(Side::A, Compared::Amount), Compared::Amount.less()),
-        (
-            count(&|v, _| matches!(v, Verdict::NoPracticalDifference(_))),
-            "the same for practical purposes",
-        ),
-        (count(&|v, _| matches!(v, Verdict::NotResolved(_))), "not resolved"),
+        (count(&|v, _| matches!(v, Verdict::NoPracticalDifference(_))), "practically equal"),
+        (count(&|v, _| matches!(v, Verdict::NotResolved(_))), "inconclusive"),
     ];
     let counts = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
     let compared = counted(verdicts.len() as u64, "comparison");
@@ -107,8 +106,8 @@ fn answer(all: &[Shown<'_>]) -> Vec<String> {
             name(last),
             listed(&counts.collect::<Vec<_>>())
         ),
-        "Measured at different times: whatever changed in between, on servers, network and this \
-         machine, is in the difference."
+        "The studies were measured at different times, so a difference includes all changes of servers, \
+         network and this machine in between."
             .to_owned(),
     ]
 }
@@ -309,11 +308,11 @@ fn section<'a>(
     let lines: Vec<Line> = lines.into_iter().take(MOST_LINES).map(|trend| trend.line).collect();
     let name = capital(name);
     let points = match all.iter().all(|shown| shown.findings.imported) {
-        true => "Geometric mean of each study's runs, which has no interval.",
-        false => "Geometric mean of each study's blocks with its interval.",
+        true => "Geometric mean of the runs of each study, without an interval.",
+        false => "Geometric mean of the blocks of each study, with its interval.",
     };
     let caption = format!(
-        "{points} The studies stand in their order, not at their times.{}",
+        "{points} The axis shows the order of the studies, not their times.{}",
         only_some(MOST_LINES, count)
     );
     let chart = Lines {
@@ -338,18 +337,18 @@ fn section<'a>(
 fn method(all: &[Shown<'_>]) -> Section {
     let compared = match all.first().zip(all.last()) {
         Some((first, last)) if single_runs(first, last) => {
-            "The last study is compared with the first by the ratio of its runs' throughputs, which \
-             has no interval: figures of another tool are single runs in an unknown order."
+            "The last study is compared with the first by the ratio of the throughputs. The ratio has no \
+             interval, because figures of another tool are single runs in an unknown order."
         }
         _ => {
             "The last study is compared with the first by Welch's interval on the logarithms of the \
-             trials' throughputs; the margin is the first one's."
+             trials' throughputs; the margin is the margin of the first study."
         }
     };
     let mut section = Section::details("method", "Method");
     section.list(vec![
-        format!("{compared} A target is the same where it was given in the same words."),
-        "How each was measured is in its own report.".to_owned(),
+        format!("{compared} Targets are the same if they were given in the same words."),
+        "The report of each study describes its measurement.".to_owned(),
     ]);
     for shown in all {
         section.command("To repeat it", printable(&shown.study.plan.command), String::new());

@@ -14,17 +14,19 @@ const NOTHING: &str = "–";
 
 pub(super) fn section(shown: &Shown<'_>) -> Section {
     let mut section =
-        Section::details("whole-files", "Several readers of a file by the costs of one");
+        Section::details("whole-files", "Several readers of a file, predicted from one reader");
     let modelled = |group: &WholeFiles| group.files.iter().any(|file| file.modelled.is_some());
     let groups: Vec<WholeFiles> = whole_files(shown.study).into_iter().filter(modelled).collect();
     if groups.is_empty() {
         return section;
     }
     section.text(
-        "Model: time = operations × cost of an operation + bytes × cost of a byte, by the buffers of one reader. \
-         Of several, what an operation costs is taken for waiting, which all do at once, and bytes for going \
-         one after the other, as through a link: in rounds, or as soon as a buffer has come (exact mean value \
-         analysis). Where more came than that, bytes did not wait for each other; where less, operations did.",
+        "Model: time = operations × cost of an operation + bytes × cost of a byte, fitted to the buffer \
+         sizes of one reader. For several readers, the model assumes that the costs of operations overlap, \
+         and that bytes pass one after another, as through a link. Readers request buffers in batches, or \
+         each requests its next buffer when one has arrived (exact mean value analysis). If the measured \
+         rate is higher than the model, bytes did not wait for each other. If it is lower, operations \
+         waited for each other.",
     );
     for group in &groups {
         let whose = match shown.names.setups() {
@@ -43,7 +45,7 @@ fn costs(group: &WholeFiles) -> String {
     let rate = group.cost(Kind::Byte).and_then(|byte| byte.reciprocal());
     let rate = rate.map(|e| BANDWIDTH.with_ends(e.value, e.interval));
     format!(
-        "{}: an operation costs {}, bytes go at {}",
+        "{}: {} per operation, bandwidth {}",
         group.part.job.title(),
         operation.as_deref().unwrap_or(NOTHING),
         rate.as_deref().unwrap_or(NOTHING)

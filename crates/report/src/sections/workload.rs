@@ -29,7 +29,7 @@ pub(super) fn section(shown: &Shown<'_>, number: usize, found: &WorkloadFindings
     }
     let rows = workload::rows(shown, found);
     match rows.is_empty() {
-        true => section.text("No trial ran to its end."),
+        true => section.text("No trial was completed."),
         false => {
             section.table(workload::table(shown, found, &rows).table(), Layout::Figures);
             section.texts(workload::single_blocks(shown, found));
@@ -71,7 +71,7 @@ fn bars(shown: &Shown<'_>, found: &WorkloadFindings, id: String, name: &str) -> 
     let mut bars = speeds(shown, found);
     let only = only_some(MOST_ROWS, bars.len());
     let caption = match shown.findings.imported {
-        true => format!("Bar: geometric mean of the runs, which has no interval.{only}"),
+        true => format!("Bar: geometric mean of the runs, without an interval.{only}"),
         false => format!(
             "Bar: geometric mean of the blocks, the final flush included; line: its {} \
              interval.{only}",
@@ -114,17 +114,17 @@ fn ratios(shown: &Shown<'_>, found: &WorkloadFindings, id: String, name: &str) -
     let first = baseline(shown).unwrap_or_else(|| "the baseline".to_owned());
     let right = match one.map(|shape| shape.compared) {
         Some(compared) if compared != crate::measure::Compared::Time => {
-            format!("To the right of 1 is {} than {first}", compared.more())
+            format!("Right of 1: {} than {first}", compared.more())
         }
-        Some(_) => format!("To the left of 1 is faster than {first}"),
-        None => format!("To the right of 1 is more than {first} has"),
+        Some(_) => format!("Left of 1: faster than {first}"),
+        None => format!("Right of 1: more than {first}"),
     };
     let caption = match shown.findings.imported {
-        true => format!("Dot: ratio of {of} of single runs, which has no interval. {right}.{only}"),
+        true => format!("Dot: ratio of {of} of single runs, without an interval. {right}.{only}"),
         false => format!(
-            "Dot: ratio of {of}, geometric mean of the blocks; line: its interval, all of the \
-             study at {} together. {right}. Shaded: differences \
-             below the margin of {}, too small to matter.{only}",
+            "Dot: ratio of {of}, geometric mean of the blocks; line: its interval (all intervals of the \
+             study together hold at {}). {right}. Shaded: differences below the margin of {}, too small to \
+             matter.{only}",
             crate::verdict::percent(shown.study.plan.design.confidence),
             crate::verdict::percent(margin),
         ),

@@ -38,7 +38,7 @@ fn sentence(shown: &Shown<'_>, costs: &ByteCosts, study: &StudyId) -> String {
     }));
     parts.extend(costs.checksum.map(|checksum| checksumming(costs.seconds, checksum)));
     format!(
-        "A gigabyte of {of} takes {} of the CPU of {}; by plimsoll device ({}), of one core: {}.{}",
+        "A gigabyte of {of} takes {} of CPU time on {}. Costs on one core by plimsoll device ({}): {}.{}",
         amount(costs.seconds),
         hosts::name(&costs.host),
         printable(&study.0),
@@ -50,9 +50,11 @@ fn sentence(shown: &Shown<'_>, costs: &ByteCosts, study: &StudyId) -> String {
 fn checksumming(all: f64, Checksum { seconds, by_interface }: Checksum) -> String {
     let takes = gigabytes(seconds, all);
     match by_interface {
-        Some(true) => format!("no checksums, which its network interfaces compute ({takes} else)"),
+        Some(true) => {
+            format!("no checksums, because its network interfaces compute them (otherwise {takes})")
+        }
         Some(false) => format!("checksums {takes} (its network interfaces compute none)"),
-        None => format!("checksums {takes}, where its network interface computes none"),
+        None => format!("checksums {takes}, if its network interface computes none"),
     }
 }
 
@@ -63,7 +65,7 @@ fn without(shown: &Shown<'_>, costs: &ByteCosts) -> Option<String> {
     let now = limits.binding()?.alone_per_second?;
     let what = protects(&costs.protected.as_ref()?.protection);
     Some(format!(
-        " Without {what} its CPU would allow {} alone instead of {}.",
+        " Without {what}, its CPU alone would allow {} instead of {}.",
         limits::amount_of(shown, limits, more),
         limits::amount_of(shown, limits, now)
     ))
@@ -91,10 +93,10 @@ fn protecting(all: f64, Protected { protection, seconds }: &Protected) -> String
     // GMAC is what authenticates in GCM.
     let at_most = if protection.algorithm().ends_with("GMAC") { "at most " } else { "" };
     match seconds {
-        None => format!("{what} with {algorithm} was not measured there"),
+        None => format!("{what} with {algorithm} was not measured on this host"),
         Some((seconds, by)) if *seconds > all * BEYOND => format!(
-            "{what} with {algorithm} would take {at_most}{} with {by}: more than all of it, so that other means \
-             were used",
+            "{what} with {algorithm} would take {at_most}{} with {by}: more than the total, so another \
+             method was used",
             amount(*seconds)
         ),
         Some((seconds, by)) => {

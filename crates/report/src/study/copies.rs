@@ -14,8 +14,8 @@ use plimsoll_stats::fit::costs::Kind;
 use plimsoll_stats::interval::Interval;
 
 /// What it takes to tell costs apart.
-pub(crate) const TOO_FEW: &str = "What a file costs beside its bytes, and so how long other files take, is \
-                                  known from three datasets on: --dataset home.";
+pub(crate) const TOO_FEW: &str = "The fixed cost per file, which predicts the time of other files, needs at least three datasets: \
+     --dataset home.";
 
 /// Columns up to which there is something to see.
 const MOST_COLUMNS: usize = 40;
@@ -151,7 +151,7 @@ pub(crate) fn per_file(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Opti
             label => format!(" ({label})"),
         };
         let cost = shown_cost(cost);
-        return Some(format!("{way}, a file costs {cost} beside its bytes{which}: {time}."));
+        return Some(format!("{way}, the fixed cost per file is {cost}{which}: {time}."));
     }
     let words = |(number, (costs, own)): (usize, &(&CopyCosts, Estimate))| {
         let figure = format!("{} {}", label(shown, costs, name), shown_cost(*own));
@@ -162,7 +162,7 @@ pub(crate) fn per_file(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Opti
         }
     };
     let words: Vec<String> = all.iter().enumerate().map(words).collect();
-    Some(format!("{way}, a file costs beside its bytes: {}.", words.join("; ")))
+    Some(format!("{way}, fixed cost per file: {}.", words.join("; ")))
 }
 
 /// How many things differ between two: subject, factors, and method.
@@ -194,7 +194,8 @@ pub(crate) fn without_model(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) ->
     }
     let none: Vec<_> = of(CostModel::NoBlock).collect();
     if asked && !none.is_empty() {
-        sentences.push(format!("No block has all datasets: no cost is known of {}.", names(none)));
+        sentences
+            .push(format!("Cost per file unknown ({}): no block has all datasets.", names(none)));
     }
     for costs in &shown.costs {
         let (Some((dataset, time)), Some(cost)) = (costs.contradiction(), costs.cost(Kind::File))
@@ -202,7 +203,7 @@ pub(crate) fn without_model(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) ->
             continue;
         };
         sentences.push(format!(
-            "No cost of a file is named ({}): by the model it is {}, but a file of the {} took {} in all.",
+            "No cost per file ({}): the model gives {}, but a whole file of the {} took only {}.",
             row(shown, costs, name),
             TIME.value(cost.value),
             dataset.work.files_of,
@@ -212,8 +213,8 @@ pub(crate) fn without_model(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) ->
     let off: Vec<_> = of(CostModel::Off).collect();
     if let Some(by) = off.iter().filter_map(|costs| off_by(costs)).reduce(f64::max) {
         sentences.push(format!(
-            "No cost of a file is named ({}): times are no sum of what files and bytes cost, up to {} \
-             off.",
+            "No cost per file ({}): a fixed cost per file and per byte does not explain the times (error \
+             up to {}).",
             names(off),
             whole(by)
         ));
@@ -242,13 +243,13 @@ pub(crate) fn amounts(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Vec<S
             for costs in shown.costs.iter().filter(|costs| costs.way().0 == *way) {
                 let time = match costs.predicted(amount) {
                     Prediction::Time(time) => range(time),
-                    Prediction::NotKnown => "not known".to_owned(),
+                    Prediction::NotKnown => "unknown".to_owned(),
                     Prediction::TooFar(copied) => {
-                        format!("not known from {}", BYTES.value(copied.0 as f64))
+                        format!("unknown from {}", BYTES.value(copied.0 as f64))
                     }
                     Prediction::BeyondMemory(memory) => {
                         format!(
-                            "not known beyond the server's memory, {}",
+                            "unknown beyond the server's memory, {}",
                             BYTES.value(memory.0 as f64)
                         )
                     }
@@ -301,8 +302,8 @@ fn more_to_copy(shown: &Shown<'_>) -> Option<String> {
     };
     let bytes = BYTES.value(bytes as f64);
     Some(format!(
-        "No time is given of more than {FARTHEST} times what was copied, nor of more than memory holds: \
-         copy {bytes} at least ({how})."
+        "Predictions end at {FARTHEST} times the copied data, and at the size of memory. For more, copy at \
+         least {bytes} ({how})."
     ))
 }
 
@@ -335,7 +336,7 @@ pub(crate) fn range(time: Estimate) -> String {
     };
     match time.interval {
         None => format!("about {} {unit}", digits(time.value)),
-        Some(interval) if figure::is_wide(time.value, interval) => "not known well".to_owned(),
+        Some(interval) if figure::is_wide(time.value, interval) => "too imprecise".to_owned(),
         Some(Interval { low, high, .. }) => {
             let (low, high) = (digits(low), digits(high));
             let both = if low == high { low } else { format!("{low}–{high}") };

@@ -74,7 +74,7 @@ pub(crate) fn owners(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<Stri
     let measured = |c: &&CellFindings| c.levels.contains_key(&Metric::all(measure(shown, c.cell)));
     if shown.findings.imported {
         let any = found.cells.iter().any(|cell| measured(&cell));
-        return any.then(|| "CPU: fio's own jobs, user and system.".to_owned());
+        return any.then(|| "CPU: jobs of fio, user and system.".to_owned());
     }
     let with_cpu = |own: bool| -> Vec<String> {
         let of_owner = |c: &&CellFindings| is_own_client(shown, c.cell) == own;
@@ -92,7 +92,7 @@ pub(crate) fn owners(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<Stri
     }
     let server = Metric::all(server_measure(&found.workload));
     if found.cells.iter().any(|c| c.levels.contains_key(&server)) {
-        parts.push("server CPU: its own hosts, busy minus idle".to_owned());
+        parts.push("server CPU: monitored hosts of each target, busy minus idle".to_owned());
     }
     let as_idle = |c: &CellFindings| {
         c.levels.keys().any(|metric| is_as_idle(shown, c.cell, &c.levels, *metric))
@@ -150,7 +150,7 @@ pub(crate) fn summary(
     }
     if !open.is_empty() {
         let open = listed(&open);
-        out.push(format!("CPU of {b} and {a} cannot be told apart at {open}."));
+        out.push(format!("CPU of {b} and {a} does not differ measurably at {open}."));
     }
     for (who, at) in zero {
         let at = listed(&at);

@@ -67,7 +67,7 @@ pub(crate) fn row(part: &Part) -> String {
     let stability = settings.get(2).map(|stability| format!(", {stability}")).unwrap_or_default();
     let readers = match (part.depth().get(), part.arrival) {
         (1, _) => String::new(),
-        (count, Arrival::Rounds { .. }) => format!(", {count} in rounds"),
+        (count, Arrival::Rounds { .. }) => format!(", {count} in batches"),
         (count, Arrival::Closed { .. } | Arrival::Paced { .. }) => format!(", {count} in flight"),
     };
     let techniques: String = part.techniques.iter().map(|one| format!(", {one}")).collect();

@@ -45,7 +45,7 @@ const WORTH_SAYING: f64 = 0.01;
 const MOST_CLASSES: usize = 3;
 /// What "<" means in a column of costs.
 pub(super) const LESS_THAN: &str =
-    "\"<\": not distinguishable from idle; the upper end of the interval.";
+    "\"<\": not distinguishable from idle; upper end of the interval.";
 /// A cell with nothing to say.
 const NOTHING: &str = "–";
 
@@ -81,7 +81,7 @@ pub(crate) fn classes(shown: &Shown<'_>, host: &HostFindings) -> Columns {
     if host.work.iter().any(|work| work.link.is_some()) {
         let share = |work: &HostWork| work.link.as_ref().map(|link| 100.0 * link.share);
         let cell = |work| share(work).map_or(NOTHING.to_owned(), |share| format!("{share:.1}"));
-        columns.push(("fullest\nlink".to_owned(), host.work.iter().map(cell).collect()));
+        columns.push(("busiest\nlink".to_owned(), host.work.iter().map(cell).collect()));
     }
     Columns { rows: rows(shown, host), columns }
 }
@@ -90,8 +90,8 @@ pub(crate) fn classes(shown: &Shown<'_>, host: &HostFindings) -> Columns {
 pub(crate) fn costs(shown: &Shown<'_>, host: &HostFindings) -> Columns {
     let mut columns = Vec::new();
     let costs: [(&str, Kind, Cost); 2] = [
-        ("CPU an\noperation", CPU_PER_100K, |work| (work.per_operation, work.operation_interval)),
-        ("CPU\na GB", CPU_PER_GB, |work| (work.per_byte, work.byte_interval)),
+        ("CPU per\noperation", CPU_PER_100K, |work| (work.per_operation, work.operation_interval)),
+        ("CPU\nper GB", CPU_PER_GB, |work| (work.per_byte, work.byte_interval)),
     ];
     for (heading, kind, of) in costs {
         let cells = host.work.iter().map(|work| match (of(work), work.above_idle) {
@@ -101,8 +101,10 @@ pub(crate) fn costs(shown: &Shown<'_>, host: &HostFindings) -> Columns {
         });
         columns.push((heading.to_owned(), cells.collect()));
     }
-    columns
-        .push(("of it".to_owned(), host.work.iter().map(|work| by_class(shown, work)).collect()));
+    columns.push((
+        "by class".to_owned(),
+        host.work.iter().map(|work| by_class(shown, work)).collect(),
+    ));
     columns.retain(|(_, cells): &(String, Vec<String>)| cells.iter().any(|cell| cell != NOTHING));
     Columns { rows: rows(shown, host), columns }
 }
@@ -195,7 +197,7 @@ pub(crate) fn fullest_links(out: &mut Vec<String>, shown: &Shown<'_>) {
             _ => format!(" on {}", shown.names.setup(work.cell)),
         };
         out.push(format!(
-            "The link of {} ({}, {}) was at most {} full, at {}{on}.",
+            "The link of {} ({}, {}) was at most {} busy, at {}{on}.",
             name(&host.host),
             printable(&link.interface),
             amount::link(link.bits_per_second),
@@ -211,13 +213,13 @@ pub(crate) fn slower_interfaces(shown: &Shown<'_>) -> Vec<String> {
         let (used, rate, share) = &found.used;
         let (idle, faster) = &found.idle;
         let then = match found.leads_to_server {
-            true => "Give the server's address on the faster one, or a route over it.",
+            true => "Use the server's address on the faster link, or add a route over it.",
             false => {
-                "If both lead to the server, give its address on the faster one, or a route over it."
+                "If both lead to the server, use its address on the faster link, or add a route over it."
             }
         };
         format!(
-            "The traffic of {} went over {} ({}, up to {} full), while {} ({}) was idle. {then}",
+            "The traffic of {} went over {} ({}, up to {} busy), while {} ({}) was idle. {then}",
             name(&found.host),
             printable(used),
             amount::link(*rate),
@@ -232,8 +234,8 @@ pub(crate) fn slower_interfaces(shown: &Shown<'_>) -> Vec<String> {
 /// How to read the table, what watching cost, and what the kernel's accounting cannot see.
 pub(crate) fn remarks(shown: &Shown<'_>, host: &HostFindings) -> Vec<String> {
     let mut remarks = vec![
-        "Classes in percent of all cores; CPU an operation and a GB: busy minus idle, all classes, \
-         warm-up and final flush included."
+        "Classes are percentages of all cores. CPU per operation and per GB: busy minus idle, all classes, \
+         including warm-up and final flush."
             .to_owned(),
     ];
     if host.work.iter().any(|work| !work.above_idle) {
@@ -243,15 +245,17 @@ pub(crate) fn remarks(shown: &Shown<'_>, host: &HostFindings) -> Vec<String> {
     let Some(facts) = facts else { return remarks };
     if let (Some(watching), Some(by)) = (host.watching, facts.watched_by) {
         let how = match by {
-            WatchedBy::Proc => "Watching it by its own files",
-            WatchedBy::Shell => "Watching it by a shell on the host",
-            WatchedBy::Probe => "Watching it by the probe on the host",
+            WatchedBy::Proc => "Monitoring from /proc",
+            WatchedBy::Shell => "Monitoring by a shell on the host",
+            WatchedBy::Probe => "Monitoring by the probe on the host",
         };
         remarks.push(format!("{how} took {} of a core.", share(watching)));
     }
     if let Some(why) = &facts.without_probe {
-        remarks
-            .push(format!("The probe, which takes less, could not watch it: {}.", printable(why)));
+        remarks.push(format!(
+            "The probe, which takes less CPU, could not be used: {}.",
+            printable(why)
+        ));
     }
     remarks.extend(accounting(facts, host));
     remarks
@@ -261,18 +265,21 @@ pub(crate) fn remarks(shown: &Shown<'_>, host: &HostFindings) -> Vec<String> {
 fn accounting(facts: &HostFacts, host: &HostFindings) -> Option<String> {
     let counted = match facts.cpu_accounting.as_str() {
         "precise" | "" => return None,
-        "unknown" => "How its kernel counts CPU time could not be read; most count by ticks, and",
-        _ => "Its kernel counts CPU time by ticks:",
+        "unknown" => {
+            "Its method of CPU accounting could not be read. Most kernels count by ticks, and miss work \
+             that sleeps at each tick."
+        }
+        _ => "Its kernel counts CPU time by ticks, and misses work that sleeps at each tick.",
     };
     let check = match host.seen_and_ran {
         Some((seen, ran)) => format!(
-            "by its scheduler's own clock tasks ran on {} cores on average, its ticks saw {} busy",
+            "by the clock of its scheduler, tasks ran on {} cores on average; the ticks counted {} busy",
             three_digits(ran),
             three_digits(seen)
         ),
-        None => "no clock of its scheduler can be read to check that".to_owned(),
+        None => "its scheduler has no readable clock to check this".to_owned(),
     };
-    Some(format!("{counted} work that sleeps whenever one falls is not seen. {}.", capital(&check)))
+    Some(format!("{counted} {}.", capital(&check)))
 }
 
 /// "0.2%", which [`percent`] would round away.

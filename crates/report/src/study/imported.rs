@@ -78,7 +78,7 @@ fn in_flight(shown: &Shown<'_>, trial: &Trial, run: &ImportedRun) -> Option<Stri
     let asked = f64::from(run.jobs?) * f64::from(depth.get());
     (by_law.is_finite() && by_law > 0.0).then(|| {
         let by_law = three_digits(by_law);
-        format!("rate x response time {by_law} of {asked} asked to be in flight")
+        format!("rate × response time {by_law}, {asked} requested in flight")
     })
 }
 
@@ -184,19 +184,17 @@ pub(crate) fn against(
 pub(crate) const ALIKE: f64 = 1.0005;
 
 /// How far the figures reach.
-pub(crate) const CAUTION: &str = "These are ratios of single runs, so nothing says how much of \
-    them is noise: to know, measure with plimsoll check.";
+pub(crate) const CAUTION: &str = "These are ratios of single runs, so their noise is unknown. To estimate it, measure with plimsoll \
+     check.";
 
 /// How the figures were made, as far as it is known.
 pub(crate) fn method(shown: &Shown<'_>) -> Vec<String> {
     let mut sentences = vec![
-        "Figures of another tool, as it reported them; several runs of one kind are averaged \
-         (geometric mean). Their order and what else went on are unknown: no intervals, no \
-         verdicts."
+        "Figures of another tool, as it reported them; several runs of one kind are averaged (geometric \
+         mean). Their order and other load are unknown, so they have no intervals and no verdicts."
             .to_owned(),
-        "Latency is fio's completion latency (clat), which begins when the operation was handed \
-         over. CPU is that of fio's own jobs: its percent of one job's time, times the time of \
-         all jobs."
+        "Latency is fio's completion latency (clat), which begins when the operation is submitted. CPU is \
+         the CPU time of fio's jobs: its percentage of one job's time, times the time of all jobs."
             .to_owned(),
     ];
     let mut files: Vec<String> = Vec::new();

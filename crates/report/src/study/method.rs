@@ -25,19 +25,22 @@ pub(crate) fn sentences(shown: &Shown<'_>) -> Vec<String> {
     ));
     let rule = match design.rule {
         Rule::Sequential { first, half_width, at_least_seconds } => format!(
-            "Looked at after every block from the {first}th, {} of measuring at least, {} at most: a \
-             comparison ends when its interval lies outside or inside the margin, or is within {}",
+            "Checked after every block from block {first} on, after at least {} and at most {} of \
+             measurement: a comparison ends when its interval lies outside or inside the margin, or is \
+             within {}",
             duration(at_least_seconds),
             duration(design.cap_seconds),
             percent(half_width.exp_m1()),
         ),
         Rule::Stein { pilot, half_width } => format!(
-            "Stein's two-stage rule: a pilot of {}, half-width {} wanted, at most {}",
+            "Stein's two-stage rule: a pilot of {}, target half-width {}, at most {}",
             counted(pilot.into(), "block"),
             percent(half_width.exp_m1()),
             duration(design.cap_seconds)
         ),
-        Rule::Fixed { blocks } => format!("{} fixed beforehand", counted(blocks.into(), "block")),
+        Rule::Fixed { blocks } => {
+            format!("{}, a number fixed in advance", counted(blocks.into(), "block"))
+        }
     };
     sentences.push(format!(
         "{rule}. Geometric means of the blocks with {} intervals by {}; margin {}.{}",
@@ -74,12 +77,12 @@ fn lengths(plan: &Plan) -> String {
     for workload in &plan.workloads {
         let length = match workload.length {
             Length::For { seconds, warm_up_seconds } => format!(
-                "trials of {} s, the first {} s of them warm-up at most",
+                "trials of {} s, including at most {} s of warm-up",
                 three_digits(seconds),
                 three_digits(warm_up_seconds)
             ),
             Length::UntilDone { at_most_seconds } => {
-                format!("trials until the work is done, {} at most", duration(at_most_seconds))
+                format!("trials until the work is done, at most {}", duration(at_most_seconds))
             }
         };
         if !lengths.contains(&length) {
@@ -101,12 +104,17 @@ fn family(shown: &Shown<'_>) -> String {
             about.push(name);
         }
     }
+    // Names with commas would run together in a list of commas.
+    let names = match about.iter().any(|name| name.contains(',')) {
+        true => about.join("; "),
+        false => listed(&about),
+    };
     match about.is_empty() {
         true => String::new(),
         false => format!(
-            " Verdicts are on {} and hold together (Bonferroni); latency and CPU have \
-             intervals and no verdict.",
-            listed(&about)
+            " Verdicts are on {}, and the confidence holds for all of them together (Bonferroni). Latency \
+             and CPU have intervals but no verdicts.",
+            names
         ),
     }
 }
@@ -120,7 +128,9 @@ fn changed(shown: &Shown<'_>, factor: &Factor) -> String {
         Switch::Restart if shown.study.plan.reboot.is_some() => {
             "changed a few times in each block, after a reboot each time"
         }
-        Switch::Restart => "changed a few times in each block, as something restarts each time",
+        Switch::Restart => {
+            "changed a few times in each block, because each change restarts something"
+        }
     };
     let host = factor.host.to_string();
     let not_restored = |flag: &Flag| match flag {
@@ -131,10 +141,10 @@ fn changed(shown: &Shown<'_>, factor: &Factor) -> String {
     };
     let after = match shown.study.ended {
         _ if shown.study.flags.iter().any(not_restored) => {
-            "It could not be put back: see the warnings."
+            "It could not be restored; see the warnings."
         }
-        Ended::Open => "It is put back at the end; where it was not, plimsoll restore does.",
-        _ => "It was put back at the end.",
+        Ended::Open => "It is restored at the end, or later by plimsoll restore.",
+        _ => "It was restored at the end.",
     };
     format!(
         "Changed on {}: {} ({}), {order}. {after}",

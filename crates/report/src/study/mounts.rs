@@ -63,8 +63,8 @@ pub(crate) fn slots(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Vec<Str
             }
         };
         format!(
-            "The kernel's NFS client keeps {in_flight} calls in flight to {}, where {:.0} are asked for: a call \
-             waits {} for a slot and {} for its reply. See {raise}.",
+            "The kernel's NFS client keeps {in_flight} calls in flight to {}, although {:.0} are \
+             requested. A call waits {} for a slot and {} for its reply. See {raise}.",
             name(of.cell),
             of.asked,
             TIME.value(of.waited_seconds),
@@ -100,7 +100,7 @@ fn account(name: &str, sum: &MountOperation) -> String {
         let each = |seconds: f64| TIME.value(seconds / sum.count as f64);
         let bytes = wire.sent_bytes.saturating_add(wire.received_bytes) as f64 / sum.count as f64;
         text.push_str(&format!(
-            " of {} ({} from request to reply, {} queued before",
+            " of {} ({} from request to reply, {} queued before sending",
             BYTES.value(bytes),
             each(wire.round_trip_seconds),
             each(wire.queue_seconds)

@@ -139,12 +139,12 @@ pub(crate) fn disturbed(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Vec
             let level = disturbed.levels.get(&metric).map(|level| shape.plain(level.estimate));
             sentences.push(match (disturbed.apart, level) {
                 (true, Some(level)) => format!(
-                    "{of}: {level} in the {count} of {all} during which others used a host; \
-                     they are not in the figure above."
+                    "{of}: {level} in {count} of {all} with other load on a host. The figure above does \
+                     not include these trials."
                 ),
-                (true, None) => format!("{of}: others used a host during {count} of {all}."),
+                (true, None) => format!("{of}: {count} of {all} had other load on a host."),
                 (false, _) => format!(
-                    "{of}: others used a host during {count} of {all}, so the figure is with their load."
+                    "{of}: {count} of {all} had other load on a host, and the figure includes them."
                 ),
             });
         }
@@ -174,7 +174,7 @@ pub(crate) fn single_blocks(shown: &Shown<'_>, found: &WorkloadFindings) -> Opti
     let single = found.cells.iter().filter(|c| c.complete == 1);
     let single: Vec<String> = single.map(|c| shown.names.setup(c.cell)).collect();
     let any = !single.is_empty() && !shown.findings.imported;
-    any.then(|| format!("{}: one block: no interval.", listed(&single)))
+    any.then(|| format!("{}: one block, so no interval.", listed(&single)))
 }
 
 /// What published designs with a fixed number of repeats report.
@@ -256,10 +256,10 @@ pub(crate) fn claims(shown: &Shown<'_>, pair: &Pair) -> Vec<String> {
         }
         None => {
             let both = match shown.findings.imported {
-                true => "there are not runs of both",
+                true => "not both have runs",
                 false => "no block has both",
             };
-            vec![format!("{b} against {a}: {both}, so nothing is compared.")]
+            vec![format!("{b} and {a} are not compared: {both}.")]
         }
     }
 }
@@ -314,16 +314,16 @@ pub(crate) fn doubts(shown: &Shown<'_>, pair: &Pair) -> Vec<String> {
     let alike = claim.moves_together();
     let far = Some(claim.far as u64).filter(|far| *far > 0);
     let doubts = [
-        unconfirmed.map(|p| format!("A sign-flip test by itself does not confirm it (p = {p:.2}).")),
+        unconfirmed.map(|p| format!("A sign-flip test alone does not confirm it (p = {p:.2}).")),
         alike.map(|r| {
             format!(
-                "Neighbouring blocks move together (correlation {r:.2}): more time, not more blocks, \
-                 would settle it."
+                "Neighbouring blocks are correlated ({r:.2}). A longer study would help; more blocks in \
+                 the same time would not."
             )
         }),
         far.map(|far| {
             format!(
-                "{} of {} far from the others, as when something stalls: their mean says little.",
+                "{} of {} far from the others, as after a stall, so their mean is unreliable.",
                 far,
                 counted(claim.ratio.blocks as u64, "block")
             )
@@ -350,7 +350,7 @@ fn ratio(name: &str, ratio: &Ratio, names: (&str, &str)) -> String {
                 times_of(&seen, " to "),
                 counted(seen.values as u64, "block")
             ),
-            None => format!("{name} not measured well enough"),
+            None => format!("{name} inconclusive"),
         },
         Some(interval) => format!("{name} {value} {}", ends(interval.low, interval.high)),
         None => format!("{name} {value}"),

@@ -32,14 +32,16 @@ pub(crate) fn states(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<Stri
         let steady = steady.map_or_else(String::new, plimsoll_model::units::bytes_per_second);
         match writes.sustained {
             Ok(()) if steady.is_empty() => {
-                format!("{name} sustained (each trial has the time in it that the storage took)")
+                format!("{name} sustained (each trial includes the time of the storage)")
             }
             Ok(()) => format!("{name} sustained (steady at {steady} {after})"),
             Err(Burst::NotAgreed) => {
                 format!("{name} a burst (trials differ from {steady} {after})")
             }
             Err(Burst::NotSteady) => format!("{name} a burst (not steady {after})"),
-            Err(Burst::NotConditioned) => format!("{name} a burst (nothing was written before)"),
+            Err(Burst::NotConditioned) => {
+                format!("{name} a burst (nothing was written before the trials)")
+            }
         }
     });
     let words: Vec<String> = words.collect();

@@ -290,8 +290,8 @@ fn a_factor_of_two_levels() {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         words.contains(
-            "Changed on ssh://root@nas: sysctl:net.ipv4.tcp_congestion_control (as found and bbr), \
-             changed between trials, in random order within each block. It was put back at the end."
+            "Changed on ssh://root@nas: sysctl:net.ipv4.tcp_congestion_control (as found and bbr), changed \
+             between trials, in random order within each block. It was restored at the end."
         ),
         "{text}"
     );
@@ -301,8 +301,8 @@ fn a_factor_of_two_levels() {
         reason: "no route to host".into(),
     });
     let text = shown(&study).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("It could not be put back: see the warnings."), "{text}");
-    assert!(text.contains("could not be restored: no route") && !text.contains("It was put back"));
+    assert!(text.contains("It could not be restored; see the warnings."), "{text}");
+    assert!(text.contains("could not be restored: no route") && !text.contains("It was restored"));
     let redacted = redact(&study, &[]).unwrap();
     assert_eq!(redacted.plan.factors[0].name, study.plan.factors[0].name);
     assert!(!redacted.plan.factors[0].host.to_string().contains("nas"));
@@ -389,7 +389,8 @@ fn two_hosts_in_blocks() {
     }
     assert!(!crypto(&study).contains("faster"), "{}", crypto(&study));
     let text = crate::written::study(&study, &NARROW);
-    let apart = "Measured in different ways, and not compared: AES-128-GCM (openssl,";
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let apart = "Not compared, because they were measured in different ways: AES-128-GCM (openssl,";
     assert!(text.contains(apart), "{text}");
 }
 
@@ -412,9 +413,9 @@ fn one_host_in_blocks_and_the_same_with_another_firmware() {
     let text = crate::written::study(&old, &NARROW);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
-        "geometric means of 3 blocks, with their 95% intervals",
+        "geometric means of 3 blocks with 95% intervals",
         "402 MB/s [400–404]",
-        "Beside published platforms",
+        "Compared with published platforms",
         "Synology DS218play",
     ] {
         assert!(text.contains(words), "{words} in {text}");
@@ -429,7 +430,10 @@ fn one_host_in_blocks_and_the_same_with_another_firmware() {
     assert!(both.contains("> AES-128-GCM: B is 50% faster than A ["), "{both}");
     // A single block has no interval, and no verdict follows.
     let single = crate::written::compare(&old, &host(1, 1.5), &NARROW);
-    assert!(single.contains("no verdict follows") && !single.contains("faster"), "{single}");
+    assert!(
+        single.contains("no intervals and no verdicts") && !single.contains("faster"),
+        "{single}"
+    );
     let row = single.lines().find(|line| line.starts_with("AES-128-GCM ")).expect("a row");
     assert!(row.trim_end().ends_with("1.50"), "{row}");
 }
@@ -444,7 +448,7 @@ fn a_block_that_was_disturbed_is_not_forgotten() {
         let trial = record.trials.iter().find(|t| t.cell.workload == cell.workload).unwrap();
         trial.result.parts.clone()
     });
-    let ceiling = "Encrypted transport (AES-128-GCM, SMB 3 and TLS): about 402 MB/s at most";
+    let ceiling = "Encrypted transport (AES-128-GCM, SMB 3 and TLS): at most about 402 MB/s";
     let flat = |study: &Study| {
         let text = crate::written::study(study, &NARROW);
         text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -463,5 +467,5 @@ fn a_block_that_was_disturbed_is_not_forgotten() {
     first.result.flags.push(Flag::FiguresDisturbed { figures: vec![figure], of: 6 });
     let text = flat(&study);
     assert!(text.contains("1 of 6 figures were disturbed: as little as 41% of a core"), "{text}");
-    assert!(text.contains("No ceiling follows from AES-128-GCM") && !text.contains(ceiling));
+    assert!(text.contains("No limit is derived from AES-128-GCM") && !text.contains(ceiling));
 }

@@ -59,7 +59,7 @@ fn a_copy_to_one_target() {
         let takes = format!("{amount}: up {minutes} min; down {minutes} min.");
         assert!(words(&screen).contains(&takes), "{takes} in\n{screen}");
     }
-    assert!(words(&screen).contains("a file costs 4.1"), "{screen}");
+    assert!(words(&screen).contains("the fixed cost per file is 4.1"), "{screen}");
     insta::assert_snapshot!(screen);
 }
 
@@ -89,7 +89,7 @@ fn a_copy_by_two_methods() {
     fits(&screen);
     assert!(row(&screen, "source tree up").contains("  faster: ≥ 5"), "{screen}");
     assert!(row(&screen, "movies down").contains("  practically equal"), "{screen}");
-    let sentence = "Up, a file costs beside its bytes: as rsync 4.1";
+    let sentence = "Up, fixed cost per file: as rsync 4.1";
     assert!(words(&screen).contains(sentence), "{screen}");
     assert!(
         words(&screen).contains(", at least 8") && words(&screen).contains("% less."),
@@ -98,7 +98,7 @@ fn a_copy_by_two_methods() {
     insta::assert_snapshot!(screen);
     // What the details and the page have of it: costs, each time beside the model's, and the published router.
     let details = Document::of_study(&study).text(&SCREEN);
-    let costs = details.find("What files and bytes cost").unwrap();
+    let costs = details.find("Costs of files and bytes").unwrap();
     let end = details.find("Movies up, as rsync").unwrap();
     insta::assert_snapshot!("costs_of_two_methods", &details[costs..end]);
 }
@@ -176,22 +176,20 @@ fn a_copy_of_which_no_cost_can_be_named() {
     let screen = screen(&study);
     fits(&screen);
     assert!(
-        !screen.contains("a file costs")
-            && screen.contains("No cost of a file is named (up and down)"),
+        !screen.contains("fixed cost per file:")
+            && !screen.contains("fixed cost per file is")
+            && screen.contains("No cost per file (up and down)"),
         "{screen}"
     );
-    assert!(screen.contains("120 GB of 2 MB files: up not known; down not known."), "{screen}");
+    assert!(screen.contains("120 GB of 2 MB files: up unknown; down unknown."), "{screen}");
     let details = words(&Document::of_study(&study).text(&SCREEN));
-    assert!(details.contains("does not fit: up to "), "{details}");
+    assert!(details.contains("does not fit: error up to "), "{details}");
     study.plan.workloads.truncate(2);
     study.plan.contrasts.clear();
     study.trials.retain(|trial| trial.cell.workload < 2);
     let screen = self::screen(&study);
     fits(&screen);
-    assert!(
-        words(&screen).contains("is known from three datasets on: --dataset home."),
-        "{screen}"
-    );
+    assert!(words(&screen).contains("needs at least three datasets: --dataset home."), "{screen}");
 }
 
 /// Ways and methods of one dataset stand side by side, on one scale: a longer bar is a faster copy.
