@@ -35,6 +35,15 @@ bool net_greeting_read(const uint8_t *bytes, size_t length_bytes, enum net_greet
     return different == 0;
 }
 
+bool net_greeting_of_trial(const uint8_t *bytes, size_t length_bytes,
+                           const uint8_t token[NET_TOKEN_BYTES])
+{
+    unsigned stream;
+    return net_greeting_read(bytes, length_bytes, NET_HELLO, token, &stream) ||
+           net_greeting_read(bytes, length_bytes, NET_READY, token, &stream) ||
+           net_greeting_read(bytes, length_bytes, NET_GO, token, &stream);
+}
+
 /* FNV-1a, folded to 16 bits. */
 uint16_t net_tag(const uint8_t token[NET_TOKEN_BYTES], unsigned stream)
 {

@@ -25,6 +25,10 @@ void net_greeting_write(uint8_t out[NET_GREETING_BYTES], enum net_greeting kind,
 bool net_greeting_read(const uint8_t *bytes, size_t length_bytes, enum net_greeting kind,
                        const uint8_t token[NET_TOKEN_BYTES], unsigned *stream);
 
+/* True if it is any greeting with that token: of another stream, or one that was repeated. */
+bool net_greeting_of_trial(const uint8_t *bytes, size_t length_bytes,
+                           const uint8_t token[NET_TOKEN_BYTES]);
+
 enum net_kind {
     NET_DATA = 'D',
     NET_FINISH = 'F', /* `sequence` datagrams were sent, this one not counted */

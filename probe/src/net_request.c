@@ -28,12 +28,20 @@ static size_t response_size(const struct net_stream *stream)
     return (size_t)stream->settings->response_bytes;
 }
 
-/* Room for both, and for a greeting. */
+/* Greetings are repeated, and may come between datagrams. */
+static size_t room_for(size_t size) { return size > NET_GREETING_BYTES ? size : NET_GREETING_BYTES; }
+
+static bool is_greeting(const struct net_stream *stream, ssize_t got)
+{
+    return got == NET_GREETING_BYTES &&
+           net_greeting_of_trial(stream->buffer, NET_GREETING_BYTES, stream->settings->token);
+}
+
 static void get_buffer(struct net_stream *stream)
 {
-    size_t most = request_size(stream) > response_size(stream) ? request_size(stream)
-                                                               : response_size(stream);
-    net_stream_buffer(stream, most > NET_GREETING_BYTES ? most : NET_GREETING_BYTES);
+    net_stream_buffer(stream, room_for(request_size(stream) > response_size(stream)
+                                           ? request_size(stream)
+                                           : response_size(stream)));
 }
 
 /* When the next request is due: at once without a rate. With one, the time counts from when it was
@@ -69,8 +77,10 @@ static bool await_answer(struct net_stream *stream, uint64_t number, uint64_t un
     struct net_header header;
     size_t have = 0;
     do {
-        ssize_t got = recv(stream->fd, stream->buffer, response_size(stream) - have,
-                           settings->udp ? MSG_TRUNC : 0);
+        ssize_t got = settings->udp ? recv(stream->fd, stream->buffer,
+                                           room_for(response_size(stream)), MSG_TRUNC)
+                                    : recv(stream->fd, stream->buffer,
+                                           response_size(stream) - have, 0);
         if (got < 0 && errno != EINTR && errno != EAGAIN && errno != ECONNREFUSED &&
             errno != ECONNRESET)
             net_stream_fail(stream, "receive an answer");
@@ -86,7 +96,7 @@ static bool await_answer(struct net_stream *stream, uint64_t number, uint64_t un
         } else if ((size_t)got != response_size(stream) ||
                    !net_header_read(stream->buffer, (size_t)got, NET_ANSWER, stream->tag,
                                     &header)) {
-            stream->slot->wrong_answers++;
+            stream->slot->wrong_answers += !is_greeting(stream, got);
         } else if (header.sequence != number) {
             stream->slot->late_answers++;
         } else {
@@ -156,7 +166,7 @@ static _Noreturn void respond_datagrams(struct net_stream *stream)
     struct net_header header;
     uint64_t until_ns = stream->end_ns + settings->drain_ms * CLOCK_MILLISECOND_NS;
     for (;;) {
-        ssize_t got = recv(stream->fd, stream->buffer, request_size(stream), MSG_TRUNC);
+        ssize_t got = recv(stream->fd, stream->buffer, room_for(request_size(stream)), MSG_TRUNC);
         if (net_ticked != 0 && !net_stream_at(stream, clock_monotonic_ns()) &&
             (*stream->cancelled != 0 || clock_monotonic_ns() >= until_ns))
             break;
@@ -177,7 +187,7 @@ static _Noreturn void respond_datagrams(struct net_stream *stream)
         } else if (got == NET_HEADER_BYTES &&
                    net_header_read(stream->buffer, (size_t)got, NET_FINISH, stream->tag, &header)) {
             break;
-        } else {
+        } else if (!is_greeting(stream, got)) {
             stream->slot->foreign++;
         }
     }

@@ -255,9 +255,9 @@ static void wait_for_go(struct net_stream *stream)
             if (got > 0 && (net_header_read(bytes, (size_t)got, NET_DATA, stream->tag, &header) ||
                             net_header_read(bytes, (size_t)got, NET_ASK, stream->tag, &header)))
                 return;
-            while (recv(stream->fd, bytes, sizeof bytes, MSG_DONTWAIT) < 0 && errno == EINTR)
-                continue;
-            stream->slot->foreign++;
+            got = recv(stream->fd, bytes, sizeof bytes, MSG_DONTWAIT | MSG_TRUNC);
+            if (got >= 0 && !net_greeting_of_trial(bytes, (size_t)got, stream->settings->token))
+                stream->slot->foreign++;
             continue;
         }
         if (other) { /* TCP: an end, or a part of the word */

@@ -80,13 +80,8 @@ static void take(struct receiver *receiver, const uint8_t *bytes, size_t length,
     } else if (net_header_read(bytes, length, NET_FINISH, stream->tag, &header)) {
         if (slot->sent == 0)
             slot->sent = header.sequence;
-    } else {
-        unsigned number; /* a greeting that was repeated belongs to the stream */
-        const uint8_t *token = stream->settings->token;
-        if (!net_greeting_read(bytes, length, NET_HELLO, token, &number) &&
-            !net_greeting_read(bytes, length, NET_READY, token, &number) &&
-            !net_greeting_read(bytes, length, NET_GO, token, &number))
-            slot->foreign++;
+    } else if (!net_greeting_of_trial(bytes, length, stream->settings->token)) {
+        slot->foreign++;
     }
 }
 

@@ -445,6 +445,26 @@ class Sessions(unittest.TestCase):
             for stream in Result(listener.until("net_end")).streams:
                 self.assertIn(stream["outcome"], ("done", "peer_ended"), stream)
 
+    def test_processes_that_are_killed(self):
+        """A stream costs its own figures, a trial the trial's; the session goes on."""
+        opener, listener = pair(self)
+        for whole in (False, True):
+            shared = {"peer": "127.0.0.1", "token": "5" * 32, "duration_ms": 1000, "streams": 2}
+            listener.begin("receive", open="listen", **shared)
+            port = listener.until("net_listening")[-1]["port_number"]
+            opener.begin("send", open="connect", port=port, **shared)
+            opener.until("net_started")
+            time.sleep(0.3)
+            group = cases.children(opener.channel.process.pid)
+            os.kill(group[0 if whole else 1], signal.SIGKILL)
+            sent, got = Result(opener.until("net_end")), Result(listener.until("net_end"))
+            if whole:
+                self.assertEqual((sent.failed["error"], sent.end["status"]), ("worker", "failed"))
+                self.assert_gone(group)
+            else:
+                self.assertEqual(sorted(s["outcome"] for s in sent.streams), ["done", "killed"])
+            self.assertEqual(got.end["status"], "done")
+
 
 class Namespaces(unittest.TestCase):
     """Two hosts with a link between them, in network namespaces."""
@@ -522,6 +542,31 @@ class Namespaces(unittest.TestCase):
                 else:
                     self.assertEqual(sent.failed["path_mtu_bytes"], 1280)
                     self.assertEqual(sent.end["status"], "failed")
+
+    def test_slow_path_with_a_long_queue(self):
+        """What the queue holds at the end is dropped, and the next trial starts on a free path."""
+        try:
+            self.run_tool("ip", "netns", "exec", self.names[0], "tc", "qdisc", "add", "dev", "v",
+                          "root", "tbf", "rate", "4mbit", "burst", "20k", "latency", "1s")
+        except (OSError, subprocess.CalledProcessError) as error:
+            self.skipTest(f"no shaper here: {error}")
+        for transport in ("tcp", "udp"):
+            for job in ("send", "receive"):
+                first, second = (trial(*self.ends, job, "10.9.8.2", "10.9.8.1", duration_ms=500,
+                                       transport=transport, drain_ms=100, seconds=60)
+                                 for _ in range(2))
+                for end in (*first, *second):
+                    self.assertEqual(end.end["status"], "done", end.failed)
+                    self.assertEqual(end.streams[0]["outcome"], "done")
+        sender, receiver = trial(*self.ends, "send", "10.9.8.2", "10.9.8.1", transport="udp",
+                                 packets=1500, packets_per_second=3000, drain_ms=5000,
+                                 send_buffer_bytes=10_000_000)  # else the sender has to wait
+        got = receiver.streams[0]
+        self.assertEqual(got["received_count"] + got["lost_count"],
+                         sender.streams[0]["total_packets_count"])
+        # 4 Mbit/s with a queue of 1 s carry at most 1.6 s of it: 560 of these datagrams, and the burst.
+        self.assertLess(got["received_count"], 700)
+        self.assertGreater(got["delay"]["most_ns"], 500_000_000)
 
     def test_link_that_goes_away(self):
         opener, listener = self.ends
