@@ -60,9 +60,10 @@ pub(crate) fn wrapped(first: &str, text: &str, columns: usize) -> String {
     out
 }
 
-/// "a", "a and b", "a, b and c".
+/// "a", "a and b", "a, b and c"; items with commas of their own are set apart: "a, b; c, d".
 pub(crate) fn listed(items: &[String]) -> String {
     match items {
+        several if several.iter().any(|item| item.contains(", ")) => several.join("; "),
         [] => String::new(),
         [one] => one.clone(),
         [most @ .., last] => format!("{} and {last}", most.join(", ")),
@@ -110,6 +111,8 @@ mod tests {
         let items = ["a", "b", "c"].map(str::to_owned);
         assert_eq!(listed(&items), "a, b and c");
         assert_eq!(listed(&items[..2]), "a and b");
+        let with_commas = ["movies up, as rsync", "music up, as rsync"].map(str::to_owned);
+        assert_eq!(listed(&with_commas), "movies up, as rsync; music up, as rsync");
         assert_eq!(shortened("/a/long/path/to/it", 10), "/a/l..o/it");
         assert_eq!(capital("über"), "Über");
         assert_eq!([duration(8.0), duration(200.0), duration(9e4)], ["8 s", "3 min", "25 h"]);

@@ -37,7 +37,7 @@ fn threads_that_wait_for_a_disk_are_to_be_tried_with_more_of_them() {
     let wanted = [
         "The bottleneck cannot be distinguished: ",
         "the one NFS thread of ",
-        "more of them help where it can do several operations at a time.",
+        "more of them help if it can do several operations at a time.",
         &format!("--explain --set {SERVER}/nfsd-threads=as-found,8"),
     ];
     for words in wanted {

@@ -80,7 +80,7 @@ fn a_mounted_target_has_the_kernels_account() {
         plain::storage(facts).mount_options = Some("rw,wsize=16384".into());
     }
     let said = "The kernel's client on /srv/data: 14 READ of 2.00 B (1.00 ms from request to reply, 1.00 ms \
-         queued before sending), 4 failed and 14 Writes, 4 failed.";
+         queued before sending), 4 failed; 14 Writes, 4 failed.";
     let terminal =
         crate::written::study(&study, &plimsoll_report::Style { width: 4000, colour: false });
     assert_eq!(count(&terminal, said), 5, "{terminal}");

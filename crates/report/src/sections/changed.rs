@@ -25,8 +25,8 @@ pub(super) fn warnings(a: &Shown<'_>, b: &Shown<'_>, across: &Across) -> Vec<War
     if things > 1 && !across.counterparts.is_empty() {
         all.push(Warning {
             text: format!(
-                "Confounded: {things} things that are recorded changed at once. Which of them makes a \
-                 difference cannot be told."
+                "Confounded: {things} recorded things changed at once, so the cause of a difference is \
+                 not known."
             ),
             advice: Some("Change one at a time.".to_owned()),
             ..Warning::default()

@@ -1,7 +1,9 @@
 //! Two studies side by side.
 
+use super::answer::fits_a_screen;
 use super::changed;
 use super::common::{self, verdicts};
+use crate::chart::Table;
 use crate::columns::Columns;
 use crate::date::utc;
 use crate::device;
@@ -9,6 +11,7 @@ use crate::document::{Document, Layout, Section};
 use crate::figure::ends;
 use crate::measure;
 use crate::names;
+use crate::study::bottleneck::{Notes, words};
 use crate::study::{Shown, head, imported as single_runs};
 use crate::text::{capital, printable};
 use crate::verdict::{Column, Two, brief, sentence};
@@ -67,21 +70,24 @@ impl Document {
         answer.facts(vec![("A".to_owned(), a.line()), ("B".to_owned(), b.line())]);
         let imported = a.findings.imported || b.findings.imported;
         let heading = verdicts(a.study.plan.design.confidence, imported);
-        let mut table = Columns::of(["subject", "A", "B", &heading]);
+        let mut rows = Vec::new();
+        let mut notes = Notes::default();
         let mut details = Vec::new();
         let claims = counterparts
             .iter()
             .filter_map(|found| Some((found.claim.as_ref()?, by(&a, &b, found)?)));
         let column = Column::of(claims, b.study.plan.design.margin);
         for (number, found) in counterparts.iter().enumerate() {
-            row(&mut table, &a, &b, found, (imported, column));
+            rows.push(row(&a, &b, found, (imported, column), &mut notes));
             details.push(section(&a, &b, (found.a, found.b), Some(found), number));
         }
         for (number, found) in (counterparts.len()..).zip(&unequal) {
-            apart(&mut table, &a, &b, found);
+            rows.push(apart(&a, &b, found));
             details.push(section(&a, &b, (found.a, found.b), None, number));
         }
-        answer.table(table.table(), Layout::Words);
+        let (table, limited) = table(rows, &heading);
+        answer.table(table, Layout::Words);
+        answer.texts(notes.texts().filter(|_| limited));
         answer.text(match counterparts.is_empty() {
             true if !unequal.is_empty() => {
                 "The studies have no equal work in common, so nothing is compared."
@@ -135,29 +141,79 @@ fn speed(side: &Side<'_>, cell: Cell) -> String {
     level.unwrap_or_else(|| "–".to_owned())
 }
 
+/// A row of the answer.
+struct Row {
+    work: String,
+    subject: String,
+    /// Of A and B.
+    speeds: [String; 2],
+    verdict: String,
+    bottleneck: Option<String>,
+}
+
+/// The rows, with the subjects where there are several, and the bottlenecks where there is room: whether there is.
+fn table(rows: Vec<Row>, heading: &str) -> (Table, bool) {
+    let one = rows.windows(2).all(|two| two[0].subject == two[1].subject);
+    let subject = rows.first().map_or("", |row| &row.subject).to_owned();
+    let first = if one { vec![subject] } else { vec![String::new(), "subject".to_owned()] };
+    let rest = ["A", "B", heading].map(str::to_owned);
+    let mut table = Table::new(first.into_iter().chain(rest).collect());
+    let mut bottlenecks = Vec::new();
+    for Row { work, subject, speeds: [a, b], verdict, bottleneck } in rows {
+        let names = if one { vec![work] } else { vec![work, subject] };
+        table.rows.push(names.into_iter().chain([a, b, verdict]).collect());
+        bottlenecks.push(bottleneck);
+    }
+    if bottlenecks.iter().all(Option::is_none) {
+        return (table, false);
+    }
+    let mut wide = table.clone();
+    wide.header.push("bottleneck".to_owned());
+    for (row, words) in wide.rows.iter_mut().zip(bottlenecks) {
+        row.push(words.unwrap_or_else(|| "–".to_owned()));
+    }
+    if fits_a_screen(&mut wide) { (wide, true) } else { (table, false) }
+}
+
+/// The bottleneck in A and in B, once where it is the same.
+fn bottleneck(
+    a: &Side<'_>,
+    b: &Side<'_>,
+    cells: (Cell, Cell),
+    notes: &mut Notes,
+) -> Option<String> {
+    let mut of = |side: &Side<'_>, cell| words(side, &[cell], &|_| String::new(), true, notes);
+    match (of(a, cells.0), of(b, cells.1)) {
+        (Some(a), Some(b)) if a != b => Some(format!("A: {a}\nB: {b}").replace("\nor", " or")),
+        (a, b) => a.or(b),
+    }
+}
+
 /// The speeds of other work in a row, which are not compared.
-fn apart(table: &mut Columns, a: &Side<'_>, b: &Side<'_>, found: &Unequal) {
-    let (work, subjects) = named(a, b, (found.a, found.b));
-    table
-        .row(work, [subjects, speed(a, found.a), speed(b, found.b), common::OTHER_WORK.to_owned()]);
+fn apart(a: &Side<'_>, b: &Side<'_>, found: &Unequal) -> Row {
+    let (work, subject) = named(a, b, (found.a, found.b));
+    let speeds = [speed(a, found.a), speed(b, found.b)];
+    Row { work, subject, speeds, verdict: common::OTHER_WORK.to_owned(), bottleneck: None }
 }
 
 /// Speeds and verdict in a row.
 fn row(
-    table: &mut Columns,
     a: &Side<'_>,
     b: &Side<'_>,
     found: &Counterpart,
     (imported, column): (bool, Column),
-) {
-    let (work, subjects) = named(a, b, (found.a, found.b));
+    notes: &mut Notes,
+) -> Row {
+    let (work, subject) = named(a, b, (found.a, found.b));
     let two = by(a, b, found).map(|by| Two { a: "A", b: "B", by });
     let verdict = match found.claim.as_ref().zip(two) {
         Some((claim, two)) if claim.verdict.is_some() => brief(claim, two, column),
         Some((claim, two)) if imported => single_runs::brief(two, &claim.ratio),
         _ => "too few trials".to_owned(),
     };
-    table.row(work, [subjects, speed(a, found.a), speed(b, found.b), verdict]);
+    let speeds = [speed(a, found.a), speed(b, found.b)];
+    let bottleneck = bottleneck(a, b, (found.a, found.b), notes);
+    Row { work, subject, speeds, verdict, bottleneck }
 }
 
 /// What the verdict on a counterpart is about.

@@ -114,7 +114,7 @@ fn family(plan: &Plan, names: &Names) -> Section {
     let others = match others {
         0 => "No other comparisons.".to_owned(),
         more => format!(
-            "{} beside them {} an estimate without a verdict.",
+            "{} more {} an estimate without a verdict.",
             counted(more as u64, "comparison"),
             if more == 1 { "is" } else { "are each" }
         ),

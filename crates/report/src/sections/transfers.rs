@@ -1,4 +1,4 @@
-//! What an operation and a byte cost by the size of blocks, and what several in flight bring, each beside the
+//! Costs of an operation and a byte by the size of blocks, and what several in flight bring, each beside the
 //! model.
 
 use super::answer::binds;

@@ -46,6 +46,7 @@ pub(super) fn section(shown: &Shown<'_>, number: usize, found: &WorkloadFindings
         section.texts(workload::arithmetic_means(shown, found));
     }
     workload::incomplete(shown, found).into_iter().for_each(|remark| section.warning(remark));
+    section.texts(workload::disturbed(shown, found, &|cell| shown.names.setup(cell)));
     for pair in &found.pairs {
         let mut claims = workload::claims(shown, pair).into_iter();
         section.items.extend(claims.next().map(|claim| match pair.contrast.claim {

@@ -40,12 +40,13 @@ impl Notes {
     }
 }
 
-/// The bottleneck of the cells of a row, for its column: one if they share it, else one line for each by its name.
-/// `None` if nothing is known of any.
+/// The bottleneck of the cells of a row, for its column: one if they share it, else one line for each, `named` or in
+/// their order. `None` if nothing is known of any.
 pub(crate) fn words(
     shown: &Shown<'_>,
     cells: &[Cell],
     name: &dyn Fn(Cell) -> String,
+    named: bool,
     notes: &mut Notes,
 ) -> Option<String> {
     let mut groups: Vec<(Bottleneck, Vec<(Cell, Option<f64>)>)> = Vec::new();
@@ -64,11 +65,14 @@ pub(crate) fn words(
         }
     }
     let only = groups.len() == 1;
+    // Cells that share one are not in the order of their columns.
+    let named = named || groups.iter().any(|(_, cells)| cells.len() > 1);
     let lines = groups.into_iter().map(|(found, cells)| {
         let shares: Vec<f64> = cells.iter().filter_map(|(_, busy)| *busy).collect();
         let text = format!("{}{}{}", found.name, range(&shares), notes.mark(&found.reason));
         match only {
             true => text,
+            false if !named => text.replace('\n', " "),
             false => {
                 let names: Vec<String> = cells.iter().map(|(cell, _)| name(*cell)).collect();
                 format!("{}: {text}", names.join(", "))

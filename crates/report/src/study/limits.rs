@@ -233,10 +233,7 @@ fn classes(one: &Use) -> Option<String> {
 /// The resources that were not monitored though one may be the bottleneck of something, and the option that monitors them:
 /// "Not monitored: server CPU, disks. Add --host ssh://root@nas."
 pub(crate) fn not_monitored(shown: &Shown<'_>) -> Option<String> {
-    let open = shown.limits.iter().filter(|l| {
-        matches!(l.verdict, Limit::Waiting | Limit::Hidden | Limit::Several { .. }) && is_blind(l)
-    });
-    let open: Vec<&Limits> = open.collect();
+    let open = open(shown);
     let missing = |unseen: Unseen| open.iter().any(|limits| limits.unseen.contains(&unseen));
     let mut words = Vec::new();
     if missing(Unseen::Server) {
@@ -252,26 +249,19 @@ pub(crate) fn not_monitored(shown: &Shown<'_>) -> Option<String> {
         words.push("link rate");
     }
     let mut words: Vec<String> = words.into_iter().map(str::to_owned).collect();
-    let mut hosts = Vec::new();
-    if missing(Unseen::Server) && !shown.findings.imported {
-        hosts.push(open.first().map_or_else(String::new, |l| server(shown, l.cell.subject)));
-    }
     for held in open.iter().flat_map(|limits| &limits.held) {
-        let host = printable(&held.host);
-        let quota = format!("the CPU of {host} ({} of a core)", percent(held.cores));
+        let quota =
+            format!("the CPU of {} ({} of a core)", printable(&held.host), percent(held.cores));
         if !words.contains(&quota) {
             words.push(quota);
-            hosts.push(host);
         }
     }
     if words.is_empty() {
         return None;
     }
     let mut text = format!("Not monitored: {}", words.join(", "));
-    hosts.dedup();
-    if !hosts.is_empty() {
-        let options: Vec<String> = hosts.iter().map(|host| format!("--host {host}")).collect();
-        text.push_str(&format!(". Add {}", options.join(" ")));
+    if let Some(options) = monitoring(shown) {
+        text.push_str(&format!(". Add {options}"));
     }
     if let Some((one, limits)) = busiest(&open).filter(|(one, _)| one.utilisation >= WORTH_SAYING) {
         text.push_str(&format!(
@@ -282,6 +272,33 @@ pub(crate) fn not_monitored(shown: &Shown<'_>) -> Option<String> {
         ));
     }
     Some(text + ".")
+}
+
+/// Rows whose bottleneck may be a resource that was not monitored.
+fn open<'a>(shown: &'a Shown<'_>) -> Vec<&'a Limits> {
+    let open = |limits: &&Limits| {
+        let verdict = &limits.verdict;
+        matches!(verdict, Limit::Waiting | Limit::Hidden | Limit::Several { .. })
+            && is_blind(limits)
+    };
+    shown.limits.iter().filter(open).collect()
+}
+
+/// The options that monitor the hosts which may have the bottleneck: "--host ssh://root@nas". `None` if there are none.
+pub(crate) fn monitoring(shown: &Shown<'_>) -> Option<String> {
+    let open = open(shown);
+    let mut hosts: Vec<String> = Vec::new();
+    let servers = open.iter().filter(|limits| limits.unseen.contains(&Unseen::Server));
+    let servers = servers.filter(|_| !shown.findings.imported);
+    let servers = servers.map(|limits| server(shown, limits.cell.subject));
+    let held = open.iter().flat_map(|limits| &limits.held).map(|held| printable(&held.host));
+    for host in servers.chain(held) {
+        if !hosts.contains(&host) {
+            hosts.push(host);
+        }
+    }
+    let options: Vec<String> = hosts.iter().map(|host| format!("--host {host}")).collect();
+    (!options.is_empty()).then(|| options.join(" "))
 }
 
 /// A resource that is so busy is worth a word.
@@ -378,7 +395,7 @@ fn verdict(shown: &Shown<'_>, limits: &Limits) -> String {
                 shares.join(", "),
                 match uses.iter().any(is_threads) {
                     true =>
-                        "The threads are busy because they wait for it: more of them help where it can do \
+                        "The threads are busy because they wait for it: more of them help if it can do \
                              several operations at a time.",
                     false if uses.len() > 1 && all_full(limits, uses) =>
                         "All of them are saturated: more of one alone helps little.",

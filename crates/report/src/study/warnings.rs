@@ -295,7 +295,8 @@ fn where_seen(shown: &Shown<'_>, trials: &[&Trial]) -> (String, String) {
             let workloads = workloads.into_iter().take(named);
             let mut names: Vec<_> = workloads.map(|work| shown.names.workload(work)).collect();
             names.extend((others > 0).then(|| format!("{others} others")));
-            names.join(", ")
+            let commas = names.iter().any(|name| name.contains(", "));
+            names.join(if commas { "; " } else { ", " })
         }
     };
     let all = counted(shown.study.trials.len() as u64, "trial");

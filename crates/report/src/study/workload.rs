@@ -125,29 +125,31 @@ fn by_line(shown: &Shown<'_>, found: &WorkloadFindings, rows: &[(String, Line<'_
 }
 
 /// The trials of each cell during which others used a host: "61.0 MB/s in 18 of 75 trials".
-pub(crate) fn disturbed(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Vec<String> {
+pub(crate) fn disturbed(
+    shown: &Shown<'_>,
+    found: &WorkloadFindings,
+    name: &dyn Fn(Cell) -> String,
+) -> Vec<String> {
     let several = shown.names.setups() > 1;
     let mut sentences = Vec::new();
-    for found in &shown.findings.workloads {
-        let shape = shown.shape(speed(&found.workload));
-        for cell in &found.cells {
-            let Some(disturbed) = &cell.disturbed else { continue };
-            let work = capital(&shown.names.workload(found.number));
-            let of = if several { format!("{work} on {}", name(cell.cell)) } else { work };
-            let (count, all) = (disturbed.trials, counted(cell.complete as u64, "trial"));
-            let metric = Metric::all(speed(&found.workload));
-            let level = disturbed.levels.get(&metric).map(|level| shape.plain(level.estimate));
-            sentences.push(match (disturbed.apart, level) {
-                (true, Some(level)) => format!(
-                    "{of}: {level} in {count} of {all} with other load on a host. The figure above does \
-                     not include these trials."
-                ),
-                (true, None) => format!("{of}: {count} of {all} had other load on a host."),
-                (false, _) => format!(
-                    "{of}: {count} of {all} had other load on a host, and the figure includes them."
-                ),
-            });
-        }
+    let shape = shown.shape(speed(&found.workload));
+    for cell in &found.cells {
+        let Some(disturbed) = &cell.disturbed else { continue };
+        let work = capital(&shown.names.workload(found.number));
+        let of = if several { format!("{work} on {}", name(cell.cell)) } else { work };
+        let (count, all) = (disturbed.trials, counted(cell.complete as u64, "trial"));
+        let metric = Metric::all(speed(&found.workload));
+        let level = disturbed.levels.get(&metric).map(|level| shape.plain(level.estimate));
+        sentences.push(match (disturbed.apart, level) {
+            (true, Some(level)) => format!(
+                "{of}: {level} in {count} of {all} with other load on a host. The figure above does \
+                 not include these trials."
+            ),
+            (true, None) => format!("{of}: {count} of {all} had other load on a host."),
+            (false, _) => format!(
+                "{of}: {count} of {all} had other load on a host, and the figure includes them."
+            ),
+        });
     }
     sentences
 }

@@ -15,15 +15,16 @@ use crate::chart::Table;
 use crate::document::{Layout, Section};
 use crate::study::bottleneck::Notes;
 use crate::study::copies::Copies;
-use crate::study::{Shown, disturbances, head, hosts, mounts, speed, warnings};
+use crate::study::{Shown, disturbances, head, hosts, limits, mounts, speed, warnings};
 use crate::text::{counted, duration, listed, printable};
 use names::Brief;
 pub(super) use operations::binds;
 use plimsoll_explain::{WorkloadFindings, reads_from};
 use plimsoll_model::{Cell, Ended, Flag, Rule, SubjectKind};
+pub(super) use table::fits_a_screen;
 
 /// What there is to say of a study without a complete trial.
-const NOTHING: &str = "No trial ran to its end, so there is nothing to report.";
+const NOTHING: &str = "No trial ran to its end, so there are no figures.";
 /// Subjects up to which each has a line of its own.
 const INTRODUCED: usize = 3;
 
@@ -129,7 +130,7 @@ fn introduced(shown: &Shown<'_>, brief: &Brief) -> Vec<(String, String)> {
         })),
         false => facts.push((
             counted(subjects.len() as u64, "subject"),
-            "the details say what each turned out to be".to_owned(),
+            "described in the details".to_owned(),
         )),
     }
     facts.extend(brief.settings.iter().cloned());
@@ -169,29 +170,52 @@ fn disturbed(shown: &Shown<'_>) -> Option<String> {
 /// Kinds of work that are open and named; of more their number is.
 const NAMED: usize = 3;
 
+/// Seconds of measuring from which monitoring the server helps more.
+const LONG_SECONDS: f64 = 3600.0;
+
 /// The one command that helps most, and where the rest is. More blocks do not help on a host that other work keeps busy.
 fn next(section: &mut Section, shown: &Shown<'_>) {
     let id = printable(&shown.study.id.0);
+    let command = printable(&shown.study.plan.command);
     let open = sentences::open(shown);
-    if let (Some(host), Some(_)) = (disturbed(shown), &open) {
-        let what = format!("Stop other work on {host}, then run again");
-        section.command(&what, printable(&shown.study.plan.command), String::new());
-    } else if let Some((works, time)) = open {
-        let compares = !shown.study.plan.contrasts.is_empty();
-        let what = match works.len() {
-            _ if !compares => "Narrow the intervals".to_owned(),
-            ..=NAMED => {
-                let works: Vec<String> = works.iter().map(|work| format!("'{work}'")).collect();
-                format!("Decide {}", listed(&works))
-            }
-            many => format!("Decide {many} rows"),
-        };
-        section.command(&what, format!("plimsoll check --continue {id}"), time);
-    } else if can_go_on(shown) && shown.names.setups() > 0 && !shown.findings.imported {
-        let line = format!("plimsoll check --continue {id}");
-        section.command("Continue", line, String::new());
+    let soon = open.as_ref().is_some_and(|open| open.seconds.is_some_and(|s| s < LONG_SECONDS));
+    let go_on = format!("plimsoll check --continue {id}");
+    match (open, disturbed(shown), monitoring(shown, &command)) {
+        (Some(_), Some(host), _) => {
+            let what = format!("Stop other work on {host}, then run again");
+            section.command(&what, command, String::new());
+        }
+        (open, _, Some(line)) if !soon && !(open.is_none() && can_go_on(shown)) => {
+            section.command("Name the bottleneck", line, String::new());
+        }
+        (Some(open), ..) => section.command(&decide(shown, &open.works), go_on, open.time),
+        _ if can_go_on(shown) && shown.names.setups() > 0 && !shown.findings.imported => {
+            section.command("Continue", go_on, String::new());
+        }
+        _ => {}
     }
     more(section, &id);
+}
+
+/// What more blocks do.
+fn decide(shown: &Shown<'_>, works: &[String]) -> String {
+    match works {
+        _ if shown.study.plan.contrasts.is_empty() => "Narrow the intervals".to_owned(),
+        few if few.len() <= NAMED => {
+            let works: Vec<String> = few.iter().map(|work| format!("'{work}'")).collect();
+            format!("Decide {}", listed(&works))
+        }
+        many => format!("Decide {} rows", many.len()),
+    }
+}
+
+/// The command of the study with the options that monitor its servers; `None` if a server is not known, or all are
+/// monitored.
+fn monitoring(shown: &Shown<'_>, command: &str) -> Option<String> {
+    let options = limits::monitoring(shown)?;
+    let measures = ["plimsoll check ", "plimsoll copy "].iter().any(|own| command.starts_with(own));
+    let known = !options.contains("SERVER");
+    (measures && known).then(|| format!("{command} {options}"))
 }
 
 /// Where the rest of a study is.

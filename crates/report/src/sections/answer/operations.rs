@@ -116,7 +116,7 @@ fn whose(shown: &Shown<'_>, brief: &Brief, column: &Column<'_>) -> String {
     let subject = brief.setup(shown, column.setup);
     match (shown.names.setups(), column.techniques()) {
         (1, Some(techniques)) => techniques,
-        (1, None) => "each asked for".to_owned(),
+        (1, None) => "every attribute requested".to_owned(),
         (_, Some(techniques)) => format!("{subject}, {techniques}"),
         (_, None) => subject,
     }
@@ -179,7 +179,10 @@ fn sizes(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
     if let [facts] = shown.study.subjects.as_slice() {
         let sizes = advertised(&facts.storage()?.advertised)?;
         let above = above(0).map(|largest| format!("; blocks above {largest} are several calls"));
-        return Some(format!("Sizes it names: {sizes}{}.", above.unwrap_or_default()));
+        return Some(format!(
+            "Sizes that the server advertises: {sizes}{}.",
+            above.unwrap_or_default()
+        ));
     }
     let of = |number: u16| Some(format!("{} ({})", above(number)?, brief.subject(shown, number)));
     let all: Vec<String> =
@@ -206,10 +209,10 @@ pub(crate) fn binds(shown: &Shown<'_>, transfers: &Transfers) -> Option<String> 
         }
         None => match transfers.off_by() {
             Some(off) => format!(
-                "no cost is named, as operation and bytes together are up to {} off",
+                "no cost is given, because operation and bytes together are up to {} off",
                 percent(off)
             ),
-            None => "too few sizes to tell what an operation and a byte cost".to_owned(),
+            None => "too few sizes for the costs of an operation and a byte".to_owned(),
         },
     };
     let cause = many_calls(transfers).unwrap_or_default();
@@ -220,8 +223,8 @@ pub(crate) fn binds(shown: &Shown<'_>, transfers: &Transfers) -> Option<String> 
 fn several(flights: &Flights) -> Option<String> {
     if let Some((flight, gain)) = flights.contradiction() {
         return Some(format!(
-            "{} in flight measured {gain:.1}× one, which cannot be: these figures contradict each other, and nothing \
-             follows from them",
+            "{} in flight measured {gain:.1}× one, which is impossible: these figures contradict each other, and are \
+             not used",
             flight.depth
         ));
     }
@@ -235,8 +238,8 @@ fn several(flights: &Flights) -> Option<String> {
             percent(ENOUGH)
         ),
         false => format!(
-            "more in flight brings no more than {gain:.1}× one ({}/s), so it is not waiting that binds but \
-             work: the client's, the server's or the disk's",
+            "more in flight bring no more than {gain:.1}× one ({}/s), so the bottleneck is CPU or disk work, not \
+             waiting",
             RATE.value(best)
         ),
     })
@@ -265,7 +268,7 @@ fn broken_round_trip(shown: &Shown<'_>) -> Option<String> {
         format!("{} ({})", kind.name().replace('_', " "), TIME.value(*seconds))
     });
     Some(format!(
-        "The round trip of {} contradicts {}, which hold one: it was measured at rest, and is not used.",
+        "The round trip of {} is longer than {}, which contain one: it was measured at rest, and is not used.",
         TIME.value(trip.seconds),
         listed(&shorter.collect::<Vec<_>>())
     ))
@@ -277,7 +280,7 @@ fn scans(shown: &Shown<'_>, operations: &Operations<'_>) -> Option<String> {
     let scan = column.scan(shown)?;
     let mounted = scan.mounted.map(|seconds| format!("; on a mount by Linux {}", long(seconds)));
     Some(format!(
-        "A scan of {NAMES} names, in directories of {}: {} where listings tell all, {} with a {} of each{}.",
+        "A scan of {NAMES} names, in directories of {}: {} by listings alone, {} with a {} of each{}.",
         scan.entries,
         long(scan.listings),
         long(scan.with_lookups),

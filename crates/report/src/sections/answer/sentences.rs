@@ -15,8 +15,6 @@ use std::collections::HashMap;
 const TOLD_OF_MANY: usize = 5;
 /// Blocks below which a claim without a verdict lacks blocks.
 const FEW: usize = 6;
-/// Kinds of work with disturbed trials that are named.
-const DISTURBED: usize = 3;
 /// Results of a shorter study are preliminary.
 const SHORT_SECONDS: f64 = 120.0;
 
@@ -37,13 +35,14 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief, limited: bool) -> Vec<
     sentences.extend(copies::amounts(shown, &name));
     sentences.extend(copies::per_file(shown, &name));
     sentences.extend(copies::without_model(shown, &name));
-    let mut disturbed = workload::disturbed(shown, &name);
-    let more = disturbed.len().saturating_sub(DISTURBED);
-    disturbed.truncate(DISTURBED);
-    sentences.extend(disturbed);
-    if more > 0 {
-        sentences
-            .push(format!("Others used a host during {more} more kinds of work: see --details."));
+    let workloads = shown.findings.workloads.iter();
+    let disturbed: Vec<String> =
+        workloads.flat_map(|found| workload::disturbed(shown, found, &name)).collect();
+    match disturbed.len() {
+        0 | 1 => sentences.extend(disturbed),
+        figures => sentences.push(format!(
+            "{figures} figures have trials with other load on a host: see --details."
+        )),
     }
     if shown.limits.is_empty() {
         hosts::fullest_links(&mut sentences, shown);
@@ -55,7 +54,7 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief, limited: bool) -> Vec<
 }
 
 /// What going on would settle, by name, and how long that takes; `None` where there is nothing to settle.
-pub(super) fn open(shown: &Shown<'_>) -> Option<(Vec<String>, String)> {
+pub(super) fn open(shown: &Shown<'_>) -> Option<Open> {
     let open = plimsoll_explain::unresolved(shown.study)?;
     let mut works: Vec<String> = Vec::new();
     let contrasts = open.contrasts.iter().map(|contrast| shown.matter(contrast));
@@ -73,7 +72,18 @@ pub(super) fn open(shown: &Shown<'_>) -> Option<(Vec<String>, String)> {
         seconds.map_or("not within a day".to_owned(), |s| format!("about {}", duration(s)))
     };
     let (own, all) = (about(open.seconds), about(open.all_seconds));
-    Some((works, if own == all { own } else { format!("{own}; all rows: {all}") }))
+    let time = if own == all { own } else { format!("{own}; all rows: {all}") };
+    Some(Open { works, time, seconds: open.seconds })
+}
+
+/// Work whose figures more blocks would decide.
+pub(super) struct Open {
+    /// By name.
+    pub(super) works: Vec<String>,
+    /// How long that takes, in words.
+    pub(super) time: String,
+    /// The same in seconds; `None`: not within a day.
+    pub(super) seconds: Option<f64>,
 }
 
 /// A claim, and what it is about.

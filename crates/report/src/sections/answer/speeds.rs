@@ -21,7 +21,7 @@ pub(super) fn figure(shown: &Shown<'_>) -> Option<Figure> {
     let of = match shown.findings.imported {
         true => "Bar: geometric mean of the runs, which has no interval.".to_owned(),
         false => format!(
-            "Bar: geometric mean of the blocks; line: its {} interval, which goes on where it has no end.",
+            "Bar: geometric mean of the blocks; line: its {} interval, open if it has no end.",
             crate::verdict::percent(shown.study.plan.design.confidence)
         ),
     };

@@ -45,32 +45,34 @@ impl Rows {
         name: &dyn Fn(Cell) -> String,
         notes: &mut Notes,
     ) -> bool {
-        let mut own = Notes::default();
-        let mut words = |cells: &Vec<Cell>| bottleneck::words(shown, cells, name, &mut own);
-        let column: Vec<Option<String>> = self.cells.iter().map(&mut words).collect();
-        if column.iter().all(Option::is_none) {
-            return false;
-        }
-        let mut table = self.table.clone();
-        table.header.push("bottleneck".to_owned());
-        for (row, words) in table.rows.iter_mut().zip(column) {
-            row.push(words.unwrap_or_else(|| NOTHING.to_owned()));
-        }
-        narrow(&mut table);
-        let fits = drawn_width(&table) <= COLUMNS;
-        if fits {
-            self.table = table;
-            *notes = own;
-        }
-        fits
+        // Without room for names, those of several are in the order of the columns.
+        [true, false].into_iter().any(|named| {
+            let mut own = Notes::default();
+            let mut words =
+                |cells: &Vec<Cell>| bottleneck::words(shown, cells, name, named, &mut own);
+            let column: Vec<Option<String>> = self.cells.iter().map(&mut words).collect();
+            let mut table = self.table.clone();
+            table.header.push(match named {
+                true => "bottleneck".to_owned(),
+                false => "bottleneck,\nby column".to_owned(),
+            });
+            for (row, words) in table.rows.iter_mut().zip(&column) {
+                row.push(words.clone().unwrap_or_else(|| NOTHING.to_owned()));
+            }
+            let fits = fits_a_screen(&mut table) && column.iter().any(Option::is_some);
+            if fits {
+                (self.table, *notes) = (table, own);
+            }
+            fits
+        })
     }
 }
 
-/// Breaks verdicts and long names of work into two lines, if the table is wider than a screen.
-fn narrow(table: &mut Table) {
+/// Breaks verdicts and long names of work into two lines, if the table is wider than a screen. Whether it fits then.
+pub(in crate::sections) fn fits_a_screen(table: &mut Table) -> bool {
     for (separator, broken) in [(": ≥", ":\n≥"), (" (", "\n(")] {
         if drawn_width(table) <= COLUMNS {
-            return;
+            return true;
         }
         for row in &mut table.rows {
             let cells = row.iter_mut().enumerate();
@@ -79,6 +81,7 @@ fn narrow(table: &mut Table) {
             cells.for_each(|(_, cell)| *cell = cell.replacen(separator, broken, 1));
         }
     }
+    drawn_width(table) <= COLUMNS
 }
 
 /// Columns that a table takes.
