@@ -402,7 +402,9 @@ fn a_disturbed_machine_replaces_an_offer_of_hours() {
             reads_from: StoredOn::ServerMemory,
             settles: None,
         },
-        Flag::BusyBaseline { host: "local".into(), busy: 0.96, windows },
+        Flag::BusyBaseline { host: "local".into(), busy: 0.96, windows: windows.clone() },
+        Flag::OtherTraffic { host: "local".into(), bytes_per_second: 9e6, windows },
+        Flag::NotWatched { host: "ssh://nas".into(), reason: "Connection refused".into() },
         Flag::SameTarget { target: "nfs://nas/volume1".into() },
     ];
     let screen = screen(&study);
@@ -410,6 +412,7 @@ fn a_disturbed_machine_replaces_an_offer_of_hours() {
     assert!(warnings.len() <= 4, "{screen}");
     assert!(warnings[0].contains("this machine was 96% busy with other work"), "{screen}");
     assert!(warnings.last().unwrap().contains(" more warning"), "{screen}");
+    assert!(!screen.contains("other network traffic"), "one warning a busy machine: {screen}");
     let next = "Stop other work on this machine, then run again: plimsoll check --quick nfs://nas";
     assert!(screen.contains(next) && !screen.contains("--continue"), "{screen}");
     assert!(words(&screen).contains("Differences below 24% are inconclusive."), "{screen}");

@@ -17,7 +17,7 @@ pub enum Severity {
     Cache,
     /// Writes of a write cache, which are faster than the storage.
     Burst,
-    /// The client or the server may be the bottleneck rather than the storage.
+    /// The client or the server may be the bottleneck rather than the storage, or is not monitored.
     Limit,
     /// Too little was measured.
     Preliminary,
@@ -62,6 +62,7 @@ impl Flag {
             | Flag::ServerSaturated { .. }
             | Flag::SameMachine { .. }
             | Flag::BehindSchedule { .. }
+            | Flag::NotWatched { .. }
             | Flag::AskedToWait { .. }
             | Flag::Retransmitted { .. } => Severity::Limit,
             Flag::LeftOut { .. }
@@ -72,7 +73,6 @@ impl Flag {
             | Flag::InFlightMismatch { .. } => Severity::Preliminary,
             Flag::ImpossibleCounters { .. }
             | Flag::HiddenFromTicks { .. }
-            | Flag::NotWatched { .. }
             | Flag::HostLost { .. }
             | Flag::Leftovers { .. }
             | Flag::EntriesSkipped { .. }

@@ -84,7 +84,8 @@ pub(crate) fn all(shown: &Shown<'_>, burst_explained: bool) -> Vec<Warning> {
         failed.push(Warning { text, advice, brief, urgent: false });
     }
     let mut warnings = disturbances::warnings(shown);
-    for group in groups {
+    let mut busy: Vec<&str> = Vec::new();
+    for group in &groups {
         let example = if group.alike { "" } else { ", for example" };
         let seen = match group.trials.is_empty() {
             true => String::new(),
@@ -107,7 +108,14 @@ pub(crate) fn all(shown: &Shown<'_>, burst_explained: bool) -> Vec<Warning> {
             true => format!("{}{seen}", capital(&message)),
             false => format!("{message}{seen}"),
         };
-        let severity = group.first.severity();
+        let severity = match group.first.busy_with_other_work() {
+            // One of them takes the place of all on the screen.
+            Some(host) if busy.contains(&host) => Severity::Note,
+            host => {
+                busy.extend(host);
+                group.first.severity()
+            }
+        };
         let (advice, brief) = (shown.advised(&group.advice), group.brief(shown, &subjects));
         let urgent = severity <= Severity::NotPutBack;
         warnings.push((severity, Warning { text, advice, brief, urgent }));
