@@ -237,24 +237,31 @@ static int adopt_datagrams(const struct net_settings *settings, const struct net
     return -1;
 }
 
-static void accept_datagram(const struct net_settings *settings, struct net_ends *ends)
+/* Reads one datagram of a socket that listens. False if there is none. */
+static bool accept_datagram(const struct net_settings *settings, struct net_ends *ends, int fd)
 {
     uint8_t bytes[NET_GREETING_BYTES + 1];
     struct sockaddr_storage from;
     socklen_t length = sizeof from;
     unsigned stream;
-    ssize_t got = recvfrom(ends->listener, bytes, sizeof bytes, MSG_DONTWAIT,
-                           (struct sockaddr *)&from, &length);
+    ssize_t got = recvfrom(fd, bytes, sizeof bytes, MSG_DONTWAIT, (struct sockaddr *)&from, &length);
     if (got < 0)
-        return;
+        return false;
     if (!net_from_peer(&from, &settings->peer) ||
         !net_greeting_read(bytes, (size_t)got, NET_HELLO, settings->token, &stream) ||
         stream >= ends->count) {
         ends->foreign++;
-        return;
+        return true;
     }
-    if (ends->fds[stream] < 0) /* else it is a repetition */
-        ends->fds[stream] = adopt_datagrams(settings, ends, &from, length);
+    if (ends->fds[stream] >= 0)
+        return true; /* a repetition */
+    int adopted = adopt_datagrams(settings, ends, &from, length);
+    ends->fds[stream] = adopted;
+    /* Before it was connected, it may have got hellos of other streams. Nothing else can have come. */
+    for (unsigned i = 0; adopted >= 0 && i < 2 * NET_STREAMS; i++)
+        if (!accept_datagram(settings, ends, adopted))
+            break;
+    return true;
 }
 
 static void accept_connection(const struct net_settings *settings, struct net_ends *ends)
@@ -315,7 +322,7 @@ bool net_accept_all(const struct net_settings *settings, struct net_ends *ends, 
         if (poll(&file, 1, left < 100 ? left : 100) <= 0)
             continue;
         if (settings->udp)
-            accept_datagram(settings, ends);
+            accept_datagram(settings, ends, ends->listener);
         else
             accept_connection(settings, ends);
     }

@@ -445,6 +445,17 @@ class Sessions(unittest.TestCase):
             for stream in Result(listener.until("net_end")).streams:
                 self.assertIn(stream["outcome"], ("done", "peer_ended"), stream)
 
+    def test_clock_during_a_trial(self):
+        session = Net(cases.program("sanitized"))
+        session.begin("receive", **self.USUAL)
+        session.until("net_listening")
+        before = time.monotonic_ns()
+        session.channel.send(frame("C", b"now"))
+        kind, body = session.channel.receive()
+        self.assertEqual((kind, body[:8]), ("C", b"now".ljust(8, b"\0")))
+        self.assertTrue(before <= int.from_bytes(body[8:], "big") <= time.monotonic_ns())
+        self.assertEqual(session.close(), (0, ""))
+
     def test_processes_that_are_killed(self):
         """A stream costs its own figures, a trial the trial's; the session goes on."""
         opener, listener = pair(self)
