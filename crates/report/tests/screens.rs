@@ -169,7 +169,7 @@ fn a_watched_server() {
     }
     let screen = screen(&study);
     fits(&screen);
-    assert!(screen.contains("watched: MIPS 74Kc V4.12, 1 core"), "{screen}");
+    assert!(screen.contains("monitored: MIPS 74Kc V4.12, 1 core"), "{screen}");
     let busiest = "Busiest monitored resource: CPU of ssh://root@nas, 48% at sequential write.";
     assert!(words(&screen).contains(busiest), "{screen}");
     let bottleneck = "! This machine may be the bottleneck, not the server: a core was 99% busy in every trial. \

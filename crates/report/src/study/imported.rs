@@ -106,7 +106,7 @@ pub(crate) fn brief(two: Two<'_>, ratio: &Ratio) -> String {
     let estimate = of(ratio, two.by);
     let (ahead, factor) = if estimate >= 1.0 { (two.b, estimate) } else { (two.a, 1.0 / estimate) };
     match factor < ALIKE {
-        true => "same".to_owned(),
+        true => "equal".to_owned(),
         false => format!("{ahead} {}", by(factor, two.by.more())),
     }
 }

@@ -193,7 +193,7 @@ fn share(all: &[&Limits]) -> String {
     }
 }
 
-/// How full what binds is: "99%"; of a processor with its classes; of a delay its share of the time.
+/// How busy the bottleneck is: "99%"; of a delay its time and the whole: "1.00 ms of 1.20 ms".
 fn figure(limits: &Limits) -> Option<String> {
     let Some(one) = limits.binding() else {
         return match limits.verdict {
@@ -212,14 +212,13 @@ fn figure(limits: &Limits) -> Option<String> {
         let cores = plimsoll_model::units::three_digits(cores);
         return Some(format!("{} of {cores} cores", busy(one)));
     }
-    Some(match (one.is_delay(), classes(one)) {
-        (true, _) => format!(
+    Some(match one.is_delay() {
+        true => format!(
             "{} of {}",
             TIME.value(one.demand_seconds),
             TIME.value(limits.response_seconds())
         ),
-        (false, Some(classes)) => format!("{}: {classes}", busy(one)),
-        (false, None) => busy(one),
+        false => busy(one),
     })
 }
 
@@ -359,9 +358,10 @@ fn verdict(shown: &Shown<'_>, limits: &Limits) -> String {
         Limit::Resource { binding, runner_up } => {
             let one = &limits.uses[*binding];
             let mut text = format!(
-                "{} is the bottleneck: {}{}; if it were twice as fast, {} more would be done.",
+                "{} is the bottleneck: {}{}{}. If it were twice as fast, the rate would be {} higher.",
                 capital(&resource(one)),
                 figure(limits).unwrap_or_default(),
+                classes(one).map_or_else(String::new, |classes| format!(" ({classes})")),
                 alone(one),
                 percent(one.gain)
             );

@@ -142,7 +142,7 @@ fn introduced(shown: &Shown<'_>, brief: &Brief) -> Vec<(String, String)> {
             model if model.is_empty() => String::new(),
             model => format!("{model}, "),
         };
-        facts.push((hosts::name(&host.name), format!("watched: {model}{cores}, {memory}")));
+        facts.push((hosts::name(&host.name), format!("monitored: {model}{cores}, {memory}")));
     }
     facts
 }
