@@ -113,6 +113,20 @@ fn a_disk_that_is_the_limit_takes_no_more_threads() {
     assert!(!said.contains("--set"), "{said}");
 }
 
+/// The bottleneck stands in its row of the answer, as a word and a percentage; a server that is not monitored has none.
+#[test]
+fn the_bottleneck_stands_in_the_row() {
+    let row = |study: &Study| {
+        let screen = Document::of_study(study).screen(&Style { width: 80, colour: false });
+        let row = screen.lines().find(|line| line.starts_with("random read  ")).map(str::to_owned);
+        row.unwrap_or_else(|| panic!("no row in {screen}"))
+    };
+    let truth = Truth { depth: 4, disk: 1e-3, ..Truth::default() };
+    assert!(row(&study(truth, true)).ends_with("  disk 100%"), "{}", row(&study(truth, true)));
+    let hidden = study(Truth { depth: 4, hidden: 1e-3, ..Truth::default() }, false);
+    assert!(row(&hidden).ends_with("  not monitored (1)"), "{}", row(&hidden));
+}
+
 /// For a target on this machine nobody logs in to anywhere.
 #[test]
 fn a_server_on_the_loopback_is_watched_as_the_client_is() {

@@ -444,6 +444,28 @@ fn every_screen_of_the_snapshots_fits_a_terminal() {
     assert!(screens >= 10, "{screens} screens");
 }
 
+/// Where nothing could be decided the first sentence says so, and why, if other work kept the machine busy.
+#[test]
+fn nothing_decided_is_said_on_top() {
+    let mut study = sequential(&["/mnt/a", "/mnt/b"], &[Pattern::RandomRead]);
+    add_blocks(&mut study, 14, 0.004, |_, pattern| base(pattern));
+    for trial in &mut study.trials {
+        let noise = [0.7, 1.4, 1.0][trial.number as usize % 3];
+        trial.result.parts[0].quantities.values_mut().for_each(|value| *value *= noise);
+    }
+    let top = |study: &Study| screen(study).lines().nth(1).unwrap().to_owned();
+    assert!(
+        top(&study).starts_with("Nothing could be decided: the figures vary"),
+        "{}",
+        top(&study)
+    );
+    let windows = IdleWindows::default();
+    study.flags = vec![Flag::BusyBaseline { host: "local".into(), busy: 0.96, windows }];
+    let busy =
+        "Nothing could be decided: this machine was 96% busy. Stop other work and run again.";
+    assert!(words(&screen(&study)).contains(busy), "{}", screen(&study));
+}
+
 /// A copy has no --stability, whatever is advised for checks.
 #[test]
 fn advice_is_for_the_command_that_measured() {
