@@ -294,6 +294,36 @@ fn interrupts_keep_what_was_measured_and_leave_nothing() {
     }
 }
 
+/// A server that is stopped for 3 s, while a trial of half a second is under way or between two: the screen
+/// begins with it, and the stall is kept with its length.
+#[test]
+fn a_server_that_stands_still_is_named_on_the_screen() {
+    let stage = enter_or_skip!(Need::Samba);
+    let server = serve(&stage, SambaShare::new("films"));
+    let url = server.url("films");
+    let program = program();
+    let arguments = [
+        "check",
+        &url,
+        "--size=8MiB",
+        "--pattern=random-read",
+        "--repeats=12",
+        "--time=500ms",
+        "--quiet",
+    ];
+    let child = program.start(&arguments);
+    wait_until("two trials are kept", || support::rows::trials(&program) >= 2);
+    server.freeze().unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    server.thaw().unwrap();
+    let ran = ended(child).expect(0);
+    assert!(ran.out.contains("The server did not answer for "), "{}", ran.out);
+    let study = program.latest();
+    let stalls: Vec<_> = study.trials.iter().flat_map(|t| &t.result.parts[0].stalls).collect();
+    let longest = stalls.iter().map(|stall| stall.seconds).fold(0.0, f64::max);
+    assert!(longest > 2.5, "{stalls:?}");
+}
+
 #[test]
 fn a_killed_run_is_cleaned_over_smb_and_a_live_one_is_not() {
     let stage = enter_or_skip!(Need::Samba);

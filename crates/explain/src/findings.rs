@@ -3,6 +3,7 @@
 use crate::gather::{self, Gathered, Results};
 use crate::hosts::{self, HostFindings};
 use crate::pair::Rules;
+use crate::stalls;
 use crate::{Level, Pair};
 use plimsoll_model::{Cell, Contrast, Metric, Outcome, Rule, Study, Trial, Workload};
 use std::collections::BTreeMap;
@@ -53,6 +54,8 @@ pub struct CellFindings {
     /// The figures that verdicts are about: the first part's, or of all parts together where several
     /// clients do the same job.
     pub levels: Levels,
+    /// Rates of the same over all time: stalls count to their ends. Empty where nothing stalled.
+    pub over_all_time: BTreeMap<Metric, f64>,
     /// Trials during which others used a host; `None` without any.
     pub disturbed: Option<Disturbed>,
     /// The figures of each part, where there are several.
@@ -140,6 +143,8 @@ fn of_cell(
     let (disturbed, alone): (Vec<&Trial>, Vec<&Trial>) =
         complete.iter().copied().partition(|trial| gather::is_disturbed(trial));
     let headline = workload.headline_part();
+    let of_headline = workload.parts.get(usize::from(headline)).or(workload.main());
+    let is_open_loop = of_headline.is_some_and(|part| part.arrival.per_second().is_some());
     let apart = disturbed.len() < alone.len();
     let counted = if apart { &alone } else { &complete };
     let results = |part| Results::of(counted.clone(), part);
@@ -158,6 +163,7 @@ fn of_cell(
         failed: count(|o| matches!(o, Outcome::Failed { .. })),
         stopped: count(|o| matches!(o, Outcome::Stopped)),
         levels: levels(&results(headline)),
+        over_all_time: stalls::over_all_time(&results(headline), is_open_loop),
         disturbed,
         parts,
         points: points(counted, rules),

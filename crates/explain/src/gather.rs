@@ -112,7 +112,7 @@ impl Results<'_> {
     }
 
     /// The part's results, in the order of the trials.
-    fn parts(&self) -> Vec<&PartResult> {
+    pub(crate) fn parts(&self) -> Vec<&PartResult> {
         self.trials.iter().filter_map(|trial| trial.result.part(self.part)).collect()
     }
 

@@ -244,14 +244,15 @@ impl<'a> Driver<'a> {
                 self.now = self.clock.now();
                 continue;
             }
-            let until = if self.issuing { wake.min(look).min(tally.end()) } else { look };
+            let in_time = self.issuing && self.now < tally.end();
+            let until = if in_time { wake.min(look).min(tally.end()) } else { look };
             self.reap(until, source, tally, &mut out);
             // While operations are issued their own times will do: no extra look at the clock.
             if out.is_empty() || !self.issuing {
                 self.now = self.clock.now();
                 // With every slot taken nobody else notices the end: waiting for it once more would
                 // return at once, for ever.
-                if self.issuing && self.now >= tally.end() {
+                if self.issuing && self.now >= tally.end() && !self.goes_on(source, tally) {
                     self.out_of_time();
                 }
             }
@@ -295,7 +296,8 @@ impl<'a> Driver<'a> {
             }
             let now = self.clock.now();
             self.now = now;
-            if now >= tally.end() {
+            let over = now >= tally.end();
+            if over && !self.goes_on(source, tally) {
                 self.out_of_time();
                 break;
             }
@@ -303,6 +305,9 @@ impl<'a> Driver<'a> {
                 Issue::Closed | Issue::Rounds => now,
                 Issue::Paced(schedule) => schedule.due(self.scheduled),
             };
+            if over && !tally.takes(due) {
+                break;
+            }
             if due > now {
                 return due.min(tally.end());
             }
@@ -310,6 +315,7 @@ impl<'a> Driver<'a> {
                 Some(op) => op,
                 None => match source.next(now) {
                     Step::Issue(op) => op,
+                    Step::WaitUntil(_) if over => break,
                     Step::WaitUntil(until) => return until.min(tally.end()),
                     Step::End => {
                         self.issuing = false;
@@ -387,6 +393,31 @@ impl<'a> Driver<'a> {
             self.issuing = false;
             tally.end_at(self.clock.now());
         }
+    }
+
+    /// Whether an open loop issues operations after the tally's end: those that were due before it, or
+    /// before the end of a silence that outlasts it. They do not vanish because the server stood still when
+    /// they were due. Once the server has answered for as long again as the trial lasts, what is left of
+    /// them is only counted.
+    #[cold]
+    fn goes_on(&mut self, source: &mut impl OperationSource, tally: &mut Tally) -> bool {
+        let Issue::Paced(schedule) = self.limits.issue else { return false };
+        if tally.is_silent_since_end() {
+            return true;
+        }
+        let in_time = tally.answered_after_end(self.now) <= tally.length();
+        while tally.takes(schedule.due(self.scheduled)) {
+            if in_time {
+                return true;
+            }
+            let op = match self.held.take().map_or_else(|| source.next(self.now), Step::Issue) {
+                Step::Issue(op) => op,
+                Step::WaitUntil(_) | Step::End => break,
+            };
+            tally.left_over(op.index(), schedule.due(self.scheduled), self.now);
+            self.scheduled += 1;
+        }
+        false
     }
 
     /// The tally's end has come.

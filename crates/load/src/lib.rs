@@ -84,6 +84,7 @@ mod round_trip;
 mod run;
 mod share;
 mod smb;
+mod stall;
 mod tally;
 mod techniques;
 mod wire;
@@ -103,7 +104,7 @@ pub use jobs::{
     test_file_names, write_file_name,
 };
 pub use memory::NamespaceScript;
-pub use mock::{MockShare, Reply, Script};
+pub use mock::{MockShare, Pauses, Reply, Script};
 pub use names::Names;
 pub use null::NullShare;
 pub use op::{
@@ -120,3 +121,4 @@ pub use run::{Observer, RunSpec, StartGate, run, run_from};
 pub use share::{
     Entry, EntryKind, Full, Lane, LaneDead, LaneRequest, Memory, Namespace, Share, Space,
 };
+pub use stall::Stalled;

@@ -40,6 +40,48 @@ impl Reply {
 /// order of submission, so it may keep a state of its own.
 pub type Script = dyn Fn(&Op, Nanos) -> Reply + Send + Sync;
 
+/// Times in which all servers of a scripted share stand still.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pauses {
+    /// Begin of the first.
+    pub first: Nanos,
+    /// From the begin of one to that of the next, on average.
+    pub every: Duration,
+    /// By how much at most each begins later than that; less than what lies between two.
+    pub jitter: Duration,
+    /// Length of each.
+    pub length: Duration,
+}
+
+/// The golden ratio's fraction: its multiples fill the unit interval evenly (Weyl).
+const GOLDEN: f64 = 0.618_033_988_749_895;
+
+impl Pauses {
+    /// Begin of a pause, by its number.
+    fn begin(&self, number: u32) -> Nanos {
+        let later = (f64::from(number) * GOLDEN).fract();
+        self.first + self.every * number + self.jitter.mul_f64(later)
+    }
+
+    /// When work is done that begins at `start` and takes `service` of a server that does not stand still.
+    fn done(&self, start: Nanos, service: Duration) -> Nanos {
+        let (mut now, mut left) = (start, service);
+        let before = now.since(self.first).as_nanos() / self.every.as_nanos().max(1);
+        for number in u32::try_from(before).unwrap_or(u32::MAX).saturating_sub(1).. {
+            let pause = self.begin(number);
+            if pause + self.length <= now {
+                continue;
+            }
+            if now < pause && left <= pause.since(now) {
+                break;
+            }
+            left = left.saturating_sub(pause.since(now));
+            now = pause + self.length;
+        }
+        now + left
+    }
+}
+
 /// A share of a number of servers with one queue: an operation is served by the server that is
 /// free first, for the time the script gives it. The lane moves the clock on.
 pub struct MockShare {
@@ -49,6 +91,7 @@ pub struct MockShare {
     script: Arc<Script>,
     lane_script: Box<dyn Fn() -> Option<Failure> + Send + Sync>,
     whole_files: bool,
+    pauses: Option<Pauses>,
     facts: TargetFacts,
 }
 
@@ -68,6 +111,7 @@ impl MockShare {
             script: Arc::new(script),
             lane_script: Box::new(|| None),
             whole_files: true,
+            pauses: None,
             facts: TargetFacts {
                 given: "mock".into(),
                 protocol: "none".into(),
@@ -107,6 +151,11 @@ impl MockShare {
         MockShare { whole_files: false, ..self }
     }
 
+    /// The same with servers that stand still at times.
+    pub fn with_pauses(self, pauses: Pauses) -> MockShare {
+        MockShare { pauses: Some(pauses), ..self }
+    }
+
     /// Sets the space that namespaces report.
     pub fn set_space(&self, space: Space) {
         self.memory.set_space(space);
@@ -142,6 +191,7 @@ impl Share for MockShare {
             paths: request.paths,
             memory: self.memory.clone(),
             whole_files: self.whole_files,
+            pauses: self.pauses,
             servers: self.servers.clone(),
             script: self.script.clone(),
             slots: vec![None; depth],
@@ -158,6 +208,7 @@ struct MockLane {
     paths: Arc<Paths>,
     memory: Memory,
     whole_files: bool,
+    pauses: Option<Pauses>,
     servers: Arc<Mutex<Vec<Nanos>>>,
     script: Arc<Script>,
     /// What is in flight, by the lane's own numbers: bytes, and how it will end.
@@ -191,12 +242,16 @@ impl Lane for MockLane {
             }
         };
         let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = |start| match self.pauses {
+            Some(pauses) => pauses.done(start, service),
+            None => start + service,
+        };
         let done = match servers.iter_mut().min() {
             Some(free) => {
-                *free = (*free).max(issued) + service;
+                *free = done((*free).max(issued));
                 *free
             }
-            None => issued + service,
+            None => done(issued),
         };
         let bytes = match op {
             Op::Read(span) | Op::Write(span, _) if result.is_ok() => span.length,
@@ -227,5 +282,30 @@ impl Lane for MockLane {
             out.extend(self.slots[slot].take());
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_waits_for_the_end_of_a_pause() {
+        let ms = Duration::from_millis;
+        let (first, jitter) = (Nanos(15_000_000), Duration::ZERO);
+        let pauses = Pauses { first, every: ms(20), jitter, length: ms(5) };
+        let done =
+            |start: u64, service| pauses.done(Nanos(start * 1_000_000), ms(service)).0 as f64 / 1e6;
+        assert_eq!(done(0, 15), 15.0);
+        assert_eq!(done(0, 16), 21.0);
+        assert_eq!(done(14, 2), 21.0);
+        assert_eq!(done(17, 1), 21.0);
+        assert_eq!(done(20, 1), 21.0);
+        assert_eq!(done(53, 3), 61.0, "the third");
+        assert_eq!(done(10, 40), 65.0, "three of them");
+        let jitter = Pauses { jitter: ms(10), ..pauses };
+        let begins: Vec<u64> = (0..4).map(|number| jitter.begin(number).0 / 1_000_000).collect();
+        assert_eq!(begins, [15, 41, 57, 83]);
+        assert_eq!(jitter.done(Nanos(40_000_000), ms(2)), Nanos(47_000_000), "the pause at 41.2");
     }
 }

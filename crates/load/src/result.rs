@@ -2,19 +2,22 @@
 
 use crate::driver::Ended;
 use crate::op::KINDS;
+use crate::stall::{Stalled, stalls};
 use crate::tally::{
-    Counts, Finished, KindTally, Segment, Timing, by_kind, histogram, segment_length,
+    Counts, Finished, KindTally, Segment, Silence, Timing, by_kind, histogram, segment_length,
 };
 use hdrhistogram::Histogram;
-use plimsoll_model::{Count, ErrorKind, LatencySummary, OpKind, OpStats, Window};
+use plimsoll_model::{
+    Count, ErrorKind, LatencySummary, Nanos, OpKind, OpStats, Stall, StallPhase, Window,
+};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// What a team of workers did in one trial, all of them together.
 ///
 /// An operation counts at the instant its completion was stamped. Those that complete after the
-/// trial's end, while the workers drain what is in flight, are in [`late`](Self::late) and
-/// [`total`](Self::total) alone: not in windows, counts, latencies or rates.
+/// trial's end, while the workers drain what is in flight, are in [`late`](Self::late),
+/// [`total`](Self::total) and the latencies alone: not in windows, counts or rates.
 pub struct TeamResult {
     /// How it ended: complete only if every worker did.
     pub ended: Ended,
@@ -29,6 +32,13 @@ pub struct TeamResult {
     pub total: Window,
     /// What completed after the end.
     pub late: Count,
+    /// Operations of an open loop that were due and not issued; they are in the latencies with the time
+    /// that they had waited.
+    pub left_over: u64,
+    /// Times in which the target completed nothing although it was asked.
+    pub stalls: Vec<Stalled>,
+    /// The same while the lanes were made, before the load.
+    pub set_up_stalls: Vec<Stall>,
     /// Longest final flush of any worker; `None` if there was none.
     pub flush: Option<Duration>,
     /// CPU time of the workers' threads and of their lanes' helpers, from the first operation to
@@ -39,8 +49,11 @@ pub struct TeamResult {
     /// The first failure of the first worker that had one, with the kind in it.
     pub first_error: Option<crate::op::OpError>,
     timing: Timing,
+    start: Nanos,
     /// Per worker.
     segments: Vec<Vec<Segment>>,
+    silences: Vec<Vec<Silence>>,
+    in_silence: u64,
 }
 
 /// The figures of a measured part.
@@ -49,23 +62,27 @@ pub struct Measured {
     pub from: Duration,
     /// How long it is.
     pub length: Duration,
-    /// The operations that completed in it; kinds without any are absent.
+    /// Its length without the stalls in it.
+    pub answered: Duration,
+    /// The operations that began or completed in it; kinds without any are absent.
     pub kinds: BTreeMap<OpKind, Kind>,
     /// Time-integrated number of operations in flight, divided by the length.
     pub in_flight: f64,
-    /// Longest time in which a worker completed nothing; the longest of all workers.
+    /// Longest time in which a worker completed nothing, to the completion that ended it; the longest of
+    /// all workers.
     pub longest_gap: Duration,
 }
 
-/// Figures of one kind of operation in a measured part. `operations` = `client.len()` unless a
-/// counter of the histogram overflowed (2^32).
+/// Figures of one kind of operation in a measured part. Operations count where they complete, latencies
+/// where operations begin.
 #[derive(Clone)]
 pub struct Kind {
-    /// Operations that completed without error.
+    /// Operations that completed in it without error.
     pub operations: u64,
     /// Their payload bytes.
     pub bytes: u64,
-    /// Client latencies (issued to done) in nanoseconds.
+    /// Client latencies (issued or, in an open loop, due to done) in nanoseconds, of the operations that
+    /// began in it.
     pub client: Histogram<u32>,
     /// RPC latencies (sent to done) in nanoseconds; `None` where there is no wire.
     pub rpc: Option<Histogram<u32>>,
@@ -94,6 +111,8 @@ pub(crate) struct WorkerResult {
     pub counted: Finished,
     pub flush: Option<Duration>,
     pub cpu: Duration,
+    /// When its lane was begun and how long that took, if it took as long as a stall.
+    pub set_up: Option<(Nanos, Duration)>,
 }
 
 impl TeamResult {
@@ -105,17 +124,46 @@ impl TeamResult {
             windows: Vec::new(),
             total: Window::default(),
             late: Count::default(),
+            left_over: 0,
+            stalls: Vec::new(),
+            set_up_stalls: Vec::new(),
             flush: None,
             cpu: Duration::ZERO,
             errors: BTreeMap::new(),
             first_error: None,
             timing,
+            start: Nanos(0),
             segments: Vec::with_capacity(workers.len()),
+            silences: Vec::with_capacity(workers.len()),
+            in_silence: 0,
         };
         for worker in workers {
             team.add(worker);
         }
+        team.stalls = stalls(team.start, &team.silences, || team.stall_seconds());
         team
+    }
+
+    /// The least length of a stall (method, section 4): 20 times the 99th percentile of the latencies, in
+    /// seconds. The operations that were in flight or due in a silence are left out: they have the largest
+    /// latencies, and where stalls are long they are more than one in a hundred. Where there are no others,
+    /// the server is slow if its workers were silent more than once each; else it stood still from the begin.
+    fn stall_seconds(&self) -> f64 {
+        let mut all = histogram();
+        for kind in self.segments.iter().flatten().flat_map(|segment| &segment.kinds) {
+            let _ = kind.client.as_ref().map(|client| all.add(client));
+        }
+        let mut counted = all.len().saturating_sub(self.in_silence + self.left_over);
+        if counted == 0 {
+            // The last of each worker's is what came after its last completion.
+            let silences: usize = self.silences.iter().map(|own| own.len() - 1).sum();
+            if silences <= self.silences.len() {
+                return 0.0;
+            }
+            counted = all.len();
+        }
+        let rank = 0.99 * counted as f64 / all.len().max(1) as f64;
+        20.0 * all.value_at_quantile(rank) as f64 / 1e9
     }
 
     fn add(&mut self, worker: WorkerResult) {
@@ -128,6 +176,15 @@ impl TeamResult {
             _ => {}
         }
         self.measured = self.measured.max(counted.measured);
+        self.start = counted.start;
+        self.set_up_stalls.extend(worker.set_up.map(|(begun, took)| Stall {
+            phase: StallPhase::SetUp,
+            start_seconds: -counted.start.since(begun).as_secs_f64(),
+            seconds: took.as_secs_f64(),
+        }));
+        self.silences.push(counted.silences);
+        self.in_silence += counted.in_silence;
+        self.left_over += counted.left_over;
         let windows = self.windows.len().max(counted.windows.len());
         self.windows.resize(windows, Window::default());
         for (all, one) in self.windows.iter_mut().zip(&counted.windows) {
@@ -152,6 +209,13 @@ impl TeamResult {
         self.segments.push(counted.segments);
     }
 
+    /// Time of the load without the stalls in it and with the final flush, warm-up included.
+    pub fn answered(&self) -> Duration {
+        let stalled: Duration =
+            self.stalls.iter().map(|stall| stall.within(Duration::ZERO, self.measured)).sum();
+        self.measured.saturating_sub(stalled) + self.flush.unwrap_or_default()
+    }
+
     /// The figures after a warm-up of `cut` is taken off. The trial is kept in 20ths: the cut is
     /// rounded up to the next one, and to half of the trial at most. Nothing is cut off where it
     /// ended when its work was done.
@@ -166,7 +230,7 @@ impl TeamResult {
         let kinds = (KINDS.into_iter().enumerate())
             .filter_map(|(index, kind)| {
                 let of_kind = parts().map(|s| &s.kinds[index]);
-                let mut merged = merge_kind(of_kind.clone().filter(|k| k.operations > 0));
+                let mut merged = merge_kind(of_kind.clone());
                 let (operations, bytes) = &mut merged.shares;
                 for of in of_kind {
                     *operations += of.operations as f64 + of.unfinished.operations;
@@ -176,12 +240,16 @@ impl TeamResult {
                     *operations -= worker.kinds[index].before.operations;
                     *bytes -= worker.kinds[index].before.bytes;
                 }
-                (merged.operations > 0).then_some((kind, merged))
+                let any = merged.operations > 0 || !merged.client.is_empty();
+                any.then_some((kind, merged))
             })
             .collect();
+        let stalled: Duration =
+            self.stalls.iter().map(|stall| stall.within(from, from + length)).sum();
         Measured {
             from,
             length,
+            answered: length.saturating_sub(stalled),
             kinds,
             in_flight: in_flight / (length.as_nanos() as f64).max(1.0),
             longest_gap: Duration::from_nanos(parts().map(|s| s.longest_gap).max().unwrap_or(0)),

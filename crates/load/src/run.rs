@@ -8,7 +8,7 @@ use crate::jobs::{Asks, Files, OperationSource, PatternSource, Written, pattern}
 use crate::prepare::Means;
 use crate::result::{TeamResult, WorkerResult};
 use crate::share::{Lane, LaneRequest, Share};
-use crate::tally::{Counts, Shape, Tally, Timing, by_kind, difference};
+use crate::tally::{Counts, SILENCE, Shape, Tally, Timing, by_kind, difference};
 use plimsoll_model::{Arrival, Clock, Failure, Nanos, PatternJob, Window};
 use std::num::NonZeroU16;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -51,6 +51,8 @@ struct Worker<S> {
     lane: Box<dyn Lane>,
     source: S,
     progress: Arc<Progress>,
+    /// When its lane was begun and how long that took, if it took as long as a stall.
+    stalled: Option<(Nanos, Duration)>,
 }
 
 impl<S: OperationSource + Send> Crew<S> {
@@ -65,9 +67,12 @@ impl<S: OperationSource + Send> Crew<S> {
     ) -> Result<Crew<S>, Failure> {
         let asks = &needs.asks;
         let mut worker = |number| {
+            let begun = means.deadline.now();
             let lane = lane(means.lane(needs.arrival.depth(), asks.block, asks.verify))?;
+            let took = means.deadline.now().since(begun);
+            let stalled = (took >= SILENCE).then_some((begun, took));
             let source = source(number, &*lane)?;
-            Ok(Worker { lane, source, progress: Arc::new(Progress::of(asks.kinds)) })
+            Ok(Worker { lane, source, progress: Arc::new(Progress::of(asks.kinds)), stalled })
         };
         let workers = (0..needs.workers.get()).map(&mut worker).collect::<Result<_, Failure>>()?;
         Ok(Crew { needs, means: means.clone(), timing, main, workers })
@@ -138,7 +143,8 @@ fn work<S: OperationSource>(
     }
     let own = cpu::of_this_thread().saturating_sub(cpu_before);
     let helpers = worker.lane.helper_cpu().saturating_sub(helpers_before);
-    WorkerResult { ended, counted: tally.finish(clock.now()), flush, cpu: own + helpers }
+    let counted = tally.finish(clock.now());
+    WorkerResult { ended, counted, flush, cpu: own + helpers, set_up: worker.stalled }
 }
 
 /// Where all workers of all parts wait for each other, and what they have in common.

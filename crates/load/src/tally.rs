@@ -1,12 +1,15 @@
 //! What one worker counts: operations, latencies, windows and the number in flight over time, in
 //! arrays by kind of operation. Nothing is allocated for an operation.
 //!
-//! What counts: an operation belongs to the instant its completion was stamped ([`Done::done`]).
-//! Completions up to the end of the trial enter counts, latencies, windows and gaps; later ones
-//! (while in-flight operations are drained) are counted as `late`. So in any measured part, operations =
-//! sum of the histogram. Rates count the parts of operations: of one that crosses the begin or the end of
-//! what is measured, the share of its time that lies inside. Else a short trial of slow operations would
-//! come out in whole operations, and one that is a tenth faster the same.
+//! Counts and windows take an operation at its completion ([`Done::done`]): up to the end of the trial it
+//! counts, later (while in-flight operations are drained) it is `late`. Latencies take it at its begin, with
+//! its whole time, however late it ends: a server that stands still at the end of a trial must not take
+//! the time of its slowest operations out of the histogram. Rates count the parts of operations: of one
+//! that crosses the begin or the end of what is measured, the share of its time that lies inside. Else a
+//! short trial of slow operations would come out in whole operations, and one that is a tenth faster the
+//! same.
+//!
+//! Times of a second and more without a completion are kept as [`Silence`]s, also after the end of the trial.
 
 use crate::op::{Done, KINDS, OpError};
 use hdrhistogram::Histogram;
@@ -17,6 +20,16 @@ use std::time::Duration;
 /// The first half of a trial is kept in this many segments, so that a warm-up can be cut off when
 /// the trial is over; the second half is one segment.
 pub(crate) const WARM_UP_SEGMENTS: u32 = 10;
+
+/// A time without a completion is kept if it is at least this long. A stall is never shorter.
+pub(crate) const SILENCE: Duration = Duration::from_secs(1);
+
+/// How much of it at least something has to be in flight. What an open loop asks a server that stands still
+/// for a second waits for a little less.
+pub(crate) const WAITED: Duration = Duration::from_millis(900);
+
+/// Silences that are kept of a worker.
+const MOST_SILENCES: usize = 4096;
 
 /// Longest latency recorded as it is, in nanoseconds; longer ones count as this long.
 const LONGEST_NANOS: u64 = 1_000_000_000_000;
@@ -129,6 +142,25 @@ impl KindTally {
     }
 }
 
+/// A time in which a worker completed nothing, of [`SILENCE`] at least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Silence {
+    /// The completion before it, or the begin of the trial.
+    pub from: Nanos,
+    /// Since when the worker waited for an operation: never, where it had nothing in flight.
+    pub waiting_from: Nanos,
+    /// The completion that ended it; never, where none came.
+    pub until: Nanos,
+}
+
+impl Silence {
+    /// Whether it is as long as the least stall, and not for want of operations.
+    pub(crate) fn is_stall(&self) -> bool {
+        let waited = self.until.since(self.waiting_from.max(self.from));
+        self.until.since(self.from) >= SILENCE && waited >= WAITED
+    }
+}
+
 /// A part of a trial.
 #[derive(Clone, Default)]
 pub(crate) struct Segment {
@@ -136,7 +168,8 @@ pub(crate) struct Segment {
     /// Operations in flight, integrated over time: operations x nanoseconds. 65,535 in flight for
     /// three days fit, for the whole trial.
     pub in_flight: u64,
-    /// Longest time without a completion that ended in this segment, in nanoseconds.
+    /// Longest time without a completion that ended in this segment, in nanoseconds; in the last one also
+    /// that which ended after the trial.
     pub longest_gap: u64,
 }
 
@@ -162,13 +195,22 @@ pub(crate) struct Tally {
     area_before_segment: u64,
     area_before_window: u64,
     last_completion: Nanos,
+    /// When an operation was last issued with none in flight.
+    idle_until: Nanos,
+    silences: Vec<Silence>,
+    /// When the last silence ended, and how many operations were in flight or due in one.
+    silent_until: Nanos,
+    in_silence: u64,
+    /// How long silences were after the end.
+    silent_after_end: Duration,
     /// What completed up to the end; when the segment began; when the window began. Windows and
     /// segments are differences of totals: an operation adds to one counter, not to three.
     on_time: Counts,
     before_segment: Counts,
     before_window: Counts,
-    /// What completed after the end.
+    /// What completed after the end, and what was due and was not issued.
     late: Counts,
+    left_over: u64,
     pub errors: [BTreeMap<ErrorKind, u64>; MANY],
     pub first_error: Option<OpError>,
 }
@@ -199,10 +241,16 @@ impl Tally {
             area_before_segment: 0,
             area_before_window: 0,
             last_completion: Nanos(0),
+            idle_until: Nanos(0),
+            silences: Vec::new(),
+            silent_until: Nanos(0),
+            in_silence: 0,
+            silent_after_end: Duration::ZERO,
             on_time: Counts::default(),
             before_segment: Counts::default(),
             before_window: Counts::default(),
             late: Counts::default(),
+            left_over: 0,
             errors: Default::default(),
             first_error: None,
             shape,
@@ -212,6 +260,7 @@ impl Tally {
     /// The trial begins at `start`.
     pub(crate) fn begin(&mut self, start: Nanos) {
         (self.start, self.now, self.last_completion) = (start, start, start);
+        self.silent_until = start;
         if let Some(timing) = self.shape.timing {
             self.end = start + timing.length;
             self.segment_end = timing.segment().map_or(Nanos(u64::MAX), |long| start + long);
@@ -240,6 +289,9 @@ impl Tally {
     #[inline]
     pub(crate) fn issued(&mut self, at: Nanos) {
         self.advance(at);
+        if self.in_flight == 0 {
+            self.idle_until = at;
+        }
         self.in_flight += 1;
     }
 
@@ -256,33 +308,107 @@ impl Tally {
             self.failed(kind, error);
             return;
         }
+        let gap = done.done.0.saturating_sub(self.last_completion.0);
+        if gap >= nanos(SILENCE) {
+            self.silent(done.done);
+        }
+        if done.issued < self.silent_until {
+            self.in_silence += 1;
+        }
         if done.issued < self.segment_start {
             self.crossed(kind, done);
+        } else {
+            self.segments[self.segment].kinds[kind].record(done);
         }
         if done.done > self.end {
-            add(&mut self.late, kind, done.bytes);
-            if done.issued < self.end {
-                self.segments[self.segment].kinds[kind].unfinished.add(done, self.end);
-            }
+            self.late(kind, done);
             return;
         }
         add(&mut self.on_time, kind, done.bytes);
         let segment = &mut self.segments[self.segment];
-        segment.kinds[kind].record(done);
-        let gap = self.now.0 - self.last_completion.0;
         segment.longest_gap = segment.longest_gap.max(gap);
-        self.last_completion = self.now;
+        self.last_completion = done.done.max(self.last_completion);
     }
 
-    /// An operation crossed the beginning of segments.
+    /// An operation completed after the end.
+    #[cold]
+    fn late(&mut self, kind: usize, done: &Done) {
+        add(&mut self.late, kind, done.bytes);
+        let segment = &mut self.segments[self.segment];
+        if done.issued < self.end {
+            segment.kinds[kind].unfinished.add(done, self.end);
+        }
+        // The first of them ends the gap that was there at the end.
+        if self.last_completion <= self.end {
+            let gap = done.done.0.saturating_sub(self.last_completion.0);
+            segment.longest_gap = segment.longest_gap.max(gap);
+        }
+        self.last_completion = done.done.max(self.last_completion);
+    }
+
+    /// A silence ended.
+    #[cold]
+    fn silent(&mut self, until: Nanos) {
+        let from = self.last_completion;
+        let waiting_from = self.idle_until.max(from);
+        let silence = Silence { from, waiting_from, until };
+        if self.silences.len() < MOST_SILENCES {
+            self.silences.push(silence);
+        }
+        if silence.is_stall() {
+            self.silent_until = until;
+            self.silent_after_end += until.since(waiting_from.max(self.end));
+        }
+    }
+
+    /// Whether an operation that is due at `due` belongs to the trial: before its end, or before the end of
+    /// a silence that began before and outlasts it. Then the histogram has of the silence what a trial without
+    /// end would have.
+    pub(crate) fn takes(&self, due: Nanos) -> bool {
+        let outlasts = |silence: &&Silence| silence.waiting_from < self.end && silence.is_stall();
+        let last = self.silences.iter().rev().find(outlasts);
+        due < last.map_or(self.end, |silence| silence.until.max(self.end))
+    }
+
+    /// Whether the silence that was there at the end goes on.
+    pub(crate) fn is_silent_since_end(&self) -> bool {
+        self.in_flight > 0 && self.last_completion <= self.end
+    }
+
+    /// How long operations completed after the end.
+    pub(crate) fn answered_after_end(&self, now: Nanos) -> Duration {
+        now.since(self.end).saturating_sub(self.silent_after_end)
+    }
+
+    /// How long it takes.
+    pub(crate) fn length(&self) -> Duration {
+        self.end.since(self.start)
+    }
+
+    /// An operation of a kind that was due is not issued any more: it enters the histogram with the time that
+    /// it has waited.
+    pub(crate) fn left_over(&mut self, kind: usize, due: Nanos, now: Nanos) {
+        let segment = self.segment_of(due);
+        let client = &mut self.segments[segment].kinds[kind].client;
+        client.get_or_insert_with(histogram).saturating_record(now.0.saturating_sub(due.0));
+        self.left_over += 1;
+    }
+
+    /// The segment in which an instant lies, of those that have begun.
+    fn segment_of(&self, at: Nanos) -> usize {
+        let Some(long) = self.shape.timing.and_then(Timing::segment) else { return 0 };
+        let number = at.since(self.start).as_nanos() / long.as_nanos().max(1);
+        usize::try_from(number).unwrap_or(usize::MAX).min(self.segment)
+    }
+
+    /// An operation crossed the beginning of segments: its latency is that of the one in which it began.
     #[cold]
     fn crossed(&mut self, kind: usize, done: &Done) {
+        let began = self.segment_of(done.issued);
+        self.segments[began].kinds[kind].record(done);
         let Some(long) = self.shape.timing.and_then(Timing::segment) else { return };
-        for number in (1..=self.segment).rev() {
+        for number in began + 1..=self.segment {
             let start = self.start + long * number as u32;
-            if done.issued >= start {
-                break;
-            }
             self.segments[number].kinds[kind].before.add(done, start);
         }
     }
@@ -302,12 +428,24 @@ impl Tally {
             self.close_window();
         }
         self.close_segment();
-        // Silence up to the end is a gap too.
-        let gap = self.now.0 - self.last_completion.0;
-        let segment = &mut self.segments[self.segment];
-        segment.longest_gap = segment.longest_gap.max(gap);
+        // Silence up to the end is a gap too; while something is in flight it goes on.
+        let waits = self.in_flight > 0 && self.end < Nanos(u64::MAX);
+        if self.last_completion <= self.end {
+            let gap = if waits { at } else { self.now }.0.saturating_sub(self.last_completion.0);
+            let segment = &mut self.segments[self.segment];
+            segment.longest_gap = segment.longest_gap.max(gap);
+        }
+        // A worker that is done does not end the silence of others.
+        let (from, never) = (self.last_completion, Nanos(u64::MAX));
+        let waiting_from = if waits { self.idle_until.max(from) } else { never };
+        let until = if waits { at.max(from) } else { never };
+        self.silences.push(Silence { from, waiting_from, until });
         Finished {
+            start: self.start,
             measured: self.now - self.start,
+            silences: self.silences,
+            in_silence: self.in_silence,
+            left_over: self.left_over,
             segments: self.segments,
             windows: self.windows,
             on_time: self.on_time,
@@ -381,8 +519,15 @@ impl Tally {
 
 /// What one worker has counted.
 pub(crate) struct Finished {
+    pub start: Nanos,
     /// From the start to the end of the count.
     pub measured: Duration,
+    /// In their order; the last one has what came after the last completion.
+    pub silences: Vec<Silence>,
+    /// Operations that completed and were in flight or due in a silence.
+    pub in_silence: u64,
+    /// Operations that were due and not issued.
+    pub left_over: u64,
     pub segments: Vec<Segment>,
     pub windows: Vec<WindowCounts>,
     /// What completed up to the end, and after it.

@@ -2,7 +2,10 @@
 
 mod support;
 
-use plimsoll_load::{DirectoryShare, MockShare, Op, OpenOptions, Reply, SystemClock, VirtualClock};
+use plimsoll_load::{
+    DirectoryShare, MockShare, Op, OpenOptions, Reply, Stalled, SystemClock, TeamResult,
+    VirtualClock,
+};
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
     Arrival, Cause, DirectoryTarget, ErrorKind, FileJob, FileWay, Flag, Length, OpKind,
@@ -228,21 +231,32 @@ fn the_next_round_begins_when_all_of_the_last_have_ended() {
 /// Latencies in milliseconds of reads that are due every 10 ms for 0.3 s, the longest first, and how many
 /// were done in time. The server takes a millisecond each, and from 100 ms on once 50.
 fn paced(depth: u16, each: Duration) -> (Vec<u64>, u64) {
+    let (latencies, done, _) = paced_for(0.3, depth, each, (10, 50 * MS));
+    (latencies, done)
+}
+
+/// The same for so many seconds, where the read of this number takes so long; and the team's result.
+fn paced_for(
+    seconds: f64,
+    depth: u16,
+    each: Duration,
+    slow: (u64, Duration),
+) -> (Vec<u64>, u64, TeamResult) {
     let clock = Arc::new(VirtualClock::new());
-    let (reads, stalled) = (AtomicU64::new(0), 10);
+    let reads = AtomicU64::new(0);
     let share = MockShare::new(clock.clone(), NonZeroU16::MIN, move |op: &Op, _| match op {
-        Op::Read(_) if reads.fetch_add(1, Ordering::Relaxed) == stalled => Reply::After(50 * MS),
+        Op::Read(_) if reads.fetch_add(1, Ordering::Relaxed) == slow.0 => Reply::After(slow.1),
         Op::Read(_) => Reply::After(each),
         _ => Reply::After(Duration::ZERO),
     });
     let mut run = Run::new(Arc::new(share), clock);
     let job = PatternJob::new(Pattern::SequentialRead, Bytes(4 * KIB), Bytes(8 * MIB));
-    let length = Length::For { seconds: 0.3, warm_up_seconds: 0.0 };
+    let length = Length::For { seconds, warm_up_seconds: 0.0 };
     let (depth, per_second) = (NonZeroU16::new(depth).unwrap(), NonZeroU32::new(100).unwrap());
     let arrival = Arrival::Paced { depth, per_second };
     let workload = Workload::of(Part { arrival, ..part(job.into(), 1, 1) }, length);
     run.prepare(&workload).unwrap();
-    let parts = run.good(&workload);
+    let mut parts = run.good(&workload);
     let measured = parts[0].team.measured(Duration::ZERO);
     let client = &measured.kinds[&OpKind::READ].client;
     let milliseconds = |nanos: u64| (nanos + 500_000) / 1_000_000;
@@ -253,7 +267,7 @@ fn paced(depth: u16, each: Duration) -> (Vec<u64>, u64) {
     values.reverse();
     let done = done(&parts[0], OpKind::READ);
     run.close();
-    (values, done)
+    (values, done, parts.remove(0).team)
 }
 
 /// One that was due while the server stood still waited for that, however many may be in flight: nothing is
@@ -271,7 +285,26 @@ fn what_is_due_at_a_fixed_rate_waits_from_then() {
 /// A server that needs 25 ms for what comes every 10 has the later ones wait the longer.
 #[test]
 fn a_rate_that_cannot_be_kept_shows_in_what_is_done_and_in_how_long_it_takes() {
-    let (latencies, done) = paced(1, 25 * MS);
-    assert_eq!(done, 11);
-    assert_eq!(latencies[0], 25 * 10 + 50 - 10 * 10);
+    let (latencies, done, team) = paced_for(0.3, 1, 25 * MS, (10, 50 * MS));
+    // What was due is done for another 0.3 s. Six were left over then, and had waited no longer.
+    assert_eq!((done, latencies.len()), (24, 30));
+    assert_eq!(latencies[..3], [395, 385, 380]);
+    assert_eq!((team.left_over, team.late.operations), (6, 24 - 11));
+}
+
+/// The server stands still for 3 s and the trial is over after 0.3 s of them: what was due until it answered
+/// waits as it would have in a trial without end.
+#[test]
+fn what_is_due_in_a_stall_that_outlasts_the_trial_is_done() {
+    for depth in [1, 4, 64] {
+        let (latencies, done, team) = paced_for(1.0, depth, MS, (70, 3000 * MS));
+        assert_eq!((done, latencies.len()), (370, 370), "depth {depth}");
+        assert_eq!(team.late.operations, 300, "depth {depth}");
+        for (late, took) in latencies[..300].iter().enumerate() {
+            let expected = 3000 - 9 * late as u64;
+            assert!(took.abs_diff(expected) <= 3, "depth {depth}: {took}, not {expected}");
+        }
+        let stalled = Stalled { start: 700 * MS, length: 3000 * MS };
+        assert_eq!((team.stalls, team.left_over), (vec![stalled], 0), "depth {depth}");
+    }
 }

@@ -55,6 +55,38 @@ pub struct PartResult {
     /// Rates over time.
     #[serde(default, skip_serializing_if = "Series::is_empty")]
     pub series: Series,
+    /// Time of the load without the stalls in it, warm-up and final flush included, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_seconds: Option<f64>,
+    /// Times in which the target completed nothing although it was asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stalls: Vec<Stall>,
+}
+
+/// Time in which a target completed nothing although operations were in flight: the larger of a second and
+/// 20 times the 99th percentile of the latencies, or more.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stall {
+    /// What was done when it began.
+    pub phase: StallPhase,
+    /// Its begin, in seconds since the load began; below 0 before that.
+    pub start_seconds: f64,
+    /// Time to the completion that ended it, in seconds. It may outlast the trial.
+    pub seconds: f64,
+}
+
+/// Part of a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StallPhase {
+    /// Making the connections of the workers.
+    SetUp,
+    /// The warm-up, which is cut off.
+    WarmUp,
+    /// The measured part.
+    Measured,
+    /// Waiting for what was in flight when the trial ended.
+    Drain,
 }
 
 impl PointResult {

@@ -1,6 +1,6 @@
 //! From what a team of workers did to the figures of one part of a point: one number per metric.
 
-use plimsoll_load::{Counted, Ended, Kind, Measured, TeamResult};
+use plimsoll_load::{Counted, Ended, Kind, Measured, Stalled, TeamResult};
 use plimsoll_model::{
     Arrival, Cause, CopyJob, Count, Failure, Flag, Job, LatencySummary, Length, Measure, Metric,
     OpKind, OpStats, Outcome, Part, PartResult, Phase, PointSpec, Series, Window,
@@ -38,19 +38,25 @@ pub(crate) fn part(
     given: &str,
 ) -> (PartResult, Outcome, Vec<Flag>) {
     let job = &part.job;
-    let mut measured = team.measured(warm_up(&team.windows, job, spec));
+    let cut = match team.stalls[..] {
+        [] => warm_up(&team.windows, job, spec),
+        // A stall near the begin would be cut off as a part of it, one near the end would not.
+        _ => fixed_warm_up(spec),
+    };
+    let mut measured = team.measured(cut);
     if part.arrival.per_second().is_some() {
-        // The time of what is due includes waiting for its turn: of that a share is nothing that was done.
-        for kind in measured.kinds.values_mut() {
-            kind.shares = (kind.operations as f64, kind.bytes as f64);
-        }
+        open_loop(team, &mut measured);
     }
-    let outcome = outcome(team, &measured, given);
+    let end = measured.from + measured.length;
+    let stall = |stalled: &Stalled| stalled.stall(measured.from, end);
+    let stalls = team.set_up_stalls.iter().copied().chain(team.stalls.iter().map(stall)).collect();
+    let outcome = outcome(team, &measured, part.arrival, given);
     let mut flags = flags(&measured, part.arrival);
     let few = measured.kinds.values().map(|kind| kind.operations).sum::<u64>();
     // Work that ends by itself takes the time that it takes, however little it is.
     let for_a_time = matches!(spec.workload.length, Length::For { .. });
-    if for_a_time && outcome == Outcome::Complete && few < FEW_OPERATIONS {
+    let stalled = measured.answered < measured.length;
+    if for_a_time && outcome == Outcome::Complete && few < FEW_OPERATIONS && !stalled {
         flags.push(Flag::FewOperations { count: few });
     }
     if outcome == Outcome::Complete {
@@ -60,9 +66,12 @@ pub(crate) fn part(
         quantities: BTreeMap::new(),
         ops: ops(team, &measured),
         series: Series { late: team.late, ..Series::new(spec.window_seconds, &team.windows) },
+        answered_seconds: None,
+        stalls,
     };
     if outcome == Outcome::Complete {
         result.quantities = quantities(team, &measured, job, counted);
+        result.answered_seconds = Some(team.answered().as_secs_f64());
         if let Length::UntilDone { .. } = spec.workload.length {
             let elapsed = team.measured.as_secs_f64();
             result.quantities.insert(Metric::all(Measure::ELAPSED), elapsed);
@@ -93,15 +102,44 @@ fn speed(window: &Window, job: &Job) -> f64 {
 /// What is cut from the start of a part: by MSER-5 where there are enough windows, else the fixed
 /// time.
 pub fn warm_up(windows: &[Window], job: &Job, spec: &PointSpec) -> Duration {
-    let Length::For { warm_up_seconds, .. } = spec.workload.length else { return Duration::ZERO };
+    let Length::For { .. } = spec.workload.length else { return Duration::ZERO };
     let rates: Vec<f64> = windows.iter().map(|w| speed(w, job)).collect();
     match plimsoll_stats::warm_up::mser_5(&rates) {
         Some(windows) => Duration::from_secs_f64(windows as f64 * spec.window_seconds),
-        None => Duration::from_secs_f64(warm_up_seconds.max(0.0)),
+        None => fixed_warm_up(spec),
     }
 }
 
-fn outcome(team: &TeamResult, measured: &Measured, given: &str) -> Outcome {
+/// The time that the plan cuts off.
+fn fixed_warm_up(spec: &PointSpec) -> Duration {
+    let Length::For { warm_up_seconds, .. } = spec.workload.length else { return Duration::ZERO };
+    Duration::from_secs_f64(warm_up_seconds.max(0.0))
+}
+
+/// What an open loop did. The time of what is due includes waiting for its turn: of that a share is nothing
+/// that was done, and operations count whole where they complete. Where the server stalled they count where
+/// they were due, those included that were due in a stall that outlasts the trial, over the time to its end.
+fn open_loop(team: &TeamResult, measured: &mut Measured) {
+    for kind in measured.kinds.values_mut() {
+        kind.shares = (kind.operations as f64, kind.bytes as f64);
+    }
+    if team.stalls.is_empty() {
+        return;
+    }
+    let end = measured.from + measured.length;
+    let last = team.stalls.iter().filter(|stall| stall.start < end).map(|s| s.start + s.length);
+    measured.answered = last.fold(end, Duration::max).saturating_sub(measured.from);
+    let due: u64 = measured.kinds.values().map(|kind| kind.client.len()).sum();
+    let done = due.saturating_sub(team.left_over) as f64 / due.max(1) as f64;
+    for (name, kind) in &mut measured.kinds {
+        let all = team.total.count(*name);
+        let operations = kind.client.len() as f64 * done;
+        let bytes_each = all.bytes as f64 / all.operations.max(1) as f64;
+        kind.shares = (operations, operations * bytes_each);
+    }
+}
+
+fn outcome(team: &TeamResult, measured: &Measured, arrival: Arrival, given: &str) -> Outcome {
     let failed = |failure| Outcome::Failed { phase: Phase::Measure.to_string(), failure };
     match (&team.ended, &team.first_error) {
         (Ended::Failed(error), _) => {
@@ -121,15 +159,26 @@ fn outcome(team: &TeamResult, measured: &Measured, given: &str) -> Outcome {
         (Ended::Complete, Some(error)) => {
             failed(plimsoll_load::failure("finish the trial", given.to_owned(), error))
         }
-        (Ended::Complete, None) if measured.kinds.is_empty() => failed(Failure::new(
-            Cause::Trial,
-            "finish the trial",
-            given,
-            format!("no operation completed within {:.1} s", measured.length.as_secs_f64()),
-            "Lengthen --time, or look why the target is so slow.",
-        )),
+        (Ended::Complete, None) if nothing_completed(team, measured, arrival) => {
+            failed(Failure::new(
+                Cause::Trial,
+                "finish the trial",
+                given,
+                format!("no operation completed within {:.1} s", measured.length.as_secs_f64()),
+                "Lengthen --time, or look why the target is so slow.",
+            ))
+        }
         (Ended::Complete, None) => Outcome::Complete,
     }
+}
+
+/// Whether no operation completed although the server did not stall. What was due in an open loop is done
+/// after the trial.
+fn nothing_completed(team: &TeamResult, measured: &Measured, arrival: Arrival) -> bool {
+    let done: u64 = measured.kinds.values().map(|kind| kind.operations).sum();
+    let due: u64 = measured.kinds.values().map(|kind| kind.client.len()).sum();
+    let done_later = arrival.per_second().is_some() && due > team.left_over;
+    done == 0 && !done_later && measured.answered >= measured.length && team.stalls.is_empty()
 }
 
 fn ops(team: &TeamResult, measured: &Measured) -> BTreeMap<OpKind, OpStats> {
@@ -148,7 +197,7 @@ fn quantities(
     counted: Counted,
 ) -> BTreeMap<Metric, f64> {
     let mut q = BTreeMap::new();
-    let seconds = measured.length.as_secs_f64().max(1e-9);
+    let seconds = measured.answered.as_secs_f64();
     let flush = flush_seconds(team, measured);
     let moves_payload = job.moves_payload();
     let all = measured.kinds.iter().filter(|(kind, _)| !moves_payload || PAYLOAD.contains(kind));
@@ -158,7 +207,7 @@ fn quantities(
     for (measure, kinds) in counted {
         let of = |kind| measured.kinds.get(kind).map_or(0, |k| k.operations);
         let count: u64 = kinds.iter().map(of).sum();
-        if count > 0 {
+        if count > 0 && seconds > 0.0 {
             q.insert(Metric::all(*measure), count as f64 / seconds);
         }
     }
@@ -187,9 +236,15 @@ fn quantities(
 /// Rates and latencies of one kind of operation, or of several together.
 fn of_kind(q: &mut BTreeMap<Metric, f64>, kind: Option<OpKind>, figures: &Kind, seconds: f64) {
     let mut put = |measure, value| q.insert(Metric { kind, measure }, value);
-    put(Measure::IOPS, figures.shares.0 / seconds);
-    if figures.bytes > 0 {
-        put(Measure::THROUGHPUT, figures.shares.1 / seconds);
+    // From less than one operation no rate follows.
+    if seconds > 0.0 && (figures.operations > 0 || figures.shares.0 >= 1.0) {
+        put(Measure::IOPS, figures.shares.0 / seconds);
+        if figures.shares.1 > 0.0 {
+            put(Measure::THROUGHPUT, figures.shares.1 / seconds);
+        }
+    }
+    if figures.client.is_empty() {
+        return;
     }
     let client = LatencySummary::from(&figures.client);
     put(Measure::LATENCY_MEAN, client.mean_seconds);

@@ -495,9 +495,9 @@ fn a_stop_before_and_during_a_trial() {
     assert_eq!(stage.runner.close(), vec![]);
 }
 
-/// A trial without an operation once was complete, and entered the statistics without a figure.
+/// A server that stands still for all of a trial: there is no rate, and the stall is kept whole.
 #[test]
-fn a_trial_in_which_nothing_completes_is_no_trial() {
+fn a_trial_in_which_nothing_completes_is_a_stall() {
     let mut stage = Stage::new();
     stage.open(stage.share(|op, _| match op {
         Op::Read(_) => Reply::After(5000 * MS),
@@ -505,8 +505,11 @@ fn a_trial_in_which_nothing_completes_is_no_trial() {
     }));
     stage.prepare(Pattern::RandomRead).unwrap();
     let result = stage.point(&spec(0, Pattern::RandomRead));
-    let Outcome::Failed { failure, .. } = result.outcome else { panic!("{:?}", result.outcome) };
-    assert!(failure.happened.contains("no operation completed"), "{failure}");
+    assert_eq!(result.outcome, Outcome::Complete);
+    let part = &result.parts[0];
+    assert_eq!(part.stalls.iter().map(|stall| stall.seconds).collect::<Vec<_>>(), [5.0]);
+    assert_eq!(part.quantities.get(&Metric::all(Measure::IOPS)), None);
+    assert_eq!(part.answered_seconds, Some(0.0));
 }
 
 /// A time-out while reading a lease once made a live run look dead.

@@ -58,6 +58,7 @@ impl Trial {
             quantities: self.quantities,
             ops: self.ops,
             series: self.series.in_columns(),
+            ..PartResult::default()
         };
         let parts = if part == PartResult::default() { Vec::new() } else { vec![part] };
         plimsoll_model::Trial {

@@ -9,7 +9,7 @@ use crate::workloads::{ClosedLoop, Workloads, contrasts, directory};
 use plimsoll_model::{
     Cause, Cell, Design, Ended, Failure, Flag, ImportedCpu, ImportedRun, LatencySummary, Length,
     Measure, Metric, OpKind, OpStats, Origin, Outcome, PartResult, Plan, PointResult, Rule, SCHEMA,
-    Series, StorageOptions, Study, StudyId, SubjectFacts, TargetFacts, Trial,
+    StorageOptions, Study, StudyId, SubjectFacts, TargetFacts, Trial,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -235,7 +235,7 @@ fn trial(
     let part = || PartResult {
         quantities: quantities(&run, cpu.as_ref()),
         ops: halves.iter().map(|(kind, half)| (*kind, stats(half))).collect(),
-        series: Series::default(),
+        ..PartResult::default()
     };
     let parts = if complete { vec![part()] } else { Vec::new() };
     let trial = Trial {

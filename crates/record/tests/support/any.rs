@@ -508,7 +508,13 @@ fn series() -> impl Strategy<Value = Series> {
 
 fn results() -> impl Strategy<Value = Vec<PartResult>> {
     let part = (btree_map(metric(), any::<f64>(), 0..9), btree_map(kind(), ops(), 0..3), series())
-        .prop_map(|(quantities, ops, series)| PartResult { quantities, ops, series });
+        .prop_map(|(quantities, ops, series)| PartResult {
+            quantities,
+            ops,
+            series,
+            answered_seconds: Some(0.5),
+            stalls: vec![Stall { phase: StallPhase::WarmUp, start_seconds: 0.1, seconds: 2.0 }],
+        });
     vec(part, 0..3)
 }
 

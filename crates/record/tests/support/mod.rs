@@ -74,6 +74,7 @@ pub fn trial(number: u32) -> Trial {
                 ]
                 .into(),
                 series: series(),
+                ..PartResult::default()
             }],
             together: None,
             flags: vec![Flag::LongGap { seconds: 1.5 }],
@@ -289,7 +290,7 @@ pub fn everything() -> Study {
             later,
         ]),
         ops: [(OpKind::READ_DIRECTORY, OpStats { count: 40, ..OpStats::default() })].into(),
-        series: Series::default(),
+        ..PartResult::default()
     };
     let copied =
         PartResult { quantities: quantities(&[Metric::all(Measure::FILES)]), ..scanned.clone() };

@@ -32,7 +32,7 @@ pub(super) fn together(spec: &PointSpec, parts: &[PartResult]) -> PartResult {
         quantities = sum.quantities();
     }
     let series = Series { late, ..Series::new(spec.window_seconds, &windows) };
-    PartResult { quantities, ops, series }
+    PartResult { quantities, ops, series, ..PartResult::default() }
 }
 
 fn add(sum: &mut OpStats, more: &OpStats) {
@@ -42,8 +42,8 @@ fn add(sum: &mut OpStats, more: &OpStats) {
         let errors = sum.errors.entry(error.clone()).or_default();
         *errors = errors.saturating_add(*count);
     }
-    // One without operations has no latency either.
-    if more.count > 0 {
+    // Of operations that began in the measured part, or none.
+    if more.client_latency.histogram.is_some() {
         sum.client_latency.add(&more.client_latency);
     }
     if let Some(more) = &more.rpc_latency {
@@ -246,6 +246,7 @@ mod tests {
             quantities: more.iter().map(|(m, value)| (Metric::all(*m), *value)).collect(),
             ops: BTreeMap::from([(kind, stats)]),
             series: Series::new(0.5, &windows),
+            ..PartResult::default()
         }
     }
 

@@ -68,12 +68,22 @@ pub fn watched(
     script: impl Fn(usize, &Op, Nanos) -> Reply + Clone + Send + Sync + 'static,
     observer: &mut dyn FnMut(Nanos, Progress<'_>),
 ) -> Result<Study, Failure> {
-    let clock = Arc::new(VirtualClock::new());
-    let share = |number| -> Arc<dyn Share> {
+    let share = |clock: &Arc<VirtualClock>, number| {
         let script = script.clone();
         let replies = move |op: &Op, at| script(number, op, at);
-        Arc::new(MockShare::new(clock.clone(), NonZeroU16::MIN, replies))
+        MockShare::new(clock.clone(), NonZeroU16::MIN, replies)
     };
+    conducted(plan, share, observer)
+}
+
+/// Conducts a plan on scripted shares, each made for its number.
+pub fn conducted(
+    plan: Plan,
+    share: impl Fn(&Arc<VirtualClock>, usize) -> MockShare,
+    observer: &mut dyn FnMut(Nanos, Progress<'_>),
+) -> Result<Study, Failure> {
+    let clock = Arc::new(VirtualClock::new());
+    let share = |number| -> Arc<dyn Share> { Arc::new(share(&clock, number)) };
     let shares = (0..plan.subjects.len()).map(share).collect();
     let now = clock.clone();
     let stop: Arc<AtomicBool> = Arc::default();
