@@ -13,6 +13,7 @@ pub(crate) mod limits;
 pub(crate) mod method;
 pub(crate) mod mounts;
 pub(crate) mod operations;
+pub(crate) mod stalls;
 pub(crate) mod steps;
 pub(crate) mod warnings;
 pub(crate) mod workload;
@@ -21,7 +22,7 @@ pub(crate) mod writes;
 use crate::device;
 use crate::measure::{self, Shape};
 use crate::names::{self, Names};
-use plimsoll_explain::{CopyCosts, Findings, Forecast, Limits, Transfers, Writes};
+use plimsoll_explain::{CopyCosts, Findings, Forecast, Limits, Stalls, Transfers, Writes};
 use plimsoll_model::{Cell, Contrast, Measure, Study, Workload, factor};
 
 /// A study and what is needed of it on every part of the page.
@@ -39,6 +40,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) limits: Vec<Limits>,
     /// Whether writes are sustained.
     pub(crate) writes: Vec<Writes>,
+    /// Times in which subjects did not answer.
+    pub(crate) stalls: Vec<Stalls>,
 }
 
 impl<'a> Shown<'a> {
@@ -55,6 +58,7 @@ impl<'a> Shown<'a> {
             transfers: plimsoll_explain::transfers(study),
             limits: plimsoll_explain::limits(study),
             writes: plimsoll_explain::writes(study),
+            stalls: plimsoll_explain::stalls(study),
         }
     }
 

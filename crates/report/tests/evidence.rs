@@ -44,6 +44,57 @@ fn two_files_say_nothing_of_200_gigabytes() {
     assert!(!enough.contains("--scale"), "{enough}");
 }
 
+/// 12 trials of 5 s, `apart` from begin to begin, on each of these targets; every fourth of the first has a
+/// stall that begins after a second and lasts so long.
+fn stalled(targets: &[&str], apart: f64, seconds: f64) -> Study {
+    let mut study = empty(targets, &[READ]);
+    for (block, target) in (0..12).flat_map(|block| (0..targets.len()).map(move |t| (block, t))) {
+        add(&mut study, block, target, READ, 12.1e6);
+        let trial = study.trials.last_mut().unwrap();
+        trial.started_seconds = apart * f64::from(trial.number);
+        let part = &mut trial.result.parts[0];
+        part.answered_seconds = Some(5.0);
+        if block % 4 == 0 && target == 0 && seconds > 0.0 {
+            let seconds = if block == 4 { seconds } else { seconds - 0.3 };
+            let stall = Stall { phase: StallPhase::Measured, start_seconds: 1.0, seconds };
+            part.stalls.push(stall);
+            trial.result.flags.push(Flag::LongGap { seconds });
+        }
+    }
+    study
+}
+
+/// smbd stood still for 5 s in every 20, and the screen said "12.1 MB/s [12.0–12.2]" and not a word of it.
+#[test]
+fn a_server_that_does_not_answer_leads_the_screen() {
+    let screen = |study: &Study| words(&Document::of_study(study).screen(&SCREEN));
+    let said = "The server did not answer for 25% of the time: 3 stalls, the longest 5.30 s.";
+    let one = screen(&stalled(&["smb://nas/a"], 5.5, 5.3));
+    let table = one.find("12.1 MB/s").expect("the rate between stalls");
+    assert!(one.find(said).is_some_and(|at| at < table), "it comes first: {one}");
+    // 60 s answered and 15.3 s not.
+    assert!(one.contains("(9.64 over all time)"), "{one}");
+    assert!(!one.contains("no operation completed"), "a stall is told of once: {one}");
+    let directory = screen(&stalled(&["/mnt/films"], 5.5, 5.3));
+    assert!(directory.contains("The directory's storage did not answer for 25%"), "{directory}");
+    let two = screen(&stalled(&["smb://nas/a", "nfs://nas/b"], 5.5, 5.3));
+    assert!(two.contains("did not answer for 23% of the time"), "{two}");
+    assert_eq!(two.matches("over all time").count(), 1, "the other answered: {two}");
+}
+
+#[test]
+fn few_stalls_are_in_the_details_alone() {
+    let few = stalled(&["smb://nas/a"], 55.0, 1.5);
+    let document = Document::of_study(&few);
+    let screen = words(&document.screen(&SCREEN));
+    assert!(!screen.contains("did not answer") && !screen.contains("over all time"), "{screen}");
+    let details = words(&document.text(&SCREEN));
+    let said = "The server did not answer for 0.6% of the time: 3 stalls, the longest 1.50 s.";
+    assert!(details.contains(said), "{details}");
+    let none = words(&Document::of_study(&stalled(&["smb://nas/a"], 5.5, 0.0)).text(&SCREEN));
+    assert!(!none.contains("did not answer") && !none.contains("over all time"), "{none}");
+}
+
 #[test]
 fn other_peoples_load_is_not_in_the_figure() {
     let mut study = empty(&["nfs://nas/a"], &[READ]);

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::device;
 use crate::document::{Document, Layout, Section};
-use crate::study::{Shown, head, method};
+use crate::study::{Shown, head, method, stalls};
 use crate::text::{listed, printable};
 use plimsoll_model::{Study, SubjectFacts};
 
@@ -40,6 +40,7 @@ impl Document {
 fn method(shown: &Shown<'_>) -> Section {
     let mut section = Section::details("method", "Method");
     section.list(method::sentences(shown));
+    section.texts(stalls::few(shown));
     for (name, table) in settings::tables(shown) {
         section.text(format!("{name}:"));
         section.table(table, Layout::Facts);

@@ -59,7 +59,13 @@ pub(crate) fn all(shown: &Shown<'_>, burst_explained: bool) -> Vec<Warning> {
     flags.iter().for_each(|flag| add(flag, None));
     for trial in &study.trials {
         // What others did is said by host and resource.
-        let own = trial.result.flags.iter().filter(|flag| !matches!(flag, Flag::OtherLoad { .. }));
+        // And what a stall explains, as a stall.
+        let stalled = trial.result.parts.iter().any(|part| !part.stalls.is_empty());
+        let own = trial.result.flags.iter().filter(|flag| match flag {
+            Flag::OtherLoad { .. } => false,
+            Flag::LongGap { .. } => !stalled,
+            _ => true,
+        });
         own.for_each(|flag| add(flag, Some(trial)));
     }
     let mut failed = Vec::new();

@@ -15,7 +15,7 @@ use crate::chart::Table;
 use crate::document::{Layout, Section};
 use crate::study::bottleneck::Notes;
 use crate::study::copies::Copies;
-use crate::study::{Shown, disturbances, head, hosts, limits, mounts, speed, warnings};
+use crate::study::{Shown, disturbances, head, hosts, limits, mounts, speed, stalls, warnings};
 use crate::text::{counted, duration, listed, printable};
 use names::Brief;
 pub(super) use operations::binds;
@@ -35,6 +35,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
     let complete: usize =
         shown.findings.workloads.iter().flat_map(|w| &w.cells).map(|c| c.complete).sum();
     if complete > 0 {
+        section.texts(stalls::leading(shown));
         section.texts(summary::sentence(shown, &brief));
     }
     section.facts(introduced(shown, &brief));

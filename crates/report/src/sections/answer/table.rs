@@ -5,7 +5,7 @@ use super::settings;
 use crate::chart::Table;
 use crate::sections::common::verdicts;
 use crate::study::bottleneck::{self, Notes};
-use crate::study::{Shown, imported, speed, writes};
+use crate::study::{Shown, imported, speed, stalls, writes};
 use crate::text::{counted, width};
 use crate::verdict::{Column, Two, brief as in_brief};
 use plimsoll_explain::{CellFindings, Level, Pair, WorkloadFindings};
@@ -328,7 +328,9 @@ pub(super) fn level_of(shown: &Shown<'_>, found: &WorkloadFindings, cell: &CellF
     match cell.levels.get(&Metric::all(measure)) {
         Some(level) => {
             let mark = writes::mark(shown, cell.cell);
-            format!("{}{mark}{}", shown.shape(measure).level(level), no_interval(shown, level))
+            let over_all = stalls::over_all_time(shown, cell, measure);
+            let level = shown.shape(measure).level(level) + mark + &no_interval(shown, level);
+            level + &over_all
         }
         None => missing(cell),
     }
@@ -360,7 +362,11 @@ pub(super) fn figure_of(shown: &Shown<'_>, found: &WorkloadFindings, cell: Cell)
     let Some(cell) = found.cells.iter().find(is) else { return NOTHING.to_owned() };
     let measure = speed(&found.workload);
     match cell.levels.get(&Metric::all(measure)) {
-        Some(level) => shown.shape(measure).plain(level.estimate) + writes::mark(shown, cell.cell),
+        Some(level) => {
+            let mark = writes::mark(shown, cell.cell);
+            let over_all = stalls::over_all_time(shown, cell, measure);
+            shown.shape(measure).plain(level.estimate) + mark + &over_all
+        }
         None => missing(cell),
     }
 }
