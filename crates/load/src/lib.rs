@@ -122,3 +122,4 @@ pub use share::{
     Entry, EntryKind, Full, Lane, LaneDead, LaneRequest, Memory, Namespace, Share, Space,
 };
 pub use stall::Stalled;
+pub use tally::SILENCE;

@@ -22,7 +22,7 @@ use std::time::Duration;
 pub(crate) const WARM_UP_SEGMENTS: u32 = 10;
 
 /// A time without a completion is kept if it is at least this long. A stall is never shorter.
-pub(crate) const SILENCE: Duration = Duration::from_secs(1);
+pub const SILENCE: Duration = Duration::from_secs(1);
 
 /// How much of it at least something has to be in flight. What an open loop asks a server that stands still
 /// for a second waits for a little less.

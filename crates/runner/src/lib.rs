@@ -13,6 +13,7 @@ mod options;
 mod runner;
 mod session;
 mod summarize;
+mod timed;
 
 pub use directory::{Cleaned, Found, clean};
 pub use lease::LeaseState;

@@ -4,6 +4,7 @@ use crate::context::Context;
 use crate::directory::{self, RunDirectory};
 use crate::lease::LeaseState;
 use crate::options::RunnerOptions;
+use crate::timed::SlowCalls;
 use crate::{cache_test, summarize};
 use plimsoll_load::{Content, Jobs, LaidOut, Means, Memory, NotGood, PartDone, Share, StartGate};
 use plimsoll_model::units::{Bytes, MIB};
@@ -39,6 +40,8 @@ pub(crate) struct Session {
     means: Means,
     facts: TargetFacts,
     jobs: Jobs,
+    /// Calls between two loads in which the target stalled.
+    slow: SlowCalls,
     /// Whether there was space for all of it, before any of it was made.
     has_space: bool,
 }
@@ -50,7 +53,8 @@ impl Session {
         nonce: u32,
     ) -> Result<(Self, Vec<Flag>), Failure> {
         let facts = share.facts();
-        let mut namespace = share.namespace()?;
+        let slow = SlowCalls::new(options.deadline.clone());
+        let mut namespace = slow.names(share.namespace()?);
         let deadline = &options.deadline;
         // A study that was stopped meanwhile learns of it from the next call.
         let wait = |time: Duration| {
@@ -100,6 +104,7 @@ impl Session {
             jobs: Jobs::new(share.clone(), means.clone(), read),
             share,
             directory,
+            slow,
             options: options.clone(),
             own,
             means,
@@ -241,6 +246,7 @@ impl Session {
         }
         observer.event(Event::Phase { phase: Phase::Measure, total_bytes: 0 });
         observer.load_begins();
+        let load = self.means.deadline.now();
         let begun = self.load(gate, observer);
         observer.load_ends();
         observer.event(Event::Phase { phase: Phase::Summarize, total_bytes: 0 });
@@ -270,6 +276,9 @@ impl Session {
             result.outcome = result.outcome.worse(outcome);
         }
         result.flags.extend(self.share.take_flags());
+        if let Some(main) = result.parts.first_mut() {
+            main.stalls.extend(self.slow.take(load));
+        }
         (result, late)
     }
 
@@ -323,7 +332,8 @@ impl Session {
     fn try_reopen(&mut self) -> Result<(), Failure> {
         self.share.resume()?;
         if let Some(directory) = &mut self.directory {
-            directory.reconnect(self.share.namespace()?);
+            let namespace = self.slow.timed(|| self.share.namespace())?;
+            directory.reconnect(self.slow.names(namespace));
         }
         Ok(())
     }

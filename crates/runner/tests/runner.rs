@@ -6,10 +6,10 @@ use plimsoll_load::{
 };
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
-    Arrival, Cause, Deadline, DirectoryTarget, ErrorKind, Event, Failure, Flag, InPlace, Job,
-    Layout, Length, LoadObserver, Measure, Metric, Nanos, OpKind, Outcome, Part, Pattern,
-    PatternJob, Phase, PointResult, PointSpec, Stability, StoredOn, StudyId, SubjectRunner, Target,
-    TargetFacts, Workload,
+    Arrival, Cause, Clock, Deadline, DirectoryTarget, ErrorKind, Event, Failure, Flag, InPlace,
+    Job, Layout, Length, LoadObserver, Measure, Metric, Nanos, OpKind, Outcome, Part, Pattern,
+    PatternJob, Phase, PointResult, PointSpec, Stability, StallPhase, StoredOn, StudyId,
+    SubjectRunner, Target, TargetFacts, Workload,
 };
 use plimsoll_runner::{Runner, RunnerOptions};
 use std::collections::HashSet;
@@ -510,6 +510,29 @@ fn a_trial_in_which_nothing_completes_is_a_stall() {
     assert_eq!(part.stalls.iter().map(|stall| stall.seconds).collect::<Vec<_>>(), [5.0]);
     assert_eq!(part.quantities.get(&Metric::all(Measure::IOPS)), None);
     assert_eq!(part.answered_seconds, Some(0.0));
+}
+
+/// A server that stands still while names are worked on, before the load.
+#[test]
+fn a_call_between_two_trials_that_takes_seconds_is_a_stall() {
+    let mut stage = Stage::new();
+    let calls = Arc::new(AtomicU64::new(0));
+    let (clock, seen) = (stage.clock.clone(), calls.clone());
+    let share = stage.share(|_, _| Reply::After(MS)).with_namespace_script(move |_, _| {
+        if seen.load(Ordering::Relaxed) == 1 {
+            seen.store(2, Ordering::Relaxed);
+            clock.sleep_until(clock.now() + 3000 * MS);
+        }
+        None
+    });
+    stage.open(share);
+    stage.prepare(Pattern::RandomRead).unwrap();
+    assert_eq!(stage.point(&spec(0, Pattern::RandomRead)).parts[0].stalls, []);
+    calls.store(1, Ordering::Relaxed);
+    let stalls = stage.point(&spec(1, Pattern::RandomRead)).parts[0].stalls.clone();
+    let [stall] = stalls[..] else { panic!("{stalls:?}") };
+    assert_eq!((stall.phase, stall.seconds), (StallPhase::SetUp, 3.0));
+    assert!(stall.start_seconds <= -3.0);
 }
 
 /// A time-out while reading a lease once made a live run look dead.

@@ -1,0 +1,99 @@
+//! Names whose calls are timed: one that takes as long as a stall is one, wherever it falls.
+
+use plimsoll_load::{Entry, FileId, Namespace, SILENCE, Space};
+use plimsoll_model::{Deadline, Failure, Nanos, Stall, StallPhase};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Slow calls that are kept between two points.
+const MOST: usize = 4096;
+
+/// Calls outside the load that took as long as a stall.
+#[derive(Clone)]
+pub(crate) struct SlowCalls {
+    deadline: Deadline,
+    calls: Arc<Mutex<Vec<(Nanos, Duration)>>>,
+}
+
+impl SlowCalls {
+    pub(crate) fn new(deadline: Deadline) -> SlowCalls {
+        SlowCalls { deadline, calls: Arc::default() }
+    }
+
+    /// Does a call, and keeps its time if it is long.
+    pub(crate) fn timed<T>(&self, call: impl FnOnce() -> T) -> T {
+        let begun = self.deadline.now();
+        let result = call();
+        let took = self.deadline.now().since(begun);
+        if took >= SILENCE {
+            let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+            if calls.len() < MOST {
+                calls.push((begun, took));
+            }
+        }
+        result
+    }
+
+    /// The slow calls since this was called last, as stalls of a load that began at `load`.
+    pub(crate) fn take(&self, load: Nanos) -> Vec<Stall> {
+        let calls = std::mem::take(&mut *self.calls.lock().unwrap_or_else(PoisonError::into_inner));
+        let stall = |(begun, took): (Nanos, Duration)| Stall {
+            phase: if begun < load { StallPhase::SetUp } else { StallPhase::Drain },
+            start_seconds: begun.since(load).as_secs_f64() - load.since(begun).as_secs_f64(),
+            seconds: took.as_secs_f64(),
+        };
+        calls.into_iter().map(stall).collect()
+    }
+
+    /// A namespace whose calls are timed.
+    pub(crate) fn names(&self, inner: Box<dyn Namespace>) -> Box<dyn Namespace> {
+        Box::new(Timed { inner, slow: self.clone() })
+    }
+}
+
+struct Timed {
+    inner: Box<dyn Namespace>,
+    slow: SlowCalls,
+}
+
+impl Namespace for Timed {
+    fn make_directory(&mut self, path: &str) -> Result<(), Failure> {
+        self.slow.timed(|| self.inner.make_directory(path))
+    }
+
+    fn list(&mut self, path: &str) -> Result<Vec<Entry>, Failure> {
+        self.slow.timed(|| self.inner.list(path))
+    }
+
+    fn create(&mut self, path: &str) -> Result<FileId, Failure> {
+        self.slow.timed(|| self.inner.create(path))
+    }
+
+    fn open(&mut self, path: &str) -> Result<FileId, Failure> {
+        self.slow.timed(|| self.inner.open(path))
+    }
+
+    fn close(&mut self, file: FileId) {
+        self.slow.timed(|| self.inner.close(file));
+    }
+
+    fn write_small(&mut self, path: &str, bytes: &[u8]) -> Result<(), Failure> {
+        self.slow.timed(|| self.inner.write_small(path, bytes))
+    }
+
+    fn read_small(&mut self, path: &str, limit: usize) -> Result<Vec<u8>, Failure> {
+        self.slow.timed(|| self.inner.read_small(path, limit))
+    }
+
+    fn remove_file(&mut self, path: &str) -> Result<(), Failure> {
+        self.slow.timed(|| self.inner.remove_file(path))
+    }
+
+    fn remove_directory(&mut self, path: &str) -> Result<(), Failure> {
+        self.slow.timed(|| self.inner.remove_directory(path))
+    }
+
+    fn space(&mut self) -> Result<Space, Failure> {
+        self.slow.timed(|| self.inner.space())
+    }
+}
