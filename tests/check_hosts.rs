@@ -206,7 +206,7 @@ fn without_a_probe_that_fits_a_shell_watches() {
     let why = facts.without_probe.as_deref().unwrap();
     assert!(why.contains("none of those that are there runs on it"), "{why}");
     assert!(shown.contains("by a shell on the host"), "{shown}");
-    assert!(shown.contains("could not watch it"), "{shown}");
+    assert!(shown.contains("could not be used"), "{shown}");
     for trial in &study.trials {
         is_watched(trial, &host);
     }

@@ -182,6 +182,9 @@ fn bottleneck(
     cells: (Cell, Cell),
     notes: &mut Notes,
 ) -> Option<String> {
+    if a.findings.imported || b.findings.imported {
+        return None;
+    }
     let mut of = |side: &Side<'_>, cell| words(side, &[cell], &|_| String::new(), true, notes);
     match (of(a, cells.0), of(b, cells.1)) {
         (Some(a), Some(b)) if a != b => Some(format!("A: {a}\nB: {b}").replace("\nor", " or")),

@@ -241,7 +241,7 @@ pub(crate) fn not_monitored(shown: &Shown<'_>) -> Option<String> {
     if missing(Unseen::SharedProcessor) {
         words.push("the server's share of this machine's CPU");
     }
-    if missing(Unseen::FewTicks) {
+    if missing(Unseen::FewTicks) && !missing(Unseen::Server) {
         words.push("server CPU (too little CPU time to measure)");
     }
     if missing(Unseen::Link) {

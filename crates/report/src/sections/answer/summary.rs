@@ -197,6 +197,9 @@ fn of_several(all: &[Against<'_>]) -> Option<String> {
         let name = &against.two.1;
         match (faster, slower) {
             (0, 0) if open == 0 => format!("{name} is practically equal"),
+            (0, 0) if of == 1 => format!("{name} is undecided"),
+            (1, 0) if of == 1 => format!("{name} is faster"),
+            (0, 1) if of == 1 => format!("{name} is slower"),
             (0, 0) => format!("{name} is undecided for {open} of {of}"),
             (faster, 0) => format!("{name} is faster for {faster} of {of}"),
             (0, slower) => format!("{name} is slower for {slower} of {of}"),
@@ -206,7 +209,8 @@ fn of_several(all: &[Against<'_>]) -> Option<String> {
         }
     };
     let parts: Vec<String> = all.iter().map(one).collect();
-    Some(format!("Compared with {baseline}: {} rows.", parts.join("; ")))
+    let rows = if all.iter().all(|against| against.claims.len() == 1) { "" } else { " rows" };
+    Some(format!("Compared with {baseline}: {}{rows}.", parts.join("; ")))
 }
 
 /// "nas reads at 112 MB/s and writes at 98.0 MB/s."

@@ -45,6 +45,10 @@ impl Rows {
         name: &dyn Fn(Cell) -> String,
         notes: &mut Notes,
     ) -> bool {
+        // Other tools report no loads of hosts.
+        if shown.findings.imported {
+            return false;
+        }
         // Without room for names, those of several are in the order of the columns.
         [true, false].into_iter().any(|named| {
             let mut own = Notes::default();
