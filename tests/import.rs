@@ -419,7 +419,9 @@ fn imports_are_listed_shown_compared_and_go_round() {
         let part = if part == "501.7" { "502 k context switches" } else { part };
         assert!(words.contains(part), "{part:?} is not in:\n{page}");
     }
-    for word in ["25%", "resolved", "practical difference", "[", "block:", "blocks for a verdict"] {
+    for word in
+        ["25%", "inconclusive", "practically equal", "[", "one block,", "blocks for a verdict"]
+    {
         assert!(!words.contains(word), "{word:?} needs an interval:\n{page}");
     }
     let list = plimsoll.run(&["list"]).expect(0).out;

@@ -106,7 +106,7 @@ fn a_store_that_is_being_written() {
         store.add_trial(&open.id, trial).unwrap();
         if i % 10 == 0 {
             let page = program.run(&["report", "5eed0002", "-o", "-"]).expect(0).out;
-            assert!(page.contains("It did not end: it is under way, or was killed"));
+            assert!(page.contains("The study is still running, or was killed"));
         }
     }
 }

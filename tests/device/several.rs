@@ -144,7 +144,7 @@ fn the_only_host_that_is_lost_ends_the_study() {
     });
     host.kill();
     let ran = ended(child).expect(1);
-    assert!(ran.out.contains("It was given up"), "{}", ran.out);
+    assert!(ran.out.contains("The study stopped"), "{}", ran.out);
     let exported = program.run(&["export"]).expect(0);
     let whole = study(&exported);
     let Ended::Failed { failure } = &whole.ended else { panic!("{:?}", whole.ended) };

@@ -186,10 +186,10 @@ fn figures_of_a_busy_device_are_flagged_and_no_limit_is_derived() {
     (latency.elapsed_ns, latency.cpu_ns) = (Some(1000), Some(200));
     let shown = text(&busy);
     for part in [
-        "! 6 of 6 figures were disturbed: as little as 94% of a core (",
+        "! Cryptography: 6 of 6 figures were disturbed: as little as 94% of a core (",
         "No limit is derived from AES-256-XTS, because its figure was disturbed.",
         "No limit is derived from AES-128-GCM, because its figure was disturbed.",
-        "1 of 10 figures were disturbed: as little as 20% of a core (latency, memory)",
+        "Memory: 1 of 10 figures were disturbed: as little as 20% of a core (latency, memory)",
         "Figures of this device were disturbed",
         "* disturbed; see the warning.",
         ", or other hardware did the kernel's work",
@@ -374,7 +374,7 @@ fn empty_records_are_shown_too() {
     *details(&mut empty) = Device::default();
     (empty.trials, empty.ended) = (Vec::new(), plimsoll_model::Ended::Interrupted);
     let shown = device(&empty, &NARROW);
-    assert!(shown.contains("It was interrupted"), "{shown}");
+    assert!(shown.contains("The study was interrupted"), "{shown}");
     assert!(paper(&empty).html().contains("ssh://root@box"));
     assert!(compare(&empty, &read(NAS), &NARROW).contains("no intervals"));
 }

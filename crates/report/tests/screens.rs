@@ -140,7 +140,7 @@ fn whether_writes_are_sustained() {
     let told = "Writes: nfs sustained (steady at 98.0 MB/s after 5.93 GiB in 65 s) and smb a burst \
                 (trials differ from 61.0 MB/s after 3.69 GiB in 65 s).";
     assert!(details.contains(told), "{details}");
-    assert!(!details.contains("the cache was not filled before)"), "{details}");
+    assert!(!details.contains("no writes before the trials)"), "{details}");
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn what_is_left_on_a_target_is_on_the_screen() {
         },
     ];
     let screen = words(&screen(&study));
-    assert!(screen.contains("It was given up") && screen.contains(" more warning"), "{screen}");
+    assert!(screen.contains("The study stopped") && screen.contains(" more warning"), "{screen}");
     assert!(screen.contains("could not be removed from"), "{screen}");
     assert!(screen.contains("plimsoll clean"), "{screen}");
 }
@@ -348,7 +348,7 @@ fn the_failure_that_ended_a_study_is_said_once() {
     assert!(!next.is_empty());
     study.ended = Ended::Failed { failure: failure.clone() };
     let whole = words(&Document::of_study(&study).text(&SCREEN));
-    for said in ["It was given up", &happened, &next, "failed at '"] {
+    for said in ["The study stopped", &happened, &next, "failed at '"] {
         assert_eq!(whole.matches(said).count(), 1, "{said} in\n{whole}");
     }
 }

@@ -21,8 +21,9 @@ pub(super) fn warnings(host: &Host<'_>, part: Part) -> Option<String> {
         _ => ("Other work or a quota took CPU time", "Stop other work on it and measure again"),
     };
     Some(format!(
-        "{} of {} were disturbed: {}. {reason}{hardware}, so the device is faster than these figures. \
+        "{}: {} of {} were disturbed: {}. {reason}{hardware}, so the device is faster than these figures. \
          {next}.",
+        super::heading(part),
         disturbed.figures.len(),
         counted(disturbed.of.into(), "figure"),
         disturbance(&disturbed.figures),

@@ -11,7 +11,7 @@ const NOTHING: &str = "–";
 pub(super) fn section(host: &Host<'_>) -> Section {
     let mut section = Section::new("memory", heading(Part::Memory));
     let Some(memory) = &host.memory else { return section };
-    let headings = ["copy", "scale", "add", "triad", "checksum", "latency", "spread over"];
+    let headings = ["copy", "scale", "add", "triad", "checksum", "latency", "array size"];
     let mut columns = headings.map(|heading| (heading.to_owned(), Vec::new())).to_vec();
     for stream in &memory.streams {
         let latency = latency(memory, stream.place.as_deref(), stream.cache_level_number);

@@ -25,8 +25,8 @@ pub(super) fn warnings(a: &Shown<'_>, b: &Shown<'_>, across: &Across) -> Vec<War
     if things > 1 && !across.counterparts.is_empty() {
         all.push(Warning {
             text: format!(
-                "Confounded: {things} recorded things changed at once, so the cause of a difference is \
-                 not known."
+                "Confounded: {things} recorded facts changed at once, so the cause of a difference is \
+                 unknown."
             ),
             advice: Some("Change one at a time.".to_owned()),
             ..Warning::default()
@@ -92,5 +92,5 @@ fn named(recorded: &[Change]) -> Option<String> {
     if recorded.len() > NAMED {
         words.push(format!("and {} more", recorded.len() - NAMED));
     }
-    (!words.is_empty()).then(|| format!("Changed between them: {}.", words.join("; ")))
+    (!words.is_empty()).then(|| format!("Changed between the studies: {}.", words.join("; ")))
 }

@@ -90,9 +90,9 @@ impl Document {
         answer.texts(notes.texts().filter(|_| limited));
         answer.text(match counterparts.is_empty() {
             true if !unequal.is_empty() => {
-                "The studies have no equal work in common, so nothing is compared."
+                "The studies cannot be compared, because they have no equal work in common."
             }
-            true => "The studies have no subject and work in common, so nothing is compared.",
+            true => "The studies cannot be compared, because they have no subject and work in common.",
             false => {
                 "The studies were measured at different times, so a difference includes all changes of \
                  servers, network and this machine in between."

@@ -114,9 +114,9 @@ fn family(plan: &Plan, names: &Names) -> Section {
     let others = match others {
         0 => "No other comparisons.".to_owned(),
         more => format!(
-            "{} more {} an estimate without a verdict.",
-            counted(more as u64, "comparison"),
-            if more == 1 { "is" } else { "are each" }
+            "{} {} an estimate without a verdict.",
+            counted(more as u64, "other comparison"),
+            if more == 1 { "has" } else { "have" }
         ),
     };
     section.text(format!(

@@ -67,7 +67,7 @@ fn answer(all: &[Shown<'_>]) -> Vec<String> {
     if claims.is_empty() {
         let nothing = if in_common { "no equal work" } else { "nothing" };
         return vec![format!(
-            "The first and the last study have {nothing} in common, so they are not compared."
+            "The first and the last study cannot be compared, because they have {nothing} in common."
         )];
     }
     if single_runs(first, last) {

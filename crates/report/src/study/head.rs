@@ -25,7 +25,7 @@ pub(crate) fn driven_from(study: &Study) -> String {
         study.plan.clients.iter().map(|host| printable(&host.to_string())).collect();
     match clients.is_empty() {
         true => String::new(),
-        false => format!(", driven from {}", listed(&clients)),
+        false => format!(", measured from {}", listed(&clients)),
     }
 }
 
@@ -33,12 +33,14 @@ pub(crate) fn driven_from(study: &Study) -> String {
 pub(crate) fn ending(study: &Study) -> Option<Warning> {
     let (text, advice) = match &study.ended {
         Ended::Done | Ended::CapReached => return None,
-        Ended::Open => ("It did not end: it is under way, or was killed".to_owned(), None),
-        Ended::Interrupted => ("It was interrupted; the results are partial".to_owned(), None),
+        Ended::Open => ("The study is still running, or was killed".to_owned(), None),
+        Ended::Interrupted => {
+            ("The study was interrupted, so its results are partial".to_owned(), None)
+        }
         Ended::Failed { failure } => {
             let Failure { tried, on, happened, next, .. } = failure;
             // What happened first: it is what is left where there is little room.
-            let text = format!("It was given up: {happened}; could not {tried} ({on})");
+            let text = format!("The study stopped: {happened}; could not {tried} ({on})");
             (printable(&text), super::advised(study, next))
         }
     };

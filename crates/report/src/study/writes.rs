@@ -40,7 +40,7 @@ pub(crate) fn states(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<Stri
             }
             Err(Burst::NotSteady) => format!("{name} a burst (not steady {after})"),
             Err(Burst::NotConditioned) => {
-                format!("{name} a burst (nothing was written before the trials)")
+                format!("{name} a burst (no writes before the trials)")
             }
         }
     });
