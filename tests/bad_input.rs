@@ -297,7 +297,7 @@ fn two_runs_at_once_and_clean_beside_them() {
     wait_until("the first run measures", || trials(&first) >= 1);
     let second = Plimsoll::new();
     let ran = check(&second, directory, &["--pattern=random-read"]).expect(0);
-    assert!(ran.out.contains("Another plimsoll run"), "{}", ran.out);
+    assert!(ran.out.contains("another plimsoll run uses this share"), "{}", ran.out);
     let others = |f: &Flag| matches!(f, Flag::OtherRun { .. });
     assert!(second.latest().flags.iter().any(others));
     let cleaned = second.run(&["clean", directory]).expect(0);
