@@ -78,9 +78,17 @@ fn assert_whole(study: &Study, without: &[OpKind]) {
         assert!(transfers.enough().is_some());
         assert_eq!(transfers.flights.len(), 1);
         let flights = &transfers.flights[0];
-        // Figures of a starved machine can contradict each other; then no gain follows from them.
-        let contradict = flights.contradiction().is_some();
-        assert!(flights.gain().map_or(contradict, |gain| !contradict && gain >= 1.0));
+        // A gain is required, and no more of it than can be true. Only where a starved machine's figures exclude
+        // each other by their intervals there is none.
+        match flights.contradiction() {
+            None => assert!(flights.gain().is_some_and(|gain| (1.0..=4.0).contains(&gain))),
+            Some((flight, _)) => {
+                let least = flight.per_second.interval.unwrap().low;
+                let most = flights.depths[0].per_second.interval.unwrap().high;
+                assert!(least > most * f64::from(flight.depth), "{flights:?}");
+                assert_eq!(flights.gain(), None);
+            }
+        }
         // Whether the model fits so short a run is chance; where it does not, it says nothing.
         let fits = matches!(transfers.model, CostModel::Fits { .. });
         assert!(fits || transfers.cost(Kind::Operation).is_none());

@@ -19,8 +19,6 @@ use plimsoll_stats::fit::costs::{Cell as Observed, Groups, Kind, Work};
 use plimsoll_stats::fit::{Estimate, Rule};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Operations in flight that bring more than so many times as much each as one alone does are no more than chance.
-const CHANCE: f64 = 1.05;
 /// What brings less than this share of the most that was measured is enough.
 pub const ENOUGH: f64 = 0.1;
 
@@ -132,14 +130,18 @@ impl Transfers {
 }
 
 impl Flights {
-    /// A number in flight that brought more than so many times as much as one: no number can, so the figures
-    /// contradict each other, and nothing follows from them.
+    /// A number in flight that brought more than so many times as much as one, by the nearest ends of both
+    /// intervals: no number can, so the figures contradict each other, and nothing follows from them. A figure
+    /// without an interval contradicts nothing.
     pub fn contradiction(&self) -> Option<(&Flight, f64)> {
-        let alone = self.depths.iter().find(|one| one.depth == 1)?.per_second.value;
-        let gain = |one: &Flight| one.per_second.value / alone;
-        let beyond = self.depths.iter().map(|one| (one, gain(one)));
-        let mut beyond = beyond.filter(|(one, gain)| *gain > f64::from(one.depth) * CHANCE);
-        beyond.next()
+        let alone = self.alone()?;
+        let most = alone.interval?.high;
+        let is_beyond = |one: &&Flight| {
+            let least = one.per_second.interval.map(|interval| interval.low);
+            least.is_some_and(|least| least > most * f64::from(one.depth))
+        };
+        let one = self.depths.iter().find(is_beyond)?;
+        Some((one, one.per_second.value / alone.value))
     }
 
     /// The number in flight from which on more bring next to nothing. `None` where figures contradict each other.
@@ -150,14 +152,19 @@ impl Flights {
         enough(self.depths.iter().map(|one| (f64::from(one.depth), one.per_second.value)))
     }
 
-    /// How many times as much the best number brings as one in flight. `None` where figures contradict each other.
+    /// How many times as much the best number brings as one in flight: of uncertain figures at most that number,
+    /// which is the most that can be true. `None` where figures contradict each other.
     pub fn gain(&self) -> Option<f64> {
         if self.contradiction().is_some() {
             return None;
         }
-        let alone = self.depths.iter().find(|one| one.depth == 1)?.per_second.value;
-        let best = self.depths.iter().map(|one| one.per_second.value).reduce(f64::max)?;
-        Some(best / alone)
+        let alone = self.alone()?.value;
+        let gain = |one: &Flight| (one.per_second.value / alone).min(f64::from(one.depth));
+        self.depths.iter().map(gain).reduce(f64::max)
+    }
+
+    fn alone(&self) -> Option<Estimate> {
+        self.depths.iter().find(|one| one.depth == 1).map(|one| one.per_second)
     }
 }
 
