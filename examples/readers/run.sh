@@ -12,31 +12,12 @@
 #
 # Its readers wait for each other after every round; these do not, so that two fill the link.
 #
-# Further arguments go to each `plimsoll check`.
+# Further arguments go to `plimsoll run`.
 set -eu
 cd "$(dirname "$0")"
 
-files=$(mktemp -d)
 plimsoll lab up lab.toml --name readers
-trap 'plimsoll lab down readers; rm -r "$files"' EXIT
+trap 'plimsoll lab down readers' EXIT
 trap 'exit 130' INT TERM
 
-measure() {
-    readers=$1 block=$2
-    shift 2
-    plimsoll check --on lab://readers/client nfs://server/srv/data --pattern sequential-read \
-        --workers "$readers" --block "$block" --size 8MiB --max-time 2min \
-        --json "$files/$readers-$block.json" "$@"
-}
-
-study() {
-    grep -o '"id": *"[^"]*"' "$files/$1.json" | head -n 1 | cut -d '"' -f 4
-}
-
-measure 1 1KiB "$@"
-measure 1 8KiB "$@"
-measure 2 8KiB "$@"
-measure 3 8KiB "$@"
-plimsoll compare "$(study 1-1KiB)" "$(study 1-8KiB)"
-plimsoll compare "$(study 1-8KiB)" "$(study 2-8KiB)"
-plimsoll compare "$(study 1-8KiB)" "$(study 3-8KiB)"
+plimsoll run plan.toml nfs://server/srv/data --on lab://readers/client "$@"
