@@ -316,6 +316,8 @@ fn the_setup_of_interfaces_is_shown_compared_and_redacted() {
     ];
     let netfilter = inventory.netfilter.get_or_insert_default();
     (netfilter.nft_rules_count, netfilter.nft_flow_tables_count) = (Some(3100), Some(1));
+    (netfilter.iptables_rules_count, netfilter.iptables_tables_count) = (Some(250), Some(2));
+    (netfilter.ip6tables_rules_count, netfilter.ip6tables_tables_count) = (Some(0), Some(0));
     let shown = device(&study, &WIDE).split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "shaped to 1 Gbit/s (the link: 10 Gbit/s)",
@@ -326,6 +328,7 @@ fn the_setup_of_interfaces_is_shown_compared_and_redacted() {
         "rx-0 RPS mask 3",
         "IRQ 25 eth0-rx-0 mask 2",
         "3100 rules, 1 flow table",
+        "250 rules in 2 tables (IPv4)",
     ] {
         assert!(shown.contains(part), "{part} in\n{shown}");
     }

@@ -25,7 +25,7 @@ pub(super) fn sections(reach: &dyn Reach, odd: &mut Odd) -> Vec<Value> {
         read(&String::from_utf8_lossy(&ran.output))
     };
     let links = run(LINKS, "the setup of interfaces", from_output);
-    let rules = run(RULES, "the rules of nftables", rules_from_output);
+    let rules = run(RULES, "the rules that packets pass", rules_from_output);
     links.into_iter().chain(rules).collect()
 }
 
@@ -46,12 +46,19 @@ pub(super) fn merge(nics: &mut [Nic], links: Vec<Nic>) {
     }
 }
 
-/// The same for the rules of nftables.
+/// The same for the rules that packets pass.
 pub(super) fn merge_rules(netfilter: &mut Netfilter, rules: Netfilter) {
-    netfilter.nft_tables_count = rules.nft_tables_count;
-    netfilter.nft_chains_count = rules.nft_chains_count;
-    netfilter.nft_rules_count = rules.nft_rules_count;
-    netfilter.nft_flow_tables_count = rules.nft_flow_tables_count;
+    *netfilter = Netfilter {
+        nft_tables_count: rules.nft_tables_count,
+        nft_chains_count: rules.nft_chains_count,
+        nft_rules_count: rules.nft_rules_count,
+        nft_flow_tables_count: rules.nft_flow_tables_count,
+        iptables_tables_count: rules.iptables_tables_count,
+        iptables_rules_count: rules.iptables_rules_count,
+        ip6tables_tables_count: rules.ip6tables_tables_count,
+        ip6tables_rules_count: rules.ip6tables_rules_count,
+        ..std::mem::take(netfilter)
+    };
 }
 
 /// One interface, while it is put together.
@@ -220,26 +227,35 @@ fn bits_per_second(text: &str) -> Option<u64> {
     (1.0..1e14).contains(&bits).then_some(bits.round() as u64)
 }
 
-/// Counts of what is in nftables, as a section.
+/// What is counted of the rules of each tool.
+const COUNTED: [(&str, &[&str]); 3] = [
+    ("nft", &["tables", "chains", "rules", "flow_tables"]),
+    ("iptables", &["tables", "rules"]),
+    ("ip6tables", &["tables", "rules"]),
+];
+
+/// Counts of what is in the rules of nftables and iptables, as a section; of those alone that could be listed.
 pub(super) fn rules_from_output(output: &str) -> Option<Value> {
-    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    let mut whole = false;
+    let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    let mut whole: Vec<&str> = Vec::new();
     for line in output.lines() {
         match &line.split_whitespace().collect::<Vec<_>>()[..] {
-            ["nft", "end"] => whole = true,
-            [count, "nft", kind] => {
-                counts.insert(kind, count.parse().ok()?);
+            [tool, "end"] => whole.push(tool),
+            [count, tool, kind] => {
+                counts.insert((tool, kind), count.parse().ok()?);
             }
             _ => {}
         }
     }
     let mut section: Map<String, Value> = Map::new();
     section.insert("section".to_owned(), Value::from("rules"));
-    for kind in ["tables", "chains", "rules", "flow_tables"] {
-        let count = counts.get(kind).copied().unwrap_or(0);
-        section.insert(format!("nft_{kind}_count"), Value::from(count));
+    for (tool, kinds) in COUNTED.into_iter().filter(|(tool, _)| whole.contains(tool)) {
+        for kind in kinds {
+            let count = counts.get(&(tool, kind)).copied().unwrap_or(0);
+            section.insert(format!("{tool}_{kind}_count"), Value::from(count));
+        }
     }
-    whole.then_some(Value::Object(section))
+    (section.len() > 1).then_some(Value::Object(section))
 }
 
 #[cfg(test)]
@@ -319,6 +335,18 @@ mod tests {
         assert_eq!(rules_from_output("      1 nft tables\n"), None);
     }
 
+    /// A router with the older tables counted as one without rules.
+    #[test]
+    fn rules_of_iptables_are_counted_next_to_those_of_nftables() {
+        let said = "      2 iptables tables\n    250 iptables rules\niptables end\n\
+            ip6tables end\n      1 nft tables\n";
+        let netfilter = inventory(rules_from_output(said)).netfilter.unwrap();
+        let of_4 = (netfilter.iptables_rules_count, netfilter.iptables_tables_count);
+        let of_6 = (netfilter.ip6tables_rules_count, netfilter.ip6tables_tables_count);
+        assert_eq!((of_4, of_6), ((Some(250), Some(2)), (Some(0), Some(0))));
+        assert_eq!(netfilter.nft_tables_count, None, "they could not be listed");
+    }
+
     #[test]
     fn rates_of_tc() {
         for (text, expected) in [
@@ -366,5 +394,26 @@ mod tests {
         let rules = rules_from_output(rules).unwrap();
         let counts = ["tables", "chains", "rules"].map(|kind| &rules[format!("nft_{kind}_count")]);
         assert_eq!(counts, [1, 1, 2]);
+    }
+    /// The same of iptables: of both versions of IP, and without what it writes to nftables.
+    #[test]
+    fn the_script_counts_the_older_tables_alone() {
+        let setup = "iptables-legacy -A INPUT -p tcp --dport 1 -j ACCEPT && \
+            iptables-legacy -t nat -A POSTROUTING -j RETURN && \
+            ip6tables-legacy -A INPUT -p tcp --dport 1 -j ACCEPT && \
+            iptables-nft -A INPUT -p tcp --dport 2 -j ACCEPT";
+        let script = format!("{{ {setup}; }} >/dev/null 2>&1 || exit 9\n{RULES}");
+        let ran = std::process::Command::new("unshare").args(["-n", "sh", "-c", &script]).output();
+        let Ok(ran) = ran else { return };
+        if !ran.status.success() {
+            eprintln!("not tried: no namespaces or no iptables here");
+            return;
+        }
+        let rules = rules_from_output(&String::from_utf8(ran.stdout).unwrap()).unwrap();
+        let counts = |tool: &str| {
+            ["tables", "rules"].map(|kind| rules[format!("{tool}_{kind}_count")].as_u64())
+        };
+        assert_eq!(counts("iptables"), [Some(2), Some(2)], "{rules}");
+        assert_eq!(counts("ip6tables"), [Some(1), Some(1)], "{rules}");
     }
 }

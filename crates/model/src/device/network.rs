@@ -149,5 +149,13 @@ facts! {
         pub nft_rules_count: Option<u64>,
         /// Flow tables in them.
         pub nft_flow_tables_count: Option<u64>,
+        /// Tables of iptables for IPv4 that are not in nftables; missing where the host does not say.
+        pub iptables_tables_count: Option<u64>,
+        /// Rules in them.
+        pub iptables_rules_count: Option<u64>,
+        /// The same tables for IPv6.
+        pub ip6tables_tables_count: Option<u64>,
+        /// Rules in them.
+        pub ip6tables_rules_count: Option<u64>,
     }
 }

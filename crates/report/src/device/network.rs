@@ -56,6 +56,7 @@ pub(super) fn facts(section: &mut Section, inventory: &Inventory) {
     if let Some(netfilter) = &inventory.netfilter {
         section.fact("netfilter", filter(netfilter));
         section.fact("nftables", nftables(netfilter));
+        section.fact("iptables", iptables(netfilter));
         section.fact("flow offload", flow_offload(netfilter));
     }
 }
@@ -171,6 +172,18 @@ fn nftables(netfilter: &Netfilter) -> Option<String> {
         count(netfilter.nft_chains_count, "chain"),
         count(netfilter.nft_tables_count, "table"),
         count(netfilter.nft_flow_tables_count, "flow table"),
+    ])
+}
+
+/// The rules that are not in nftables; nothing where there are none, as on most hosts.
+fn iptables(netfilter: &Netfilter) -> Option<String> {
+    let of = |rules: Option<u64>, tables: Option<u64>, version: &str| {
+        let (rules, tables) = (rules?, tables.filter(|tables| *tables > 0)?);
+        Some(format!("{} in {} ({version})", counted(rules, "rule"), counted(tables, "table")))
+    };
+    joined([
+        of(netfilter.iptables_rules_count, netfilter.iptables_tables_count, "IPv4"),
+        of(netfilter.ip6tables_rules_count, netfilter.ip6tables_tables_count, "IPv6"),
     ])
 }
 
