@@ -25,6 +25,7 @@ const ANNOUNCEMENT: &str = "cleaning up; press again to exit at once";
 const MNT: Call = (MOUNT, 1);
 const EXPORT: Call = (MOUNT, 5);
 const LOOKUP: Call = (NFS, 3);
+const READ: Call = (NFS, 6);
 const WRITE: Call = (NFS, 7);
 const CREATE: Call = (NFS, 8);
 const MKDIR: Call = (NFS, 9);
@@ -230,6 +231,46 @@ fn a_server_that_trickles_is_given_up_by_the_timeout_and_by_the_time_for_all() {
     assert!(ran.err.contains("the time limit was reached"), "{}", ran.err);
     assert!(liar.lies() < 512, "it went on after its time: {}", liar.lies());
     assert_eq!(listing(there.path()), vec![], "its files are removed all the same");
+}
+
+/// `--max-time 15s` took 38.7 s with replies of 100 bytes at a time and 29.7 s with a drip: each phase had the time
+/// for itself. What is slow are reads, from when the files are read first or from the first trials on, or everything.
+/// After the end of its time the program goes on only to remove its files.
+#[test]
+fn slow_replies_carry_no_run_beyond_its_time() {
+    type Slowly = fn(Vec<u8>) -> Lie;
+    // Seconds: the time for all and a quarter of it, a trial, what follows its load, cleaning up; and twice that is
+    // what a busy machine may take.
+    const MOST: f64 = 2.0 * (1.25 * 8.0 + 1.0 + 30.0 + 20.0);
+    for (what, slowly, honest) in [
+        ("a drip from the first read on", Lie::Trickle as Slowly, Some(0)),
+        ("100 bytes at a time from the first read on", Lie::InPieces, Some(0)),
+        ("a drip later", Lie::Trickle, Some(400)),
+        ("100 bytes at a time later", Lie::InPieces, Some(400)),
+        ("100 bytes at a time of everything", Lie::InPieces, None),
+    ] {
+        let there = tempfile::tempdir().unwrap();
+        let server = BuiltinServer::start(there.path()).unwrap();
+        let reads = std::sync::atomic::AtomicUsize::new(0);
+        let (liar, url) = lying(&server, move |call, answer| {
+            let is_later = |honest| {
+                call == READ && reads.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= honest
+            };
+            let is_slow = honest.is_none_or(is_later);
+            if is_slow { slowly(answer) } else { Lie::Tell(answer) }
+        });
+        let program = Plimsoll::new();
+        let begun = std::time::Instant::now();
+        let words = ["check", &url, "--pattern=sequential-read", "--size=1MiB", "--block=64KiB"];
+        let more = ["--timeout=1000s", "--max-time=8s", "--baseline=0s", "--quiet"];
+        let ran = program.run(&[&words[..], &more].concat());
+        let seconds = begun.elapsed().as_secs_f64();
+        println!("{what}: {seconds:.1} s, exit code {:?}", ran.code);
+        assert!(liar.lies() > 0, "{what}: {ran:?}");
+        assert!(seconds < MOST, "{what}: {seconds:.1} s, {ran:?}");
+        assert!([Some(0), Some(1)].contains(&ran.code), "{what}: {ran:?}");
+        assert_eq!(listing(there.path()), vec![], "{what}");
+    }
 }
 
 /// The names behind a page that comes again cannot be had: what `clean` was given is not all.

@@ -278,6 +278,7 @@ fn a_study_goes_on_in_a_directory_that_is_mounted_anew_for_each_level() {
         settings: Box::new(OfStudy(session)),
         hosts: Vec::new(),
         flags: Vec::new(),
+        begun: plimsoll_model::Clock::now(&*clock),
         clock,
         stop: Arc::default(),
         keep: &mut InMemory,

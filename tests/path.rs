@@ -66,6 +66,7 @@ fn measured(plan: Plan, keep: &mut Store) -> Result<Study, Failure> {
         settings: Box::new(NoSettings),
         hosts: Vec::new(),
         flags: Vec::new(),
+        begun: plimsoll_model::Clock::now(&*clock),
         clock,
         stop: Arc::default(),
         keep,

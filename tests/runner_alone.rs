@@ -138,6 +138,7 @@ fn point(seconds: f64, pattern: &str) -> Request {
             first_file: 0,
             window_seconds: 0.1,
             operation_timeout_seconds: 30.0,
+            left_seconds: 1e4,
             seed: 1,
         }),
         gated: false,

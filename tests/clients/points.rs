@@ -54,6 +54,7 @@ pub fn spec(patterns: &[Pattern], seconds: f64) -> PointSpec {
         first_file: 0,
         window_seconds: 0.1,
         operation_timeout_seconds: 30.0,
+        left_seconds: 1e4,
         seed: 5,
     }
 }

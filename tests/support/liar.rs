@@ -25,6 +25,8 @@ pub enum Lie {
     After(Duration, Vec<u8>),
     /// It is sent a byte a second.
     Trickle(Vec<u8>),
+    /// It is sent 100 bytes at a time, ten times a second.
+    InPieces(Vec<u8>),
     /// It is not sent, nor anything else on this connection.
     Silence,
 }
@@ -75,12 +77,11 @@ impl Liar {
                             }
                             Lie::Trickle(message) => {
                                 lies.fetch_add(1, Ordering::Relaxed);
-                                let whole = framed(&message);
-                                whole.chunks(1).try_for_each(|byte| {
-                                    to.write_all(byte)?;
-                                    std::thread::sleep(Duration::from_secs(1));
-                                    Ok(())
-                                })
+                                in_pieces(to, &message, 1, Duration::from_secs(1))
+                            }
+                            Lie::InPieces(message) => {
+                                lies.fetch_add(1, Ordering::Relaxed);
+                                in_pieces(to, &message, 100, Duration::from_millis(100))
                             }
                             Lie::Silence => {
                                 lies.fetch_add(1, Ordering::Relaxed);
@@ -121,6 +122,15 @@ fn framed(message: &[u8]) -> Vec<u8> {
 
 fn send(to: &mut TcpStream, message: &[u8]) -> io::Result<()> {
     to.write_all(&framed(message))
+}
+
+/// A message in pieces of so many bytes, with a pause after each.
+fn in_pieces(to: &mut TcpStream, message: &[u8], bytes: usize, pause: Duration) -> io::Result<()> {
+    framed(message).chunks(bytes).try_for_each(|piece| {
+        to.write_all(piece)?;
+        std::thread::sleep(pause);
+        Ok(())
+    })
 }
 
 /// Hands on message after message until one side has gone, and then lets the other go too.

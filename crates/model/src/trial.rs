@@ -25,6 +25,8 @@ pub struct PointSpec {
     pub window_seconds: f64,
     /// No operation may take longer than this many seconds.
     pub operation_timeout_seconds: f64,
+    /// Seconds until the end of the study, by when all that precedes the load must be done.
+    pub left_seconds: f64,
     /// Seed of this trial's offsets.
     pub seed: u64,
 }

@@ -10,8 +10,8 @@ use plimsoll_host::reach::Reach;
 use plimsoll_live::{Header, Observers};
 use plimsoll_load::{Names, OpenOptions, Passwords, SystemClock, TimeLimits};
 use plimsoll_model::{
-    Burst, Cause, Clock, Deadline, Ended, Failure, Flag, HostName, Outcome, Plan, Study, StudyId,
-    Subject, SubjectRunner, Target,
+    Burst, Cause, Clock, Deadline, Ended, Failure, Flag, HostName, Nanos, Outcome, Plan, Study,
+    StudyId, Subject, SubjectRunner, Target,
 };
 use plimsoll_remote::{Clients, RemoteRunner};
 use plimsoll_report::Document;
@@ -89,9 +89,9 @@ pub fn conducted(
     let drawn = || StudyId(format!("{:08x}", rand::random::<u32>()));
     let id = more.continues.as_ref().map_or_else(drawn, |study| study.id.clone());
     let ready = set_up(&plan, &id, &signals).map_err(|failure| signals.explain(failure))?;
-    let SetUp { clock, runner, watching, settings } = ready;
+    let SetUp { clock, begun, runner, watching, settings } = ready;
     let hosts::Watching { hosts, flags } = watching;
-    let started_unix_seconds = unix_seconds();
+    let started_unix_seconds = unix_seconds() - clock.now().since(begun).as_secs();
     let header = Header::new(id.clone(), started_unix_seconds, plan.clone());
     let mut observers = Observers::begin(output.show(), &header, &signals.stop);
     let order = Conduct {
@@ -102,6 +102,7 @@ pub fn conducted(
         settings,
         hosts,
         flags,
+        begun,
         clock,
         stop: signals.stop.clone(),
         keep: &mut store,
@@ -132,6 +133,8 @@ pub fn conducted(
 /// What a study is conducted with, ready.
 pub struct SetUp {
     pub clock: Arc<dyn Clock>,
+    /// When the study's time began to count.
+    pub begun: Nanos,
     pub runner: Box<dyn SubjectRunner>,
     pub settings: Box<dyn Settings>,
     pub watching: hosts::Watching,
@@ -175,6 +178,7 @@ fn set_up(
     // Neither did logging in over ssh, where somebody may have typed.
     deadline.give(set_up);
     let runner = driver(plan, options, runner_options, on.clone())?;
+    let begun = Nanos(0) + deadline.end().since(Nanos(0) + set_up);
     let (watched, time) = (plan.clone(), clock.clone());
     let watching = Signals::leave_when_over(&deadline, "watch the hosts", "the plan", move || {
         hosts::watch(&watched, on, &time)
@@ -184,7 +188,7 @@ fn set_up(
         Signals::leave_when_over(&deadline, "read the settings", "the plan", move || {
             settings::open(&varied, &id)
         })?;
-    Ok(SetUp { clock, runner, settings, watching })
+    Ok(SetUp { clock, begun, runner, settings, watching })
 }
 
 /// Opens the targets where the trials are driven: in this process, on another host, or on several.

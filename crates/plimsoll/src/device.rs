@@ -95,7 +95,7 @@ pub fn run(arguments: &DeviceArguments, kept: &StoreArguments) -> Result<u8, Fai
             // A host that is measured is not watched: that would be work beside.
             let watching = hosts::Watching { hosts: Vec::new(), flags: Vec::new() };
             let (runner, settings) = (Box::new(runner), Box::new(NoSettings));
-            Ok(SetUp { clock, runner, settings, watching })
+            Ok(SetUp { begun: clock.now(), clock, runner, settings, watching })
         })?;
     Ok(exit_code(&study, interrupted))
 }

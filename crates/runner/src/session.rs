@@ -9,8 +9,8 @@ use crate::{cache_test, summarize};
 use plimsoll_load::{Content, Jobs, LaidOut, Means, Memory, NotGood, PartDone, Share, StartGate};
 use plimsoll_model::units::{Bytes, MIB};
 use plimsoll_model::{
-    Cause, ClientMemory, Event, Failure, Flag, InPlace, LoadObserver, Outcome, Phase, PointResult,
-    PointSpec, Prepared, StoredOn, TargetFacts, Workload,
+    Cause, ClientMemory, Event, Failure, Flag, InPlace, Length, LoadObserver, Outcome, Phase,
+    PointResult, PointSpec, Prepared, StoredOn, TargetFacts, Workload,
 };
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
@@ -20,6 +20,8 @@ use std::time::Duration;
 const SPARE: u64 = 1 << 20;
 /// Time between two attempts to connect again to a server that restarts.
 const REOPEN_PAUSE: Duration = Duration::from_millis(200);
+/// What follows the load of a point, such as verifying, has at least so much time, also at the end of the study.
+const AFTER_THE_LOAD: Duration = Duration::from_secs(30);
 /// How often, and at what intervals, cleaning up is tried again on a target that does not answer.
 const CLEAN_UP_TRIES: u32 = 3;
 const CLEAN_UP_PAUSE: Duration = Duration::from_secs(1);
@@ -238,19 +240,28 @@ impl Session {
         observer: &mut dyn LoadObserver,
     ) -> (PointResult, Option<Duration>) {
         let failed = |phase, failure| (PointResult::empty(ended(phase, failure)), None);
-        self.means.deadline.give(self.options.set_up);
+        let left = Duration::try_from_secs_f64(spec.left_seconds).unwrap_or(Duration::MAX);
+        let end = self.means.deadline.now() + left;
+        self.means.deadline.give(left.min(self.options.set_up));
         let renewed = self.directory.as_mut().map_or(Ok(()), RunDirectory::renew);
         let (jobs, mut context) = self.jobs(observer);
         if let Err(failure) = renewed.and_then(|()| jobs.ready(spec, &mut context)) {
             return failed(Phase::LayOut, failure);
         }
+        // The load has an end of its own, and its operations have theirs.
+        self.means.deadline.give(self.options.set_up);
         observer.event(Event::Phase { phase: Phase::Measure, total_bytes: 0 });
         observer.load_begins();
         let load = self.means.deadline.now();
         let begun = self.load(gate, observer);
         observer.load_ends();
         observer.event(Event::Phase { phase: Phase::Summarize, total_bytes: 0 });
-        self.means.deadline.give(self.options.set_up);
+        let left = match spec.workload.length {
+            Length::For { .. } => end.since(self.means.deadline.now()).max(AFTER_THE_LOAD),
+            // It ends when it is done, which may be long after that.
+            Length::UntilDone { .. } => self.options.set_up,
+        };
+        self.means.deadline.give(left.min(self.options.set_up));
         let (jobs, mut context) = self.jobs(observer);
         let parts = jobs.finish(&mut context);
         let late = match begun {
@@ -316,6 +327,10 @@ impl Session {
     /// that restarts between two trials is waited for as long as lanes wait for one that does within.
     pub(crate) fn reopen(&mut self) -> Result<(), Failure> {
         let deadline = self.means.deadline.clone();
+        // What restarted the server may have taken the time that was left.
+        if deadline.end() < deadline.now() + self.means.operation_timeout {
+            deadline.give(self.means.operation_timeout);
+        }
         let end = deadline.now() + self.means.operation_timeout / 2;
         loop {
             match self.try_reopen() {

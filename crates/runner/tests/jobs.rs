@@ -71,6 +71,7 @@ fn spec(workload: &Workload) -> PointSpec {
         window_seconds: 0.01,
         // Virtual time flies while one part waits for another.
         operation_timeout_seconds: 1e7,
+        left_seconds: 1e4,
         seed: 1,
     }
 }

@@ -45,6 +45,7 @@ fn spec_of(number: u32, job: PatternJob) -> PointSpec {
         first_file: 0,
         window_seconds: 0.01,
         operation_timeout_seconds: 30.0,
+        left_seconds: 1e4,
         seed: 1,
     }
 }

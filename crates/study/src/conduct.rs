@@ -55,6 +55,8 @@ pub struct Conduct<'a> {
     pub hosts: Vec<Box<dyn Watch>>,
     /// What is odd already.
     pub flags: Vec<Flag>,
+    /// When its time began to count: before its targets were opened.
+    pub begun: Nanos,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Set from outside to stop early.
@@ -94,7 +96,7 @@ pub(crate) fn carry_out(
     before: Option<Study>,
 ) -> Result<Study, Failure> {
     let mut conductor = Conductor {
-        begun: order.clock.now(),
+        begun: order.begun,
         earlier: before.as_ref().map_or(0.0, resume::stopped_at),
         first_block: before.as_ref().map_or(0, resume::blocks),
         before,
@@ -358,11 +360,15 @@ impl Conductor<'_> {
         before + cap * (1.0 + GRACE) + workloads.map(Workload::seconds).fold(0.0, f64::max)
     }
 
-    /// How long an operation may take that is begun now, in seconds: not until long after the study's end,
-    /// as from a server whose replies come byte by byte.
+    /// Seconds until the study's end, which nothing goes on long after, as with a server whose replies come byte by
+    /// byte.
+    fn left(&self) -> f64 {
+        (self.latest_end() - self.elapsed()).max(LEAST_TIMEOUT_SECONDS)
+    }
+
+    /// How long an operation may take that is begun now, in seconds.
     fn operation_timeout(&self) -> f64 {
-        let left = (self.latest_end() - self.elapsed()).max(LEAST_TIMEOUT_SECONDS);
-        self.study.plan.storage.operation_timeout_seconds.min(left)
+        self.study.plan.storage.operation_timeout_seconds.min(self.left())
     }
 
     fn cap_reached(&mut self) -> Result<(), Failure> {
@@ -435,9 +441,12 @@ impl Conductor<'_> {
             Some(steps) => {
                 let mut order = plimsoll_stats::order::generator(seed, &format!("steps {number}"));
                 let mut point = |workload: &Workload| {
-                    let operation_timeout_seconds = self.operation_timeout();
-                    let workload = workload.clone();
-                    let spec = PointSpec { workload, operation_timeout_seconds, ..spec.clone() };
+                    let spec = PointSpec {
+                        workload: workload.clone(),
+                        operation_timeout_seconds: self.operation_timeout(),
+                        left_seconds: self.left(),
+                        ..spec.clone()
+                    };
                     self.point(&spec, None)
                 };
                 steps::measure(&workload, steps, &mut order, &mut point)
@@ -484,6 +493,7 @@ impl Conductor<'_> {
             first_file: 0,
             window_seconds: WINDOW_SECONDS,
             operation_timeout_seconds: self.operation_timeout(),
+            left_seconds: self.left(),
             seed: plimsoll_stats::order::sub_seed(plan.design.seed, name),
         }
     }

@@ -107,6 +107,7 @@ fn run_on(
         settings: Box::new(NoSettings),
         hosts: Vec::new(),
         flags: Vec::new(),
+        begun: Nanos(0),
         clock,
         stop: stop.clone(),
         keep: &mut kept,
@@ -265,6 +266,21 @@ fn the_cap_ends_a_study_at_a_whole_block_and_says_so() {
     assert_eq!(study.trials.len() % 4, 0);
     assert!(study.trials.last().unwrap().started_seconds < 22.0);
     assert!(study.flags.iter().any(|f| matches!(f, Flag::CapReached { wanted: 50, .. })));
+}
+
+/// A slow server had the time of the study for opening its targets, and then again for all else.
+#[test]
+fn opening_the_targets_takes_of_the_time_for_all() {
+    let mut plan = plan(2, Rule::Fixed { blocks: 50 });
+    plan.design.cap_seconds = 22.0;
+    let opened = |_, clock: Arc<VirtualClock>| {
+        clock.sleep_until(Nanos(18_000_000_000));
+        MockShare::new(clock, NonZeroU16::MIN, |_: &Op, _| Reply::After(MS))
+    };
+    let study = run_on(plan, Kept::default(), &running(), opened).study.unwrap();
+    assert_eq!(study.ended, Ended::CapReached);
+    assert_eq!(study.trials.len(), 4, "the first block, and no other");
+    assert!(study.trials[0].started_seconds >= 18.0);
 }
 
 /// A study of 15 s took 38.7 s where each trial took longer than planned.

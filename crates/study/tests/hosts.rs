@@ -181,6 +181,7 @@ fn study_beside(
         settings: Box::new(NoSettings),
         hosts: vec![Box::new(server)],
         flags: Vec::new(),
+        begun: plimsoll_model::Clock::now(&*clock),
         clock,
         stop,
         keep: &mut InMemory,

@@ -92,6 +92,7 @@ fn run(
         settings: Box::new(NoSettings),
         hosts: Vec::new(),
         flags: Vec::new(),
+        begun: plimsoll_model::Clock::now(&*clock),
         clock,
         stop,
         keep: &mut kept,

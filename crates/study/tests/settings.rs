@@ -172,6 +172,7 @@ fn kept(
         settings: Box::new(Host { done: Arc::clone(&done), microseconds, refused, reboots, left }),
         hosts: Vec::new(),
         flags: Vec::new(),
+        begun: plimsoll_model::Clock::now(&*clock),
         clock,
         stop: Arc::default(),
         keep,

@@ -147,6 +147,7 @@ fn conducted(
         settings: Box::new(NoSettings),
         hosts: Vec::new(),
         flags: Vec::new(),
+        begun: plimsoll_model::Clock::now(&*clock),
         clock,
         stop,
         keep: &mut InMemory,

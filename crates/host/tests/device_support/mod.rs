@@ -207,6 +207,7 @@ impl<'a> Runner<'a> {
             first_file: 0,
             window_seconds: 0.1,
             operation_timeout_seconds: 30.0,
+            left_seconds: 1e4,
             seed: 1,
         };
         let mut loads = Loads::default();

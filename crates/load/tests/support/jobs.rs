@@ -84,6 +84,7 @@ impl Run {
             first_file: 0,
             window_seconds: 0.01,
             operation_timeout_seconds: self.operation_timeout_seconds,
+            left_seconds: 1e4,
             seed: 1,
         };
         self.jobs.ready(&spec, &mut Context(&mut *self.names))?;

@@ -219,6 +219,7 @@ mod tests {
             first_file: 0,
             window_seconds: 0.5,
             operation_timeout_seconds: 30.0,
+            left_seconds: 1e4,
             seed: 1,
         }
     }

@@ -100,6 +100,7 @@ pub fn conducted(
         settings: Box::new(NoSettings),
         hosts: Vec::new(),
         flags: Vec::new(),
+        begun: plimsoll_model::Clock::now(&*clock),
         clock,
         stop,
         keep: &mut Kept,
