@@ -207,6 +207,33 @@ fn another_user_who_exchanges_the_journal_gets_nothing() {
     device::remove(&host, &entry).unwrap();
 }
 
+/// A journal that is skipped was not named: "nothing to restore", with the setting still changed.
+#[test]
+fn a_journal_that_others_can_write_to_is_named() {
+    let stage = enter_or_skip!();
+    let _place = OwnPlace::new(&stage);
+    let here = tempfile::tempdir().unwrap();
+    let journal = Journal::at(here.path());
+    let left = |above: u32, owner: u32, has_entries: bool| {
+        let ground = Ground::new(above);
+        let place = ground.at("home/.plimsoll");
+        chown(&place, Some(owner), None).unwrap();
+        if !has_entries {
+            fs::read_dir(&place).unwrap().for_each(|e| fs::remove_file(e.unwrap().path()).unwrap());
+        }
+        let host =
+            Attacked { home: &ground.at("home"), before: ":".into(), concern: Mutex::default() };
+        let restored = restore(&journal, &HostName::Local, &host, true).unwrap();
+        assert!(restored.done.is_empty(), "{restored:?}");
+        let own = |place: &str| place == ground.at("home/.plimsoll").to_str().unwrap();
+        restored.unreadable.into_iter().find(|left| own(&left.path)).map(|left| left.why)
+    };
+    let (root, can) = (0, "other users can write to it");
+    assert!(left(0o777, OTHER, true).is_some_and(|why| why.contains(can)));
+    assert!(left(0o775, root, true).is_some_and(|why| why.contains(can)));
+    assert_eq!(left(0o775, root, false), None, "nothing is in it");
+}
+
 /// The attack above is one: it wins against a journal that is read by names.
 #[test]
 fn a_journal_that_is_read_by_names_loses_to_that() {

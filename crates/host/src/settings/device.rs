@@ -59,6 +59,16 @@ for d in PLACES; do
 done
 "#;
 
+/// Prints each place that has entries and is not entered because others can write to it, or to what is above it:
+/// of root every such place, of another user those of its own.
+const SKIPPED: &str = r#"
+for d in PLACES; do
+    enter_below "${d%/*}" && enter_own "${d##*/}" && continue
+    [ -O "$d" ] || [ "$(id -u)" = 0 ] || continue
+    for f in "$d"/*.json; do [ ! -e "$f" ] || { echo "skipped $d"; break; }; done
+done
+"#;
+
 fn each(body: &str) -> String {
     let each = EACH.replace("PLACES", &PLACES.join(" ")).replace("BODY", body);
     format!("{}{each}", private_dir::FUNCTIONS)
@@ -147,9 +157,17 @@ pub(super) fn read(host: &dyn Reach) -> Result<There, Failure> {
         done
         for f in ./*.json; do [ ! -e \"$f\" ] && [ ! -L \"$f\" ] || echo \"$place/${f#./}\"; done",
     );
-    let names = command(host, TRIED, &format!("{}{names}true", origin::PRINT), b"")?;
+    let skipped = SKIPPED.replace("PLACES", &PLACES.join(" "));
+    let names = command(host, TRIED, &format!("{}{names}{skipped}true", origin::PRINT), b"")?;
     let origin = Origin::from_lines(names.lines());
-    let (mut entries, mut unreadable) = (Vec::new(), Vec::new());
+    let skipped = names.lines().filter_map(|line| line.strip_prefix("skipped "));
+    let unreadable = skipped.map(|place| Unreadable {
+        path: place.to_owned(),
+        why: "other users can write to it or to a directory above it, so its entries are not used. Check who wrote \
+              them, take away the rights of others (chmod go-w), and run plimsoll restore again"
+            .to_owned(),
+    });
+    let (mut entries, mut unreadable) = (Vec::new(), unreadable.collect::<Vec<_>>());
     let paths = names.lines().skip(origin::LINES).filter(|path| is_path(path));
     for path in paths.take(MOST_ENTRIES) {
         let said = command(host, TRIED, &contents(path), b"").map_err(|failure| failure.happened);
