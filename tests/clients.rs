@@ -306,6 +306,44 @@ fn a_lost_client_ends_the_trial_for_all_and_nothing_is_left() {
     }
 }
 
+/// kill -9 of the program left the runner in /dev/shm and `.plimsoll-ID` on the export: during a trial, and while
+/// the files are created.
+#[test]
+fn a_killed_program_leaves_nothing_on_a_client_of_namespaces() {
+    let Some(beds) = lab() else { return };
+    let on_export = "ls -A /srv/data | grep plimsoll || true";
+    for moment in ["a trial runs", "files are created"] {
+        let size = if moment == "a trial runs" { "--size=16MiB" } else { "--size=256MiB" };
+        let words = ["check", SHARE, "--on=lab://two/a", "--pattern=random-read", size];
+        let more = ["--repeats=100", "--time=2s", "--baseline=0s", "--quiet"];
+        let mut child = beds.program.start(&[&words[..], &more].concat());
+        wait_until(moment, || match moment {
+            "a trial runs" => {
+                beds.program.exported("latest").is_some_and(|study| !study.trials.is_empty())
+            }
+            _ => !beds.on("two/server", on_export).is_empty(),
+        });
+        let found = beds.on("two/a", RUNNERS);
+        let (_, file) = found.trim().split_once(' ').expect("a runner");
+        let place = PathBuf::from(file).parent().unwrap().to_owned();
+        assert!(place.is_dir(), "{found:?}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let killed = Instant::now();
+        wait_until("the program is gone", || !place.exists());
+        wait_until("the export is clean", || beds.on("two/server", on_export).is_empty());
+        println!("{moment}: gone {:.1} s after the kill", killed.elapsed().as_secs_f64());
+        assert_eq!(beds.on("two/a", RUNNERS), "");
+    }
+    // With the guard killed as well there is nobody to remove the program: clean names it.
+    let place = PathBuf::from("/dev/shm/plimsoll-00c0ffee00c0ffee");
+    std::fs::create_dir_all(&place).unwrap();
+    let ran = beds.program.run(&["clean", SHARE, "--on=lab://two/a"]).expect(0);
+    std::fs::remove_dir(&place).unwrap();
+    let command = format!("rm -rf '{}'", place.display());
+    assert!(ran.out.contains(&command), "{ran:?}");
+}
+
 #[test]
 fn a_study_of_two_clients_is_kept_and_odd_clients_are_refused() {
     let Some(beds) = lab() else { return };

@@ -4,6 +4,7 @@ use crate::arguments::{self, CleanArguments};
 use crate::signals::Signals;
 use crate::{credentials, hosts, output};
 use plimsoll_host::deploy::Programs;
+use plimsoll_host::reach::quote;
 use plimsoll_load::{Names, OpenOptions, SystemClock, TimeLimits};
 use plimsoll_model::{Cause, Deadline, Failure, HostName, StudyId, printable};
 use plimsoll_remote::RemoteRunner;
@@ -67,6 +68,20 @@ fn run_until(clean: &CleanArguments, signals: &Signals) -> Result<u8, Failure> {
         }
         if text.is_empty() {
             let _ = writeln!(text, "nothing to remove on {given}");
+        }
+        output::print(&text)?;
+    }
+    if let Some(far) = &far {
+        let host = printable(far.host());
+        let mut text = String::new();
+        for directory in far.forgotten() {
+            let command = format!("rm -rf {}", quote(&directory));
+            let _ = writeln!(
+                text,
+                "left {} on {host}: a program that a killed run deployed. Run there: {}",
+                printable(&directory),
+                printable(&command)
+            );
         }
         output::print(&text)?;
     }

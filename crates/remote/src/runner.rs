@@ -123,6 +123,11 @@ impl RemoteRunner {
         flags
     }
 
+    /// Directories of earlier runs' programs on the host that nobody uses any more.
+    pub fn forgotten(&self) -> Vec<String> {
+        plimsoll_host::deploy::forgotten(self.deployed.reach())
+    }
+
     /// The host.
     pub fn host(&self) -> &str {
         self.deployed.reach().name()

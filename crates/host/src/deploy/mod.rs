@@ -7,6 +7,7 @@
 mod bundle;
 mod deployed;
 mod ending;
+mod forgotten;
 #[doc(hidden)]
 pub mod fuzzing;
 mod identify;
@@ -17,6 +18,7 @@ mod remote_dir;
 
 pub use bundle::Bundle;
 pub use deployed::Deployed;
+pub use forgotten::forgotten;
 pub use machine::Machine;
 pub use programs::Programs;
 
