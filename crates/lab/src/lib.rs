@@ -38,6 +38,7 @@ use plan::Kind;
 use plimsoll_host::reach::Reach;
 use plimsoll_model::{Cause, Failure};
 use state::{Bed, Directory};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Takes a lab down: removes all that it has made, after any crash too, and nothing else. Where what
@@ -66,6 +67,18 @@ pub fn down(name: &str) -> Result<(), Failure> {
 pub fn reach(lab: &str, host: &str) -> Result<Arc<dyn Reach>, Failure> {
     let (directory, bed) = state::find(lab)?;
     host_of(&directory, &bed, host)
+}
+
+/// The directories of the control group of this machine that a machine of a lab runs in; none of one without a
+/// share of a core, and of namespaces, where it is the group of every process inside.
+///
+/// # Errors
+/// [`Cause::Usage`] where there is no such lab.
+pub fn group(lab: &str, host: &str) -> Result<Vec<PathBuf>, Failure> {
+    let (_, bed) = state::find(lab)?;
+    let is_machine = bed.plan.hosts.get(host).is_some_and(|host| host.kind == Kind::Vm);
+    let own = bed.groups.get(host).filter(|_| is_machine);
+    Ok(own.into_iter().flat_map(|path| netns::group::both(path)).collect())
 }
 
 /// How a person or a program gets inside a host.

@@ -73,7 +73,8 @@ pub fn watch(
     Ok(watching)
 }
 
-/// By the probe where it can be placed there. Of a lab it is kept how that is set.
+/// By the probe where it can be placed there. Of a lab it is kept how that is set, and what its machines have of
+/// their shares is read outside of them.
 fn watch_by(
     reach: Arc<dyn Reach>,
     host: &HostName,
@@ -83,7 +84,9 @@ fn watch_by(
     let again = Box::new(move || open(&named, false));
     let watch = Probe::watch_by(reach, again, Programs::of_this_program(BUNDLE), clock)?;
     Ok(match host {
-        HostName::Lab { lab, .. } => watch.in_lab(plimsoll_lab::facts(lab)?),
+        HostName::Lab { lab, host } => {
+            watch.in_lab(plimsoll_lab::facts(lab)?).held_in(plimsoll_lab::group(lab, host)?)
+        }
         HostName::Local | HostName::Ssh { .. } => watch,
     })
 }

@@ -159,7 +159,10 @@ fn a_quota_on_the_way_is_named_with_what_would_show_it() {
         load.host = "lab://bed/lan".into();
     }
     let said = explained(&study);
-    assert!(said.contains("the CPU of lab://bed/router (20% of a core)"), "{said}");
+    assert!(
+        said.contains("the CPU of lab://bed/router (held to 20% of a core by the lab)"),
+        "{said}"
+    );
     assert!(said.contains(" --host lab://bed/router"), "{said}");
 }
 

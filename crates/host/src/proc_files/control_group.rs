@@ -3,6 +3,8 @@
 //! scheduler/sched-bwc.rst).
 
 use super::number;
+use std::fs::read_to_string;
+use std::path::Path;
 
 /// Counters and limits of a control group.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -20,6 +22,29 @@ pub struct GroupCounters {
 }
 
 impl GroupCounters {
+    /// Those of a group of this machine by its directories: its own, and the one that counts what is used where
+    /// version 1 has that apart. `None` where nothing is there.
+    pub fn of(directories: &[impl AsRef<Path>]) -> Option<GroupCounters> {
+        let read = |name: &str| {
+            directories.iter().find_map(|own| read_to_string(own.as_ref().join(name)).ok())
+        };
+        let mut group = GroupCounters::default();
+        if let Some(quota) = read("cpu.max").or_else(|| read("cpu.cfs_quota_us")) {
+            group.quota(&quota);
+        }
+        let all: [(&str, fn(&mut GroupCounters, &str)); 3] = [
+            ("cpu.cfs_period_us", GroupCounters::period),
+            ("cpu.stat", GroupCounters::stat),
+            ("cpuacct.usage", GroupCounters::usage),
+        ];
+        for (name, take) in all {
+            if let Some(text) = read(name) {
+                take(&mut group, &text);
+            }
+        }
+        (group != GroupCounters::default()).then_some(group)
+    }
+
     /// How many cores' time it may use.
     pub fn quota_cores(&self) -> Option<f64> {
         let cores = self.quota_us? as f64 / self.period_us? as f64;

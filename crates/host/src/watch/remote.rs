@@ -1,10 +1,11 @@
 //! A host that is asked on a thread of its own, because its answers take time.
 
 use super::{Ask, Asked, Watch};
-use crate::proc_files::{Hardware, Sample};
+use crate::proc_files::{GroupCounters, Hardware, Sample};
 use plimsoll_model::{Failure, HostFacts, LabFacts};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Something that gives a host's counters when asked, and waits for them in a bounded time.
@@ -36,6 +37,7 @@ pub struct Remote {
     open: Open,
     facts: HostFacts,
     lab: Option<LabFacts>,
+    held_in: Vec<PathBuf>,
     hardware: Hardware,
     interval: Duration,
     questions: Sender<Question>,
@@ -45,6 +47,8 @@ pub struct Remote {
 #[derive(Default)]
 struct State {
     waiting: usize,
+    /// Directories of a control group of this machine that the host runs in.
+    held_in: Vec<PathBuf>,
     lost: Option<Failure>,
 }
 
@@ -58,12 +62,24 @@ impl Remote {
     pub fn start(mut open: Open) -> Result<Remote, Failure> {
         let Opened { source, facts, hardware, interval } = open()?;
         let (questions, state) = serve(source, &facts.name)?;
-        Ok(Remote { open, facts, lab: None, hardware, interval, questions, state })
+        let (lab, held_in) = (None, Vec::new());
+        Ok(Remote { open, facts, lab, held_in, hardware, interval, questions, state })
     }
 
     /// The same, of a lab that is set like this.
     pub fn in_lab(self, lab: LabFacts) -> Remote {
         Remote { lab: Some(lab), ..self }
+    }
+
+    /// The same, of a machine that runs on this one in the control group of these directories: its own kernel
+    /// knows nothing of that. Without any it is as it was.
+    pub fn held_in(self, group: Vec<PathBuf>) -> Remote {
+        self.lock().held_in.clone_from(&group);
+        Remote { held_in: group, ..self }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -77,11 +93,12 @@ impl Watch for Remote {
     }
 
     fn ask(&mut self, what: Ask) -> Asked {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
         if state.lost.is_some() || state.waiting >= MOST_WAITING {
             return Asked::answered(None);
         }
         state.waiting += 1;
+        drop(state);
         let (answer, asked) = Asked::open();
         // Nobody there to answer drops the question, which settles it.
         let _ = self.questions.send(Question { what, answer });
@@ -93,7 +110,7 @@ impl Watch for Remote {
     }
 
     fn lost(&self) -> Option<Failure> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).lost.clone()
+        self.lock().lost.clone()
     }
 
     fn again(&mut self) -> Result<(), Failure> {
@@ -102,6 +119,7 @@ impl Watch for Remote {
         }
         let Opened { source, facts, hardware, interval } = (self.open)()?;
         (self.questions, self.state) = serve(source, &self.facts.name)?;
+        self.lock().held_in.clone_from(&self.held_in);
         (self.facts, self.hardware, self.interval) = (facts, hardware, interval);
         Ok(())
     }
@@ -132,7 +150,12 @@ fn answer(mut source: Box<dyn Source>, asked: &Receiver<Question>, state: &Mutex
         state.waiting = state.waiting.saturating_sub(1);
         match sample {
             // Whoever asked may have given up.
-            Ok(sample) => drop(answer.try_send(sample)),
+            Ok(mut sample) => {
+                if let Some(group) = GroupCounters::of(&state.held_in) {
+                    sample.control_group = Some(group);
+                }
+                drop(answer.try_send(sample));
+            }
             // Reported before the question is dropped: who then finds no answer finds the reason.
             Err(failure) => {
                 state.lost = Some(failure);
@@ -180,6 +203,26 @@ mod tests {
             asked.iter_mut().map(|a| a.sample(LONG).unwrap().load_average.unwrap()).collect();
         assert_eq!(answers, [2.0, 1.0, 0.0]);
         assert_eq!(remote.lost(), None);
+    }
+
+    /// "lab status" knew of a fifth of a core, and what the machine had of it was not read while it ran.
+    #[test]
+    fn what_a_machine_has_of_its_share_is_read_outside_of_it() {
+        let group = tempfile::tempdir().unwrap();
+        let stat =
+            "usage_usec 1500000\nuser_usec 0\nsystem_usec 0\nnr_periods 40\nnr_throttled 38\n";
+        for (name, text) in [("cpu.max", "1000 5000\n"), ("cpu.stat", stat)] {
+            std::fs::write(group.path().join(name), text).unwrap();
+        }
+        let mut plain = remote(1);
+        assert_eq!(plain.ask(Ask::Counters).sample(LONG).unwrap().control_group, None);
+        let mut held = remote(2).held_in(vec![group.path().to_owned()]);
+        let read = held.ask(Ask::Counters).sample(LONG).unwrap().control_group.unwrap();
+        assert_eq!((read.quota_cores(), read.cpu_seconds), (Some(0.2), Some(1.5)));
+        assert_eq!((read.periods, read.throttled), (Some(40), Some(38)));
+        let nowhere = vec![group.path().join("gone")];
+        let mut gone = remote(1).held_in(nowhere);
+        assert_eq!(gone.ask(Ask::Counters).sample(LONG).unwrap().control_group, None);
     }
 
     #[test]

@@ -24,6 +24,9 @@ pub(crate) fn resource(one: &Use) -> String {
         }
         Resource::Processor => format!("the CPU of {}", host()),
         Resource::Core { number } => format!("core {number} of {}", host()),
+        Resource::Quota { cores, .. } if one.host.starts_with("lab://") => {
+            format!("the CPU of {}: held to {} of a core by the lab", host(), percent(*cores))
+        }
         Resource::Quota { .. } => format!("the CPU quota of {}", host()),
         Resource::Threads { count: 1 } => format!("the one NFS thread of {}", host()),
         Resource::Threads { count } => format!("the {count} NFS threads of {}", host()),
@@ -249,8 +252,11 @@ pub(crate) fn not_monitored(shown: &Shown<'_>) -> Option<String> {
     }
     let mut words: Vec<String> = words.into_iter().map(str::to_owned).collect();
     for held in open.iter().flat_map(|limits| &limits.held) {
-        let quota =
-            format!("the CPU of {} ({} of a core)", printable(&held.host), percent(held.cores));
+        let quota = format!(
+            "the CPU of {} (held to {} of a core by the lab)",
+            printable(&held.host),
+            percent(held.cores)
+        );
         if !words.contains(&quota) {
             words.push(quota);
         }
