@@ -269,8 +269,11 @@ pub enum Flag {
     Scaled {
         /// The scale that was wanted.
         wanted: f64,
-        /// The scale that is used.
+        /// The scale that is used; the smallest where datasets have different ones.
         used: f64,
+        /// The largest scale that is used, where datasets have different ones.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        most: Option<f64>,
         /// Why.
         why: Scaled,
     },

@@ -23,6 +23,11 @@ pub(crate) fn times(workloads: &[Workload], factor: f64) -> Vec<Workload> {
     scaled
 }
 
+/// The largest scale of two digits up to this one that is good; `None` where none is.
+pub(crate) fn largest_below(whole: f64, is_good: impl Fn(f64) -> bool) -> Option<f64> {
+    std::iter::once(whole).chain(candidates(whole)).find(|scale| is_good(*scale))
+}
+
 /// The largest scale of two digits below the plan's whose workloads are good, with these workloads.
 pub(crate) fn largest(
     plan: &Plan,

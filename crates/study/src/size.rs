@@ -108,7 +108,7 @@ pub fn fit(plan: &mut Plan, subjects: &[SubjectFacts]) -> Result<Option<Flag>, F
         plan.workloads.clone_from(workloads);
         let available = Bytes(tightest.space_bytes.1);
         let why = Scaled::Space { target: tightest.given.clone(), available };
-        return Ok(Some(Flag::Scaled { wanted, used: *used, why }));
+        return Ok(Some(Flag::Scaled { wanted, used: *used, most: None, why }));
     }
     let fits =
         |size: u64| held(&plan.workloads, size).map(|needed| needed.saturating_add(SPARE) <= most);

@@ -57,7 +57,8 @@ fn the_first_blocks_end_within_half_of_the_cap() {
     // 2 s a trial, 12 trials, and the upload of what is read: 26 s.
     let study = study(plan(20.0, true), MS).unwrap();
     assert_eq!((study.ended.clone(), study.trials.len()), (Ended::Done, 12));
-    let Some(Flag::Scaled { wanted, used, why: Scaled::Time { seconds } }) = study.flags.first()
+    let Some(Flag::Scaled { wanted, used, why: Scaled::Time { seconds }, .. }) =
+        study.flags.first()
     else {
         panic!("{:?}", study.flags)
     };
@@ -69,6 +70,43 @@ fn the_first_blocks_end_within_half_of_the_cap() {
     assert!(ends <= 10.0 + 0.1, "{ends}");
     assert!(ends > 8.0, "no less than there is time for: {ends}");
     assert!(first.started_seconds < 5.0, "the parts that are tried are small");
+}
+
+/// One scale served all datasets: of a film that shared the minute with thousands of small files a thousandth was
+/// copied, for milliseconds.
+#[test]
+fn each_dataset_has_the_scale_that_its_share_of_the_time_allows() {
+    let mut plan = plan(20.0, true);
+    let film = GeneratedData {
+        class: DataClass::Movies,
+        count: 1,
+        mean_bytes: 256.0 * MIB as f64,
+        scale: 1.0,
+        seed: 1,
+    };
+    for (workload, transfer) in
+        plan.workloads.clone().into_iter().zip([Transfer::Up, Transfer::Down])
+    {
+        let (dataset, block) = (film.dataset(), Bytes(MIB));
+        let job = CopyJob { dataset, transfer, method: Method::default(), block, verify: false };
+        let mut more = workload;
+        more.parts[0].job = job.into();
+        plan.workloads.push(more);
+    }
+    // 5 ms for a small file; a film at 100 MiB/s.
+    let study = run(plan, move |_, op| match op {
+        Op::Put(..) | Op::Get(_) => Reply::After(5 * MS),
+        Op::Read(_) | Op::Write(..) => Reply::After(10 * MS),
+        _ => Reply::After(MS / 100),
+    })
+    .unwrap();
+    let scales = scales(&study);
+    assert!(scales[0] == scales[1] && scales[2] == scales[3], "up and down: {scales:?}");
+    assert!(scales[2] > 2.0 * scales[0], "{scales:?}");
+    let Some(Flag::Scaled { used, most, .. }) = study.flags.first() else {
+        panic!("{:?}", study.flags)
+    };
+    assert_eq!((*used, *most), (scales[0], Some(scales[2])));
 }
 
 #[test]

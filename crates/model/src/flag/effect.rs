@@ -159,9 +159,13 @@ impl Flag {
                 format!("The scan on {target} was answered from a warm cache"),
                 "For a cold cache, run again with --drop-caches, as root.",
             ),
-            Flag::Scaled { wanted, used, why } => line(
+            Flag::Scaled { wanted, used, most, why } => line(
                 format!(
-                    "The datasets are copied at scale {used} instead of {wanted}: {}",
+                    "The datasets are copied at {} instead of {wanted}: {}",
+                    match most {
+                        Some(most) => format!("scales from {used} to {most}"),
+                        None => format!("scale {used}"),
+                    },
                     match why {
                         Scaled::Time { .. } => "all of them take too long".to_owned(),
                         Scaled::Space { target, .. } => format!("{target} has no space for more"),

@@ -161,11 +161,18 @@ impl Flag {
             Flag::SizeFitted { target, wanted, used, available } => {
                 format!("the files have {used} instead of {wanted}: {target} has {available} free")
             }
-            Flag::Scaled { wanted, used, why: Scaled::Time { seconds } } => format!(
+            Flag::Scaled { wanted, used, most: Some(most), why: Scaled::Time { seconds } } => {
+                format!(
+                    "the datasets are copied at scales from {used} to {most}: at {wanted} the first blocks would take \
+                 about {}",
+                    minutes(*seconds)
+                )
+            }
+            Flag::Scaled { wanted, used, why: Scaled::Time { seconds }, .. } => format!(
                 "the datasets are copied at scale {used}: at {wanted} the first blocks would take about {}",
                 minutes(*seconds)
             ),
-            Flag::Scaled { wanted, used, why: Scaled::Space { target, available } } => format!(
+            Flag::Scaled { wanted, used, why: Scaled::Space { target, available }, .. } => format!(
                 "the datasets are copied at scale {used} instead of {wanted}: {target} has {available} free"
             ),
             Flag::NearClientCeiling { bytes_per_second, ceiling_bytes_per_second } => format!(

@@ -61,10 +61,11 @@ pub fn flags_since(x: f64, n: u64, text: &str) -> Vec<Flag> {
             used: Bytes(n / 2),
             available: Bytes(n),
         },
-        Flag::Scaled { wanted: x, used: x / 2.0, why: Scaled::Time { seconds: x } },
+        Flag::Scaled { wanted: x, used: x / 2.0, most: Some(x), why: Scaled::Time { seconds: x } },
         Flag::Scaled {
             wanted: x,
             used: x / 2.0,
+            most: None,
             why: Scaled::Space { target: text(), available: Bytes(n) },
         },
         Flag::NearClientCeiling { bytes_per_second: x, ceiling_bytes_per_second: x },

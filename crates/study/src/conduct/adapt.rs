@@ -7,8 +7,10 @@
 use super::{Conductor, Preparing, interrupted};
 use crate::{scale, size};
 use plimsoll_model::{
-    Event, Failure, Flag, Length, LoadObserver, Outcome, PointSpec, Rule, Scaled, Workload, factor,
+    DataClass, Event, Failure, Flag, Length, LoadObserver, Outcome, PointSpec, Rule, Scaled,
+    Workload, factor,
 };
+use std::collections::BTreeMap;
 
 /// Share of the cap that all before the first look may take: finding the scale, what is laid out, the
 /// first blocks; more where nothing is decided before. Finding it may take the second.
@@ -23,6 +25,8 @@ const LONG_ENOUGH: f64 = 0.2;
 const TIMES_THE_FIRST: f64 = 2.0;
 /// One that takes so long tells in any case.
 const LONG: f64 = 2.0;
+/// Seconds that are sums differ in their last digits.
+const ROUNDING: f64 = 1.0 + 1e-9;
 /// A part that takes longer is not waited for, in seconds.
 const AT_MOST: f64 = 20.0;
 
@@ -68,6 +72,31 @@ impl Cost {
     }
 }
 
+/// Seconds for each of several that have so many in all, of which each takes at least and at most these: equal
+/// shares, but of what takes no more than its share all, and what cannot take as little has what it takes.
+fn shares(ranges: &[(f64, f64)], seconds: f64) -> Vec<f64> {
+    let mut fixed: Vec<Option<f64>> = vec![None; ranges.len()];
+    loop {
+        let open = fixed.iter().filter(|fixed| fixed.is_none()).count();
+        let left = seconds - fixed.iter().flatten().sum::<f64>();
+        let share = left.max(0.0) / open.max(1) as f64;
+        // What takes more than its share leaves the others less, so that it is fixed first.
+        let beyond = |(least, _): (f64, f64)| (least > share).then_some(least);
+        let within = |(_, most): (f64, f64)| (most <= share).then_some(most);
+        let fix = |own: &dyn Fn((f64, f64)) -> Option<f64>, fixed: &mut Vec<Option<f64>>| {
+            let mut any = false;
+            for (at, range) in fixed.iter_mut().zip(ranges).filter(|(at, _)| at.is_none()) {
+                *at = own(*range);
+                any |= at.is_some();
+            }
+            any
+        };
+        if !fix(&beyond, &mut fixed) && !fix(&within, &mut fixed) {
+            return fixed.into_iter().map(|fixed| fixed.unwrap_or(share)).collect();
+        }
+    }
+}
+
 impl Conductor<'_> {
     /// Lowers sizes, or the scale of what is copied, to what there is time for.
     pub(super) fn adapt_to_time(&mut self) -> Result<(), Failure> {
@@ -88,24 +117,27 @@ impl Conductor<'_> {
         Ok(())
     }
 
-    /// Lowers the scale where the first blocks of the whole would take too long.
+    /// Lowers the scales where the first blocks of the whole would take too long: each dataset has an equal share of
+    /// the time, so that one of many small files leaves the others trials that are long enough.
     fn scale_to_time(&mut self, whole: f64) -> Result<(), Failure> {
         let cells = (self.study.plan.workloads.len() * self.study.plan.subjects.len()) as f64;
         let each = self.study.plan.design.cap_seconds * FINDING / cells;
-        let mut all = Cost::default();
+        let mut costs: BTreeMap<Option<DataClass>, Cost> = BTreeMap::new();
         for number in 0..self.study.plan.workloads.len() {
             let workload = self.study.plan.workloads[number].clone();
             for subject in 0..self.study.plan.subjects.len() {
                 let fits = workload.subject() == Some(self.study.plan.subjects[subject].kind());
                 if fits && scale::of(std::slice::from_ref(&workload)).is_some() {
-                    all = all.and(self.cost(subject, &workload, each)?);
+                    let cost = self.cost(subject, &workload, each)?;
+                    let own = costs.entry(class(&workload)).or_default();
+                    *own = own.and(cost);
                 }
             }
         }
         let design = &self.study.plan.design;
         let settings = factor::settings(&self.study.plan.factors) as f64;
         let blocks = settings * f64::from(design.rule.first_blocks());
-        let seconds = all.seconds(1.0, blocks);
+        let seconds: f64 = costs.values().map(|cost| cost.seconds(1.0, blocks)).sum();
         let at_least = match design.rule {
             Rule::Sequential { at_least_seconds, .. } => at_least_seconds,
             Rule::Stein { .. } | Rule::Fixed { .. } => 0.0,
@@ -116,14 +148,26 @@ impl Conductor<'_> {
         if seconds <= affordable {
             return Ok(());
         }
-        // Where not even the smallest would do, the cap ends the study.
-        let smallest = scale::largest(&self.study.plan, |scale, _| scale <= scale::SMALLEST);
-        let is_good = |scale: f64| all.seconds(scale / whole, blocks) <= affordable;
-        let found = scale::largest(&self.study.plan, |scale, _| is_good(scale));
-        if let Some((used, workloads)) = found.or(smallest) {
-            self.study.plan.workloads = workloads;
-            let why = Scaled::Time { seconds };
-            self.study.flags.push(Flag::Scaled { wanted: whole, used, why });
+        let smallest = scale::SMALLEST.min(whole);
+        let range = |cost: &Cost| [smallest / whole, 1.0].map(|part| cost.seconds(part, blocks));
+        let ranges: Vec<(f64, f64)> = costs.values().map(range).map(|[a, b]| (a, b)).collect();
+        let mut used: Vec<f64> = Vec::new();
+        for ((class_of, cost), seconds) in costs.iter().zip(shares(&ranges, affordable)) {
+            let is_good = |scale: f64| cost.seconds(scale / whole, blocks) <= seconds * ROUNDING;
+            // Where not even the smallest would do, the cap ends the study.
+            let scale = scale::largest_below(whole, is_good).unwrap_or(smallest);
+            used.push(scale);
+            for workload in &mut self.study.plan.workloads {
+                if class(workload) == *class_of {
+                    *workload =
+                        scale::times(std::slice::from_ref(workload), scale / whole).remove(0);
+                }
+            }
+        }
+        let end = |pick: fn(f64, f64) -> f64| used.iter().copied().reduce(pick);
+        if let (Some(least), Some(most)) = (end(f64::min), end(f64::max)) {
+            let (most, why) = ((most > least).then_some(most), Scaled::Time { seconds });
+            self.study.flags.push(Flag::Scaled { wanted: whole, used: least, most, why });
         }
         Ok(())
     }
@@ -176,9 +220,24 @@ impl Conductor<'_> {
     }
 }
 
+/// The dataset that a workload copies; workloads that copy the same one have one scale.
+fn class(workload: &Workload) -> Option<DataClass> {
+    workload.main()?.job.file_work()?.class
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Cost;
+    use super::{Cost, shares};
+
+    #[test]
+    fn time_is_shared_by_what_can_use_it() {
+        // All of it, less than a share, more than one at least.
+        assert_eq!(shares(&[(0.1, 100.0), (0.1, 100.0)], 30.0), [15.0, 15.0]);
+        assert_eq!(shares(&[(0.1, 100.0), (0.1, 4.0), (0.1, 100.0)], 30.0), [13.0, 4.0, 13.0]);
+        assert_eq!(shares(&[(0.1, 100.0), (20.0, 90.0), (0.1, 3.0)], 30.0), [7.0, 20.0, 3.0]);
+        assert_eq!(shares(&[(40.0, 90.0), (0.1, 3.0)], 30.0), [40.0, 0.1]);
+        assert_eq!(shares(&[], 30.0), []);
+    }
 
     #[test]
     fn what_does_not_grow_with_the_files_is_told_from_what_does() {
