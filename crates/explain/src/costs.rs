@@ -32,6 +32,9 @@ pub struct CopyCosts {
     /// The memory that these files fit into, where they may have been read from it or written to it alone:
     /// of more bytes nothing is known.
     pub memory: Option<Bytes>,
+    /// Whether they may have been in the server's memory alone, and nothing says how much that is: from which amount
+    /// on times are longer is not known.
+    pub is_memory_unknown: bool,
     rule: Rule,
 }
 
@@ -189,8 +192,10 @@ impl CopyCosts {
         let datasets: Vec<DatasetTime> = all.iter().enumerate().filter_map(dataset).collect();
         let cell = *cells.first()?;
         let most = datasets.iter().map(|dataset| dataset.work.bytes).max()?;
-        let memory = memory(study, gathered, cells).filter(|memory| *memory > most);
-        Some(CopyCosts { cell, datasets, model, memory, rule })
+        let (stays, known) = memory(study, gathered, cells)?;
+        let memory = known.filter(|memory| stays && *memory > most);
+        let is_memory_unknown = stays && known.is_none();
+        Some(CopyCosts { cell, datasets, model, memory, is_memory_unknown, rule })
     }
 
     /// Which way, and by which method.
@@ -284,9 +289,9 @@ impl CopyCosts {
     }
 }
 
-/// The memory of the server that these files may have stayed in: known of a server that was watched. What is
-/// flushed does not stay in it, nor what is dropped before it is read. `None` where that is so, or not known.
-fn memory(study: &Study, gathered: &Gathered<'_>, cells: &[Cell]) -> Option<Bytes> {
+/// Whether these files may have stayed in the server's memory, and how much it has, which is known of a server that
+/// was watched. What is flushed does not stay in it, nor what is dropped before it is read.
+fn memory(study: &Study, gathered: &Gathered<'_>, cells: &[Cell]) -> Option<(bool, Option<Bytes>)> {
     let subject = usize::from(cells.first()?.subject);
     let trials = cells.iter().flat_map(|cell| gathered.complete(*cell));
     let flushed = |trial: &Trial| {
@@ -297,7 +302,7 @@ fn memory(study: &Study, gathered: &Gathered<'_>, cells: &[Cell]) -> Option<Byte
     let from = stored::reads_from(study, subject);
     let from_disk = study.plan.storage.drop_caches || from == Some(StoredOn::Disk);
     let stays = if reads { !from_disk } else { !trials.into_iter().any(flushed) };
-    stored::server_memory(study, subject).filter(|_| stays)
+    Some((stays, stored::server_memory(study, subject)))
 }
 
 /// The model of these times, and how far it is off of each.

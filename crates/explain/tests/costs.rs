@@ -189,9 +189,14 @@ fn predictions_stop_at_what_memory_holds() {
         memory_bytes: bytes,
         ..HostFacts::default()
     };
+    assert!(
+        copy_costs(&study).iter().all(|costs| costs.is_memory_unknown),
+        "nothing was said of it"
+    );
     study.hosts.push(facts(8 << 30));
     let memory = Prediction::BeyondMemory(Bytes(8 << 30));
     for costs in copy_costs(&study) {
+        assert!(!costs.is_memory_unknown);
         assert_eq!(costs.predicted(&amount("20GB:photos")), memory);
         assert!(matches!(costs.predicted(&amount("8GB:photos")), Prediction::Time(_)));
     }

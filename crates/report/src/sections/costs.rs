@@ -40,16 +40,22 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
 
 fn costs(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Columns {
     let mut columns = Columns::of(["a file", "per operation", "bytes", "the model"]);
-    // The interval below the figure.
+    // The interval below the figure. One without is no figure.
     let cell = |kind: figure::Kind, of: Option<Estimate>| match of {
         Some(Estimate { value, interval: Some(interval) }) => {
             format!("{}\n{}", kind.value(value), kind.ends(value, interval))
         }
-        Some(Estimate { value, .. }) => kind.value(value),
-        None => NOTHING.to_owned(),
+        _ => NOTHING.to_owned(),
+    };
+    // Bytes that may cost nothing have a least rate.
+    let rate = |cost: Estimate| match (cost.reciprocal()?, cost.interval) {
+        (Estimate { interval: None, .. }, Some(interval)) => {
+            Some(format!("≥ {}", BANDWIDTH.value(1.0 / interval.high)))
+        }
+        (rate, _) => Some(cell(BANDWIDTH, Some(rate))),
     };
     for costs in &shown.costs {
-        let rate = costs.cost(Kind::Byte).and_then(Estimate::reciprocal);
+        let rate = costs.cost(Kind::Byte).and_then(rate);
         let off = format!("up to {}", percent(off_by(costs).unwrap_or_default()));
         let model = match &costs.model {
             CostModel::TooFewDatasets => {
@@ -69,7 +75,7 @@ fn costs(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Columns {
         let cells = [
             cell(TIME, costs.cost(Kind::File).filter(|_| costs.contradiction().is_none())),
             cell(TIME, costs.cost(Kind::Operation)),
-            cell(BANDWIDTH, rate),
+            rate.unwrap_or_else(|| NOTHING.to_owned()),
             model,
         ];
         columns.row(row(shown, costs, name), cells);

@@ -272,8 +272,23 @@ pub(crate) fn amounts(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Vec<S
     };
     let mut sentences: Vec<String> =
         shown.study.plan.amounts.iter().filter_map(of_amount).collect();
+    // On the line of the last time: screens have few.
+    if let (Some(last), true) = (sentences.last_mut(), is_memory_unknown(shown)) {
+        last.push_str(" The server's memory is not known.");
+    }
     sentences.extend(more_to_copy(shown));
     sentences
+}
+
+/// Whether nobody knows from which amount on predicted times are too short.
+fn is_memory_unknown(shown: &Shown<'_>) -> bool {
+    let predicted =
+        |costs: &CopyCosts, amount| matches!(costs.predicted(amount), Prediction::Time(_));
+    let is_open = |costs: &CopyCosts| {
+        let amounts = &shown.study.plan.amounts;
+        costs.is_memory_unknown && amounts.iter().any(|amount| predicted(costs, amount))
+    };
+    shown.costs.iter().any(is_open)
 }
 
 /// How much to copy so that the times of all amounts are known.
