@@ -171,10 +171,12 @@ impl OpenFile {
     }
 
     /// Writes dirty pages out and forgets the clean ones, so that reads come from the storage.
-    /// Advice only: the kernel may keep them.
+    /// Advice only: the kernel may keep them. It reads ahead as far as its device is set to now: a file keeps what
+    /// that was when it was opened until it is advised anew (mm/fadvise.c of Linux).
     pub(super) fn drop_cache(&self) {
         let _ = self.cached.sync_data();
         let _ = posix_fadvise(&self.cached, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
+        let _ = posix_fadvise(&self.cached, 0, 0, PosixFadviseAdvice::POSIX_FADV_NORMAL);
     }
 }
 
