@@ -20,7 +20,7 @@ export PLIMSOLL_REQUIRE ?= all
 export CARGO_INCREMENTAL ?= 0
 endif
 
-.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-burner measure-cache measure-clients measure-copies measure-limits measure-links measure-nfs measure-ops measure-own-client measure-quick-limits measure-readers measure-run measure-scan measure-screens measure-settings measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
+.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-burner measure-cache measure-clients measure-copies measure-limits measure-links measure-nfs measure-ops measure-own-client measure-quick-limits measure-readers measure-run measure-scan measure-screens measure-settings measure-stalls measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
 	install check-style check-tests probe probes check-probe setup-probe runner check-machines \
 	dist check-dist runners setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines setup-dist setup-copies setup-limits
 
@@ -53,6 +53,7 @@ help:
 	@echo "make measure-own-client  plimsoll's client beside the kernel's on NFS 3, 4.1 and SMB: the server's time of a call, and what only one sends; an hour"
 	@echo "make measure-readers  one file by several readers through a slow link, in batches and pipelined, compared with the model; a quarter of an hour"
 	@echo "make measure-scan     the scan that ops predicts beside find -ls on mounts of NFS and SMB; a quarter of an hour"
+	@echo "make measure-stalls   Samba and Ganesha that are stopped by a schedule: the rate over all time against bytes served in the long run; 20 minutes"
 	@echo "make measure-ops      what ops finds of a server whose costs are known, and quantiles where it stalls; a quarter of an hour on a quiet machine"
 	@echo "make measure-burner   are the CPU shares of a known load found within two points? On a quiet machine"
 	@echo "make measure-versions PLIMSOLL_PEER=FILE beside this build, on Ganesha, Samba and a directory; a quarter of an hour"
@@ -164,6 +165,9 @@ measure-nfs: setup-test
 
 measure-ops: setup-demo
 	cargo test --release --locked -p plimsoll --test measure measure_ops -- --ignored --nocapture --test-threads 1
+
+measure-stalls: setup-test
+	cargo test --release --locked -p plimsoll --test measure measure_stalls -- --ignored --nocapture
 
 # What a busy machine gets done is no test: these say what a quiet one does.
 measure-links: setup-test

@@ -33,6 +33,8 @@ mod run;
 mod scan;
 #[path = "measure/screens.rs"]
 mod screens;
+#[path = "measure/stalls.rs"]
+mod stalls;
 mod support;
 #[path = "measure/verdicts.rs"]
 mod verdicts;

@@ -1,0 +1,159 @@
+//! Real servers that are stopped and continued by a schedule: is the rate over all time that `check` finds in
+//! trials of half a second what the server does in the long run?
+
+use crate::kept::{Kept, load_average};
+use crate::support::Plimsoll;
+use plimsoll_explain::{findings, stalls};
+use plimsoll_model::{Measure, Metric, Study};
+use plimsoll_testkit::servers::samba::PASSWORD;
+use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare};
+use plimsoll_testkit::{Need, enter_or_skip};
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Milliseconds from one stop to the next, milliseconds of each stop, and how many of them make a minute.
+const SCHEDULES: [(u64, u64, u64); 2] = [(20_000, 5_000, 3), (3_500, 1_000, 17)];
+const PATTERNS: [&str; 2] = ["random-read", "sequential-read"];
+/// How far the rate may be from the truth.
+const WITHIN: f64 = 0.05;
+
+/// One pattern on one server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Case {
+    server: String,
+    pattern: String,
+    every_ms: u64,
+    length_ms: u64,
+    /// Bytes per second of short trials: between stalls, and over all time.
+    between: f64,
+    over_all_time: f64,
+    /// Bytes served in whole periods of the schedule, over their time.
+    truth: f64,
+    /// Share of the time in stalls, as the screen has it.
+    stalled: f64,
+    load_average: String,
+}
+
+/// Calls `stop` with true and false by a schedule while `work` is under way.
+fn stopped<T>(
+    (every, length): (u64, u64),
+    stop: &(dyn Fn(bool) + Sync),
+    work: impl FnOnce() -> T,
+) -> T {
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let begun = Instant::now();
+            for number in 0.. {
+                let at = |ms: u64| {
+                    let at = begun + Duration::from_millis(number * every + ms);
+                    std::thread::sleep(at.saturating_duration_since(Instant::now()));
+                };
+                at(every - length);
+                if done.load(Ordering::Relaxed) {
+                    break;
+                }
+                stop(true);
+                at(every);
+                stop(false);
+            }
+        });
+        let result = work();
+        done.store(true, Ordering::Relaxed);
+        result
+    })
+}
+
+/// What `check` keeps of a pattern in so many trials of so many milliseconds.
+fn checked(program: &Plimsoll, url: &str, pattern: &str, trials: u64, ms: u64) -> Study {
+    let arguments = [
+        "check".to_owned(),
+        url.to_owned(),
+        format!("--pattern={pattern}"),
+        "--size=64MiB".to_owned(),
+        format!("--repeats={trials}"),
+        format!("--time={ms}ms"),
+        "--max-time=30m".to_owned(),
+        "--quiet".to_owned(),
+    ];
+    program.run(&arguments).expect(0);
+    program.latest()
+}
+
+/// Bytes per second of all that completed in a study's loads.
+fn served(study: &Study) -> f64 {
+    let series = || study.trials.iter().map(|trial| &trial.result.parts[0].series);
+    let bytes: u64 = series().map(|series| series.total().bytes).sum();
+    let seconds: f64 = series().map(|s| s.window_seconds * s.len() as f64).sum();
+    bytes as f64 / seconds
+}
+
+#[test]
+#[ignore = "takes a quarter of an hour: make measure-stalls"]
+fn measure_stalls() {
+    let stage = enter_or_skip!(Need::Samba, Need::Ganesha);
+    let samba = Samba::start(&stage, SambaConfig::one(SambaShare::new("films"))).unwrap();
+    let ganesha = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("films"))).unwrap();
+    let stop_samba = |stop| if stop { samba.freeze() } else { samba.thaw() }.unwrap();
+    let stop_ganesha = |stop| if stop { ganesha.freeze() } else { ganesha.thaw() }.unwrap();
+    type Stop<'a> = &'a (dyn Fn(bool) + Sync);
+    let servers: [(&str, String, Stop<'_>); 2] = [
+        ("smbd", samba.url("films"), &stop_samba),
+        ("ganesha", ganesha.url_with_ports("films"), &stop_ganesha),
+    ];
+    let program = Plimsoll::new().with("PLIMSOLL_PASSWORD", PASSWORD);
+    let mut kept: Kept<Case> = Kept::open("stalls.jsonl");
+    for (every_ms, length_ms, periods) in SCHEDULES {
+        for ((server, url, stop), pattern) in
+            servers.iter().flat_map(|server| PATTERNS.map(|pattern| (server, pattern)))
+        {
+            let is_it = |case: &Case| {
+                (&*case.server, &*case.pattern, case.every_ms) == (*server, pattern, every_ms)
+            };
+            if kept.cases.iter().any(is_it) {
+                continue;
+            }
+            let schedule = (every_ms, length_ms);
+            let short = stopped(schedule, stop, || checked(&program, url, pattern, 90, 500));
+            let long =
+                stopped(schedule, stop, || checked(&program, url, pattern, 1, periods * every_ms));
+            let throughput = Metric::all(Measure::THROUGHPUT);
+            let findings = findings(&short);
+            let cell = &findings.workloads[0].cells[0];
+            let between = cell.levels[&throughput].estimate;
+            kept.add(Case {
+                server: (*server).to_owned(),
+                pattern: pattern.to_owned(),
+                every_ms,
+                length_ms,
+                between,
+                over_all_time: cell.over_all_time.get(&throughput).copied().unwrap_or(between),
+                truth: served(&long),
+                stalled: stalls(&short).first().map_or(0.0, |stalls| stalls.share),
+                load_average: load_average(),
+            });
+        }
+    }
+    let mut wrong = Vec::new();
+    for case in &kept.cases {
+        let ratio = case.over_all_time / case.truth;
+        println!(
+            "{} {}, {} ms in {} ms: {:.1} MB/s between stalls, {:.1} over all time, {:.1} served: {ratio:.3}; \
+             {:.0}% of the time stalled; load {}",
+            case.server,
+            case.pattern,
+            case.length_ms,
+            case.every_ms,
+            case.between / 1e6,
+            case.over_all_time / 1e6,
+            case.truth / 1e6,
+            100.0 * case.stalled,
+            case.load_average
+        );
+        if (ratio - 1.0).abs() > WITHIN {
+            wrong.push(case);
+        }
+    }
+    assert!(wrong.is_empty(), "further from the truth than {WITHIN}: {wrong:#?}");
+}
