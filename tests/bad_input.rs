@@ -104,7 +104,7 @@ fn directories_that_cannot_be_used() {
             row("below a file", &file.join("x"), 5, &["a part of its path"]),
             row("a pipe", &pipe, 5, &["it is a pipe"]),
             row("a device", "/dev/null".as_ref(), 5, &["it is a device"]),
-            row("a circle of links", &circle, 5, &["in a circle"]),
+            row("a circle of links", &circle, 5, &["form a loop"]),
             row("of the kernel", "/proc".as_ref(), 5, &["it is proc", "stores no files"]),
             row("more of the kernel", "/sys".as_ref(), 5, &["it is sysfs", "stores no files"]),
             row("as mount has it", "nas:/my films".as_ref(), 2, &["write nfs://nas/my%20films"]),

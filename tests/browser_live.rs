@@ -59,7 +59,9 @@ fn a_run_moves_and_its_study_appears() {
     ended(run).expect(130);
     let id = program.latest().id.0;
     wait_until("the study is listed", || text(&mut browser, "studies").contains(&id));
-    wait_until("nothing is under way", || text(&mut browser, "runs").contains("No run under way"));
+    wait_until("nothing is under way", || {
+        text(&mut browser, "runs").contains("No study is running")
+    });
     assert_eq!(browser.complaints(), Vec::<String>::new());
     let own = address(&served);
     assert!(browser.requests().iter().all(|url| url.starts_with(&own)), "{:?}", browser.requests());

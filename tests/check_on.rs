@@ -232,7 +232,7 @@ fn hosts_that_will_not_do_are_told_before_anything_is_measured() {
     );
     refused(&other, &host, 2, &["9.9", "protocol 7", build]);
     let (noise, _kept) = fake("puts(\"hello\"); fflush(stdout); sleep(1);");
-    refused(&noise, &host, 1, &["not to be understood", build]);
+    refused(&noise, &host, 1, &["is invalid", build]);
     let (endless, _kept) = fake(
         "memset(line, 'x', sizeof line); for (;;) if (write(1, line, sizeof line) < 0) return 1;",
     );
@@ -240,7 +240,7 @@ fn hosts_that_will_not_do_are_told_before_anything_is_measured() {
     let (eager, _kept) = fake(
         "hello(); for (int i = 0; i < 9; i++) puts(\"{\\\"reply\\\":\\\"done\\\"}\"); fflush(stdout); sleep(1);",
     );
-    refused(&eager, &host, 1, &["without being asked"]);
+    refused(&eager, &host, 1, &["unexpected message"]);
     let (short, _kept) = fake("hello(); return 7;");
     refused(&short, &host, 3, &["exit code 7"]);
     wait_until("nothing of ours runs there", || left(&sshd.processes()).is_empty());
@@ -328,7 +328,12 @@ fn a_host_without_room_or_leave_to_run_programs() {
         mount(place, nix::mount::MsFlags::MS_NOEXEC, None);
     }
     std::fs::create_dir_all(router.root().join("var/tmp")).unwrap();
-    refused(&program, &router.url(), 5, &["/tmp: ", "may not be executed", "Make room"]);
+    refused(
+        &program,
+        &router.url(),
+        5,
+        &["/tmp: ", "does not permit the program to run", "Free 20 MB"],
+    );
     for place in ["tmp", "run", "dev/shm", "var", "root"] {
         nix::mount::umount(&router.root().join(place)).unwrap();
         mount(place, nix::mount::MsFlags::empty(), Some("size=64k"));

@@ -352,9 +352,9 @@ fn bytes_beyond_the_end_of_replies_are_said_once_and_spoil_nothing() {
 #[test]
 fn calls_that_can_be_done_without_may_fail() {
     for (call, words) in [
-        (FSSTAT, "could not ask for the space (FSSTAT)"),
-        (FSINFO, "could not ask for the limits (FSINFO)"),
-        (READDIRPLUS, "could not look for other runs and their leftovers"),
+        (FSSTAT, "could not query the free space (FSSTAT)"),
+        (FSINFO, "could not query the limits (FSINFO)"),
+        (READDIRPLUS, "could not look for other runs and their files"),
     ] {
         let there = tempfile::tempdir().unwrap();
         let server = BuiltinServer::start(there.path()).unwrap();

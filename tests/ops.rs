@@ -140,7 +140,7 @@ fn a_directory_by_one_sweep_alone_in_rounds() {
     assert!(!ran.out.contains("lookup"), "{}", ran.out);
     let study = program.latest();
     let arrivals = study.plan.workloads.iter().map(|workload| workload.parts[0].settings());
-    let rounds = arrivals.filter(|settings| settings.contains("rounds of 1")).count();
+    let rounds = arrivals.filter(|settings| settings.contains("batches of 1")).count();
     assert_eq!((study.plan.workloads.len(), rounds), (4, 2));
     assert_eq!(listing(place.path()), vec![]);
 }
@@ -353,5 +353,5 @@ fn bad_targets_passwords_and_options_say_what_to_do() {
         assert!(refused.err.contains(word), "{option}: {}", refused.err);
     }
     let two = ["ops", here, "--on=ssh://a.invalid", "--on=ssh://b.invalid"];
-    assert!(program.run(&two).expect(2).err.contains("from one host"));
+    assert!(program.run(&two).expect(2).err.contains("on one host"));
 }

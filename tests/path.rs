@@ -139,11 +139,11 @@ fn what_cannot_be_done_to_a_path_is_refused_before_anything_begins() {
     wrong.workloads[0].parts[0].job = ScanJob::default().into();
     let failure = measured(wrong, &mut store).unwrap_err();
     assert_eq!(failure.cause, Cause::Usage);
-    assert!(failure.happened.contains("scan is done to storage, and none is named"), "{failure}");
+    assert!(failure.happened.contains("scan measures storage, and the plan has none"), "{failure}");
 
     let mut idle = plan();
     idle.contrasts[0].against = idle.contrasts[0].of;
     let failure = measured(idle, &mut store).unwrap_err();
-    assert!(failure.happened.contains("compares nothing"), "{failure}");
+    assert!(failure.happened.contains("compares a cell with itself"), "{failure}");
     assert!(store.list().unwrap().is_empty(), "nothing was begun");
 }

@@ -134,7 +134,7 @@ fn each_setting_begins_with_a_reboot_and_one_that_stays_down_is_gone_on_with() {
     let study = place.program.latest();
     let Ended::Failed { failure } = &study.ended else { panic!("{:?}", study.ended) };
     assert_eq!((&*failure.tried, &*failure.on), ("reboot the device", &*place.host.url()));
-    assert!(failure.happened.contains("after 20 s it did not come back"), "{failure}");
+    assert!(failure.happened.contains("after 20 s it did not come up again"), "{failure}");
     let next = format!("plimsoll run --continue {}", study.id);
     assert!(failure.next.contains(&next) && ran.out.contains(&next), "{}", ran.out);
     assert_eq!(study.trials.len(), 3, "of the settings before");
@@ -158,7 +158,7 @@ fn a_host_that_was_not_rebooted_is_not_measured() {
     let place = Place::new(&stage);
     // A box that takes the command and does nothing; and one that refuses it.
     for (reboot, code, words) in [
-        ("true", 1, "after 20 s it answers, and its boot id is the same as before"),
+        ("true", 1, "after 20 s it answers, but its boot id has not changed"),
         ("echo must be root >&2; false", 5, "failed: must be root"),
     ] {
         let ran = place.program.run(&place.words(reboot, 1)).expect(code);

@@ -241,6 +241,6 @@ fn what_cannot_be_continued_is_refused_in_words() {
     store.execute(sql, [&twin, &study.id.0]).unwrap();
     store.execute("UPDATE trials SET study = ?1 WHERE study <> ?2", [&twin, &study.id.0]).unwrap();
     drop(store);
-    assert_refused(&program, &first, &[], &["several begin so", &twin, &study.id.0]);
+    assert_refused(&program, &first, &[], &["several studies start with it", &twin, &study.id.0]);
     assert_continued(&study, &go_on(&program, &study.id.0, &[]));
 }

@@ -271,8 +271,8 @@ fn a_gated_trial_that_is_not_to_begin_or_too_late_has_no_figures() {
     let mut program = Program::prepared();
     let cases = [
         (None, None),
-        (Some(Nanos(1)), Some("after it had passed")),
-        (Some(Nanos(u64::MAX)), Some("too far away")),
+        (Some(Nanos(1)), Some("ms too late")),
+        (Some(Nanos(u64::MAX)), Some("too far in the future")),
     ];
     for (at, words) in cases {
         assert_eq!(program.ask(&gated(60.0)), Reply::Ready);

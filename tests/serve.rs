@@ -22,7 +22,7 @@ fn only_who_knows_the_token_and_means_this_host_is_let_in() {
     assert_eq!(token.len(), 32);
     let index = served.get("");
     assert_eq!(index.status, 200);
-    assert!(index.body.contains("No run under way"), "{}", index.body);
+    assert!(index.body.contains("No study is running"), "{}", index.body);
     for header in [
         "content-security-policy: default-src 'none'; script-src 'self'",
         "referrer-policy: no-referrer",
@@ -115,7 +115,7 @@ fn a_run_is_seen_while_it_goes_on_and_its_study_when_it_is_over() {
     ended(run).expect(130);
     assert!(listed.contains(&program.latest().id.0), "{listed}");
     // Which of the two parts comes first is chance: both are on a fresh page.
-    assert!(served.get("").body.contains("No run under way"));
+    assert!(served.get("").body.contains("No study is running"));
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_run_that_is_killed_disappears() {
     events.wait_for("runs", |data| data.contains("<article>"));
     run.kill().unwrap();
     run.wait().unwrap();
-    events.wait_for("runs", |data| data.contains("No run under way"));
+    events.wait_for("runs", |data| data.contains("No study is running"));
 }
 
 #[test]

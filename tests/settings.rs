@@ -322,7 +322,7 @@ fn nothing_is_measured_while_a_setting_is_changed() {
         assert!(ran.err.contains(&runs) && ran.err.contains(STUDY), "{}", ran.err);
     }
     let restore = program.run(&["restore", &url]).expect(1);
-    assert!(restore.out.contains(&format!("runs, as {runs}")), "{}", restore.out);
+    assert!(restore.out.contains(&format!("is still running, as {runs}")), "{}", restore.out);
     let forced = program.run(&["restore", "--force"]).expect(1);
     assert!(forced.out.contains(&runs), "{}", forced.out);
     setter.kill();

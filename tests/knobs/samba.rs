@@ -38,7 +38,7 @@ fn samba_has_its_options_in_effect_for_new_sessions_and_its_file_back_to_the_byt
     let server = Samba::start(&stage, SambaConfig::one(share)).unwrap();
     let file = server.configuration();
     let found = fs::read_to_string(&file).unwrap();
-    let signs = || session_of(&server, "sign=off").contains("insists on signing");
+    let signs = || session_of(&server, "sign=off").contains("requires signing");
     let encrypts = || session_of(&server, "sign=off").contains("3.1.1, encrypted");
     assert_eq!(session_of(&server, "sign=off"), "SMB 3.1.1, not signed");
     let sets = [

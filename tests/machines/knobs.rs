@@ -160,7 +160,7 @@ fn a_server_is_set(beds: &Beds) {
     assert_eq!([first(0), first(1)], ["1", "8192"]);
     // Somebody starts it otherwise meanwhile.
     beds.on("knobs/server", "echo 2 >/proc/fs/nfsd/threads");
-    assert!(session.verify_all().unwrap_err().happened.contains("\"2\" in effect, not \"1\""));
+    assert!(session.verify_all().unwrap_err().happened.contains("\"2\" instead of \"1\""));
     session.restore_all().unwrap();
     assert_eq!(server(beds), found);
     nothing_is_left(beds, "server");
@@ -276,7 +276,7 @@ fn a_host_that_was_started_anew_is_left_as_it_is(beds: &Beds) {
     assert!(started.starts_with("3\n") && !started.contains("\n8192\n"), "{started}, {found}");
     for factor in [0, 1] {
         let failure = session.set(factor, 1).unwrap_err();
-        assert!(failure.happened.contains("started anew"), "{failure}");
+        assert!(failure.happened.contains("has rebooted"), "{failure}");
     }
     session.restore_all().unwrap();
     assert_eq!(server(beds), started);

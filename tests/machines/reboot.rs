@@ -63,7 +63,7 @@ fn a_server_is_rebooted_before_each_setting() {
     let crash = "[reboot]\ncommand = \"echo c >/proc/sysrq-trigger\"\nwithin = \"5s\"\n";
     let plan = beds.file("crash", &format!("{text}{crash}"));
     let ran = program.run(&["run", &plan, "--quiet", "--var=blocks=1"]).expect(3);
-    for words in ["reboot the device", SERVER, "after 5 s it did not come back", "--continue"] {
+    for words in ["reboot the device", SERVER, "after 5 s it did not come up again", "--continue"] {
         assert!(ran.err.contains(words), "'{words}' is missing in: {}", ran.err);
     }
     beds.lab(&["reset", "run/server"]).expect(0);

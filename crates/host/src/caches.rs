@@ -19,7 +19,7 @@ pub fn drop_caches(host: &dyn Reach) -> Result<(), Failure> {
         return Ok(());
     }
     let why = last_line(&output.errors);
-    let happened = why.unwrap_or_else(|| "the command failed and gave no reason".into());
-    let next = "It takes the rights of root there.";
+    let happened = why.unwrap_or_else(|| "the command failed without a message".into());
+    let next = "This needs root on the host.";
     Err(Failure::new(Cause::NotPermitted, "drop the caches", host.name(), happened, next))
 }

@@ -38,9 +38,9 @@ pub fn reboot(
         let answer = open().and_then(|host| Ok((boot(&*host)?, host)));
         let (cause, happened) = match answer {
             Ok((now, again)) if now != before => return Ok(again),
-            Ok(_) => (Cause::Trial, "it answers, and its boot id is the same as before".to_owned()),
+            Ok(_) => (Cause::Trial, "it answers, but its boot id has not changed".to_owned()),
             Err(failure) => {
-                (Cause::Unreachable, format!("it did not come back: {}", failure.happened))
+                (Cause::Unreachable, format!("it did not come up again: {}", failure.happened))
             }
         };
         let failed =
@@ -56,8 +56,7 @@ pub fn reboot(
 }
 
 const TRIED: &str = "reboot the device";
-const NEXT: &str =
-    "Look at its power and its console; where it only takes longer, give a longer time.";
+const NEXT: &str = "Check its power and its console. If it only needs longer, give a longer time.";
 
 /// Which start of its kernel this is.
 fn boot(host: &dyn Reach) -> Result<String, Failure> {
@@ -68,7 +67,7 @@ fn boot(host: &dyn Reach) -> Result<String, Failure> {
     let read = host.run("cat /proc/sys/kernel/random/boot_id", b"", LOOKED_FOR)?;
     let id = String::from_utf8(read.output).unwrap_or_default();
     if read.status != Some(0) || id.trim().is_empty() {
-        return Err(failed(last_line(&read.errors).unwrap_or_else(|| "it says none".into())));
+        return Err(failed(last_line(&read.errors).unwrap_or_else(|| "it has no boot id".into())));
     }
     Ok(id)
 }
@@ -84,7 +83,6 @@ pub fn by_command(host: &dyn Reach, command: &str) -> Result<(), Failure> {
     }
     let why = last_line(&output.errors).unwrap_or_else(|| "it gave no reason".into());
     let happened = format!("{command} failed: {why}");
-    let next =
-        "Rebooting takes the rights of root there; a plan's [reboot] may have another command.";
+    let next = "A reboot needs root on the host; the [reboot] of a plan may name another command.";
     Err(Failure::new(Cause::NotPermitted, TRIED, host.name(), happened, next))
 }

@@ -198,7 +198,7 @@ fn a_guard_that_is_asked_to_end_removes_the_directory() {
     nix::sys::signal::kill(guard, nix::sys::signal::Signal::SIGTERM).unwrap();
     soon("the directory is gone", || !Path::new(&directory).exists());
     let failure = run(&placed, &Request::new("selftest")).1.unwrap_err();
-    assert!(failure.happened.contains("its file is gone"), "{failure}");
+    assert!(failure.happened.contains("its file was removed"), "{failure}");
 }
 
 /// Not a test: the program that [`a_killed_program_leaves_nothing`] kills.

@@ -33,14 +33,14 @@ fn garbage_and_endless_output_end() {
     for script in ["head -c 200000 /dev/urandom", "yes", "cat /dev/zero"] {
         let failure = failure(script);
         assert_eq!(failure.cause, Cause::Trial);
-        assert!(failure.happened.contains("no answer of a probe"), "{script}: {failure}");
-        assert!(failure.next.contains("silence it"), "{failure}");
+        assert!(failure.happened.contains("not from a probe"), "{script}: {failure}");
+        assert!(failure.next.contains("remove it from the login scripts"), "{failure}");
     }
     let section = frame('R', r#"{"section":"a"}"#);
     let endless = failure(&format!("while :; do printf '{section}'; done"));
-    assert!(endless.happened.contains("without end"), "{endless}");
+    assert!(endless.happened.contains("does not end"), "{endless}");
     let after = failure(&format!("printf '{section}'; yes"));
-    assert!(after.happened.contains("bytes that are none: \"y\\n"), "{after}");
+    assert!(after.happened.contains("bytes between its answers: \"y\\n"), "{after}");
 }
 
 #[test]
@@ -54,12 +54,12 @@ fn another_version_is_refused_naming_both() {
 #[test]
 fn absurd_lengths_and_bombs_are_refused() {
     let long = failure(r"printf 'PLMS\001R\0\0\377\377\377\377'; cat /dev/zero");
-    assert!(long.happened.contains("4294967295 bytes long"), "{long}");
+    assert!(long.happened.contains("4294967295 bytes, more than the limit"), "{long}");
     let deep =
         failure(r"printf 'PLMS\001R\0\0\0\0\047\020'; head -c 10000 /dev/zero | tr '\0' '['");
     assert!(deep.happened.contains("recursion"), "{deep}");
     let nameless = failure(&format!("printf '{}'", frame('R', "{}")));
-    assert!(nameless.happened.contains("which section"), "{nameless}");
+    assert!(nameless.happened.contains("name its section"), "{nameless}");
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_sampler_that_answers_unasked_is_refused() {
     let facts = frame('R', r#"{"section":"sample","clock_ticks_per_second":0}"#);
     let sample = frame('T', &"x".repeat(24));
     let failure = impostor(&format!("printf '{facts}{sample}'; cat")).sampler().err().unwrap();
-    assert!(failure.happened.contains("nobody asked for"), "{failure}");
+    assert!(failure.happened.contains("not requested"), "{failure}");
     let failure = impostor(&format!("printf '{facts}{}'; cat", frame('T', "short"))).sampler();
     let failure = failure.err().unwrap();
     assert!(failure.happened.contains("contradict"), "{failure}");

@@ -121,7 +121,7 @@ fn set_disk(
         (machines::device(&bed.plan, host, name), machines::place(&bed.plan, host, name))
     else {
         let next = "plimsoll lab status shows the hosts; the lab file has their disks.".to_owned();
-        return Err(usage(&shown, "there is no such disk", next));
+        return Err(usage(&shown, "no disk has this name", next));
     };
     if !bed.plan.hosts.get(host).is_some_and(is_vm) {
         let next = "Only disks of virtual machines have a latency and a rate.".to_owned();

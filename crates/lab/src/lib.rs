@@ -108,7 +108,7 @@ pub fn entrance(lab: &str, host: &str) -> Result<Entrance, Failure> {
 
 /// A host is not there any more.
 fn died(name: &str) -> Failure {
-    let next = "Take its lab down and bring it up anew.";
+    let next = "Take its lab down and bring it up again.";
     Failure::new(Cause::Unreachable, "reach the host", name, "it has died", next)
 }
 

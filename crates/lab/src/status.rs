@@ -132,7 +132,7 @@ impl Bed {
         }
         if self.plan.links.values().any(|link| self.is_scaled(link)) {
             notes
-                .push(format!("Rates of its links are scaled: a {SCALE}th of what was asked for."));
+                .push(format!("Rates of its links are scaled: a {SCALE}th of the requested rate."));
         }
         if self.plan.hosts.values().any(|host| host.cpu.is_some()) {
             notes.push(

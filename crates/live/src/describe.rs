@@ -25,7 +25,7 @@ pub(crate) fn time(run: &Run) -> String {
         Some(seconds) => format!("about {} left", duration(seconds)),
         None => format!("at most {}", duration(run.header.plan.design.cap_seconds)),
     };
-    format!("{} so far, {left}", duration(run.at_seconds))
+    format!("{} elapsed, {left}", duration(run.at_seconds))
 }
 
 /// What is being done, in at most about `width` columns.
@@ -37,7 +37,7 @@ pub(crate) fn doing(run: &Run, width: usize) -> String {
     match &run.doing {
         Doing::Starting => "connecting".to_owned(),
         Doing::Baseline { seconds } => {
-            format!("watching the idle machine for {}", units::seconds(*seconds))
+            format!("measuring the idle machine for {}", units::seconds(*seconds))
         }
         Doing::Preparing { subject: index, share } => {
             format!("preparing {}{}", fitted(subject(plan, *index), 15), percent(*share))

@@ -99,13 +99,13 @@ fn time(plan: &Plan) -> String {
     let estimate = plimsoll_study::estimate(plan);
     let cap = duration(plan.design.cap_seconds);
     let measuring = match plan.design.quick {
-        true => format!("{cap} at most, once the files are created"),
-        false => format!("{cap} at most"),
+        true => format!("at most {cap} after the files are created"),
+        false => format!("at most {cap}"),
     };
     let creating = estimate.preparing_seconds - plan.design.baseline_seconds;
     if creating > LONG_PREPARING_SECONDS && !plan.storage.adapt_size {
         let seconds = duration(estimate.seconds);
-        return format!("about {seconds}, of which creating files takes {}", duration(creating));
+        return format!("about {seconds}, including {} to create the files", duration(creating));
     }
     match estimate.is_known {
         true => format!("about {}", duration(estimate.seconds)),
@@ -167,7 +167,7 @@ impl Line {
     pub(crate) fn show(&mut self, progress: Progress<'_>) {
         match progress {
             Progress::Baseline { seconds } => {
-                self.say(&format!("watching the idle machine for {seconds:.0} s"));
+                self.say(&format!("measuring the idle machine for {seconds:.0} s"));
             }
             Progress::Reboot { host } => self.say(&format!("rebooting {host}")),
             Progress::Setting { factor, level } => {
@@ -277,7 +277,7 @@ mod tests {
         let mut plan = support::header().plan;
         assert_eq!(
             announcement(&plan),
-            "5 workloads on 2 subjects, at least 6 blocks of 10 trials of 5.00 s: 10 min at most. Seed 1."
+            "5 workloads on 2 subjects, at least 6 blocks of 10 trials of 5.00 s: at most 10 min. Seed 1."
         );
         let factor = Factor {
             name: "sysctl:net.ipv4.tcp_sack".into(),

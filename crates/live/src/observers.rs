@@ -47,7 +47,7 @@ impl Observers {
             say(&printable(&format!("{what}: {on}: {happened}. {next}")));
         };
         let feed = runtime_directory().and_then(|directory| Feed::open(&directory, header));
-        let feed = feed.map_err(|why| without("no live page for this run", &why)).ok();
+        let feed = feed.map_err(|why| without("the run is not shown by plimsoll serve", &why)).ok();
         let dashboard = (show == Show::Dashboard).then(|| Dashboard::open(header, begun, stop));
         let dashboard = match dashboard {
             Some(Err(why)) => {

@@ -30,9 +30,9 @@ impl Default for TimeLimits {
 }
 
 /// What to do after an interruption.
-pub(crate) const AGAIN: &str = "Run it again when you have the time.";
+pub(crate) const AGAIN: &str = "Run it again.";
 /// What to do where the time was over.
-pub(crate) const LONGER: &str = "Give a longer --max-time, or look why the target is so slow.";
+pub(crate) const LONGER: &str = "Give a longer --max-time, or check why the target is slow.";
 
 /// What to do when the server cannot be reached: `closed` where its port refuses, `silent` where
 /// nothing answers.
@@ -51,16 +51,16 @@ pub(crate) fn advice(error: &Error, closed: &str, silent: &str) -> (Cause, Strin
         Error::TimedOut { .. } => (Cause::Unreachable, silent.into()),
         Error::PrivilegedPort(_) => (
             Cause::NotPermitted,
-            "Run as root or with CAP_NET_BIND_SERVICE, or leave out sourceport=privileged.".into(),
+            "Run as root or with CAP_NET_BIND_SERVICE, or omit sourceport=privileged.".into(),
         ),
         Error::Connect { .. } => (
             Cause::Unreachable,
-            "Look whether this machine has a network connection and a route to the server.".into(),
+            "Check that this machine has a network connection and a route to the server.".into(),
         ),
         Error::Stopped => (Cause::Interrupted, AGAIN.into()),
         Error::OutOfTime => (Cause::Trial, LONGER.into()),
         Error::Closed | Error::Connection(_) => {
-            (Cause::Unreachable, "Look whether the server is running, and at its log.".into())
+            (Cause::Unreachable, "Check that the server is running, and read its log.".into())
         }
     }
 }

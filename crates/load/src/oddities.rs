@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// What is done where the free space is not known.
 pub(crate) const UNKNOWN_SPACE: &str =
-    "The files are laid out as planned, whether there is room for them or not.";
+    "The test files are created as planned, without a check for free space.";
 
 /// What a share has found odd; each oddity is handed out once.
 #[derive(Debug, Default)]

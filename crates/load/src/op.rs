@@ -228,7 +228,7 @@ pub struct OpError {
 /// The error of an operation that a lane does not do.
 #[cold]
 pub(crate) fn not_done_here(op: &Op) -> OpError {
-    let detail = format!("operations of the kind {} are not done here", op.kind());
+    let detail = format!("the target does not support operations of the kind {}", op.kind());
     OpError { kind: ErrorKind::Protocol, detail: detail.into() }
 }
 

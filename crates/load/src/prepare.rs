@@ -97,7 +97,7 @@ pub fn lay_out(
     let block = block(share.facts().write_size_bytes);
     let work = WriteOnce::new(laid_out.file, size, laid_out.generation, block, progress);
     let pass = Pass { share, means, block, verify: false };
-    pass.over("lay out the test file", |_| work).map(drop)
+    pass.over("create the test file", |_| work).map(drop)
 }
 
 /// Reads back a file of `size` bytes and checks its content: the laid-out generation, or the one
@@ -120,7 +120,7 @@ pub fn verify(
     let read_back = |range: Range<u64>, block, seen: &mut dyn FnMut(&Span, &Done)| {
         let LaidOut { file, generation } = laid_out;
         let work = ReadBack::new(file, range, generation, written, block, seen);
-        pass.over("read back what was written", |_| work).map(|work| work.skipped_bytes())
+        pass.over("read back the written data", |_| work).map(|work| work.skipped_bytes())
     };
     let mut seen = |span: &Span, done: &Done| {
         progress(u64::from(span.length));
@@ -198,7 +198,10 @@ impl Pass<'_> {
             Ended::Stopped | Ended::NotDone => {
                 let over =
                     plimsoll_transport::Error::from(deadline.left().err().unwrap_or(Over::Stopped));
-                let (cause, next) = connection::advice(&over, "", "");
+                let (cause, mut next) = connection::advice(&over, "", "");
+                if cause == Cause::Interrupted {
+                    next = format!("{next} If test files remain: plimsoll clean '{}'", on());
+                }
                 Err(Failure::new(cause, tried, on(), over, next))
             }
             // Errors that leave the lane usable, short transfers for one, spoil the file all the
@@ -215,10 +218,10 @@ impl Pass<'_> {
 pub fn bad_content(given: &str, first: String) -> Failure {
     Failure::new(
         Cause::Trial,
-        "read back what was written",
+        "read back the written data",
         given,
         first,
-        "Do not trust this storage with data before its memory, disks and network are checked.",
+        "Do not store data there before the memory, disks and network of the storage are checked.",
     )
 }
 
@@ -227,7 +230,7 @@ pub fn failure(tried: &str, on: String, error: &OpError) -> Failure {
     let (cause, next) = match error.kind {
         ErrorKind::NoSpace => (
             Cause::NoSpace,
-            "Make room on the target, or use less of it (--size of check and ops, --scale of copy).",
+            "Free space on the target, or use less of it (--size of check and ops, --scale of copy).",
         ),
         ErrorKind::NotPermitted => (
             Cause::NotPermitted,
@@ -235,12 +238,13 @@ pub fn failure(tried: &str, on: String, error: &OpError) -> Failure {
         ),
         ErrorKind::ConnectionLost | ErrorKind::TimedOut => (
             Cause::Unreachable,
-            "Check that the server is up and the network holds, then run it again.",
+            "Check that the server is up and the network works, and run it again.",
         ),
-        ErrorKind::Gone => {
-            (Cause::Trial, "Make sure that nobody removes the test files, then run it again.")
-        }
-        _ => (Cause::Trial, "Look at the target's log, then run it again."),
+        ErrorKind::Gone => (
+            Cause::Trial,
+            "Make sure that no other program removes the test files, and run it again.",
+        ),
+        _ => (Cause::Trial, "Read the log of the target, and run it again."),
     };
     Failure::new(cause, tried, on, format_args!("{}: {}", error.kind, error.detail), next)
 }

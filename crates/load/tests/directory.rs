@@ -540,7 +540,7 @@ fn a_directory_is_let_go_of_and_taken_up_again() {
         fs::create_dir(path.join("own")).unwrap();
         fs::write(path.join("own/data"), "the user's").unwrap();
         let failure = share.resume().unwrap_err();
-        assert!(failure.happened.contains("put in its place"), "{failure}");
+        assert!(failure.happened.contains("replaced during the run"), "{failure}");
         assert!(namespace.remove_file("own/data").is_err());
         assert_eq!(fs::read(path.join("own/data")).unwrap(), b"the user's");
         // Or another file; and a link leads nowhere.

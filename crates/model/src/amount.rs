@@ -74,8 +74,8 @@ impl FromStr for Amount {
         };
         amount().ok_or_else(|| {
             format!(
-                "'{text}' is no amount of files; write it as 200GB:photos (or movies, music, source), \
-                 or with the mean size of a file, as 120GB:2MB"
+                "'{text}' is not an amount of files; write 200GB:photos (or movies, music, source), or \
+                120GB:2MB with the mean size of a file"
             )
         })
     }

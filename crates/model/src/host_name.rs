@@ -88,7 +88,7 @@ impl FromStr for HostName {
             return Ok(HostName::Local);
         }
         let Some((scheme, rest)) = scheme(text) else {
-            return Err(usage(text, "it does not say how the host is reached", nearest(text)));
+            return Err(usage(text, "the URL scheme is missing", nearest(text)));
         };
         match scheme {
             "ssh" => ssh(text, rest),
@@ -123,11 +123,11 @@ fn ssh(given: &str, rest: &str) -> Result<HostName, Failure> {
         return Err(usage(
             given,
             "it contains a password",
-            "Leave it out: ssh takes a key or an agent, or asks for it on the terminal.",
+            "Remove it: ssh uses a key or an agent, or prompts at the terminal.",
         ));
     }
     if rest.contains(['/', '?', '#']) {
-        return Err(usage(given, "something follows the host", NEXT));
+        return Err(usage(given, "there is text after the host", NEXT));
     }
     let (host, port) = authority::split(given, rest, NEXT)
         .map_err(|failure| Failure { tried: "understand the host".into(), ..failure })?;
@@ -137,13 +137,14 @@ fn ssh(given: &str, rest: &str) -> Result<HostName, Failure> {
 }
 
 fn lab(given: &str, rest: &str) -> Result<HostName, Failure> {
-    const NEXT: &str = "Write it as lab://name/host; plimsoll lab status lists those that are up.";
+    const NEXT: &str =
+        "Write it as lab://name/host; plimsoll lab status lists the labs that are up.";
     match rest.strip_suffix('/').unwrap_or(rest).split_once('/') {
         Some((lab, host)) if is_lab_name(lab) && is_lab_name(host) => {
             Ok(HostName::Lab { lab: lab.to_owned(), host: host.to_owned() })
         }
-        Some(_) => Err(usage(given, "it names no test bed and host of it", NEXT)),
-        None => Err(usage(given, "it names no host of the test bed", NEXT)),
+        Some(_) => Err(usage(given, "it names no lab and no host", NEXT)),
+        None => Err(usage(given, "it names no host of the lab", NEXT)),
     }
 }
 
@@ -154,7 +155,7 @@ fn check(given: &str, what: &str, name: Option<&str>) -> Result<(), Failure> {
     // Users of domains are DOMAIN\user or user@domain; IPv6 has colons and zones.
     let further = if what == "user" { "-_.+@\\" } else { "-_.:%" };
     let allowed = |c: char| c.is_alphanumeric() || further.contains(c);
-    let next = "Give the name as ssh takes it, or an alias of ~/.ssh/config for it.";
+    let next = "Give the name that ssh accepts, or an alias of ~/.ssh/config.";
     if name.is_empty() || name.len() > LONGEST {
         return Err(usage(given, format!("its {what} is empty or too long"), next));
     }
@@ -244,27 +245,27 @@ mod tests {
     #[test]
     fn what_is_no_host_is_refused_with_a_way_out() {
         for (text, happened, next) in [
-            ("", "does not say how", "local, ssh://"),
-            ("nas", "does not say how", "Give ssh://nas, or local"),
-            ("me@nas:22", "does not say how", "Give ssh://me@nas:22, or local"),
-            ("localhost", "does not say how", "local for this machine without ssh"),
-            ("two words", "does not say how", "local, ssh://"),
+            ("", "URL scheme is missing", "local, ssh://"),
+            ("nas", "URL scheme is missing", "Give ssh://nas, or local"),
+            ("me@nas:22", "URL scheme is missing", "Give ssh://me@nas:22, or local"),
+            ("localhost", "URL scheme is missing", "local for this machine without ssh"),
+            ("two words", "URL scheme is missing", "local, ssh://"),
             ("nfs://nas/export", "'nfs://' are not known", "local, ssh://"),
             ("lab://bed", "names no host", "lab status"),
             ("lab://bed/", "names no host", "lab status"),
-            ("lab://Bed/server", "names no test bed", "lab://name/host"),
-            ("lab://bed/a/b", "names no test bed", "lab://name/host"),
-            ("lab://bed/../x", "names no test bed", "lab://name/host"),
+            ("lab://Bed/server", "names no lab", "lab://name/host"),
+            ("lab://bed/a/b", "names no lab", "lab://name/host"),
+            ("lab://bed/../x", "names no lab", "lab://name/host"),
             ("ssh://", "'' is not a host", "ssh://[user@]host"),
-            ("ssh://@nas", "its user is empty", "as ssh takes it"),
+            ("ssh://@nas", "its user is empty", "that ssh accepts"),
             ("ssh://nas:0", "'0' is not a port", "ssh://[user@]host"),
             ("ssh://fe80::1", "without brackets", "in brackets"),
-            ("ssh://nas/volume1", "something follows the host", "ssh://[user@]host"),
-            ("ssh://me:secret@nas", "contains a password", "Leave it out"),
-            ("ssh://-oProxyCommand=id", "begins with '-'", "as ssh takes it"),
-            ("ssh://-l@nas", "begins with '-'", "as ssh takes it"),
-            ("ssh://a;b@nas", "its user contains ';'", "as ssh takes it"),
-            ("ssh://$(id)", "its host contains '$'", "as ssh takes it"),
+            ("ssh://nas/volume1", "there is text after the host", "ssh://[user@]host"),
+            ("ssh://me:secret@nas", "contains a password", "Remove it"),
+            ("ssh://-oProxyCommand=id", "begins with '-'", "that ssh accepts"),
+            ("ssh://-l@nas", "begins with '-'", "that ssh accepts"),
+            ("ssh://a;b@nas", "its user contains ';'", "that ssh accepts"),
+            ("ssh://$(id)", "its host contains '$'", "that ssh accepts"),
             ("ssh://a\nb", "is not a host", "ssh://[user@]host"),
         ] {
             let failure = text.parse::<HostName>().unwrap_err();

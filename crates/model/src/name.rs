@@ -19,7 +19,7 @@ pub(crate) fn intern(text: &str) -> Result<&'static str, String> {
     let plain = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_';
     if text.is_empty() || text.len() > LONGEST || !text.bytes().all(plain) {
         let text: String = text.chars().take(LONGEST).collect();
-        return Err(format!("'{}' is no name of a figure", text.escape_debug()));
+        return Err(format!("'{}' is not the name of a figure", text.escape_debug()));
     }
     let mut others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = others.get(text) {

@@ -59,9 +59,19 @@ impl FromStr for Bytes {
 }
 
 impl fmt::Display for Bytes {
-    /// The largest binary unit that divides it exactly; otherwise bytes.
+    /// The largest unit that divides it exactly, binary before decimal; otherwise bytes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (unit, size) in [("GiB", GIB), ("MiB", MIB), ("KiB", KIB)] {
+        const UNITS: [(&str, u64); 8] = [
+            ("TiB", 1 << 40),
+            ("GiB", GIB),
+            ("MiB", MIB),
+            ("KiB", KIB),
+            ("TB", 1_000_000_000_000),
+            ("GB", 1_000_000_000),
+            ("MB", 1_000_000),
+            ("kB", 1000),
+        ];
+        for (unit, size) in UNITS {
             if self.0 >= size && self.0.is_multiple_of(size) {
                 return write!(f, "{} {unit}", self.0 / size);
             }

@@ -308,7 +308,7 @@ impl Part {
         settings.push(format!("{workers} worker{}", if workers.get() == 1 { "" } else { "s" }));
         settings.push(match self.arrival {
             Arrival::Closed { depth } => format!("{depth} in flight each"),
-            Arrival::Rounds { depth } => format!("rounds of {depth} each"),
+            Arrival::Rounds { depth } => format!("batches of {depth} each"),
             Arrival::Paced { depth, per_second } => {
                 format!("{per_second} operations a second, at most {depth} in flight each")
             }

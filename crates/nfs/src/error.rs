@@ -13,7 +13,7 @@ pub enum Error {
     #[error(transparent)]
     Tcp(#[from] plimsoll_transport::Error),
     /// A record longer than any reply that was asked for (RFC 5531, section 11).
-    #[error("a record of {length} bytes where at most {limit} were asked for")]
+    #[error("a record of {length} bytes, more than the limit of {limit}")]
     RecordTooLong {
         /// Length claimed so far.
         length: usize,
@@ -24,7 +24,7 @@ pub enum Error {
     #[error("a record of empty fragments")]
     EmptyFragments,
     /// A reply to a call that is not under way.
-    #[error("a reply to a call that was never made (transaction {0:#010x})")]
+    #[error("a reply to an unknown call (transaction {0:#010x})")]
     UnknownTransaction(u32),
     /// A reply that breaks its format.
     #[error("a malformed reply: {0}")]
@@ -69,7 +69,7 @@ pub enum Error {
         status: crate::nfs4::Status,
     },
     /// More bytes than were asked for or sent.
-    #[error("{procedure}: {got} bytes where {asked} were asked for")]
+    #[error("{procedure}: {got} bytes instead of {asked}")]
     TooMuch {
         /// READ or WRITE.
         procedure: Procedure,
@@ -79,7 +79,7 @@ pub enum Error {
         got: u32,
     },
     /// The server made a WRITE less stable than it was asked to (RFC 1813, section 3.3.7 forbids).
-    #[error("WRITE: asked for {asked} and got {got}")]
+    #[error("WRITE: requested {asked}, got {got}")]
     NotStable {
         /// What was asked for.
         asked: Stability,
@@ -92,8 +92,8 @@ pub enum Error {
     DataLost,
     /// Offsets of NFS version 2 have 32 bits (RFC 1094, section 2.2.7).
     #[error(
-        "{procedure}: {count} bytes at offset {offset}, but NFS version 2 reaches no further than \
-         4 GiB into a file: give smaller files, or vers=3"
+        "{procedure}: {count} bytes at offset {offset} are beyond 4 GiB, the limit of NFS version 2: use \
+        smaller files, or vers=3"
     )]
     Beyond32Bits {
         /// READ or WRITE.

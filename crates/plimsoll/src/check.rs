@@ -180,9 +180,10 @@ fn set_up(
     let runner = driver(plan, options, runner_options, on.clone())?;
     let begun = Nanos(0) + deadline.end().since(Nanos(0) + set_up);
     let (watched, time) = (plan.clone(), clock.clone());
-    let watching = Signals::leave_when_over(&deadline, "watch the hosts", "the plan", move || {
-        hosts::watch(&watched, on, &time)
-    })?;
+    let watching =
+        Signals::leave_when_over(&deadline, "monitor the hosts", "the plan", move || {
+            hosts::watch(&watched, on, &time)
+        })?;
     let (varied, id) = (plan.clone(), id.clone());
     let settings =
         Signals::leave_when_over(&deadline, "read the settings", "the plan", move || {

@@ -24,7 +24,7 @@ pub(crate) fn refused(what: &str, why: impl std::fmt::Display) -> Failure {
         "write a record as JSON",
         what,
         why,
-        "A number in it is not finite or a path is not UTF-8; nothing was written.",
+        "The record contains a number that is not finite, or a path that is not UTF-8.",
     )
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn sqlite(tried: &str, path: &Path, error: &rusqlite::Error) -> Failu
         ),
         Some(ErrorCode::NotADatabase) => (
             Cause::Usage,
-            "It is not a store of plimsoll and was left as it is; name another with --db FILE.",
+            "It is not a store of plimsoll and was not changed. Name another file with --db FILE.",
         ),
         Some(ErrorCode::DatabaseCorrupt) => return damaged(tried, path, error),
         Some(ErrorCode::OperationInterrupted) => {
@@ -25,7 +25,7 @@ pub(crate) fn sqlite(tried: &str, path: &Path, error: &rusqlite::Error) -> Failu
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
             Cause::Trial,
-            "Another program holds the store; wait for it, or use another with --db FILE.",
+            "Another program uses the store: wait, or use another store with --db FILE.",
         ),
         _ => (Cause::Trial, "Check the disk it is on, or keep the store elsewhere with --db FILE."),
     };

@@ -91,6 +91,6 @@ mod tests {
             assert_eq!(store.list().unwrap().len(), 2);
         }
         let endless = file(&seed("endless"), &path).unwrap_err();
-        assert!(endless.happened.contains("not as plimsoll makes it"), "{endless}");
+        assert!(endless.happened.contains("not that of plimsoll"), "{endless}");
     }
 }

@@ -76,10 +76,10 @@ pub(crate) fn open(path: &Path) -> Result<(Connection, Option<Failure>), Failure
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|e| {
             Failure::new(
                 Cause::NotPermitted,
-                "make the directory of the store",
+                "create the directory of the store",
                 directory.display(),
                 e,
-                "Make it yourself, or keep the store elsewhere with --db FILE.",
+                "Create it, or keep the store elsewhere with --db FILE.",
             )
         })?;
     }
@@ -129,7 +129,7 @@ pub(crate) fn empty(path: &Path) -> Result<Connection, Failure> {
 fn make(path: &Path) -> Result<u64, Failure> {
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     let failed = |error: &dyn std::fmt::Display| {
-        let next = "Name a file with --db FILE, in a directory that you may read and write.";
+        let next = "Name a file with --db FILE, in a directory that you can read and write.";
         Failure::new(Cause::NotPermitted, TRIED, path.display(), error, next)
     };
     match made.and_then(|file: File| file.metadata()).or_else(|error| match error.kind() {
@@ -167,7 +167,7 @@ fn check(store: &Connection, path: &Path) -> Result<(), Failure> {
     let tables = number("SELECT count(*) FROM sqlite_schema")?;
     let owner = number("PRAGMA application_id")?;
     let version = number("PRAGMA user_version")?;
-    let elsewhere = "It was left as it is; name another with --db FILE.";
+    let elsewhere = "It was not changed. Name another file with --db FILE.";
     let fresh = tables == 0 && owner == 0 && version == 0;
     if !fresh && owner != i64::from(APPLICATION_ID) {
         return refused("it is a SQLite file of another program", elsewhere);
@@ -181,7 +181,7 @@ fn check(store: &Connection, path: &Path) -> Result<(), Failure> {
     };
     let (found, ours) = (schema(&moment).map_err(failed)?, schema_of(known).map_err(failed)?);
     if !fresh && let Some((kind, name, _)) = found.symmetric_difference(&ours).next() {
-        let why = format!("its {kind} '{}' is not as plimsoll makes it", name.escape_debug());
+        let why = format!("its {kind} '{}' is not that of plimsoll", name.escape_debug());
         return refused(&why, elsewhere);
     }
     // Pages that are lost, used twice or in disorder; one line a complaint.

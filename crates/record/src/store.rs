@@ -90,7 +90,7 @@ impl Store {
                     Cause::Usage,
                     format!("import study {id}"),
                     self.path.display(),
-                    if twice { "it is given twice" } else { "it is in the store already" },
+                    if twice { "it is given twice" } else { "it is already in the store" },
                     format!("Nothing was imported; plimsoll show {id} shows it."),
                 ));
             }
@@ -152,7 +152,7 @@ impl Store {
         let id = self.find(reference)?;
         let loaded = self.row(&view, &id, |row| stored::study(row, &self.path, Some(&view)))?;
         loaded.ok_or_else(|| {
-            failures::no_such_study(&self.path, reference, "it went away while it was read")
+            failures::no_such_study(&self.path, reference, "it was removed while it was read")
         })
     }
 
@@ -203,7 +203,7 @@ impl Store {
     /// The plan of a study that is about to be added to, and what is noted of its measures. A study of
     /// the first stage is rewritten as one of today before.
     fn to_be_written(&self, id: &StudyId) -> Result<(Plan, Vec<MeasureInfo>), Failure> {
-        let none = || failures::no_such_study(&self.path, &id.0, "there is none");
+        let none = || failures::no_such_study(&self.path, &id.0, "no study has this id");
         let read = |row: &Row<'_>| {
             let schema: String = get(row, 2, &self.path, &format!("the schema of study {id}"))?;
             match Schema::named(&schema) {
@@ -260,8 +260,8 @@ impl Store {
         match found.len() {
             1 => Ok(found.remove(0)),
             0 if recent.is_empty() => Err(wrong("the store is empty".into())),
-            0 => Err(wrong(format!("there is none; the latest are: {}", listed(&recent)))),
-            _ => Err(wrong(format!("several begin so: {}", listed(&found)))),
+            0 => Err(wrong(format!("no study has this id; the latest are: {}", listed(&recent)))),
+            _ => Err(wrong(format!("several studies start with it: {}", listed(&found)))),
         }
     }
 
@@ -297,7 +297,7 @@ impl Store {
                     Cause::Trial,
                     tried,
                     self.path.display(),
-                    "it is recorded already",
+                    "it is already recorded",
                     "Nothing was changed; a study's id and a trial's number are used once.",
                 ),
                 false => failures::sqlite(tried, &self.path, &e),

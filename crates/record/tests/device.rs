@@ -213,9 +213,9 @@ fn devices_of_an_old_store_stand_among_the_studies() {
     assert_eq!(store.load("latest").unwrap(), study_of(&devices[0]));
     assert_eq!(store.load("de000002").unwrap(), study_of(&devices[1]));
     let failure = store.find("de").unwrap_err();
-    assert_eq!(failure.happened, "several begin so: de000001, de000002");
+    assert_eq!(failure.happened, "several studies start with it: de000001, de000002");
     let again = study_of(&devices[1]);
-    assert_eq!(store.import(&[again]).unwrap_err().happened, "it is in the store already");
+    assert_eq!(store.import(&[again]).unwrap_err().happened, "it is already in the store");
 }
 
 /// A device that is measured further is a study like any other from then on.

@@ -190,7 +190,7 @@ fn a_store_with_views_triggers_or_tables_of_others_is_refused() {
         let before = fs::read(&path).unwrap();
         let failure = Store::open(&path).unwrap_err();
         assert_eq!(failure.cause, Cause::Usage, "{failure}");
-        assert!(failure.happened.contains("not as plimsoll makes it"), "{what}: {failure}");
+        assert!(failure.happened.contains("not that of plimsoll"), "{what}: {failure}");
         assert_eq!(fs::read(&path).unwrap(), before, "{what}");
     }
 }

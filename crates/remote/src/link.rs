@@ -96,7 +96,13 @@ impl Link {
         let name = "remote".to_owned();
         let thread = std::thread::Builder::new().name(name).spawn(move || talk.run());
         let thread = thread.map_err(|error| {
-            Failure::new(Cause::Trial, "start a thread", &host, error, "End something here.")
+            Failure::new(
+                Cause::Trial,
+                "start a thread",
+                &host,
+                error,
+                "End a process on this machine.",
+            )
         })?;
         let requests = Some(requests);
         let thread = Some(thread);
@@ -114,7 +120,7 @@ impl Link {
                      and speaks {PROTOCOL}",
                     env!("CARGO_PKG_VERSION")
                 );
-                Err(Failure::new(Cause::Usage, "talk with the runner", &link.host, happened, ANEW))
+                Err(Failure::new(Cause::Usage, "talk to the runner", &link.host, happened, ANEW))
             }
             other => Err(link.nonsense(&other)),
         }
@@ -159,13 +165,13 @@ impl Link {
                 Err(RecvTimeoutError::Timeout) => {
                     if stopped.get_or_insert_with(Instant::now).elapsed() > STOPPING {
                         self.silent = true;
-                        let happened = "asked to stop, it has said nothing more";
+                        let happened = "it did not answer after the request to stop";
                         let failure = lost(&self.host, happened);
                         return Err(self.end(failure));
                     }
                 }
                 Err(_) => {
-                    let failure = lost(&self.host, "the conversation has ended");
+                    let failure = lost(&self.host, "the connection has ended");
                     return Err(self.end(failure));
                 }
             }
@@ -180,7 +186,7 @@ impl Link {
     /// The failure of a reply that answers something else.
     pub(super) fn nonsense(&mut self, reply: &Reply) -> Failure {
         let words = kind_of(reply);
-        let failure = not_understood(&self.host, &format!("its reply is another: {words}"));
+        let failure = not_understood(&self.host, &format!("unexpected reply: {words}"));
         self.end(failure)
     }
 
@@ -276,7 +282,7 @@ impl Talk {
             Err(error) if error.kind() == ErrorKind::TimedOut => {
                 if self.heard.elapsed() > SILENCE {
                     self.channel = None;
-                    let silence = format!("it has been silent for {} s", SILENCE.as_secs());
+                    let silence = format!("it has not answered for {} s", SILENCE.as_secs());
                     return Err(lost(&self.host, &silence));
                 }
             }
@@ -292,7 +298,7 @@ impl Talk {
         match channel.write(line, Instant::now() + TAKING) {
             Err(error) if error.kind() == ErrorKind::TimedOut => {
                 self.channel = None;
-                Err(lost(&self.host, "it takes nothing any more"))
+                Err(lost(&self.host, "it no longer accepts requests"))
             }
             // Why it has ended shows in what is read.
             _ => Ok(()),
@@ -310,7 +316,7 @@ impl Talk {
                 continue;
             }
             if !self.under_way {
-                return Err(not_understood(&self.host, "it speaks without being asked"));
+                return Err(not_understood(&self.host, "it sent an unexpected message"));
             }
             // Others answer what was asked for.
             self.under_way =
@@ -341,26 +347,26 @@ impl Talk {
             }
             (Some(code), true) => format!("the runner ended with exit code {code}"),
             (Some(code), false) => format!("the runner ended with exit code {code}: {said}"),
-            (None, _) => format!("the connection or the runner broke off {said}"),
+            (None, _) => format!("the connection or the runner ended {said}"),
         };
         lost(&self.host, &happened)
     }
 }
 
-const ANEW: &str = "Make the runner again from the sources of this program: `make runner`.";
+const ANEW: &str = "Build the runner again from the sources of this program: `make runner`.";
 
 /// The failure that the host is lost.
 fn lost(host: &str, happened: &str) -> Failure {
     let next = format!(
-        "Look whether the host is up and reachable. What was measured is kept; on the host the runner \
-         stops and removes what it made. Should something be left: plimsoll clean --on {host} TARGET"
+        "Check that the host is up and reachable. Finished trials are kept. The runner stops and removes its \
+        files on the host. If files remain: plimsoll clean --on {host} TARGET"
     );
-    Failure::new(Cause::Unreachable, "drive the trial", host, happened, next)
+    Failure::new(Cause::Unreachable, "run the trial", host, happened, next)
 }
 
 fn not_understood(host: &str, why: &str) -> Failure {
-    let happened = format!("the runner is not to be understood: {why}");
-    Failure::new(Cause::Trial, "talk with the runner", host, happened, ANEW)
+    let happened = format!("the answer of the runner is invalid: {why}");
+    Failure::new(Cause::Trial, "talk to the runner", host, happened, ANEW)
 }
 
 /// What a reply is, without what it holds.
@@ -369,15 +375,15 @@ fn kind_of(reply: &Reply) -> &'static str {
         Reply::Hello { .. } => "a greeting",
         Reply::Alive => "a sign of life",
         Reply::LoadBegins | Reply::LoadEnds | Reply::Event { .. } => "an event",
-        Reply::PasswordWanted => "a question for a password",
-        Reply::Done => "that it is done",
+        Reply::PasswordWanted => "a request for a password",
+        Reply::Done => "the end of the work",
         Reply::Target { .. } => "a target",
         Reply::Rate { .. } => "a rate",
-        Reply::Ready => "that a point is ready",
+        Reply::Ready => "a ready point",
         Reply::Clock { .. } => "its clock",
         Reply::Result { .. } => "a point",
-        Reply::Closed { .. } => "that it has ended",
-        Reply::Cleaned { .. } => "what was removed",
+        Reply::Closed { .. } => "the end of the study",
+        Reply::Cleaned { .. } => "the list of removed files",
         Reply::Failed { .. } => "a failure",
     }
 }

@@ -9,20 +9,21 @@ pub const BUNDLE: Bundle = Bundle {
     name: "the runner",
     directory: "runner",
     variable: "PLIMSOLL_RUNNER",
-    make: "`make runner` in plimsoll's sources builds that for this machine, `make runners` all",
+    make: "in plimsoll's sources, `make runner` builds it for this machine and `make runners` for all",
     // One with all that helps to find faults in it has 100 MB.
     most_bytes: 256 << 20,
     refuse,
-    elsewhere: "Make room for 20 MB on the host where programs may run: in /dev/shm, /run, /tmp, /var/tmp or at home.",
-    without: "leave out --on and measure from this machine, with --host to watch the other",
+    elsewhere: "Free 20 MB on the host in a directory where programs may run: /dev/shm, /run, /tmp, /var/tmp \
+    or the home directory.",
+    without: "omit --on and measure from this machine; --host monitors the other host",
     time_limit: Duration::from_secs(300),
 };
 
 fn refuse(program: &[u8]) -> Option<&'static str> {
     match is_static(program) {
         Some(true) => None,
-        Some(false) => Some("it needs libraries that other hosts do not have"),
-        None => Some("it is no program of 64 bits"),
+        Some(false) => Some("it needs libraries that other hosts lack"),
+        None => Some("it is not a 64-bit program"),
     }
 }
 

@@ -36,8 +36,8 @@ impl RunContext for Context<'_> {
         match self.directory {
             Some(directory) => Ok(directory.names()),
             None => {
-                let happened = "a file there is read in place, and nothing is written";
-                let next = "Leave --file out to write, or name patterns that read.";
+                let happened = "with --file, plimsoll does not write";
+                let next = "Omit --file to write, or name patterns that only read.";
                 Err(Failure::new(Cause::Usage, "write to the target", self.given, happened, next))
             }
         }

@@ -187,8 +187,10 @@ pub fn clean(
             LeaseState::Dead => match remove_one(namespace, &name, &mut || {}) {
                 Ok(foreign) if foreign.is_empty() => cleaned.removed.push(name),
                 Ok(foreign) => {
-                    let why =
-                        format!("it holds what plimsoll did not make: {}", foreign.join(", "));
+                    let why = format!(
+                        "it contains files that plimsoll did not create: {}",
+                        foreign.join(", ")
+                    );
                     cleaned.left.push((name, why));
                 }
                 Err(failure) => cleaned.left.push((name, failure.happened)),
@@ -211,7 +213,7 @@ pub fn clean(
 /// What a run directory says of its run; `None` where its lease is torn or not there yet.
 fn state_of(namespace: &mut dyn Namespace, name: &str) -> Option<LeaseState> {
     let unknown = |happened: &str| {
-        let why = format!("its lease cannot be read ({happened}): its run may be alive");
+        let why = format!("its lease cannot be read ({happened}): its run may still be alive");
         Some(LeaseState::Unknown(why))
     };
     let entries = match namespace.list(name) {
@@ -221,14 +223,16 @@ fn state_of(namespace: &mut dyn Namespace, name: &str) -> Option<LeaseState> {
     if !entries.iter().any(|e| e.name == LEASE_FILE) {
         // The lease is the first file made and the last one removed.
         let holds = |e: &Entry| is_own_file(&e.name) || is_tree(e);
-        let files = || LeaseState::Unknown("it holds files of a run, but no lease".to_owned());
+        let files = || LeaseState::Unknown("it contains files of a run, but no lease".to_owned());
         return entries.iter().any(holds).then(files);
     }
     match namespace.read_small(&format!("{name}/{LEASE_FILE}"), LEASE_LIMIT) {
         Ok(bytes) => match Lease::from_bytes(&bytes) {
             Some(lease) => Some(lease.state()),
             None if Lease::is_torn(&bytes, study_of(name)) => None,
-            None => Some(LeaseState::Unknown(format!("its {LEASE_FILE} is not a run's lease"))),
+            None => {
+                Some(LeaseState::Unknown(format!("its {LEASE_FILE} is not the lease of a run")))
+            }
         },
         Err(failure) => unknown(&failure.happened),
     }
@@ -268,7 +272,7 @@ fn perhaps_made(mut failure: Failure, name: &str) -> Failure {
     if matches!(failure.cause, Cause::Unreachable | Cause::Interrupted | Cause::Terminated) {
         let (target, directory) = (failure.on.clone(), name.to_owned());
         let clean = Flag::NotCleaned { target, directory, on: None }.advice();
-        failure.next = format!("{} {name} may have been left. {clean}", failure.next);
+        failure.next = format!("{} {name} may remain on the target. {clean}", failure.next);
     }
     failure
 }
@@ -278,8 +282,8 @@ fn foreign_files(name: &str, foreign: &[String]) -> Failure {
         Cause::Trial,
         "remove the run's directory",
         name,
-        format!("it holds what plimsoll did not make: {}", foreign.join(", ")),
-        "Move these files away, then remove the directory by hand.",
+        format!("it contains files that plimsoll did not create: {}", foreign.join(", ")),
+        "Move these files elsewhere, then remove the directory.",
     )
 }
 

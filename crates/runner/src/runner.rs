@@ -57,7 +57,7 @@ impl Runner {
 
 fn not_attached(subject: usize, attached: usize) -> Failure {
     let on = format!("subject {subject}");
-    let happened = format!("{attached} subjects are attached");
+    let happened = format!("only {attached} subjects are connected");
     Failure::new(Cause::Usage, "work on a subject", on, happened, "")
 }
 

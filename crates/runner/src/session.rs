@@ -75,9 +75,9 @@ impl Session {
             }
             Err(failure) if can_be_done_without(&failure) => vec![Flag::CallFailed {
                 target: facts.given.clone(),
-                call: "look for other runs and their leftovers".to_owned(),
+                call: "look for other runs and their files".to_owned(),
                 reason: failure.happened,
-                instead: "Make sure that nothing else measures there.".to_owned(),
+                instead: "Make sure that no other measurement runs there.".to_owned(),
             }],
             Err(failure) => return Err(failure),
         };
@@ -214,20 +214,20 @@ impl Session {
         // Two files of equal size, a power of two that leaves a tenth free.
         let fitting = (space.available / 10 * 9 / 2 + 1).next_power_of_two() / 2;
         let next = if let Some(less) = less {
-            format!("Make room, or {less}.")
+            format!("Free space, or {less}.")
         } else if fitting >= 1 << 20 {
             format!(
-                "Make room, or give --size {} or less.",
+                "Free space, or give --size {} or less.",
                 Bytes(fitting).to_string().replace(' ', "")
             )
         } else {
-            "Make room on the target: not even --size 1MiB fits.".to_owned()
+            "Free space on the target: even --size 1MiB does not fit.".to_owned()
         };
         Err(Failure::new(
             Cause::NoSpace,
-            "find room for the test files",
+            "find space for the test files",
             &self.facts.given,
-            format!("they need {} and {} are free", Bytes(needed), whole_mib(space.available)),
+            format!("they need {}, but {} are free", Bytes(needed), whole_mib(space.available)),
             next,
         ))
     }

@@ -150,8 +150,8 @@ fn outcome(team: &TeamResult, measured: &Measured, arrival: Arrival, given: &str
             Cause::Trial,
             "finish the trial",
             given,
-            format!("the work was not done within {:.1} s", team.measured.as_secs_f64()),
-            "Give it more time or less work, or look why the target is so slow.",
+            format!("the work did not end within {:.1} s", team.measured.as_secs_f64()),
+            "Allow more time or reduce the work, or check why the target is slow.",
         )),
         (Ended::Complete, Some(error)) if error.kind.is_content() => {
             failed(plimsoll_load::bad_content(given, format!("{}: {}", error.kind, error.detail)))
@@ -165,7 +165,7 @@ fn outcome(team: &TeamResult, measured: &Measured, arrival: Arrival, given: &str
                 "finish the trial",
                 given,
                 format!("no operation completed within {:.1} s", measured.length.as_secs_f64()),
-                "Lengthen --time, or look why the target is so slow.",
+                "Lengthen --time, or check why the target is slow.",
             ))
         }
         (Ended::Complete, None) => Outcome::Complete,

@@ -553,7 +553,7 @@ fn a_run_whose_lease_cannot_be_read_is_left_alone() {
     let cleaned = plimsoll_runner::clean(&mut *namespace, None, &|_| {}).unwrap();
     assert_eq!(share.paths(), paths);
     assert!(
-        cleaned.removed.is_empty() && cleaned.left[0].1.contains("may be alive"),
+        cleaned.removed.is_empty() && cleaned.left[0].1.contains("may still be alive"),
         "{cleaned:?}"
     );
     broken.store(false, Ordering::Relaxed);

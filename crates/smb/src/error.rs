@@ -14,7 +14,7 @@ pub enum Error {
     #[error("a malformed message: {0}")]
     Malformed(String),
     /// A frame longer than any that was asked for.
-    #[error("a frame of {length} bytes where at most {limit} were asked for")]
+    #[error("a frame of {length} bytes, more than the limit of {limit}")]
     TooLong {
         /// Length claimed.
         length: usize,
@@ -34,7 +34,7 @@ pub enum Error {
     #[error("a reply is not encrypted although it must be")]
     NotEncrypted,
     /// A reply to a request that is not under way.
-    #[error("a reply to a request that was never made (message {0})")]
+    #[error("a reply to an unknown request (message {0})")]
     UnknownMessage(u64),
     /// The server grants no credits: nothing more may be sent.
     #[error("the server grants no more credits, so nothing can be sent")]
@@ -47,41 +47,42 @@ pub enum Error {
     },
     /// Dialect 3.1.1 without what belongs to it (MS-SMB2, section 2.2.4.1): a server's error.
     #[error(
-        "the server chose dialect 3.1.1 and sent no negotiate context for pre-authentication \
-         integrity, without which there is no such session"
+        "the server chose dialect 3.1.1 without the required negotiate context for pre-authentication integrity"
     )]
     NoContexts,
     /// Encryption was asked for and cannot be had.
-    #[error("encryption is asked for, but {0}")]
+    #[error("encryption was requested, but {0}")]
     EncryptionRefused(String),
     /// The server or the share insists on encryption, and it was ruled out.
-    #[error("{0} insists on encryption, and encrypt=off rules it out")]
+    #[error("{0} requires encryption, but encrypt=off forbids it")]
     EncryptionRequired(String),
     /// Access is denied where no encryption was agreed on, and servers that insist on it say no
     /// more than that.
-    #[error("access is denied: either this user has none, or encryption is insisted on, which {0}")]
+    #[error(
+        "access is denied: either this user has no access, or the server requires encryption, which {0}"
+    )]
     RefusedUnencrypted(&'static str),
     /// Signing was asked for and cannot be had.
-    #[error("signing is asked for, but {0}")]
+    #[error("signing was requested, but {0}")]
     SigningRefused(String),
     /// The server insists on signing, and it was ruled out.
-    #[error("the server insists on signing, and sign=off rules it out")]
+    #[error("the server requires signing, but sign=off forbids it")]
     SigningRequired,
     /// The server took the user for a guest, and guests have no key to sign or encrypt with.
     #[error(
-        "the server lets the user in as a guest only, and a guest's messages cannot be {0}: check \
-         the user's name, or rule that out (sign=off, encrypt=off)"
+        "the server only accepts the user as a guest, and messages of guests cannot be {0}: check the name of \
+        the user, or give sign=off or encrypt=off"
     )]
     GuestOnly(&'static str),
     /// A user was named, and the server lets anybody in: it has not looked at the password.
-    #[error("the server lets the user in as {0} only, without having looked at the password")]
+    #[error("the server only accepts the user as {0}, without checking the password")]
     GuestRefused(&'static str),
     /// What was negotiated is not what the server believes it negotiated: somebody in between
     /// changed it (MS-SMB2, section 3.2.5.14.12).
     #[error("the negotiation was tampered with: {0}")]
     Downgraded(String),
     /// A name that SMB cannot carry.
-    #[error("'{name}' cannot be a name over SMB: {why}")]
+    #[error("'{name}' is not a valid name in SMB: {why}")]
     Name {
         /// The name.
         name: String,
@@ -89,7 +90,7 @@ pub enum Error {
         why: &'static str,
     },
     /// A share of printers or pipes.
-    #[error("the share '{0}' holds no files")]
+    #[error("the share '{0}' is not a file share")]
     NotFiles(String),
     /// A link or something else where a regular file should be.
     #[error("'{0}' is not a regular file")]

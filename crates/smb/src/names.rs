@@ -43,7 +43,7 @@ pub(crate) fn share(host: &str, share: &str) -> Result<String, Error> {
 fn check(name: &str) -> Result<(), &'static str> {
     match name {
         "" => return Err("a name is empty"),
-        "." | ".." => return Err("'.' and '..' are no names"),
+        "." | ".." => return Err("'.' and '..' are not names"),
         _ => {}
     }
     if name.chars().any(|c| c.is_control()) {

@@ -153,7 +153,7 @@ pub(crate) fn parse(message: &[u8]) -> Result<Negotiated, Error> {
     for size in &mut most {
         *size = reader.u32()?;
         if *size < LEAST_PAYLOAD {
-            return Err(reader.malformed("it takes nothing of use"));
+            return Err(reader.malformed("its limits are 0"));
         }
     }
     reader.skip(16 + 4)?;
@@ -270,10 +270,10 @@ fn check(negotiated: &Negotiated, offer: &Offer, options: &Options) -> Result<()
     if options.encrypt == Protection::On && negotiated.cipher.is_none() {
         return Err(Error::EncryptionRefused(match negotiated.dialect {
             Dialect::Smb2_0_2 | Dialect::Smb2_1 => format!(
-                "the dialect agreed on, {}, has none: encrypt=on needs SMB 3.0 or newer",
+                "the negotiated dialect, {}, does not support it: encrypt=on needs SMB 3.0 or newer",
                 negotiated.dialect
             ),
-            _ => "the server offers none, or none of the ciphers offered to it".into(),
+            _ => "the server offers no cipher, or none that plimsoll supports".into(),
         }));
     }
     Ok(())

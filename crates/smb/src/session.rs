@@ -111,7 +111,7 @@ pub(crate) fn perhaps_unencrypted(error: Error, n: &Negotiated, encrypt: Protect
         Some(NtStatus::ACCESS_DENIED) if n.cipher.is_none() => {
             Error::RefusedUnencrypted(match (n.dialect, encrypt) {
                 (Dialect::Smb2_0_2 | Dialect::Smb2_1, _) => "this dialect does not have",
-                (_, Protection::Off) => "encrypt=off rules out",
+                (_, Protection::Off) => "encrypt=off forbids",
                 _ => "was not agreed on",
             })
         }
@@ -159,7 +159,7 @@ impl Login<'_> {
         let reply = self.setup(identity.hello())?;
         let reply = reply.success_or(&[NtStatus::MORE_PROCESSING_REQUIRED])?;
         if reply.header.status == NtStatus::SUCCESS {
-            return Err(Error::Malformed("a login that ends before it began".into()));
+            return Err(Error::Malformed("a login that ends before it starts".into()));
         }
         self.preauth.update(&reply.message);
         self.connection.session_id = reply.header.session_id;
@@ -168,7 +168,7 @@ impl Login<'_> {
         let flags = parse(&reply.message)?.flags;
         let nobody = matches!(identity, Identity::Anonymous);
         if flags.is_guest() || flags.is_null() || nobody {
-            self.take_guest(if flags.is_guest() { "a guest" } else { "nobody in particular" })?;
+            self.take_guest(if flags.is_guest() { "a guest" } else { "an anonymous user" })?;
             return Ok(true);
         }
         let key = identity
@@ -241,7 +241,7 @@ impl Login<'_> {
         }
         if asked && cipher.is_none() {
             return Err(Error::EncryptionRefused(
-                "the server insists on it and agreed on none".into(),
+                "the server requires it but negotiated none".into(),
             ));
         }
         guard.seal = asked || encrypt == Protection::On;
@@ -284,7 +284,7 @@ mod tests {
         let judge = |n: &Negotiated, encrypt| perhaps_unencrypted(denied.clone(), n, encrypt);
         let new = agreed(Dialect::Smb3_1_1, None);
         let said = judge(&new, Protection::Off);
-        assert_eq!(said, Error::RefusedUnencrypted("encrypt=off rules out"));
+        assert_eq!(said, Error::RefusedUnencrypted("encrypt=off forbids"));
         assert_eq!(said.status(), Some(NtStatus::ACCESS_DENIED));
         assert!(!said.is_fatal());
         let old = agreed(Dialect::Smb2_1, None);

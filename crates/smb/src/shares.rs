@@ -106,7 +106,7 @@ struct Fragments {
 impl Fragments {
     fn add(&mut self, data: &[u8]) -> Result<(), Error> {
         if data.is_empty() {
-            return Err(Error::Malformed("a pipe that says nothing".into()));
+            return Err(Error::Malformed("a pipe without an answer".into()));
         }
         // Fragments without content would never make the list too long.
         self.added += data.len();

@@ -118,7 +118,7 @@ impl Session {
                 Protection::Off => Error::EncryptionRequired(format!("the share '{share}'")),
                 _ if self.terms.facts.guest => Error::GuestOnly("encrypted"),
                 _ => Error::EncryptionRefused(format!(
-                    "the share '{share}' insists on it and the server agreed on none"
+                    "the share '{share}' requires it but the server negotiated none"
                 )),
             });
         }

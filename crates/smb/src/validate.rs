@@ -35,7 +35,7 @@ impl Session {
         let reply = reply.map_err(|error| match error {
             // A server that sees a difference hangs up.
             Error::Tcp(plimsoll_transport::Error::Closed) => {
-                Error::Downgraded("the server hung up".into())
+                Error::Downgraded("the server closed the connection".into())
             }
             other => other,
         })?;
@@ -72,7 +72,8 @@ pub(crate) fn output(message: &[u8]) -> Result<&[u8], Error> {
 
 fn compare(answer: &[u8], heard: &Negotiated) -> Result<(), Error> {
     let mut reader = Reader::new(answer, "the answer about the negotiation");
-    let changed = |what: &str| Err(Error::Downgraded(format!("{what} differ from what was heard")));
+    let changed =
+        |what: &str| Err(Error::Downgraded(format!("{what} differ from the negotiation")));
     if reader.u32()? != heard.capabilities {
         return changed("the server's capabilities");
     }

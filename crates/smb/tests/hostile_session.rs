@@ -189,7 +189,7 @@ fn a_server_that_does_not_know_the_password_is_not_believed() {
         for (flags, expected) in [
             (0, Error::NotSigned),
             (1, Error::GuestRefused("a guest")),
-            (2, Error::GuestRefused("nobody in particular")),
+            (2, Error::GuestRefused("an anonymous user")),
             (3, Error::GuestRefused("a guest")),
         ] {
             assert_eq!(open(&user, *dialect, flags, &auto), Err(expected), "{dialect} {flags}");

@@ -20,7 +20,7 @@ pub(crate) fn plan(plan: &Plan) -> Result<(), Failure> {
     let host = |subject: &Subject| subject.kind() == SubjectKind::Host;
     let idle = plan.workloads.is_empty() && !plan.subjects.iter().all(host);
     if plan.subjects.is_empty() || idle {
-        let happened = "there is nothing to measure or nothing to do".to_owned();
+        let happened = "it has no subject or no workload".to_owned();
         return bad("the plan", happened, "Name a subject and a workload.");
     }
     for workload in &plan.workloads {
@@ -30,51 +30,58 @@ pub(crate) fn plan(plan: &Plan) -> Result<(), Failure> {
         let kind = main.job.subject();
         if let Some(other) = workload.parts.iter().find(|part| part.job.subject() != kind) {
             let happened = format!(
-                "{} is done to {kind} and {} to {}: they cannot be parts of one workload",
+                "{} measures {kind}, but {} measures {}: they cannot be parts of one workload",
                 main.job.kind(),
                 other.job.kind(),
                 other.job.subject()
             );
-            return bad("a workload", happened, "Make them workloads of their own.");
+            return bad("a workload", happened, "Give each its own workload.");
         }
         if !plan.subjects.iter().any(|subject| subject.kind() == kind) {
             let given: Vec<_> = plan.subjects.iter().map(ToString::to_string).collect();
-            let happened = format!("{} is done to {kind}, and none is named", main.job.kind());
-            return bad(&given.join(", "), happened, &format!("Name {kind} too, or another job."));
+            let happened = format!("{} measures {kind}, and the plan has none", main.job.kind());
+            return bad(
+                &given.join(", "),
+                happened,
+                &format!("Add {kind}, or choose another job."),
+            );
         }
     }
     for factor in &plan.factors {
         if factor.levels.len() < 2 {
-            let happened = "it has fewer than two levels, so there is nothing to compare".into();
+            let happened = "it has fewer than two levels to compare".into();
             return bad(&factor.name, happened, "Give two values or more: NAME=a,b.");
         }
     }
     if let Some(reboot) = &plan.reboot {
         let host = &reboot.host;
         if *host == HostName::Local || plan.clients.contains(host) {
-            let happened = "the trials are driven from it".to_owned();
-            return bad(&format!("the reboot of {host}"), happened, "Reboot a host of a server.");
+            let happened = "it runs the load".to_owned();
+            return bad(&format!("the reboot of {host}"), happened, "Reboot the host of a server.");
         }
         let live = plan.factors.iter().any(|factor| factor.switch == Switch::Live);
         if live || plan.factors.is_empty() {
-            let happened =
-                "it is what begins a whole plot, and not every setting is one".to_owned();
-            return bad(&format!("the reboot of {host}"), happened, "Vary settings that restart.");
+            let happened = "it needs settings that restart, and some settings do not".to_owned();
+            return bad(
+                &format!("the reboot of {host}"),
+                happened,
+                "Vary only settings that restart.",
+            );
         }
         if !(reboot.within_seconds > 0.0 && reboot.within_seconds <= LONGEST_REBOOT) {
-            let happened = format!("{} s is no time for it", reboot.within_seconds);
-            return bad(&format!("the reboot of {host}"), happened, "Give up to a day.");
+            let happened = format!("{} s is not a valid time", reboot.within_seconds);
+            return bad(&format!("the reboot of {host}"), happened, "Give at most a day.");
         }
     }
     let most = usize::from(u16::MAX);
     let counts = [plan.subjects.len(), plan.workloads.len(), factor::settings(&plan.factors)];
     if counts.iter().any(|count| *count > most) {
         let happened = format!("it has more than {most} subjects, workloads or settings");
-        return bad("the plan", happened, "Split it.");
+        return bad("the plan", happened, "Split the plan.");
     }
     match plan.contrasts.iter().find(|contrast| compares_nothing(plan, contrast)) {
         Some(contrast) => {
-            let happened = format!("it compares nothing: {contrast:?}");
+            let happened = format!("it compares a cell with itself: {contrast:?}");
             bad("a contrast of the plan", happened, "Compare two different cells of the plan.")
         }
         None => Ok(()),

@@ -93,14 +93,12 @@ pub fn estimate(plan: &Plan) -> Estimate {
     if scaled {
         trials = trials.min(plan.design.cap_seconds * SCALED_SHARE);
         estimate.rests_on.push(
-            "as much is copied as lets the first blocks end within half of the cap: less is written then"
+            "copies are scaled so that the first blocks end within half of the time limit"
                 .to_owned(),
         );
     }
     if plan.design.calibrate {
-        estimate
-            .rests_on
-            .push("trials as short as they may be; a slow target has longer ones".into());
+        estimate.rests_on.push("the shortest trials; a slow target needs longer ones".into());
     }
     let idle = IDLE_BETWEEN_BLOCKS.as_secs_f64().min(plan.design.baseline_seconds);
     let changes = each(changes(plan)) - whole_plots as f64;
@@ -119,9 +117,7 @@ pub fn estimate(plan: &Plan) -> Estimate {
     if let Rule::Sequential { at_least_seconds, .. } = plan.design.rule {
         let least = at_least_seconds - estimate.preparing_seconds;
         estimate.first_blocks_seconds = estimate.first_blocks_seconds.max(least);
-        estimate
-            .rests_on
-            .push("the first look at the figures; what is not decided then goes on".into());
+        estimate.rests_on.push("the earliest end; undecided comparisons continue".into());
     }
     estimate.seconds = estimate.preparing_seconds + within_cap(plan, &estimate);
     estimate.written = Bytes(written as u64);

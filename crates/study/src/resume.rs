@@ -40,11 +40,11 @@ pub fn can_be_continued(study: &Study) -> Result<(), Failure> {
         Err(Failure::new(Cause::Usage, "continue", format!("study {}", study.id), happened, next))
     };
     if let Origin::Imported { tool } = &study.origin {
-        let happened = format!("its figures are from {tool}: nothing here can add to them");
+        let happened = format!("its figures are from {tool}, and plimsoll cannot add to them");
         return bad(&happened, "Measure with plimsoll check.");
     }
     if study.plan.subjects.iter().any(|subject| subject.kind() != SubjectKind::Storage) {
-        let happened = "it is not of storage, and only that is continued";
+        let happened = "only studies of storage can be continued";
         return bad(happened, "Measure it again, with more blocks.");
     }
     match study.plan.design.rule {
@@ -52,19 +52,19 @@ pub fn can_be_continued(study: &Study) -> Result<(), Failure> {
         Rule::Fixed { blocks } if self::blocks(study) < blocks => return Ok(()),
         Rule::Fixed { blocks } => {
             let happened = format!(
-                "its number of blocks, {blocks}, was fixed beforehand: its intervals hold at that \
-                 number alone, and it has them all"
+                "it is complete: its number of blocks, {blocks}, was fixed in advance, and its intervals only \
+                hold for that number"
             );
             return bad(&happened, "Measure again without --repeats and --quick.");
         }
         Rule::Stein { .. } => {
-            let happened = "it is by Stein's rule of an earlier version, whose intervals hold at the \
-                            number of blocks that its first six asked for";
+            let happened = "it uses Stein's rule of an earlier version, whose intervals only hold for the \
+            number of blocks that the first six blocks gave";
             return bad(happened, "Measure it again.");
         }
     }
     if Forecast::new(study).blocks() == 0 {
-        let happened = "everything that can be decided is: the stop rule asks for no more blocks";
+        let happened = "it is complete: all comparisons are decided";
         return bad(happened, &format!("plimsoll show {} shows it.", study.id));
     }
     Ok(())
@@ -145,8 +145,8 @@ pub(crate) fn expect_not_running(id: &StudyId, found: &[Flag]) -> Result<(), Fai
         _ => None,
     });
     running.map_or(Ok(()), |directory| {
-        let happened = format!("it is still running: {directory} is in use");
-        let next = "Wait until it has ended, or end it.";
+        let happened = format!("it is still running and uses {directory}");
+        let next = "Wait until it ends, or stop it.";
         Err(Failure::new(Cause::Usage, "continue", format!("study {id}"), happened, next))
     })
 }
@@ -165,8 +165,8 @@ pub(crate) fn expect_same(
                 Cause::Usage,
                 format!("continue study {id}"),
                 &new.given,
-                format!("it is not what was measured: {}", changed.join("; ")),
-                "Blocks of both cannot be one study: measure again with plimsoll check.",
+                format!("the target has changed: {}", changed.join("; ")),
+                "A study cannot mix both: measure again with plimsoll check.",
             ));
         }
     }

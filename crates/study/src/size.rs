@@ -120,31 +120,30 @@ pub fn fit(plan: &mut Plan, subjects: &[SubjectFacts]) -> Result<Option<Flag>, F
     if !plan.storage.fit_size || fits(used).is_none() {
         let next = match (needs_less(plan), fits(used)) {
             _ if let Some((used, _)) = scaled => {
-                format!("Make room, or give --scale {used} or less.")
+                format!("Free space, or give --scale {used} or less.")
             }
-            (Some(so), _) => format!("Make room, or {so}."),
+            (Some(so), _) => format!("Free space, or {so}."),
             (None, Some(_)) => {
                 format!(
-                    "Make room, or give --size {} or less.",
+                    "Free space, or give --size {} or less.",
                     Bytes(used).to_string().replace(' ', "")
                 )
             }
-            (None, None) => "No --size fits: make room on the target, or use fewer --workers or a \
-                             smaller --block."
+            (None, None) => "No --size fits: free space on the target, or use fewer --workers or a smaller --block."
                 .to_owned(),
         };
         let needed = held(&plan.workloads, wanted).unwrap_or(wanted);
-        let happened = format!("they need {} and {available} are free", Bytes(needed));
+        let happened = format!("they need {}, but {available} are free", Bytes(needed));
         let happened =
             match targets.iter().filter(|t| t.space_bytes.0 == tightest.space_bytes.0).count() {
                 0 | 1 => happened,
-                count => format!("{happened}, for {count} targets that seem to be one file system"),
+                count => format!("{happened}; {count} targets appear to share one file system"),
             };
         let happened = match plan.clients.len() {
             0 | 1 => happened,
-            count => format!("{happened}; each of {count} clients has files of its own"),
+            count => format!("{happened}; each of {count} clients has its own files"),
         };
-        let tried = "find room for the test files";
+        let tried = "find space for the test files";
         return Err(Failure::new(Cause::NoSpace, tried, &tightest.given, happened, next));
     }
     for part in plan.workloads.iter_mut().flat_map(|workload| &mut workload.parts) {
@@ -196,7 +195,8 @@ fn fit_in_place(plan: &mut Plan, target: &TargetFacts, file: &InPlace) -> Result
         *part = fitted(part, file.size.0).ok_or_else(|| {
             let on = format!("{} of {}", file.file, target.given);
             let (size, job) = (file.size, part.job.kind());
-            let happened = format!("it has {size}, and {job} needs a block for each worker");
+            let happened =
+                format!("it has {size}, but {job} needs at least one block for each worker");
             let next = "Name a larger file, or give a smaller --block or fewer --workers.";
             Failure::new(Cause::Usage, "read the file in place", on, happened, next)
         })?;
@@ -380,7 +380,7 @@ mod tests {
             assert_eq!(fit(&mut plan, &[free(9 * MIB, 5 * MIB)]), Ok(None));
             let failure = fit(&mut plan, &[free(9 * MIB, 3 * MIB)]).unwrap_err();
             assert_eq!(failure.cause, Cause::NoSpace, "{failure}");
-            assert_eq!(failure.next, "Make room, or copy a smaller --data directory.");
+            assert_eq!(failure.next, "Free space, or copy a smaller --data directory.");
         }
     }
 

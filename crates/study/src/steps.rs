@@ -71,7 +71,9 @@ impl Trial<'_> {
                 best = Some(measured);
             }
         }
-        best.ok_or_else(|| failed("go through values", "there are none", "Name some."))
+        best.ok_or_else(|| {
+            failed("run the steps", "no values are given", "Give at least one value.")
+        })
     }
 
     fn search(&mut self, from: f64, to: f64, resolution: f64, accept: &Accept) -> Measured {
@@ -82,8 +84,8 @@ impl Trial<'_> {
         let (lowest, loads) = self.at(from, Some(accept))?;
         if !is_accepted(&lowest, accept) {
             let happened = format!("even at {from} {} is above {}", accept.metric, accept.at_most);
-            let next = "Begin lower, or accept more.";
-            return Err(failed("find the largest value accepted", &happened, next));
+            let next = "Start with a lower value, or accept a higher limit.";
+            return Err(failed("find the largest accepted value", &happened, next));
         }
         let (mut good, mut bad, mut found) = (from, to, (lowest, loads));
         while bad - good > resolution && self.points.len() < MOST_POINTS {

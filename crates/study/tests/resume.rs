@@ -133,7 +133,7 @@ fn a_study_that_was_interrupted_ends_as_one_that_was_not() {
     assert_eq!(after.ended, Ended::Done);
     assert_eq!(after.trials[..before.trials.len()], before.trials[..]);
     assert_eq!(after.trials[before.trials.len()..], kept.trials[..], "each kept as it ended");
-    assert_eq!(kept.begun, 0, "it is in the store already");
+    assert_eq!(kept.begun, 0, "it is already in the store");
     let (all, some) = (blocks(&whole), blocks(&after));
     let broken = blocks(&before).len() - 1;
     assert_eq!(before.trials.last().unwrap().result.outcome, Outcome::Stopped);
@@ -226,7 +226,10 @@ fn studies_of_other_kinds_are_refused() {
     type Change = fn(&mut Study);
     let changes: [(Change, &str); 5] = [
         (|s| s.origin = Origin::Imported { tool: "fio 3.42".into() }, "fio 3.42"),
-        (|s| s.plan.subjects[0] = Subject::Host { host: HostName::Local }, "not of storage"),
+        (
+            |s| s.plan.subjects[0] = Subject::Host { host: HostName::Local },
+            "only studies of storage",
+        ),
         (|s| s.plan.design.rule = Rule::Fixed { blocks: 5 }, "5, was fixed beforehand"),
         (|s| s.plan.design.rule = Rule::Stein { pilot: 6, half_width: 0.02 }, "Stein"),
         (
@@ -242,7 +245,7 @@ fn studies_of_other_kinds_are_refused() {
                     s.trials.append(&mut more);
                 }
             },
-            "no more blocks",
+            "all comparisons are decided",
         ),
     ];
     for (change, word) in changes {
@@ -291,7 +294,7 @@ fn a_fixed_number_of_blocks_is_made_up_wherever_it_was_broken_off() {
         }
         assert_eq!(complete(&study), complete(&whole), "stopped first after {tenths}");
         assert!(study.trials.iter().zip(0..).all(|(trial, number)| trial.number == number));
-        assert!(can_be_continued(&study).unwrap_err().happened.contains("it has them all"));
+        assert!(can_be_continued(&study).unwrap_err().happened.contains("it is complete"));
     }
     assert!(broken_in_a_block > 20, "{broken_in_a_block} stopped within a block");
 }

@@ -279,9 +279,9 @@ fn a_device_that_does_not_come_back_ends_the_study_with_what_it_has() {
 fn a_reboot_that_cannot_be_is_refused() {
     type Change = fn(&mut Plan);
     let changes: [(Change, &str); 4] = [
-        (|plan| plan.factors[0].switch = Switch::Live, "not every setting is one"),
-        (|plan| plan.clients = vec!["ssh://root@nas".parse().unwrap()], "driven from it"),
-        (|plan| plan.reboot.as_mut().unwrap().host = HostName::Local, "driven from it"),
+        (|plan| plan.factors[0].switch = Switch::Live, "some settings do not"),
+        (|plan| plan.clients = vec!["ssh://root@nas".parse().unwrap()], "runs the load"),
+        (|plan| plan.reboot.as_mut().unwrap().host = HostName::Local, "runs the load"),
         (|plan| plan.reboot.as_mut().unwrap().within_seconds = f64::INFINITY, "inf s is no time"),
     ];
     for (change, words) in changes {

@@ -9,7 +9,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The host's name could not be turned into an address.
-    #[error("the name '{host}' is not known ({detail})")]
+    #[error("the name '{host}' is unknown ({detail})")]
     UnknownHost {
         /// The name.
         host: String,
@@ -25,7 +25,7 @@ pub enum Error {
         after: Duration,
     },
     /// No connection could be made.
-    #[error("{address} cannot be connected to: {kind}")]
+    #[error("cannot connect to {address}: {kind}")]
     Connect {
         /// The address tried last.
         address: SocketAddr,

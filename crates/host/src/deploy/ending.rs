@@ -70,38 +70,38 @@ impl Ending {
         let without = bundle.without;
         let (happened, next) = match self {
             Ending::WrongMachine(said) => (
-                format!("the host's processor does not run this program ({said})"),
+                format!("the processor of the host cannot run this program ({said})"),
                 format!(
-                    "Name the host's make and processor in a report: {} was built for another one.",
+                    "Report the model and processor of the host: {} was built for another processor.",
                     bundle.name
                 ),
             ),
             Ending::Forbidden(said) => (
-                format!("the program may not be executed there: {said}"),
+                format!("the host does not permit the program to run: {said}"),
                 bundle.elsewhere.to_owned(),
             ),
             Ending::Gone => (
-                "its file is gone: somebody removed it".into(),
+                "its file was removed".into(),
                 format!("Try again; if it happens again: {}", bundle.elsewhere),
             ),
             Ending::NoMemory(said) => (
                 format!("the host has no memory for it: {said}"),
-                format!("End something on the host, or {without}."),
+                format!("End a process on the host, or {without}."),
             ),
             Ending::Killed => (
                 "it was killed (signal 9)".into(),
-                "If nobody did that, memory ran out on the host (see the kernel's log, `dmesg`): end \
-                 something on the host, or ask for less."
+                "Probably the host ran out of memory (check the kernel log with `dmesg`): end a process on \
+                the host, or measure less."
                     .to_owned(),
             ),
             Ending::Crashed(signal) => (
-                format!("it was ended by signal {signal}"),
-                "Try again; if it happens again, report it with the host's make and processor."
+                format!("it was terminated by signal {signal}"),
+                "Try again; if it happens again, report it with the model and processor of the host."
                     .to_owned(),
             ),
             Ending::Other(said) => (
                 said.clone(),
-                format!("Run the same on the host by hand to see more, or {without}."),
+                format!("Run the same command on the host for details, or {without}."),
             ),
         };
         (happened, next)

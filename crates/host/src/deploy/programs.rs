@@ -81,11 +81,11 @@ impl Programs {
     /// [`Cause::Usage`] where it is not there or cannot be read; names those that are.
     pub(crate) fn read(&self, machine: Machine) -> Result<Vec<u8>, Failure> {
         let Some(path) = self.find(machine) else {
-            return Err(self.missing(machine.name(), Some(machine), "it is not there"));
+            return Err(self.missing(machine.name(), Some(machine), "it does not exist"));
         };
         self.read_file(&path).map_err(|error| {
             let Bundle { name, make, variable, .. } = self.bundle;
-            let next = format!("Build it again ({make}), or name another in {variable}.");
+            let next = format!("Build it again ({make}), or set {variable} to another directory.");
             Failure::new(Cause::Usage, format!("read {name}"), path.display(), error, next)
         })
     }
@@ -98,7 +98,7 @@ impl Programs {
             return Err(io::Error::other(format!("it is longer than {most} bytes")));
         }
         if !bytes.starts_with(b"\x7fELF") {
-            return Err(io::Error::other("it is no program"));
+            return Err(io::Error::other("it is not a program"));
         }
         match (self.bundle.refuse)(&bytes) {
             Some(why) => Err(io::Error::other(why)),
@@ -126,8 +126,8 @@ impl Programs {
             Cause::Usage,
             format!("find {name}{kind}"),
             host,
-            format!("{why}; there are {there}; looked for {}", looked.join(", ")),
-            format!("{make}; {variable} names where it is. Or {without}."),
+            format!("{why}; available: {there}; searched for {}", looked.join(", ")),
+            format!("{make}; or set {variable} to its directory, or {without}."),
         )
     }
 }
@@ -189,6 +189,6 @@ mod tests {
         assert!(failure.happened.contains(&looked.display().to_string()), "{failure}");
         assert!(failure.next.contains("make probes"), "{failure}");
         let failure = programs.read(Machine::Riscv64).unwrap_err();
-        assert!(failure.happened.contains("no program"), "{failure}");
+        assert!(failure.happened.contains("not a program"), "{failure}");
     }
 }

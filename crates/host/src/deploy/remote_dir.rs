@@ -50,7 +50,8 @@ impl RemoteDir {
              above={below}; cd -P \"$above\" 2>/dev/null || ls -d \"$above/.\" || exit 1
              enter_below \"$above\" sticky || {{ echo \"$above: {EXCHANGED}\"; exit 1; }}
              d=$(pwd -P); d=${{d%/}}/{name}; mkdir -m 700 \"$d\" || exit 1\n\
-             trap 'n=0; until rm -rf \"$d\" || [ $n -gt 9 ]; do n=$((n + 1)); sleep 1; done' EXIT; trap 'exit 1' HUP INT TERM; trap '' PIPE\n\
+             trap 'n=0; until rm -rf \"$d\" || [ $n -gt 9 ]; do n=$((n + 1)); sleep 1; done' EXIT; trap 'exit \
+             1' HUP INT TERM; trap '' PIPE\n\
              enter_own {name} || exit 1; cd /\n\
              echo \"{READY}$d\"; while read -r x; do :; done"
         ))?;
@@ -71,7 +72,7 @@ impl RemoteDir {
         match Ending::of(&Output { errors: said.clone(), ..output }) {
             ending @ Ending::NoMemory(_) => Err(ending.failure(reach.name(), &bundle).into()),
             _ => {
-                let why = last_line(&said).unwrap_or("the shell did not say why".into());
+                let why = last_line(&said).unwrap_or("the shell gave no reason".into());
                 Err(Refusal::Directory(why))
             }
         }
@@ -138,7 +139,9 @@ impl RemoteDir {
             Ok(output) => last_line(&output.errors).unwrap_or_default(),
             Err(failure) => failure.happened,
         };
-        let next = format!("It removes itself when the connection ends; else run there: {command}");
+        let next = format!(
+            "It is removed when the connection ends. If it remains, run on the host: {command}"
+        );
         let tried = format!("remove {}", self.bundle.name);
         Err(Failure::new(Cause::Trial, tried, reach.name(), happened, next))
     }
@@ -161,7 +164,7 @@ fn random_hex(host: &str, bundle: &Bundle) -> Result<String, Failure> {
     File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes)).map_err(
         |error| {
             let tried = format!("find a name for the directory of {}", bundle.name);
-            Failure::new(Cause::Trial, tried, host, error, "Give this system a /dev/urandom.")
+            Failure::new(Cause::Trial, tried, host, error, "Create /dev/urandom on this system.")
         },
     )?;
     Ok(format!("{:016x}", u64::from_ne_bytes(bytes)))

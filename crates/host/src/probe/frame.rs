@@ -72,7 +72,7 @@ impl fmt::Display for FrameError {
         match self {
             FrameError::Chatter(start) => write!(
                 f,
-                "it wrote over {MOST_CHATTER} bytes that are no answer of a probe, beginning with \"{}\"",
+                "it wrote more than {MOST_CHATTER} bytes that are not from a probe, starting with \"{}\"",
                 start.escape_ascii()
             ),
             FrameError::Version(theirs) => write!(
@@ -81,10 +81,10 @@ impl fmt::Display for FrameError {
             ),
             FrameError::TooLong(length) => write!(
                 f,
-                "a message says that it is {length} bytes long, more than the {LONGEST_FROM_PROBE} there can be"
+                "a message claims a length of {length} bytes, more than the limit of {LONGEST_FROM_PROBE}"
             ),
             FrameError::NotAFrame(start) => {
-                write!(f, "among its answers are bytes that are none: \"{}\"", start.escape_ascii())
+                write!(f, "bytes between its answers: \"{}\"", start.escape_ascii())
             }
         }
     }

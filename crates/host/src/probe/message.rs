@@ -160,7 +160,7 @@ impl FileKind {
 pub fn decode(frame: &Frame) -> Result<Message, String> {
     let body = &frame.body[..];
     match frame.kind {
-        Kind::Clock => clock(body).ok_or_else(|| "its clock is no clock".into()),
+        Kind::Clock => clock(body).ok_or_else(|| "its clock is invalid".into()),
         Kind::Sample => sample(body)
             .map(Message::Sample)
             .ok_or_else(|| "the lengths in a sample contradict each other".into()),
@@ -168,23 +168,25 @@ pub fn decode(frame: &Frame) -> Result<Message, String> {
             let value = object(body)?;
             match value.get("section") {
                 Some(Value::String(_)) => Ok(Message::Section(value)),
-                _ => Err("a result does not say which section it is".into()),
+                _ => Err("a result does not name its section".into()),
             }
         }
         Kind::Done => done(&object(body)?)
             .map(Message::Done)
-            .ok_or_else(|| "its last message does not say how it ended".into()),
+            .ok_or_else(|| "its last message does not say whether it succeeded".into()),
         Kind::Error => Ok(Message::Failed(refusal(&object(body)?))),
-        Kind::Request | Kind::Stop => Err("it sent what only this program sends".into()),
+        Kind::Request | Kind::Stop => {
+            Err("it sent a message that only this program may send".into())
+        }
     }
 }
 
 /// A JSON object. The length of a frame bounds what it can take, serde_json the depth (128).
 fn object(body: &[u8]) -> Result<Value, String> {
     let mut value: Value =
-        serde_json::from_slice(body).map_err(|error| format!("a message is no JSON: {error}"))?;
+        serde_json::from_slice(body).map_err(|error| format!("a message is not JSON: {error}"))?;
     if !value.is_object() {
-        return Err("a message is no JSON object".into());
+        return Err("a message is not a JSON object".into());
     }
     make_printable(&mut value);
     Ok(value)
@@ -235,9 +237,9 @@ fn refusal(value: &Value) -> Refusal {
     let text = |key: &str| value.get(key).and_then(Value::as_str).map(String::from);
     Refusal {
         error: text("error").unwrap_or_default(),
-        tried: text("tried").unwrap_or_else(|| "do what it was asked".into()),
+        tried: text("tried").unwrap_or_else(|| "run the request".into()),
         on: text("on"),
-        happened: text("happened").unwrap_or_else(|| "it does not say".into()),
+        happened: text("happened").unwrap_or_else(|| "no reason given".into()),
         errno: value.get("errno_number").and_then(Value::as_u64),
         next: text("next"),
     }

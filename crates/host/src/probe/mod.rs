@@ -32,11 +32,11 @@ pub const BUNDLE: Bundle = Bundle {
     name: "the probe",
     directory: "probes",
     variable: "PLIMSOLL_PROBES",
-    make: "`make probes` in plimsoll's sources builds them all",
+    make: "in plimsoll's sources, `make probes` builds them all",
     // Builds for other machines have at most 150 kB; one against a large C library has more.
     most_bytes: 8 << 20,
     refuse: |_| None,
-    elsewhere: "Name a directory of the host with 1 MB of space where programs may run: --probe-dir DIR.",
-    without: "go without the probe",
+    elsewhere: "Name a directory on the host with 1 MB of space where programs may run: --probe-dir DIR.",
+    without: "measure without the probe",
     time_limit: Duration::from_secs(60),
 };

@@ -50,7 +50,7 @@ impl Request {
     pub(super) fn encode(&self) -> Result<Vec<u8>, Failure> {
         let refused = |key: &str, happened: &str| {
             let next = "Name a shorter path without line breaks.";
-            Failure::new(Cause::Usage, format!("ask for {}", self.verb), key, happened, next)
+            Failure::new(Cause::Usage, format!("request {}", self.verb), key, happened, next)
         };
         let mut text = String::new();
         let _ = writeln!(text, "{}", self.verb);
@@ -62,7 +62,7 @@ impl Request {
         }
         let _ = writeln!(text, "limit_seconds={}", self.limit.as_secs());
         if text.len() > LONGEST_TO_PROBE {
-            return Err(refused("its settings", "they are longer than a request can be"));
+            return Err(refused("its settings", "they exceed the length of a request"));
         }
         Ok(text.into_bytes())
     }

@@ -148,13 +148,13 @@ impl Sampler {
         match message {
             Message::Sample(raw) => {
                 let Some(sent) = self.asked.pop_front() else {
-                    return Err(self.session.nonsense("it sends samples that nobody asked for"));
+                    return Err(self.session.nonsense("it sends samples that were not requested"));
                 };
                 let sample = self.placed_in_time(sent, raw);
                 self.ready.push_back(sample);
                 Ok(())
             }
-            Message::Done(_) => Err(self.session.nonsense("it ended although nobody asked it to")),
+            Message::Done(_) => Err(self.session.nonsense("it ended without a request")),
             Message::Clock(..) | Message::Section(_) | Message::Failed(_) => Ok(()),
         }
     }

@@ -126,10 +126,10 @@ impl Session {
                 None => {}
             }
             if sections > MOST_SECTIONS || self.taken > MOST_BYTES {
-                return Err(self.nonsense("it reports without end"));
+                return Err(self.nonsense("its report does not end"));
             }
             if Instant::now() > end {
-                return Err(self.nonsense("it did not end when its time was over"));
+                return Err(self.nonsense("it did not end in time"));
             }
         }
     }
@@ -149,9 +149,9 @@ impl Session {
     /// The failure of a session whose output has ended before its last frame.
     fn ended(&mut self) -> Failure {
         let chatter = self.decoder.chatter();
-        let next = "Try again; the connection or the probe broke off.";
+        let next = "Try again: the connection or the probe ended.";
         let Some(channel) = self.channel.take() else {
-            return self.failure(Cause::Unreachable, "the probe has ended already", next);
+            return self.failure(Cause::Unreachable, "the probe has already ended", next);
         };
         let mut output = match channel.finish(PATIENCE) {
             Ok(output) => output,
@@ -167,8 +167,8 @@ impl Session {
 
     pub fn silent(&mut self, waited: Duration) -> Failure {
         self.channel = None;
-        let happened = format!("the host has been silent for {} s", waited.as_secs());
-        let next = "Look whether the host still runs and the network holds, then try again.";
+        let happened = format!("the host has not answered for {} s", waited.as_secs());
+        let next = "Check that the host is up and the network works, and try again.";
         self.failure(Cause::Unreachable, happened, next)
     }
 
@@ -176,10 +176,10 @@ impl Session {
         self.channel = None;
         let next = match error {
             FrameError::Version(_) => {
-                "Use the probes that came with this program: PLIMSOLL_PROBES names their directory."
+                "Use the probes that come with this program: PLIMSOLL_PROBES names their directory."
             }
             FrameError::Chatter(_) => {
-                "Look what logging in there without a terminal prints, `ssh HOST true`, and silence it."
+                "Check the output of `ssh HOST true`, and remove it from the login scripts of the host."
             }
             _ => NOT_A_PROBE,
         };
@@ -190,7 +190,7 @@ impl Session {
         self.channel = None;
         self.failure(
             Cause::Trial,
-            format!("the probe is not to be understood: {words}"),
+            format!("the answer of the probe is invalid: {words}"),
             NOT_A_PROBE,
         )
     }
@@ -214,5 +214,5 @@ impl Session {
     }
 }
 
-const NOT_A_PROBE: &str = "Try again; if it happens again, something else than plimsoll's probe answers \
-    there, or something on the way changes what it says.";
+const NOT_A_PROBE: &str = "Try again; if it happens again, another program answers in place of the probe, or \
+a device on the path changes its messages.";

@@ -30,12 +30,12 @@ const fn known(sign: &'static str, cause: Cause, next: &'static str) -> Known {
     Known { sign, cause, next }
 }
 
-const CONFIGURATION: &str = "Mend ssh's configuration: `{ssh}` says the same.";
+const CONFIGURATION: &str = "Fix the configuration of ssh: `{ssh}` fails in the same way.";
 const ROUTE: &str = "Check the address, the network and whether the host is up.";
-const OLD: &str = "The host's ssh is too old for this one, or much too new: allow what it offers, for this host \
-     alone, in ~/.ssh/config (HostKeyAlgorithms, KexAlgorithms or Ciphers).";
-const CLOSED: &str = "Check that it is an ssh server that answers there, and that it does not shut this machine out \
-     (MaxStartups, fail2ban, hosts.allow); then try again.";
+const OLD: &str = "The ssh server is too old or too new for this client: allow its algorithms for this host \
+in ~/.ssh/config (HostKeyAlgorithms, KexAlgorithms or Ciphers).";
+const CLOSED: &str = "Check that an ssh server answers at this address, and that it does not block this \
+machine (MaxStartups, fail2ban, hosts.allow), and try again.";
 
 const KNOWN: [Known; 19] = [
     known(
@@ -46,31 +46,26 @@ const KNOWN: [Known; 19] = [
     known(
         "Connection refused",
         Cause::Unreachable,
-        "Nothing listens there: switch ssh on at the host, or name its port as ssh://HOST:PORT.",
+        "No program listens on this port: enable ssh on the host, or name its port as ssh://HOST:PORT.",
     ),
     known(
         "timed out",
         Cause::Unreachable,
-        "Check the address and whether the host is up; a firewall may drop what is sent to it.",
+        "Check the address and whether the host is up; a firewall may drop packets.",
     ),
     known("No route to host", Cause::Unreachable, ROUTE),
     known("Network is unreachable", Cause::Unreachable, ROUTE),
     known("Host is down", Cause::Unreachable, ROUTE),
-    known(
-        "are too open",
-        Cause::Authentication,
-        "Let nobody else read the key: chmod 600 on that file.",
-    ),
+    known("are too open", Cause::Authentication, "Make the key private: chmod 600 on that file."),
     known(
         "Too many authentication failures",
         Cause::Authentication,
-        "Name the one key for this host in ~/.ssh/config (IdentityFile, IdentitiesOnly yes).",
+        "Name the key for this host in ~/.ssh/config (IdentityFile, IdentitiesOnly yes).",
     ),
     known(
         "Permission denied (",
         Cause::Authentication,
-        "Log in once by hand with `{ssh}`: with a key the host knows (ssh-copy-id puts one there), \
-         or one that the agent holds (ssh-add), it must not ask for anything.",
+        "Test the login with `{ssh}`: it must not prompt. Install a key with ssh-copy-id, or load one with ssh-add.",
     ),
     known("Unable to negotiate", Cause::Unreachable, OLD),
     known("no matching", Cause::Unreachable, OLD),
@@ -81,7 +76,7 @@ const KNOWN: [Known; 19] = [
     known(
         "request failed on channel",
         Cause::NotPermitted,
-        "Let this user run commands over ssh, or name another: ssh://USER@HOST.",
+        "Permit this user to run commands over ssh, or name another user: ssh://USER@HOST.",
     ),
     known("onnection closed by", Cause::Unreachable, CLOSED),
     known("onnection reset by", Cause::Unreachable, CLOSED),
@@ -105,25 +100,25 @@ fn not(tried: &str, host: &HostName, instead: &Instead) -> Failure {
             let said = last_line(&[&instead.errors[..], b"\n", &instead.output].concat())
                 .map_or(String::new(), |line| format!(": \"{line}\""));
             let happened = format!(
-                "the login was taken, but no shell runs commands there (exit code {status}{said})"
+                "the login succeeded, but no shell runs commands on the host (exit code {status}{said})"
             );
             no_shell(tried, host, happened)
         }
         None if instead.output.is_empty() => {
             let said = last_line(&instead.errors).map_or(String::new(), |line| format!(": {line}"));
-            let next = by_hand("Try `{ssh} true` by hand: it must end by itself.", host);
+            let next = by_hand("Run `{ssh} true`: it must end without a prompt.", host);
             let happened = format!("no answer in time{said}");
             Failure::new(Cause::Unreachable, tried, host, happened, next)
         }
         None => {
             let said = last_line(&instead.output).unwrap_or_default();
-            no_shell(tried, host, format!("no shell answers, but something else: \"{said}\""))
+            no_shell(tried, host, format!("the host did not start a shell: \"{said}\""))
         }
     }
 }
 
 fn no_shell(tried: &str, host: &HostName, happened: String) -> Failure {
-    let next = "Name a user with a shell: ssh://USER@HOST, or give this one a shell on the host.";
+    let next = "Name a user with a shell: ssh://USER@HOST, or give this user a shell on the host.";
     Failure::new(Cause::NotPermitted, tried, host, happened, next)
 }
 
@@ -136,11 +131,10 @@ fn by_ssh(tried: &str, host: &HostName, errors: &[u8]) -> Failure {
     }
     if with("Host key verification failed").is_some() {
         let next = by_hand(
-            "Compare the fingerprint that `{ssh}` shows with the host's own, and accept it there \
-             once.",
+            "Run `{ssh}`, compare the fingerprint with that of the host, and accept it once.",
             host,
         );
-        let happened = "the host's key is not known on this machine";
+        let happened = "the key of the host is not known on this machine";
         return Failure::new(Cause::Authentication, tried, host, happened, next);
     }
     for known in &KNOWN {
@@ -148,8 +142,8 @@ fn by_ssh(tried: &str, host: &HostName, errors: &[u8]) -> Failure {
             return Failure::new(known.cause, tried, host, line, by_hand(known.next, host));
         }
     }
-    let happened = lines.last().map_or("ssh ended without a word", String::as_str);
-    let next = by_hand("Try `{ssh}` by hand; -v shows each step.", host);
+    let happened = lines.last().map_or("ssh ended without a message", String::as_str);
+    let next = by_hand("Run `{ssh}`; -v shows each step.", host);
     Failure::new(Cause::Unreachable, tried, host, happened, next)
 }
 
@@ -157,11 +151,11 @@ fn by_ssh(tried: &str, host: &HostName, errors: &[u8]) -> Failure {
 fn other_key(tried: &str, host: &HostName, offending: Option<&String>) -> Failure {
     let known = offending.map_or(String::new(), |line| format!(" ({line})"));
     let happened = format!(
-        "the host's key has changed: it is not the one that this machine knows{known}. It may be \
-         another host, one that was set up anew, or somebody in between"
+        "the key of the host has changed: this machine knows another key{known}. It may be another host, a \
+        reinstalled host, or an attacker on the path"
     );
-    let next = "Do not log in before you know why: compare the key's fingerprint with the one that the \
-         host itself shows. Only then put the known key right.";
+    let next = "Do not log in before you know why: compare the fingerprint with that on the console of the \
+    host. Only then replace the known key.";
     Failure::new(Cause::Authentication, tried, host, happened, next)
 }
 
@@ -185,14 +179,14 @@ pub(super) fn not_ended(host: &dyn Display, error: &Error, limit: Duration) -> F
 
 /// A command that no shell can take.
 pub(super) fn nul(host: &str) -> Failure {
-    let next = "Leave it out; no path and no argument can have one.";
+    let next = "Remove it: paths and arguments cannot contain one.";
     Failure::new(Cause::Usage, "run a command", host, "it contains a NUL byte", next)
 }
 
 /// A program of this machine that could not be started.
 pub(super) fn not_started(host: &HostName, program: &Path, error: &Error) -> Failure {
     let happened = format!("{} cannot be started: {error}", program.display());
-    Failure::new(Cause::Unreachable, LOGIN, host, happened, "Put that right, then try again.")
+    Failure::new(Cause::Unreachable, LOGIN, host, happened, "Fix this, and try again.")
 }
 
 /// Advice with the command line that reaches the host without plimsoll.
@@ -253,9 +247,13 @@ mod tests {
                 "No ED25519 host key is known for nas and you have requested strict checking.\r\n\
                  Host key verification failed.\r\n",
                 Cause::Authentication,
-                "accept it there once",
+                "accept it once",
             ),
-            ("Bad owner or permissions on /home/me/.ssh/config\r\n", Cause::Usage, "Mend"),
+            (
+                "Bad owner or permissions on /home/me/.ssh/config\r\n",
+                Cause::Usage,
+                "Fix the configuration",
+            ),
             ("exec request failed on channel 0\r\n", Cause::NotPermitted, "name another"),
             (
                 "kex_exchange_identification: read: Connection reset by peer\r\n\

@@ -42,8 +42,8 @@ impl Connection {
         let program =
             child::find(&settings.program).ok_or_else(|| no_client(host, &settings.program))?;
         let place = SocketDir::make().map_err(|error| {
-            let next = "Make room there, or name another place by TMPDIR.";
-            let tried = "make a private directory for ssh's socket";
+            let next = "Free space there, or name another directory with TMPDIR.";
+            let tried = "create a private directory for the socket of ssh";
             Failure::new(Cause::NotPermitted, tried, host, error, next)
         })?;
         let arguments = arguments(host, settings, place.socket())?;
@@ -122,7 +122,7 @@ fn arguments(
 ) -> Result<Vec<OsString>, Failure> {
     let HostName::Ssh { user, host: name, port } = host else {
         let next = "Give ssh://[user@]host[:port].";
-        let happened = "it is not reached over ssh";
+        let happened = "it is not a host for ssh";
         return Err(Failure::new(Cause::Usage, "log in over ssh", host, happened, next));
     };
     let interval = settings.silence.as_secs().div_ceil(PROBES).max(1);
@@ -159,7 +159,7 @@ fn arguments(
 }
 
 fn no_client(host: &HostName, name: &OsStr) -> Failure {
-    let happened = format!("there is no program {} on this machine", name.display());
-    let next = "Install OpenSSH's client (Debian: openssh-client).";
+    let happened = format!("the program {} is not installed on this machine", name.display());
+    let next = "Install the OpenSSH client (Debian: openssh-client).";
     Failure::new(Cause::Unreachable, "log in over ssh", host, happened, next)
 }

@@ -70,10 +70,10 @@ fn start(name: &str, before: &[OsString], command: &str) -> Result<Process, Fail
     let program = words.next().map_or(OsStr::new("/bin/sh"), OsString::as_os_str);
     Process::start(child::command(program).args(words), Group::Own).map_err(|error| {
         let (tried, next) = if before.is_empty() {
-            ("start /bin/sh".to_owned(), "Give a system with a POSIX shell at /bin/sh.".to_owned())
+            ("start /bin/sh".to_owned(), "Use a system with a POSIX shell at /bin/sh.".to_owned())
         } else {
             let program = program.to_string_lossy();
-            (format!("start {program}"), format!("Install the package that brings {program}."))
+            (format!("start {program}"), format!("Install the package that contains {program}."))
         };
         Failure::new(Cause::Unreachable, tried, name, error, next)
     })

@@ -37,7 +37,7 @@ pub fn open(host: &HostName, may_ask: bool) -> Result<Arc<dyn Reach>, Failure> {
             Ok(Arc::new(Ssh::connect(host, &settings)?))
         }
         HostName::Lab { .. } => {
-            let happened = "hosts of test beds are not reached from here";
+            let happened = "hosts of labs cannot be reached from here";
             Err(Failure::new(Cause::Usage, "reach a host", host, happened, ""))
         }
     }

@@ -30,7 +30,8 @@ pub fn put(
     if done.status == Some(0) {
         return Ok(());
     }
-    let said = last_line(&done.errors).unwrap_or_else(|| "less arrived than was sent".to_owned());
+    let said =
+        last_line(&done.errors).unwrap_or_else(|| "fewer bytes arrived than were sent".to_owned());
     let (cause, next) = why(&said);
     Err(Failure::new(cause, format!("write {path}"), host.name(), said, next))
 }
@@ -39,11 +40,11 @@ pub fn put(
 fn why(said: &str) -> (Cause, &'static str) {
     let one_of = |signs: &[&str]| signs.iter().any(|sign| said.contains(sign));
     if one_of(&["No space left", "quota exceeded", "File too large"]) {
-        (Cause::NoSpace, "Make room there, or name another directory.")
+        (Cause::NoSpace, "Free space there, or name another directory.")
     } else if one_of(&["nonexistent", "No such file", "not a directory", "Not a directory"]) {
         (Cause::NotPermitted, "Name a directory that exists.")
     } else {
-        (Cause::NotPermitted, "Name a directory that this user may write to.")
+        (Cause::NotPermitted, "Name a directory to which this user may write.")
     }
 }
 
@@ -77,7 +78,7 @@ mod tests {
         let failure =
             put(&Lossy, &[1; 1000], path.to_str().unwrap(), 0o600, Duration::from_secs(60))
                 .unwrap_err();
-        assert!(failure.happened.contains("less arrived"), "{failure}");
+        assert!(failure.happened.contains("fewer bytes arrived"), "{failure}");
         assert_eq!(std::fs::read(&path).unwrap(), b"before");
         assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
     }

@@ -33,7 +33,7 @@ impl Asked {
         levels: impl IntoIterator<Item = &'a str>,
     ) -> Result<Asked, Failure> {
         let usage = |happened: String| {
-            let next = "Give levels that it can have, each once; 'as-found' is one too.";
+            let next = "Give valid levels, each once; 'as-found' is a level too.";
             Failure::new(Cause::Usage, "understand a setting's levels", name, happened, next)
         };
         let knob = knob(name)?;
@@ -42,7 +42,7 @@ impl Asked {
             let level = match level {
                 AS_FOUND => FactorLevel::AsFound,
                 value => {
-                    let refused = |why| usage(format!("\"{value}\" is no level of it: {why}"));
+                    let refused = |why| usage(format!("\"{value}\" is not a valid level: {why}"));
                     knob.check(value).map_err(refused)?;
                     FactorLevel::Set { value: value.to_owned() }
                 }
@@ -66,7 +66,7 @@ impl FromStr for Asked {
     /// [`Cause::Usage`] for what is no setting, no host, or no level of the setting.
     fn from_str(text: &str) -> Result<Asked, Failure> {
         let usage = |happened: String| {
-            let next = "Give [HOST/]NAME=LEVEL,… as in local/sysctl:vm.dirty_ratio=as-found,5.";
+            let next = "Give [HOST/]NAME=LEVEL,…, such as local/sysctl:vm.dirty_ratio=as-found,5.";
             Failure::new(Cause::Usage, "understand --set", text, happened, next)
         };
         let (name, levels) =

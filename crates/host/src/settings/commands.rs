@@ -33,7 +33,7 @@ struct ByCommands {
 /// [`Cause::Usage`] for names and commands that are none.
 pub fn by_commands(name: &str, commands: Commands) -> Result<Box<dyn Knob>, Failure> {
     let refused = |why: String| {
-        let next = "Name it by letters, digits, '-' and '_', and give commands of POSIX shell.";
+        let next = "Use letters, digits, '-' and '_' in the name, and give POSIX shell commands.";
         Failure::new(Cause::Usage, "define a setting by commands", name, why, next)
     };
     check_name(name).map_err(refused)?;
@@ -54,7 +54,7 @@ fn check_name(name: &str) -> Result<(), String> {
     let letter = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
     match (1..=64).contains(&name.len()) && name.bytes().all(letter) {
         true => Ok(()),
-        false => Err("its name is none".into()),
+        false => Err("its name is invalid".into()),
     }
 }
 
@@ -76,8 +76,8 @@ fn trimmed(text: &str) -> &str {
 impl ByCommands {
     fn commands(&self, host: &dyn Reach) -> Result<&Commands, Failure> {
         self.commands.as_ref().ok_or_else(|| {
-            let happened = "its commands are not known";
-            let next = "Define it in a plan: a factor with the commands read, apply and undo.";
+            let happened = "its commands are not defined";
+            let next = "Define it in a plan: a [command] with read, apply and undo.";
             Failure::new(Cause::Usage, format!("use {}", self.name()), host.name(), happened, next)
         })
     }
@@ -102,15 +102,15 @@ impl ByCommands {
         if found.len() <= LONGEST_FOUND {
             return Ok(found.to_owned());
         }
-        let happened = format!("more than {LONGEST_FOUND} bytes came");
-        let next = "Have the command print what undoing takes, and no more.";
+        let happened = format!("it printed more than {LONGEST_FOUND} bytes");
+        let next = "The command must print only the value that undo needs.";
         let tried = format!("read {}", self.name());
         Err(Failure::new(Cause::NotPermitted, tried, host.name(), happened, next))
     }
 
     fn wrong(&self, host: &dyn Reach, now: &str, wanted: &str) -> Failure {
-        let happened = format!("its command reads \"{now}\" then, not \"{wanted}\"");
-        let next = "Try its commands there by hand.";
+        let happened = format!("after the change, read prints \"{now}\" instead of \"{wanted}\"");
+        let next = "Test its commands on the host.";
         Failure::new(Cause::Trial, format!("set {}", self.name()), host.name(), happened, next)
     }
 }
@@ -127,20 +127,20 @@ impl Knob for ByCommands {
     fn check(&self, level: &str) -> Result<(), String> {
         match level.len() <= LONGEST_LEVEL && !level.contains(char::is_control) {
             true => Ok(()),
-            false => Err(format!("it is no line of up to {LONGEST_LEVEL} bytes")),
+            false => Err(format!("it is not one line of up to {LONGEST_LEVEL} bytes")),
         }
     }
 
     fn check_original(&self, original: &Original) -> Result<(), String> {
         let [found, read, undo] = KEYS.map(|key| original.0.get(key));
         let (Some(found), Some(read), Some(undo), 3) = (found, read, undo, original.0.len()) else {
-            return Err("it does not hold what was read, what reads it and what undoes".into());
+            return Err("it does not contain the value and the commands read and undo".into());
         };
         check_command(read)?;
         check_command(undo)?;
         match found.len() <= LONGEST_FOUND && !found.contains('\0') {
             true => Ok(()),
-            false => Err("what was read is none".into()),
+            false => Err("the value is empty".into()),
         }
     }
 
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), format!("{hostile}\n"));
         knob.verify(&Local, hostile).unwrap();
         let failure = knob.verify(&Local, "other").unwrap_err();
-        assert!(failure.happened.contains("not \"other\""), "{failure}");
+        assert!(failure.happened.contains("instead of \"other\""), "{failure}");
         // Who restores knows the name and the journal alone.
         let by_name = make("own").unwrap();
         assert_eq!(by_name.name(), knob.name());
@@ -245,7 +245,7 @@ mod tests {
         idle.undo(&Local, &original).unwrap();
         fs::write(&path, "two\n").unwrap();
         let failure = idle.undo(&Local, &original).unwrap_err();
-        assert!(failure.happened.contains("\"two\" then, not \"one\""), "{failure}");
+        assert!(failure.happened.contains("\"two\" instead of \"one\""), "{failure}");
     }
 
     #[test]

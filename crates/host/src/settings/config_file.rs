@@ -30,7 +30,7 @@ pub(super) fn replace(host: &dyn Reach, file: &str, content: &str) -> Result<(),
 pub(super) fn remove_part(host: &dyn Reach, file: &str) -> Result<(), Failure> {
     let name = quote(file);
     let text = format!("f=$(readlink -f {name}) || exit 0; rm -f \"$f{PART}\"");
-    command(host, &format!("look at {file}"), &text, b"").map(drop)
+    command(host, &format!("check {file}"), &text, b"").map(drop)
 }
 
 /// Whether this can be the name of one; journals are bytes from outside.

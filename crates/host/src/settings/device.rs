@@ -44,7 +44,7 @@ find_place() {
             (enter_own "${d##*/}"; "$wanted") && usable "${d##*/}" && return 0
         done
     done
-    echo 'there is no directory that this user can write to and others cannot' >&2
+    echo 'no directory is writable for this user only' >&2
     return 1
 }
 "#;
@@ -113,7 +113,7 @@ pub fn add(host: &dyn Reach, entry: &Entry) -> Result<String, Failure> {
     let mut lines = said.lines();
     let path = format!("{}/{file}", lines.next().unwrap_or_default());
     if !is_path(&path) {
-        let happened = "the host names a directory that is none";
+        let happened = "the host names an invalid directory";
         return Err(Failure::new(Cause::NotPermitted, TRIED, host.name(), happened, ""));
     }
     match lines.next() {
@@ -121,8 +121,8 @@ pub fn add(host: &dyn Reach, entry: &Entry) -> Result<String, Failure> {
         Some(_) => match list(host)?.0.iter().find(|other| other.path == path) {
             Some(other) => Err(super::left::failure(&other.entry)),
             None => {
-                let happened = format!("{path} is in the way");
-                let next = "Look at it there, and remove it if it is nobody's.";
+                let happened = format!("{path} already exists");
+                let next = "Check it on the host, and remove it if no program uses it.";
                 Err(Failure::new(Cause::NotPermitted, TRIED, host.name(), happened, next))
             }
         },
@@ -178,7 +178,7 @@ pub(super) fn read(host: &dyn Reach) -> Result<There, Failure> {
                 }
             }
             other => {
-                let why = other.err().unwrap_or_else(|| "it is named as another".into());
+                let why = other.err().unwrap_or_else(|| "it has the name of another entry".into());
                 unreadable.push(Unreadable { path: path.to_owned(), why });
             }
         }
@@ -197,7 +197,7 @@ fn contents(path: &str) -> String {
         "{functions}enter_below {above} && enter_own {place} || exit 1
         f=./{file}
         [ -f \"$f\" ] && [ ! -L \"$f\" ] && [ -O \"$f\" ] ||
-            {{ echo 'it is no regular file of this user' >&2; exit 1; }}
+            {{ echo 'it is not a regular file of this user' >&2; exit 1; }}
         head -c {most} \"$f\""
     )
 }
@@ -242,8 +242,9 @@ impl Reach for Fenced<'_> {
     fn run(&self, text: &str, input: &[u8], limit: Duration) -> Result<Output, Failure> {
         let output = self.host.run(&self.fenced(text), input, limit)?;
         if output.status == Some(GONE) {
-            let happened = "its entry in the undo journal is gone: somebody has restored it";
-            let next = "Begin the study again.";
+            let happened =
+                "its entry in the undo journal is gone: it was restored during the study";
+            let next = "Start the study again.";
             return Err(Failure::new(
                 Cause::Trial,
                 "change a setting",

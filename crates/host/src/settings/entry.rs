@@ -68,14 +68,14 @@ impl Entry {
         }
         let named = knob(&entry.knob).map_err(|failure| failure.happened)?;
         if named.name() != entry.knob {
-            return Err("the name of its setting is not the canonical one".into());
+            return Err("the name of its setting is not in canonical form".into());
         }
         named.check_original(&entry.original)?;
         if entry.study.is_empty()
             || entry.study.len() > 16
             || !entry.study.bytes().all(|byte| byte.is_ascii_alphanumeric())
         {
-            return Err("its study is none".into());
+            return Err("its study id is invalid".into());
         }
         entry.origin.check()?;
         entry.owner.check()?;

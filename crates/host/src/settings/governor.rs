@@ -37,7 +37,7 @@ impl Governor {
         );
         let text = command(host, TRIED, &text, b"")?;
         let failed = |happened: &str| {
-            let next = "Take another setting: the processor's clock is not the kernel's to set.";
+            let next = "Use another setting: the kernel of this host does not control the clock of the processor.";
             Err(Failure::new(Cause::NotPermitted, TRIED, host.name(), happened, next))
         };
         let of = |line: &str| {
@@ -45,12 +45,14 @@ impl Governor {
             Some((policy.to_owned(), governor.to_owned()))
         };
         match text.lines().map(of).collect::<Option<_>>().map(Original) {
-            Some(original) if original.0.is_empty() => failed("the kernel has no cpufreq there"),
+            Some(original) if original.0.is_empty() => {
+                failed("the kernel of the host has no cpufreq")
+            }
             Some(original) => match self.check_original(&original) {
                 Ok(()) => Ok(original),
                 Err(why) => failed(&why),
             },
-            None => failed("what came names no governor"),
+            None => failed("the output names no governor"),
         }
     }
 
@@ -106,13 +108,16 @@ impl Knob for Governor {
     fn check(&self, level: &str) -> Result<(), String> {
         match is_governor(level) && level != BY_A_PROGRAM {
             true => Ok(()),
-            false => Err("it is no governor, as performance or powersave".into()),
+            false => Err("it is not a governor, such as performance or powersave".into()),
         }
     }
 
     fn check_original(&self, original: &Original) -> Result<(), String> {
         if original.0.values().any(|governor| governor == BY_A_PROGRAM) {
-            return Err("a program sets the frequency there, and which it is would be lost".into());
+            return Err(
+                "the governor is userspace: the frequency that a program has set would be lost"
+                    .into(),
+            );
         }
         let sound =
             |(policy, governor): (&String, &String)| is_policy(policy) && is_governor(governor);

@@ -44,7 +44,7 @@ impl Journal {
         let state = absolute(state).or_else(|| absolute(home).map(|h| h.join(".local/state")));
         state.map(|state| Journal::at(state.join("plimsoll/settings"))).ok_or_else(|| {
             let happened = "neither XDG_STATE_HOME nor HOME is an absolute path";
-            let tried = "find the place of the undo journal";
+            let tried = "find the directory of the undo journal";
             Failure::new(Cause::Usage, tried, "the environment", happened, "Set one of them.")
         })
     }
@@ -71,15 +71,9 @@ impl Journal {
     pub fn add(&self, entry: &Entry) -> Result<(), Failure> {
         let path = self.path(entry);
         let bytes = entry.to_bytes().ok_or_else(|| {
-            let next = "Change this setting by hand.";
-            let happened = format!("what undoing takes is larger than {} bytes", entry::MOST_BYTES);
-            Failure::new(
-                Cause::NotPermitted,
-                "keep what is to be undone",
-                &entry.knob,
-                happened,
-                next,
-            )
+            let next = "Change this setting manually.";
+            let happened = format!("the undo data is larger than {} bytes", entry::MOST_BYTES);
+            Failure::new(Cause::NotPermitted, "store the undo data", &entry.knob, happened, next)
         })?;
         let write = || {
             DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
@@ -133,7 +127,7 @@ impl Journal {
                 Err(error) => unreadable.push(unread(error.to_string())),
                 Ok(bytes) => match Entry::from_bytes(&bytes) {
                     Ok(entry) if path.ends_with(entry.name_here()) => entries.push(entry),
-                    Ok(_) => unreadable.push(unread("it is named as another".into())),
+                    Ok(_) => unreadable.push(unread("it has the name of another entry".into())),
                     Err(why) => unreadable.push(unread(why)),
                 },
             }
@@ -195,7 +189,7 @@ impl Held {
         let held = File::options().read(true).custom_flags(flags.bits()).open(directory)?;
         let about = held.metadata()?;
         if about.uid() != nix::unistd::geteuid().as_raw() || about.mode() & 0o022 != 0 {
-            let why = "it is no directory that this user alone can write to";
+            let why = "it is not a directory that only this user can write to";
             return Err(io::Error::new(ErrorKind::PermissionDenied, why));
         }
         Ok(Held(held))
@@ -213,7 +207,7 @@ impl Held {
         let file = File::options().read(true).custom_flags(flags.bits()).open(path)?;
         let about = file.metadata()?;
         if !about.is_file() || about.uid() != nix::unistd::geteuid().as_raw() {
-            let why = "it is no regular file of this user";
+            let why = "it is not a regular file of this user";
             return Err(io::Error::new(ErrorKind::InvalidInput, why));
         }
         let mut bytes = Vec::new();
@@ -227,7 +221,8 @@ fn failed(tried: &str, path: &Path, error: &io::Error) -> Failure {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Cause::NoSpace,
         _ => Cause::NotPermitted,
     };
-    let next = "Without it nothing is changed: give it a place by XDG_STATE_HOME.";
+    let next =
+        "plimsoll changes no setting without a journal: set XDG_STATE_HOME to a directory for it.";
     Failure::new(cause, tried, path.display(), error, next)
 }
 
@@ -261,7 +256,7 @@ mod tests {
         let mut later = entry();
         later.study = "00000001".into();
         let again = journal.add(&later).unwrap_err();
-        assert!(again.happened.contains("0123abcd, which runs"), "{again}");
+        assert!(again.happened.contains("0123abcd is running"), "{again}");
         assert_eq!(journal.of(&entry().host).unwrap(), [entry()]);
         journal.remove(&entry()).unwrap();
         journal.remove(&entry()).unwrap();

@@ -10,7 +10,7 @@ pub(super) fn get(host: &dyn Reach, file: &str) -> Result<String, Failure> {
     let text = command(host, &tried, &format!("cat {}", quote(file)), b"")?;
     let value = text.strip_suffix('\n').unwrap_or(&text);
     check(value).map_err(|why| {
-        Failure::new(Cause::NotPermitted, tried, host.name(), why, "Take another setting.")
+        Failure::new(Cause::NotPermitted, tried, host.name(), why, "Use another setting.")
     })?;
     Ok(value.to_owned())
 }
@@ -29,8 +29,8 @@ fn refused(failure: Failure) -> Failure {
     let refusals = ["Invalid argument", "No such file", "out of range", "too large"];
     match refusals.iter().any(|words| failure.happened.contains(words)) {
         true => Failure {
-            happened: format!("the kernel does not take this value: {}", failure.happened),
-            next: "Give a value that this kernel takes.".into(),
+            happened: format!("the kernel does not accept this value: {}", failure.happened),
+            next: "Give a value that this kernel accepts.".into(),
             ..failure
         },
         false => failure,
@@ -53,8 +53,8 @@ pub(super) fn expect(
 
 /// The kernel has something else than was set.
 pub(super) fn not_in_effect(host: &dyn Reach, setting: &str, value: &str, wanted: &str) -> Failure {
-    let happened = format!("the kernel has \"{value}\" in effect, not \"{wanted}\"");
-    let next = "Give a value that this kernel takes as it is.";
+    let happened = format!("the kernel uses \"{value}\" instead of \"{wanted}\"");
+    let next = "Give a value that this kernel accepts unchanged.";
     Failure::new(Cause::Trial, format!("set {setting}"), host.name(), happened, next)
 }
 
@@ -65,7 +65,7 @@ pub(super) fn check(value: &str) -> Result<(), String> {
     }
     match value.chars().all(|c| c == '\t' || c == ' ' || c.is_ascii_graphic()) {
         true => Ok(()),
-        false => Err("its value is not one line of plain letters".into()),
+        false => Err("its value is not one line of printable characters".into()),
     }
 }
 
@@ -79,8 +79,8 @@ pub(super) fn expect_boot(host: &dyn Reach, setting: &str, found: &str) -> Resul
     if boot(host)? == found {
         return Ok(());
     }
-    let happened = "the host has been started anew since the study found it";
-    let next = "Begin the study again.";
+    let happened = "the host has rebooted since the study started";
+    let next = "Start the study again.";
     Err(Failure::new(Cause::Trial, format!("set {setting}"), host.name(), happened, next))
 }
 

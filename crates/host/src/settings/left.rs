@@ -39,21 +39,23 @@ pub fn expect_none_left_on(host: &dyn Reach) -> Result<(), Failure> {
 
 /// A setting is changed already.
 pub(super) fn failure(entry: &Entry) -> Failure {
-    let tried = "leave every setting as it was found";
+    let tried = "use this host";
     let (host, knob, study) = (&entry.host, &entry.knob, &entry.study);
     let owner = &entry.owner;
     let (happened, next) = match owner.process() {
         Process::Alive => (
-            format!("study {study}, which runs as process {}, has changed {knob}", owner.process),
-            "Wait until it has ended.".to_owned(),
+            format!("study {study} is running as process {} and has changed {knob}", owner.process),
+            "Wait until that study ends.".to_owned(),
         ),
         Process::Dead => (
-            format!("study {study} died when it had changed {knob}"),
-            format!("Put it back first: plimsoll restore {host}"),
+            format!("study {study} was killed after it had changed {knob}"),
+            format!("Restore it first: plimsoll restore {host}"),
         ),
         Process::Unknown => (
-            format!("study {study}, of another machine or container, has changed {knob}"),
-            format!("Wait until it has ended; if it died: plimsoll restore --force {host}"),
+            format!("study {study} of another machine or container has changed {knob}"),
+            format!(
+                "Wait until that study ends. If it was killed: plimsoll restore --force {host}"
+            ),
         ),
     };
     Failure::new(Cause::Usage, tried, host, happened, next)
@@ -61,7 +63,7 @@ pub(super) fn failure(entry: &Entry) -> Failure {
 
 fn not_read(unreadable: &Unreadable, host: &str) -> Failure {
     let Unreadable { path, why } = unreadable;
-    let tried = "read what an earlier run has to undo";
-    let next = "Undo by hand what it names, with the plimsoll that wrote it if that is newer; then remove it.";
+    let tried = "read the undo journal of an earlier run";
+    let next = "Restore its setting manually, or with the newer plimsoll that wrote it, and remove the file.";
     Failure::new(Cause::Usage, tried, format!("{path} on {host}"), why, next)
 }

@@ -146,7 +146,7 @@ type Make = fn(&str) -> Result<Box<dyn Knob>, String>;
 fn alone(rest: &str, knob: impl Knob + 'static) -> Result<Box<dyn Knob>, String> {
     match rest {
         "" => Ok(Box::new(knob)),
-        _ => Err("nothing follows its name".into()),
+        _ => Err("its name is incomplete".into()),
     }
 }
 
@@ -174,25 +174,26 @@ pub fn knob(name: &str) -> Result<Box<dyn Knob>, Failure> {
     let (kind, rest) = name.split_once(':').unwrap_or((name, ""));
     match KINDS.iter().find(|(known, _, _)| *known == kind) {
         Some((_, make, _)) => make(rest).map_err(usage),
-        None => Err(usage(format!("settings of kind '{kind}' are not known"))),
+        None => Err(usage(format!("settings of kind '{kind}' do not exist"))),
     }
 }
 
 /// Runs a command on a host; what it wrote, which must be text.
 fn command(host: &dyn Reach, tried: &str, text: &str, input: &[u8]) -> Result<String, Failure> {
     let failed = |happened: String| {
-        let next = "Changing settings takes the rights of root there, and a kernel that has them.";
+        let next =
+            "To change settings, plimsoll needs root on the host, and a kernel that has them.";
         Failure::new(Cause::NotPermitted, tried, host.name(), happened, next)
     };
     let output = host.run(&format!("{BEGIN}; {text}"), input, PATIENCE)?;
     if output.status != Some(0) {
         let why = last_line(&output.errors);
-        return Err(failed(why.unwrap_or_else(|| "the command failed and gave no reason".into())));
+        return Err(failed(why.unwrap_or_else(|| "the command failed without a message".into())));
     }
     if output.cut {
-        return Err(failed("more came than is read".into()));
+        return Err(failed("its output is too long".into()));
     }
-    String::from_utf8(output.output).map_err(|_| failed("what came is no text".into()))
+    String::from_utf8(output.output).map_err(|_| failed("its output is not text".into()))
 }
 
 #[cfg(test)]

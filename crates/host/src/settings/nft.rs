@@ -48,17 +48,17 @@ fn rules(level: &str) -> Result<String, String> {
         let mut text = String::new();
         let file = File::open(level)?;
         if !file.metadata()?.is_file() {
-            return Err(std::io::Error::other("it is no file"));
+            return Err(std::io::Error::other("it is not a file"));
         }
         file.take(LONGEST as u64 + 1).read_to_string(&mut text)?;
         Ok(text)
     };
-    let text = read().map_err(|error| format!("it is neither none nor a file: {error}"))?;
+    let text = read().map_err(|error| format!("it is neither 'none' nor a file: {error}"))?;
     check_rules(&text)?;
     let has_rules = statements(&text).next().is_some();
     match has_rules {
         true => Ok(text),
-        false => Err("the file has no rules; write none for that".into()),
+        false => Err("the file has no rules; give 'none' for an empty ruleset".into()),
     }
 }
 
@@ -93,7 +93,7 @@ impl Ruleset {
     }
 
     fn differs(&self, host: &dyn Reach, happened: &str) -> Failure {
-        let next = "See nft list ruleset there: something else may set its rules.";
+        let next = "Check nft list ruleset on the host: another program may set rules.";
         Failure::new(Cause::Trial, format!("set {KIND}"), host.name(), happened, next)
     }
 }
@@ -117,13 +117,13 @@ impl Knob for Ruleset {
 
     fn check_original(&self, original: &Original) -> Result<(), String> {
         let ruleset = original.0.get(KEY).filter(|_| original.0.len() == 1);
-        check_rules(ruleset.ok_or("it does not hold a ruleset")?)
+        check_rules(ruleset.ok_or("it does not contain a ruleset")?)
     }
 
     fn read(&self, host: &dyn Reach) -> Result<Found, Failure> {
         let ruleset = self.list(host, "")?;
         let refused = |happened: String| {
-            let next = "Take another setting, or change it by hand.";
+            let next = "Use another setting, or change it manually.";
             Failure::new(
                 Cause::NotPermitted,
                 "keep the packet filter's rules",
@@ -134,7 +134,9 @@ impl Knob for Ruleset {
         };
         check_rules(&ruleset).map_err(refused)?;
         if NOT_OURS.iter().any(|mark| ruleset.contains(mark)) {
-            return Err(refused("iptables has made some, which nft cannot put back".into()));
+            return Err(refused(
+                "iptables created some of the rules, which nft cannot restore".into(),
+            ));
         }
         let level = if ruleset.trim().is_empty() { NONE } else { "rules of its own" };
         let original = Original([(KEY.to_owned(), ruleset)].into());
@@ -157,12 +159,12 @@ impl Knob for Ruleset {
         let rules = rules(level).map_err(usage)?;
         let now = self.list(host, "-s")?;
         if rules.is_empty() != now.trim().is_empty() {
-            return Err(self.differs(host, "the kernel does not list what was loaded"));
+            return Err(self.differs(host, "the kernel does not list the loaded rules"));
         }
         let known = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
         match known.get(level) {
             Some(listed) if *listed != now => {
-                Err(self.differs(host, "somebody has changed the rules since they were loaded"))
+                Err(self.differs(host, "another program has changed the rules during the study"))
             }
             _ => Ok(()),
         }
@@ -175,7 +177,7 @@ impl Knob for Ruleset {
         let plain = |text: &str| without_counters(text);
         match plain(&self.list(host, "")?) == plain(found) {
             true => Ok(()),
-            false => Err(self.differs(host, "the kernel lists other rules than were found")),
+            false => Err(self.differs(host, "the kernel lists other rules than before the study")),
         }
     }
 

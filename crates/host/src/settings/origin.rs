@@ -45,7 +45,7 @@ pub(super) const LINES: usize = 3;
 impl Origin {
     /// Asks a host.
     pub fn of(host: &dyn Reach) -> Result<Origin, Failure> {
-        let text = command(host, "tell which host it is", PRINT, b"")?;
+        let text = command(host, "identify the host", PRINT, b"")?;
         Ok(Origin::from_lines(text.lines()))
     }
 
@@ -99,7 +99,7 @@ impl Origin {
     pub(super) fn check(&self) -> Result<(), String> {
         match [&self.boot, &self.network, &self.mounts].into_iter().all(|part| is_sound(part)) {
             true => Ok(()),
-            false => Err("the host that it names is none".into()),
+            false => Err("it names an invalid host".into()),
         }
     }
 }

@@ -56,7 +56,7 @@ impl Owner {
         let sound = |text: &String| text.len() <= LONGEST && !text.contains(char::is_control);
         match [&self.machine, &self.space].into_iter().all(sound) {
             true => Ok(()),
-            false => Err("its owner is none".into()),
+            false => Err("its owner is invalid".into()),
         }
     }
 }

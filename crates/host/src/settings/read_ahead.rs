@@ -25,25 +25,25 @@ pub(super) fn make(path: &str) -> Result<Box<dyn Knob>, String> {
     let sound = path.starts_with('/') && !path.contains(char::is_control);
     match sound && (path == "/" || !path.ends_with('/')) {
         true => Ok(Box::new(ReadAhead { path: path.to_owned() })),
-        false => Err("it is no path, as /srv/films or /dev/sda".into()),
+        false => Err("it is not a path, such as /srv/films or /dev/sda".into()),
     }
 }
 
 impl ReadAhead {
     fn failed(&self, host: &dyn Reach, happened: &str, next: &str) -> Failure {
-        let tried = format!("find what {} lies on", self.path);
+        let tried = format!("find the device of {}", self.path);
         Failure::new(Cause::NotPermitted, tried, host.name(), happened, next)
     }
 
     /// The device's numbers, as the kernel writes them: `8:1`.
     fn device(&self, host: &dyn Reach) -> Result<String, Failure> {
         let text = format!(
-            "p=$(readlink -f {}) && [ -e \"$p\" ] || {{ echo 'there is no such path' >&2; exit 1; }}
+            "p=$(readlink -f {}) && [ -e \"$p\" ] || {{ echo 'no such path' >&2; exit 1; }}
             if [ -b \"$p\" ]; then cat \"/sys/class/block/${{p##*/}}/dev\"
             else echo \"$p\"; cat /proc/self/mountinfo; fi",
             quote(&self.path)
         );
-        let tried = format!("find what {} lies on", self.path);
+        let tried = format!("find the device of {}", self.path);
         let text = command(host, &tried, &text, b"")?;
         let (first, rest) = text.split_once('\n').unwrap_or_default();
         let device = match first.starts_with('/') {
@@ -62,7 +62,7 @@ impl ReadAhead {
                 [ ! -f \"$f/read_ahead_kb\" ] || {{ echo \"$f/read_ahead_kb\"; break; }}
             done"
         );
-        let text = command(host, "find how much is read ahead", &text, b"")?;
+        let text = command(host, "find the read-ahead setting", &text, b"")?;
         Ok(text.strip_suffix('\n').filter(|file| file.starts_with("/sys/")).map(str::to_owned))
     }
 
@@ -99,7 +99,7 @@ impl Knob for ReadAhead {
     fn check(&self, level: &str) -> Result<(), String> {
         match is_value(level) {
             true => Ok(()),
-            false => Err(format!("it is no number of KiB up to {MOST}")),
+            false => Err(format!("it is not a number of KiB up to {MOST}")),
         }
     }
 
@@ -107,11 +107,11 @@ impl Knob for ReadAhead {
         let [boot, device, value] = KEYS.map(|key| original.0.get(key));
         let (Some(boot), Some(device), Some(value), 3) = (boot, device, value, original.0.len())
         else {
-            return Err("it does not hold a device and its value".into());
+            return Err("it does not contain a device and its value".into());
         };
         match kernel_file::is_boot(boot) && is_device(device) && is_value(value) {
             true => Ok(()),
-            false => Err("what it holds is no device with its value".into()),
+            false => Err("it does not contain a device with its value".into()),
         }
     }
 
@@ -132,8 +132,8 @@ impl Knob for ReadAhead {
         kernel_file::expect_boot(host, &self.name(), boot)?;
         let device = self.device(host)?;
         if original.0.get("device") != Some(&device) {
-            let happened = "another file system is mounted there meanwhile";
-            return Err(self.failed(host, happened, "Begin the study again."));
+            let happened = "another file system has been mounted there";
+            return Err(self.failed(host, happened, "Start the study again."));
         }
         kernel_file::put(host, &self.own_file(host, &device)?, level)
     }

@@ -67,13 +67,13 @@ impl Session {
                 other.name == factor.name && other.knob.name() == factor.knob.name()
             };
             if factors[..n].iter().any(same) {
-                return Err(factor.usage("it is named twice", "Give all its levels in one."));
+                return Err(factor.usage("it is given twice", "Give all its levels in one --set."));
             }
             for level in &factor.levels {
                 if let FactorLevel::Set { value } = level {
                     let next = "Give other levels.";
                     factor.knob.check(value).map_err(|why| {
-                        factor.usage(&format!("\"{value}\" is no level of it: {why}"), next)
+                        factor.usage(&format!("\"{value}\" is not a valid level: {why}"), next)
                     })?;
                 }
             }
@@ -142,7 +142,7 @@ impl Session {
     pub fn set(&mut self, factor: usize, level: usize) -> Result<(), Failure> {
         let state = self.factors.get_mut(factor).filter(|s| level < s.factor.levels.len());
         let Some(state) = state else {
-            let happened = format!("there is no level {level} of a factor {factor}");
+            let happened = format!("factor {factor} has no level {level}");
             return Err(Failure::new(Cause::Usage, "change a setting", "the plan", happened, ""));
         };
         let kept = Kept { journal: &self.journal, study: &self.study, patience: self.patience };
@@ -237,8 +237,8 @@ impl State {
         if knob.is_as_found(&self.original, &knob.read(&**host)?.original) {
             return Ok(());
         }
-        let happened = "it is not as the study found it: somebody else has changed it";
-        let next = "Begin the study again.";
+        let happened = "another program has changed it since the study started";
+        let next = "Start the study again.";
         Err(Failure::new(Cause::Trial, format!("leave {}", knob.name()), name, happened, next))
     }
 
@@ -268,10 +268,12 @@ impl State {
     fn left_changed(&self, failure: Failure) -> Failure {
         let Factor { knob, name, .. } = &self.factor;
         let timer = match knob.undo_by_shell(&self.original) {
-            Some(_) => " A host that was cut off puts it back by itself within minutes.",
+            Some(_) => {
+                " If the connection was lost, the host restores it automatically within minutes."
+            }
             None => "",
         };
-        let tried = format!("put back {}: {}", knob.name(), failure.tried);
+        let tried = format!("restore {}: {}", knob.name(), failure.tried);
         let next = format!("When {name} can be reached: plimsoll restore {name}.{timer}");
         Failure { tried, next, ..failure }
     }
@@ -279,6 +281,6 @@ impl State {
 
 /// Both what went wrong and that undoing it did, too.
 fn unrestored(failure: Failure, more: &Failure) -> Failure {
-    let happened = format!("{}; and it could not be put back: {}", failure.happened, more.happened);
+    let happened = format!("{}; and it could not be restored: {}", failure.happened, more.happened);
     Failure { happened, next: more.next.clone(), ..failure }
 }

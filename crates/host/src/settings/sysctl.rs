@@ -52,13 +52,13 @@ impl Sysctl {
         let sound = |part: &&str| !part.is_empty() && ![".", ".."].contains(part);
         if parts.len() < 2 || !parts.iter().all(sound) || !path.replace('/', "").chars().all(letter)
         {
-            return Err("it is no name of a kernel's parameter".into());
+            return Err("it is not the name of a kernel parameter".into());
         }
         if !SUBTREES.contains(&parts[0]) {
-            return Err(format!("only parameters below {} are set", SUBTREES.join(", ")));
+            return Err(format!("plimsoll only sets parameters below {}", SUBTREES.join(", ")));
         }
         if PROGRAMS.contains(&&*path) {
-            return Err("it names a program that the kernel starts".into());
+            return Err("its value is a program that the kernel starts".into());
         }
         // The kernel copies these to every interface, and what each had is lost.
         let spreads = path == "net/ipv4/ip_forward"
@@ -67,7 +67,7 @@ impl Sysctl {
                 && path.ends_with("/forwarding")
                 && ["all", "default"].contains(&parts[3]));
         if spreads {
-            return Err("setting it changes every interface's own parameter".into());
+            return Err("it would change the parameter of every interface".into());
         }
         Ok(Sysctl { path })
     }
@@ -141,7 +141,7 @@ impl Knob for Sysctl {
         paths.sort_unstable();
         match original.0.keys().map(String::as_str).eq(paths) {
             true => original.0.values().try_for_each(|value| check(value)),
-            false => Err("other parameters than its own are named".into()),
+            false => Err("it contains other parameters".into()),
         }
     }
 

@@ -73,7 +73,7 @@ impl Probe {
             .filter_map(|file| Some((FileKind::of_probe(file.kind as u8)?, file.text.as_str())));
         let ticks_per_second = self.sampler.facts().ticks_per_second as f64;
         let sample = Sample::from_files(ticks_per_second, files)
-            .ok_or_else(|| self.failure("it does not show its counters (/proc/stat)"))?;
+            .ok_or_else(|| self.failure("its counters (/proc/stat) are not readable"))?;
         let ago = taken.moment.at.elapsed().as_nanos();
         Ok(Sample {
             at: Nanos(self.clock.now().0.saturating_sub(ago as u64)),
@@ -85,8 +85,8 @@ impl Probe {
     }
 
     fn failure(&self, happened: &str) -> Failure {
-        let next = "Look whether the host is up and reachable; what was measured is kept.";
-        Failure::new(Cause::Unreachable, "watch the load of the host", &self.name, happened, next)
+        let next = "Check that the host is up and reachable. Finished trials are kept.";
+        Failure::new(Cause::Unreachable, "monitor the load of the host", &self.name, happened, next)
     }
 }
 

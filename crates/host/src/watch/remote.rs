@@ -137,8 +137,8 @@ fn serve(
         .name("watch".to_owned())
         .spawn(move || answer(source, &asked, &shared))
         .map_err(|e| {
-            let next = "Free some memory, or raise the limit of processes.";
-            Failure::new(plimsoll_model::Cause::Trial, "start watching", name, e, next)
+            let next = "Free memory, or raise the limit of processes.";
+            Failure::new(plimsoll_model::Cause::Trial, "start monitoring", name, e, next)
         })?;
     Ok((questions, state))
 }

@@ -153,7 +153,7 @@ impl Shell {
                     self.buffer.extend_from_slice(&piece[..n]);
                     continue;
                 }
-                Ok(_) => format!("it wrote more than {MOST_SAMPLE} bytes for one answer"),
+                Ok(_) => format!("its answer was longer than {MOST_SAMPLE} bytes"),
                 Err(e) if e.kind() == ErrorKind::TimedOut => "it did not answer in time".to_owned(),
                 Err(e) => e.to_string(),
             };
@@ -179,8 +179,8 @@ impl Shell {
     }
 
     fn failure(&self, happened: String) -> Failure {
-        let next = "Look whether the host is up and reachable; what was measured is kept.";
-        Failure::new(Cause::Unreachable, "watch the load of the host", &self.name, happened, next)
+        let next = "Check that the host is up and reachable. Finished trials are kept.";
+        Failure::new(Cause::Unreachable, "monitor the load of the host", &self.name, happened, next)
     }
 }
 
@@ -207,7 +207,7 @@ impl Source for Shell {
         let answered = self.clock.now();
         match sample(&Sections::new(&self.buffer), self.ticks_per_second) {
             Some(sample) => Ok(sample.taken(asked, answered)),
-            None => Err(self.failure("it does not show its counters (/proc/stat)".to_owned())),
+            None => Err(self.failure("its counters (/proc/stat) are not readable".to_owned())),
         }
     }
 }

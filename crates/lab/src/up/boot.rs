@@ -53,7 +53,7 @@ impl<'w> BringUp<'_, 'w> {
         }
         self.watch.step("taking what was saved of its machines")?;
         let Err(failure) = self.try_resume(saved, machines, images) else { return Ok(true) };
-        self.watch.step(&format!("what was saved of its machines is of no use: {failure}"))?;
+        self.watch.step(&format!("the saved state of its machines cannot be used: {failure}"))?;
         self.forget(machines)?;
         saved.remove();
         Ok(false)

@@ -11,7 +11,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{LineGauge, Paragraph};
 
-const FOOT: &str = "Ctrl-C ends the run in order: its files are removed, what it measured is kept.";
+const FOOT: &str = "Ctrl-C stops the run: test files are removed, finished trials are kept.";
 
 /// Draws a run.
 pub(super) fn draw(run: &Run, frame: &mut Frame<'_>) {

@@ -41,8 +41,7 @@ impl Dashboard {
                 // The terminal is the user's again, who wants to know why nothing happens yet.
                 let _ = writeln!(
                     stderr().lock(),
-                    "stopping: removing the test files, keeping what was measured; a second \
-                     Ctrl-C ends at once"
+                    "stopping: removing the test files; a second Ctrl-C exits at once, without removing them"
                 );
             }
             news.iter().for_each(drop);

@@ -16,10 +16,10 @@ pub fn runtime_directory() -> Result<PathBuf, Failure> {
     made(&path, Uid::effective()).map_err(|why| {
         Failure::new(
             Cause::NotPermitted,
-            "make the directory in which runs publish their progress",
+            "create the directory in which runs publish their progress",
             path.display(),
             why,
-            "Remove what is there, or set XDG_RUNTIME_DIR to a directory of your own.",
+            "Remove it, or set XDG_RUNTIME_DIR to a directory that belongs to you.",
         )
     })?;
     Ok(path)
@@ -45,7 +45,7 @@ fn made(path: &Path, user: Uid) -> io::Result<()> {
     } else if found.uid() != user.as_raw() {
         "it belongs to another user"
     } else if found.mode() & 0o077 != 0 {
-        "others may use it: its mode must be 0700"
+        "other users have access: its mode must be 0700"
     } else {
         return Ok(());
     };

@@ -38,7 +38,7 @@ impl Feed {
             longest,
         };
         paper.replace().map_err(|e| {
-            let next = "Others cannot look on; the measurement does not need it.";
+            let next = "plimsoll serve cannot show this run. The measurement is not affected.";
             Failure::new(Cause::Trial, "publish the progress of the run", path.display(), e, next)
         })?;
         let outlet = Outlet::start("feed", move |receiver, missed| paper.write(receiver, &missed));

@@ -21,7 +21,7 @@ const KINDS: usize = 8;
 pub(crate) fn runs<'a>(runs: impl Iterator<Item = &'a Run>) -> String {
     let markup: String = runs.map(run).collect();
     if markup.is_empty() {
-        return "<p>No run under way; <code>plimsoll check</code> starts one.</p>".to_owned();
+        return "<p>No study is running. <code>plimsoll check</code> starts one.</p>".to_owned();
     }
     markup
 }
@@ -61,13 +61,13 @@ fn figure(chart: &dyn Chart) -> String {
 }
 
 fn along() -> Axis {
-    Axis::new("time until now", SECONDS)
+    Axis::new("time before now", SECONDS)
 }
 
 fn lines(title: &str, y: Axis, lines: Vec<Line>) -> Lines {
     Lines {
         title: title.to_owned(),
-        description: "The last two minutes, in windows of a tenth of a second.".to_owned(),
+        description: "The last two minutes, in windows of 0.1 s.".to_owned(),
         x: along(),
         y,
         lines,
@@ -125,7 +125,7 @@ fn cpu(run: &Run, host: &HostNow) -> Option<Areas> {
     };
     (edges.len() > 1).then(|| Areas {
         title: format!("CPU of {}", plimsoll_model::printable(&host.name)),
-        description: "Share of all cores, by what they did.".to_owned(),
+        description: "Share of all cores, by kind of work.".to_owned(),
         x: along(),
         y: Axis::new("CPU", SHARE),
         whole: Some(1.0),
@@ -216,6 +216,6 @@ mod tests {
 
     #[test]
     fn nothing_under_way_is_reported() {
-        assert!(runs([].into_iter()).contains("No run under way"));
+        assert!(runs([].into_iter()).contains("No study is running"));
     }
 }

@@ -106,12 +106,12 @@ fn cannot_listen(port: u16, error: &io::Error) -> Failure {
     let (cause, next) = match error.kind() {
         io::ErrorKind::AddrInUse => (
             Cause::Usage,
-            "Another program listens there: give another --port, or leave it out for a free one.",
+            "Another program uses this port: give another --port, or omit it to use any free port.",
         ),
         io::ErrorKind::PermissionDenied => {
-            (Cause::NotPermitted, "Ports below 1024 are the system's: give a higher --port.")
+            (Cause::NotPermitted, "Ports below 1024 need root: give a higher --port.")
         }
-        _ => (Cause::Trial, "Give another --port, or leave it out for a free one."),
+        _ => (Cause::Trial, "Give another --port, or omit it to use any free port."),
     };
     Failure::new(cause, "listen for a browser", format!("127.0.0.1:{port}"), error, next)
 }

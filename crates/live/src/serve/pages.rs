@@ -11,7 +11,7 @@ use std::path::Path;
 pub(super) fn index(runs: &str, list: &str) -> String {
     let body = format!(
         "<header><h1>plimsoll</h1></header><main><section aria-labelledby=\"under-way\">\
-         <h2 id=\"under-way\">Under way</h2><div id=\"runs\">{runs}</div></section>\
+         <h2 id=\"under-way\">Running</h2><div id=\"runs\">{runs}</div></section>\
          <section aria-labelledby=\"kept\"><h2 id=\"kept\">Studies</h2>\
          <div id=\"studies\">{list}</div></section></main>"
     );
@@ -45,7 +45,7 @@ pub(super) fn refusal(title: &str, why: &str) -> String {
 
 /// The page of a failure.
 pub(super) fn failed(failure: &Failure) -> String {
-    let title = if failure.cause == Cause::Usage { "Not found" } else { "It failed" };
+    let title = if failure.cause == Cause::Usage { "Not found" } else { "Failed" };
     text_page(title, &failure.to_string())
 }
 

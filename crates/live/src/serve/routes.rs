@@ -45,7 +45,7 @@ pub(super) fn router(site: Arc<Site>) -> Router {
         .route("/{token}/{study}", get(study))
         .route("/{token}/style.css", get(async || typed("text/css", style())))
         .fallback(async || {
-            (StatusCode::NOT_FOUND, Html(pages::refusal("Not found", "There is no such page.")))
+            (StatusCode::NOT_FOUND, Html(pages::refusal("Not found", "This page does not exist.")))
         })
         .layer(middleware::from_fn_with_state(site.clone(), guarded))
         .with_state(site)
@@ -94,7 +94,7 @@ async fn compare(State(site): Shared, RawQuery(query): RawQuery) -> Response {
         .map(|id| percent_decode_str(id).decode_utf8_lossy().into_owned())
         .collect();
     let Ok([a, b]) = <[String; 2]>::try_from(ticked) else {
-        let why = "Tick two studies in the list: they are compared with each other.";
+        let why = "Select two studies in the list to compare them.";
         return (StatusCode::BAD_REQUEST, Html(pages::refusal("Two studies", why))).into_response();
     };
     let store = site.store.clone();
@@ -143,7 +143,7 @@ async fn blocking(
     match tokio::task::spawn_blocking(work).await {
         Ok(Ok(Some(page))) => Html(page).into_response(),
         Ok(Ok(None)) => {
-            let why = "There is no store of studies yet; plimsoll check makes one.";
+            let why = "There is no store of studies yet. plimsoll check creates one.";
             (StatusCode::NOT_FOUND, Html(pages::refusal("Not found", why))).into_response()
         }
         Ok(Err(failure)) => {

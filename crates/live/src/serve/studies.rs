@@ -19,18 +19,19 @@ pub(super) fn load(store: &Path, reference: &str) -> Result<Option<Study>, Failu
 pub(super) fn list(store: &Path) -> Result<String, Failure> {
     let studies = Store::open_to_read(store)?.list()?;
     if studies.is_empty() {
-        return Ok("<p>No studies yet; <code>plimsoll check</code> makes one.</p>".to_owned());
+        return Ok("<p>No studies yet. <code>plimsoll check</code> creates one.</p>".to_owned());
     }
     let mut markup = String::from(
         "<form action=\"compare\" method=\"get\"><div class=\"wide\"><table><thead><tr>\
-         <th scope=\"col\">Compare</th><th scope=\"col\">Study</th><th scope=\"col\">Begun</th>\
+         <th scope=\"col\">Compare</th><th scope=\"col\">Study</th><th scope=\"col\">Started</th>\
          <th scope=\"col\">Subjects</th><th scope=\"col\">Work</th>\
          <th scope=\"col\">Trials</th><th scope=\"col\">End</th></tr></thead><tbody>",
     );
     for study in studies.iter().rev() {
         row(&mut markup, study);
     }
-    markup.push_str("</tbody></table></div><p><button>Compare the two ticked</button></p></form>");
+    markup
+        .push_str("</tbody></table></div><p><button>Compare the two selected</button></p></form>");
     Ok(markup)
 }
 

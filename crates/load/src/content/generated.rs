@@ -164,7 +164,7 @@ impl Generated {
                 return error(ErrorKind::StaleContent, "content of another study".into());
             }
             if (stamp.file, stamp.offset) != (expected.file, page) {
-                let found = format!("what belongs to file {} at {}", stamp.file, stamp.offset);
+                let found = format!("content of file {} at offset {}", stamp.file, stamp.offset);
                 return error(ErrorKind::MisplacedContent, found);
             }
             if stamp.generation != expected.generation {
@@ -184,12 +184,12 @@ impl Generated {
             && let Some(place) = expected.place_of(u64::from_le_bytes(*mark))
             && self.matches(expected, place, piece)
         {
-            return error(ErrorKind::MisplacedContent, format!("what belongs at {place}"));
+            return error(ErrorKind::MisplacedContent, format!("content of offset {place}"));
         }
         let found = if piece.iter().all(|b| *b == 0) {
             "zeros: never written, or lost"
         } else {
-            "bytes that were never written"
+            "content that plimsoll never wrote"
         };
         error(ErrorKind::CorruptContent, found.into())
     }

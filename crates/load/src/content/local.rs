@@ -96,7 +96,7 @@ impl LocalFiles {
         // The directory itself may be a link: the user named it.
         let flags = OFlag::O_DIRECTORY | OFlag::O_RDONLY | OFlag::O_CLOEXEC;
         let root = nix::fcntl::open(given, flags, Mode::empty())
-            .map_err(|errno| refused(given, errno.desc(), "Name a directory that you may read."))?;
+            .map_err(|errno| refused(given, errno.desc(), "Name a directory that you can read."))?;
         let mut listed = LocalFiles {
             given: given.to_owned(),
             root,
@@ -135,7 +135,7 @@ impl LocalFiles {
         let path = self.directories[number].clone();
         let on = format!("{}/{path}", self.given);
         let failed = |errno: Errno| {
-            refused(&on, errno.desc(), "Make everything in it readable, or name another directory.")
+            refused(&on, errno.desc(), "Make all files in it readable, or name another directory.")
         };
         let held = self.directory(&path).map_err(failed)?;
         let mut names: Vec<(CString, Option<Type>)> = Vec::new();
@@ -175,7 +175,7 @@ impl LocalFiles {
                 SFlag::S_IFREG => {
                     let open = || {
                         openat(&held, &*name, READ, Mode::empty()).map_err(|errno| {
-                            let next = "Make it readable, or leave it out.";
+                            let next = "Make it readable, or remove it from the directory.";
                             refused(&format!("{on}/{name}"), errno.desc(), next)
                         })
                     };
@@ -188,7 +188,7 @@ impl LocalFiles {
         }
         if self.files.len() + self.directories.len() > MOST {
             let happened = format!("it holds more than {MOST} files and directories");
-            return Err(refused(&self.given, &happened, "Name a part of it."));
+            return Err(refused(&self.given, &happened, "Name a subdirectory."));
         }
         Ok(())
     }
@@ -307,7 +307,7 @@ impl LocalFiles {
     fn changed(&self, file: &LocalFile, happened: &str) -> Failure {
         let on = [&*self.given, &self.directories[file.directory], &file.name];
         let on: Vec<&str> = on.into_iter().filter(|part| !part.is_empty()).collect();
-        let next = "Keep the files as they are while they are copied, then run it again.";
+        let next = "Do not change the files while they are copied, and run it again.";
         Failure::new(Cause::Trial, "read a file that is copied", on.join("/"), happened, next)
     }
 }
@@ -355,7 +355,7 @@ impl FileSet for LocalFiles {
 }
 
 const ONLY_FILES: &str =
-    "Only regular files and directories are copied: name a directory of your own files.";
+    "plimsoll copies regular files and directories only: name a directory with such files.";
 
 /// Bytes as text, with those that are no text as `\xff`.
 fn escaped(name: &[u8]) -> String {

@@ -40,8 +40,7 @@ impl Manifest {
             || !(1..=files).contains(&directories)
             || bytes.0 > MOST_BYTES
         {
-            let happened =
-                format!("{files} files of {bytes} together are more than can be made, or none");
+            let happened = format!("{files} files of {bytes} in total are too many or too few");
             let next = "Give a --count from 1 to 4000000 and a smaller --mean or --scale.";
             let on = format!("the dataset {}", data.class.title());
             return Err(Failure::new(Cause::Usage, "generate files", on, happened, next));

@@ -167,12 +167,13 @@ pub(super) fn space(root: &OwnedFd) -> nix::Result<Space> {
 
 fn cannot_write(given: &str, errno: Errno) -> Failure {
     let (cause, next) = match errno {
-        Errno::ENOSPC | Errno::EDQUOT => (Cause::NoSpace, "Make room on it."),
+        Errno::ENOSPC | Errno::EDQUOT => (Cause::NoSpace, "Free space on it."),
         Errno::EROFS => (
             Cause::NotPermitted,
-            "It is read-only: remount it read-write, or read a file that is there: 'plimsoll check TARGET --file NAME'.",
+            "It is read-only: remount it read-write, or read a file that is there: 'plimsoll check TARGET \
+            --file NAME'.",
         ),
-        _ => (Cause::NotPermitted, "Choose a directory you may write to."),
+        _ => (Cause::NotPermitted, "Choose a directory that you can write to."),
     };
     Failure::new(cause, "write to the directory", given, errno.desc(), next)
 }
@@ -210,18 +211,16 @@ pub(crate) fn why_not_for_files(directory: &OwnedFd) -> Option<(String, &'static
 fn not_for_files(kind: u32) -> Option<(String, &'static str)> {
     match kind {
         AUTOFS => Some((
-            "nothing is mounted there yet: it is autofs, which mounts what is entered".into(),
-            "Name a directory below it, by the name that it is mounted under.",
+            "it is an autofs mount point, and nothing is mounted there yet".into(),
+            "Name the directory below it that triggers the mount.",
         )),
         HUGETLBFS => Some((
-            "it is hugetlbfs, which holds memory pages and no files that can be written".into(),
+            "it is hugetlbfs, which does not support write calls".into(),
             "Choose a directory on a file system that stores files.",
         )),
         _ => OF_THE_KERNEL.iter().find(|(known, _)| *known == kind).map(|(_, name)| {
             (
-                format!(
-                    "it is {name}, in which the kernel shows its own state: it stores no files"
-                ),
+                format!("it is {name}, which contains kernel state and stores no files"),
                 "Choose a directory on a file system that stores files.",
             )
         }),

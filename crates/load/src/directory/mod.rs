@@ -126,7 +126,7 @@ impl DirectoryShare {
                     "set up io_uring",
                     given,
                     format_args!("the kernel refuses it ({})", errno.desc()),
-                    "Leave --engine out or give --engine psync; to allow io_uring, look at \
+                    "Omit --engine or give --engine psync. To allow io_uring, check \
                      /proc/sys/kernel/io_uring_disabled and the container's seccomp profile.",
                 ));
             }
@@ -169,7 +169,7 @@ impl Share for DirectoryShare {
         let mut notes = Vec::new();
         if let Choice::NoRing(errno) = self.engine {
             notes.push(format!(
-                "io_uring is not available ({}): threads take its place",
+                "io_uring is not available ({}); threads are used instead",
                 errno.desc()
             ));
         }
@@ -255,7 +255,7 @@ impl Share for DirectoryShare {
 
     fn release(&self) -> Result<(), Failure> {
         let mut released = self.released.lock().unwrap_or_else(PoisonError::into_inner);
-        let failed = |trouble: Trouble| self.not_taken_up("let go of the directory", &trouble);
+        let failed = |trouble: Trouble| self.not_taken_up("close the directory", &trouble);
         for (id, file) in self.files.take_all() {
             // What lanes opened has ended with them.
             let Some(path) = file.path.clone() else { continue };
@@ -287,7 +287,7 @@ impl Share for DirectoryShare {
 
 impl DirectoryShare {
     fn not_taken_up(&self, tried: &str, trouble: &Trouble) -> Failure {
-        let next = "Look at what is mounted there, and run it again.";
+        let next = "Check the mount, and run it again.";
         Failure::new(Cause::NotPermitted, tried, &self.given, trouble, next)
     }
 }
@@ -300,16 +300,23 @@ fn open_root(path: &Path, given: &str) -> Result<OwnedFd, Failure> {
 fn not_opened(path: &Path, given: &str, errno: Errno) -> Failure {
     let tried = "open the directory";
     if let (Errno::ENOENT, Some(url)) = (errno, path.to_str().and_then(url_meant)) {
-        let happened = "there is no such directory; it is how other programs write a share";
+        let happened = "no such directory; this is the syntax of other programs for a share";
         let next = format!("For the share write {url}.");
         return Failure::new(Cause::Usage, tried, given, happened, next);
     }
+    if let (Errno::ENOENT, true) = (errno, server_may_be_meant(given)) {
+        let next = format!(
+            "For a share write nfs://{given}/EXPORT or smb://USER@{given}/SHARE. For a directory, create it or \
+             check its name."
+        );
+        return Failure::new(Cause::NotPermitted, tried, given, "no such directory", next);
+    }
     let (happened, next) = match errno {
-        Errno::ENOENT => ("there is no such directory", "Create it, or check its name."),
+        Errno::ENOENT => ("no such directory", "Create it, or check its name."),
         Errno::ENOTDIR => match std::fs::metadata(path).map(|m| m.file_type()) {
             Ok(kind) if kind.is_file() => (
                 "it is a file, not a directory",
-                "Give the directory that it is in; 'plimsoll check DIRECTORY --file NAME' reads the file itself.",
+                "Give its directory. To read the file itself: 'plimsoll check DIRECTORY --file NAME'.",
             ),
             Ok(kind) if kind.is_fifo() => ("it is a pipe, not a directory", "Give a directory."),
             Ok(kind) if kind.is_block_device() || kind.is_char_device() => {
@@ -318,24 +325,30 @@ fn not_opened(path: &Path, given: &str, errno: Errno) -> Failure {
             Ok(_) => ("it is not a directory", "Give a directory."),
             Err(_) => ("a part of its path is not a directory", "Check the path."),
         },
-        Errno::EACCES => ("not permitted", "Choose a directory you may use."),
-        Errno::ELOOP => ("its symbolic links lead in a circle", "Check the links."),
+        Errno::EACCES => ("not permitted", "Choose a directory that you can read and write."),
+        Errno::ELOOP => ("its symbolic links form a loop", "Check the links."),
         other => (other.desc(), "Check the path and its file system."),
     };
     Failure::new(Cause::NotPermitted, tried, given, happened, next)
 }
 
+/// Whether a path looks like the name or address of a server, without a share.
+fn server_may_be_meant(given: &str) -> bool {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
+    !given.starts_with(['.', '-']) && !given.is_empty() && given.chars().all(is_name)
+}
+
 fn no_file(given: &str, file: &str, trouble: &Trouble) -> Failure {
     let (happened, next) = match trouble {
-        Trouble::System(Errno::ELOOP | Errno::ENOTDIR) => (
-            "it, or a part of its path, is a symbolic link or no directory",
-            "Name the file itself.",
-        ),
-        Trouble::System(Errno::ENOENT) => ("there is no such file", "Check its name."),
-        Trouble::System(Errno::EINVAL) => {
-            ("it is not a path below the directory", "Write it without '..' and a leading '/'.")
+        Trouble::System(Errno::ELOOP | Errno::ENOTDIR) => {
+            ("a part of its path is a symbolic link, or not a directory", "Name the file itself.")
         }
-        Trouble::System(errno) => (errno.desc(), "Name a file that you may read."),
+        Trouble::System(Errno::ENOENT) => ("no such file", "Check its name."),
+        Trouble::System(Errno::EINVAL) => (
+            "it is not a path below the directory",
+            "Write it without '..' and without a leading '/'.",
+        ),
+        Trouble::System(errno) => (errno.desc(), "Name a file that you can read."),
         Trouble::Wrong(what) => (what.as_str(), "Name a regular file."),
     };
     let on = format!("{}/{file}", given.trim_end_matches('/'));

@@ -135,7 +135,7 @@ impl Names {
         path: &'p str,
     ) -> Result<(Arc<std::os::fd::OwnedFd>, &'p str), Trouble> {
         if !path.contains('/') {
-            return Err("lanes change nothing outside of the run's directory".into());
+            return Err("the path is outside the directory of the run".into());
         }
         self.tree.own_place(path)
     }

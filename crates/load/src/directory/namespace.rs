@@ -37,18 +37,18 @@ impl DirectoryNamespace {
             let trouble = trouble.into();
             let (cause, next) = match trouble {
                 Trouble::System(Errno::ENOSPC | Errno::EDQUOT) => {
-                    (Cause::NoSpace, "Make room on it.")
+                    (Cause::NoSpace, "Free space on it.")
                 }
                 Trouble::System(Errno::EACCES | Errno::EPERM | Errno::EROFS) => {
-                    (Cause::NotPermitted, "Check who may write there.")
+                    (Cause::NotPermitted, "Check the permissions of the directory.")
                 }
                 Trouble::System(Errno::ENOENT | Errno::ESTALE) => {
-                    (Cause::NotPermitted, "Somebody may have removed it; run it again.")
+                    (Cause::NotPermitted, "Another program may have removed it; run it again.")
                 }
                 Trouble::System(_) => (Cause::Trial, "Check the file system and run it again."),
                 Trouble::Wrong(_) => (
                     Cause::NotPermitted,
-                    "Somebody else changes names there: choose a directory of your own.",
+                    "Another program changes names there: choose a directory that no other program uses.",
                 ),
             };
             Failure::new(cause, tried, on, trouble, next)
@@ -58,7 +58,7 @@ impl DirectoryNamespace {
 
 impl Namespace for DirectoryNamespace {
     fn make_directory(&mut self, path: &str) -> Result<(), Failure> {
-        self.tree.make(path).map_err(self.failed("make a directory", path))
+        self.tree.make(path).map_err(self.failed("create a directory", path))
     }
 
     fn list(&mut self, path: &str) -> Result<Vec<Entry>, Failure> {
@@ -125,7 +125,7 @@ impl Namespace for DirectoryNamespace {
 
     fn space(&mut self) -> Result<Space, Failure> {
         let space = || Ok(file_system::space(&*self.tree.root()?)?);
-        space().map_err(self.failed::<Trouble>("ask for the space", ""))
+        space().map_err(self.failed::<Trouble>("query the free space", ""))
     }
 }
 

@@ -24,7 +24,7 @@ const DIRECTORY: OFlag =
 /// Most directories held open; a tree may have more than a process may have open files.
 const MOST_HELD: usize = 200;
 
-const SWAPPED: &str = "something else was put in its place";
+const SWAPPED: &str = "it was replaced during the run";
 
 /// Why something below the target could not be done.
 #[derive(Debug, PartialEq, Eq)]
@@ -109,7 +109,7 @@ impl Tree {
     }
 
     pub(super) fn root(&self) -> Result<Arc<OwnedFd>, Trouble> {
-        self.held().root.clone().ok_or_else(|| "it is let go of".into())
+        self.held().root.clone().ok_or_else(|| "it has been closed".into())
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
@@ -165,7 +165,8 @@ impl Tree {
             return Ok(());
         }
         let (theirs, ours) = (found.st_uid, self.owner);
-        let wrong = format!("it belongs to user {theirs}, and what is made here to user {ours}");
+        let wrong =
+            format!("it belongs to user {theirs}, but new files here belong to user {ours}");
         Err(Trouble::Wrong(wrong))
     }
 
@@ -243,7 +244,7 @@ pub(super) fn same(one: &File, other: &File) -> nix::Result<bool> {
 /// Whether a file that was opened by a name is a plain one; a pipe or a device is none.
 pub(super) fn is_regular(file: &File) -> Result<(), Trouble> {
     let kind = SFlag::from_bits_truncate(fstat(file)?.st_mode) & SFlag::S_IFMT;
-    if kind == SFlag::S_IFREG { Ok(()) } else { Err("it is no regular file".into()) }
+    if kind == SFlag::S_IFREG { Ok(()) } else { Err("it is not a regular file".into()) }
 }
 
 /// Whether a file is what its directory's owner made there: it is plain, its owner's, and has no
@@ -252,11 +253,12 @@ pub(super) fn belongs_to(file: &File, directory: &OwnedFd) -> Result<(), Trouble
     is_regular(file)?;
     let (of, directory) = (fstat(file)?, fstat(directory)?);
     if of.st_nlink > 1 {
-        return Err("it has another name elsewhere (a hard link)".into());
+        return Err("it has a second name (hard link)".into());
     }
     if of.st_uid != directory.st_uid {
         let (file, directory) = (of.st_uid, directory.st_uid);
-        let wrong = format!("it belongs to user {file}, and its directory to user {directory}");
+        let wrong =
+            format!("it belongs to user {file}, but its directory belongs to user {directory}");
         return Err(Trouble::Wrong(wrong));
     }
     Ok(())

@@ -95,7 +95,7 @@ impl StorageJob for FileRun {
     }
 
     fn source(&self, _: &Point, worker: u16, lane: &dyn Lane) -> Result<FileSource, Failure> {
-        can_do("go through a file", lane, self.kinds())?;
+        can_do("read or write a whole file", lane, self.kinds())?;
         let place = match self.job.way {
             FileWay::Read => 0,
             FileWay::Write => usize::from(worker),

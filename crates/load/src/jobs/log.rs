@@ -49,9 +49,9 @@ impl StorageJob for LogRun {
         let first = share * u64::from(worker);
         let files = self.files.as_ref().filter(|files| share > 0 && !files.write.is_empty());
         let files = files.ok_or_else(|| {
-            let happened = format!("{} has no record for each worker", self.job.size);
+            let happened = format!("{} is too small for one record per worker", self.job.size);
             let next = "Give a larger --size or fewer --workers.";
-            Failure::new(Cause::Usage, "share out the log", "--size", happened, next)
+            Failure::new(Cause::Usage, "divide the log", "--size", happened, next)
         })?;
         let records = first..first + share;
         let (files, next, once) = (files.write.clone(), records.start, point.once);

@@ -146,8 +146,8 @@ fn can_do(tried: &str, lane: &dyn Lane, kinds: &[OpKind]) -> Result<(), Failure>
     match kinds.iter().find(|kind| !lane.does(**kind)) {
         None => Ok(()),
         Some(kind) => {
-            let happened = format!("operations of the kind '{kind}' are not done there");
-            let next = "Name a job that reads and writes alone.";
+            let happened = format!("the target does not support operations of the kind '{kind}'");
+            let next = "Name a job that only reads and writes.";
             Err(Failure::new(Cause::Usage, tried, "the target", happened, next))
         }
     }

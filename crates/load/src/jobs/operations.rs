@@ -142,7 +142,8 @@ impl StorageJob for OperationsRun {
         }
         at.run.event(Event::Phase { phase: Phase::LayOut, total_bytes: 0 });
         let (root, names) = (self.root(at)?, self.job.entries.max(1) as usize);
-        let tree = Arc::new(Tree::make("make the names to work on", at, root, &[names, 0])?);
+        let tree =
+            Arc::new(Tree::make("create the names for the operations", at, root, &[names, 0])?);
         let flags = self.try_each(at, &tree)?;
         self.tree = Some(tree);
         Ok(flags)
@@ -166,10 +167,10 @@ impl StorageJob for OperationsRun {
             .tree
             .as_ref()
             .zip(place)
-            .ok_or_else(|| not_as_made("the names to work on were never made"))?;
+            .ok_or_else(|| not_as_made("the names for the operations were not created"))?;
         let mut cycle = self.cycle(tree, place);
         if cycle.next().or_else(|| cycle.listing()).is_none() {
-            return Err(not_as_made("every kind of operation is refused"));
+            return Err(not_as_made("the target refuses every kind of operation"));
         }
         Ok(OperationsSource {
             cycle: self.cycle(tree, place),
@@ -200,8 +201,8 @@ impl StorageJob for OperationsRun {
 }
 
 fn not_as_made(happened: &str) -> Failure {
-    let (tried, on) = ("do one operation after the other", "the run's directory");
-    let next = "Make sure that nobody changes that directory, and look at the warnings.";
+    let (tried, on) = ("run the operations", "the run's directory");
+    let next = "Make sure that no other program changes that directory, and read the warnings.";
     Failure::new(Cause::Trial, tried, on, happened, next)
 }
 
@@ -210,11 +211,11 @@ fn tried(op: &Op) -> String {
     let words = match op {
         Op::Lookup(_) => "look up a name",
         Op::ReadDirectory(_) => "list a directory",
-        Op::GetAttributes(_) => "ask for the attributes of a file",
-        Op::Access(_) => "ask for the rights to a directory",
+        Op::GetAttributes(_) => "get the attributes of a file",
+        Op::Access(_) => "check the access rights of a directory",
         Op::Lock(_) => "lock and unlock a file",
         Op::SetAttribute(..) => "set the time of a file",
-        Op::MakeDirectory(_) => "make a directory",
+        Op::MakeDirectory(_) => "create a directory",
         Op::RemoveDirectory(_) => "remove a directory",
         other => return format!("{} a file", other.kind()),
     };
@@ -433,7 +434,7 @@ impl OperationSource for OperationsSource {
             && entries.len() != self.names
         {
             let (is, was) = (entries.len(), self.names);
-            self.wrong = Some(format!("a directory has {is} names where it had {was}"));
+            self.wrong = Some(format!("a directory has {is} names instead of {was}"));
         }
     }
 }

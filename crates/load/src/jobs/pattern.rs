@@ -62,7 +62,7 @@ pub(crate) fn written(files: &Files, sources: Vec<PatternSource>) -> Vec<Written
 /// The failure of a file that is too small for its workers.
 pub(crate) fn not_shared_out(given: &str, happened: String) -> Failure {
     let next = "Give a larger --size, a smaller --block or fewer --workers.";
-    Failure::new(Cause::Usage, "share out the file to the workers", given, happened, next)
+    Failure::new(Cause::Usage, "divide the file among the workers", given, happened, next)
 }
 
 /// One worker's part of a pattern: endless, until the driver's time is up.
@@ -163,11 +163,11 @@ impl PatternSource {
         let block = u32::try_from(job.block.0)
             .ok()
             .and_then(NonZeroU32::new)
-            .ok_or_else(|| format!("a block of {} cannot be driven", job.block))?;
+            .ok_or_else(|| format!("a block of {} is not supported", job.block))?;
         let all = job.size.0 / u64::from(block.get());
         if range(job.layout, all, workers, worker).is_empty() {
             return Err(format!(
-                "{} in blocks of {} cannot be shared out to {workers} workers",
+                "{} in blocks of {} cannot be divided among {workers} workers",
                 job.size, job.block
             ));
         }
@@ -301,8 +301,8 @@ impl StorageJob for PatternRun {
         let writes = pattern.writes();
         self.files = Some(TestFiles::of_point(at, writes, point, verify && writes)?);
         if point.once {
-            let tried = "drive a pattern until it is done";
-            let (happened, next) = ("it has no end of its own", "Give its length in seconds.");
+            let tried = "run a pattern until it ends";
+            let (happened, next) = ("a pattern has no end", "Give its length in seconds.");
             return Err(Failure::new(Cause::Usage, tried, pattern, happened, next));
         }
         Ok(())

@@ -82,7 +82,7 @@ impl StorageJob for ScanRun {
         at.run.event(Event::Phase { phase: Phase::LayOut, total_bytes: 0 });
         let root = format!("{}/{SCAN}{}", at.run.names()?.1, self.number);
         let files = vec![self.job.files as usize; self.job.directories as usize];
-        let made = Tree::make("make the tree to be scanned", at, root, &files)?;
+        let made = Tree::make("create the tree for the scan", at, root, &files)?;
         self.tree = Some(Arc::new(made));
         let warm = self.warm_directory(at.share).is_some();
         let target = at.share.facts().given;
@@ -106,7 +106,7 @@ impl StorageJob for ScanRun {
 
     fn source(&self, point: &Point, _: u16, lane: &dyn Lane) -> Result<ScanSource, Failure> {
         can_do("scan a tree", lane, KINDS)?;
-        let tree = self.tree.clone().ok_or_else(|| changed("it was never made"))?;
+        let tree = self.tree.clone().ok_or_else(|| changed("the tree was not created"))?;
         Ok(ScanSource {
             tree,
             walk: self.walk.clone(),
@@ -132,7 +132,8 @@ impl StorageJob for ScanRun {
 }
 
 fn changed(happened: &str) -> Failure {
-    let next = "Make sure that nobody changes the run's directory, then run it again.";
+    let next =
+        "Make sure that no other program changes the directory of the run, and run it again.";
     Failure::new(Cause::Trial, "scan the tree", "the run's directory", happened, next)
 }
 
@@ -196,10 +197,10 @@ impl OperationSource for ScanSource {
                     _ => EntryKind::File,
                 };
                 if found.kind != expected {
-                    self.wrong = Some("a name stands for something else".to_owned());
+                    self.wrong = Some("a name has changed its type".to_owned());
                 }
             }
-            (_, Ok(_)) => self.wrong = Some("nothing was found".to_owned()),
+            (_, Ok(_)) => self.wrong = Some("the tree is empty".to_owned()),
             // Counted where errors are.
             (_, Err(_)) => {}
         }
@@ -217,12 +218,12 @@ impl ScanSource {
         for entry in entries {
             match tree::number(letter, &entry.name).and_then(|number| expected.get(number)) {
                 Some(path) => self.to_look_up.push(*path),
-                None => self.wrong = Some(format!("there is a new name in it: {}", entry.name)),
+                None => self.wrong = Some(format!("it contains a new name: {}", entry.name)),
             }
         }
         if self.to_look_up.len() < expected.len() {
             let (is, was) = (self.to_look_up.len(), expected.len());
-            self.wrong = Some(format!("a directory has {is} names where it had {was}"));
+            self.wrong = Some(format!("a directory has {is} names instead of {was}"));
         }
         if self.at == Some(Directory::Root) && self.wrong.is_none() {
             let mut walk = lock(&self.walk);

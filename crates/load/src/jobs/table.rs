@@ -318,7 +318,7 @@ fn open(job: &Job, number: usize, given: &str) -> Result<Box<dyn AnyJob>, Failur
         Job::Operations(job) => manned(OperationsRun::new(job, number)),
         other => {
             let tried = format!("do the job '{}'", other.kind());
-            let happened = format!("it is not done to storage but to {}", other.subject());
+            let happened = format!("it measures {}, not storage", other.subject());
             let next = "Name a pattern, a scan or a copy.";
             return Err(Failure::new(Cause::Usage, tried, given, happened, next));
         }

@@ -39,21 +39,21 @@ pub(crate) struct Caller {
     pub privileged: bool,
 }
 
-const PRIVILEGED_PORT: &str = "Servers often refuse callers from ports above 1023. Either run \
+const PRIVILEGED_PORT: &str = "Servers often refuse clients whose port is above 1023. Either run \
     plimsoll with the right to bind a port below 1024 (as root, or with CAP_NET_BIND_SERVICE; \
     sourceport=privileged insists on it), or add 'insecure' to the export on the server";
 
-const STALE: &str = "Somebody removed it on the server; or the server restarted, or the export changed, \
-    and the handles that it gave before are not known any more: a fixed fsid= on the export keeps them";
+const STALE: &str = "It was removed on the server; or the server restarted or the export changed, and earlier \
+file handles are no longer valid: a fixed fsid= on the export keeps them valid";
 
 /// What to do when the server refuses the caller as such.
 pub(crate) fn refused_advice(caller: Caller) -> String {
     if caller.privileged {
-        "The connection came from a privileged port, so that is not it: allow the client's \
-         address in the export's list of clients on the server."
+        "The connection already uses a privileged port: allow the client's address in the client list of the \
+        export on the server."
             .to_owned()
     } else {
-        format!("{PRIVILEGED_PORT}; and see that it allows the client's address.")
+        format!("{PRIVILEGED_PORT}; and make sure that the export allows the client's address.")
     }
 }
 
@@ -74,8 +74,8 @@ fn advice(service: Service, caller: Caller, error: &Error) -> (Cause, String) {
         Error::Tcp(error) => connection::advice(error, &closed_port(service), &silent_port(service)),
         Error::NotRegistered { .. } => (
             Cause::Unreachable,
-            "See with 'rpcinfo -p HOST' what the server offers: name a version and a protocol of those \
-             (vers=, proto=), or enable one on it; a server without a portmapper needs its ports: nfs://HOST:2049/PATH?mountport=PORT."
+            "List the services of the server with 'rpcinfo -p HOST'. Name a version and a protocol of the \
+            list (vers=, proto=), or enable one on the server. A server without a portmapper needs its ports: nfs://HOST:2049/PATH?mountport=PORT."
                 .into(),
         ),
         Error::Rejected(rejection) => rejected(service, caller, rejection),
@@ -83,14 +83,14 @@ fn advice(service: Service, caller: Caller, error: &Error) -> (Cause, String) {
         Error::Nfs { status, .. } => refused(caller, *status),
         Error::Nfs4 { status: nfs4::Status::MinorVersion, .. } => (
             Cause::Unreachable,
-            "Name a version that the server has with vers=, or enable this one on it.".into(),
+            "Name a version that the server supports (vers=), or enable this one on it.".into(),
         ),
         Error::Nfs4 { .. } if let Some(status) = error.status() => refused(caller, status),
         error if error.is_fatal() => (
             Cause::Unreachable,
-            format!("Look whether the server's {service} is running, and at its log."),
+            format!("Check that the {service} of the server is running, and read its log."),
         ),
-        _ => (Cause::Trial, "Look at the server's log.".into()),
+        _ => (Cause::Trial, "Read the log of the server.".into()),
     }
 }
 
@@ -99,12 +99,16 @@ fn closed_port(service: Service) -> String {
         Service::Portmapper => "Start rpcbind on the server, or name the ports: \
             nfs://HOST:2049/PATH?mountport=PORT needs no portmapper."
             .into(),
-        Service::Mount => "See with 'rpcinfo -p HOST' where the MOUNT service listens, and name \
-            its port with mountport=PORT."
-            .into(),
-        Service::Nfs => "Look whether the NFS service is running on the server, and on which port \
-            ('rpcinfo -p HOST'); another port is named as nfs://HOST:PORT/PATH?mountport=PORT."
-            .into(),
+        Service::Mount => {
+            "Find the port of the MOUNT service with 'rpcinfo -p HOST', and name it with \
+        mountport=PORT."
+                .into()
+        }
+        Service::Nfs => {
+            "Check that the NFS service is running on the server, and on which port ('rpcinfo -p \
+        HOST'). Name another port as nfs://HOST:PORT/PATH?mountport=PORT."
+                .into()
+        }
     }
 }
 
@@ -114,7 +118,9 @@ fn silent_port(service: Service) -> String {
         Service::Mount => "the MOUNT service's port (or name another with mountport=PORT)",
         Service::Nfs => "port 2049",
     };
-    format!("A firewall may drop packets, or the server hangs: see that it lets {ports} through.")
+    format!(
+        "A firewall may drop packets, or the server hangs: make sure that packets reach {ports}."
+    )
 }
 
 fn rejected(service: Service, caller: Caller, rejection: &Rejection) -> (Cause, String) {
@@ -127,9 +133,9 @@ fn rejected(service: Service, caller: Caller, rejection: &Rejection) -> (Cause, 
             AcceptError::ProgramUnavailable | AcceptError::ProgramMismatch { .. },
         ) => (
             Cause::Unreachable,
-            "Name a version that the server has with vers=, or enable this one on it.".into(),
+            "Name a version that the server supports (vers=), or enable this one on it.".into(),
         ),
-        _ => (Cause::Unreachable, format!("Look at the log of the server's {service}.")),
+        _ => (Cause::Unreachable, format!("Read the log of the {service} of the server.")),
     }
 }
 
@@ -141,7 +147,7 @@ fn mount_refused(caller: Caller, status: MountStatus) -> (Cause, String) {
         MountStatus::NoEntry | MountStatus::NotDirectory | MountStatus::Invalid => {
             (Cause::NotPermitted, "Name a directory that the server exports.".into())
         }
-        _ => (Cause::NotPermitted, "Look at the server's log.".into()),
+        _ => (Cause::NotPermitted, "Read the log of the server.".into()),
     }
 }
 
@@ -163,9 +169,9 @@ fn refused(caller: Caller, status: Status) -> (Cause, String) {
         }
         Status::Stale | Status::BadHandle => (Cause::Trial, format!("{STALE}; run again.")),
         Status::Jukebox => {
-            (Cause::Trial, "The server asks to come back later: run again in a while.".into())
+            (Cause::Trial, "The server asks the client to try later: run again in a while.".into())
         }
-        _ => (Cause::Trial, "Look at the server's log.".into()),
+        _ => (Cause::Trial, "Read the log of the server.".into()),
     }
 }
 
@@ -175,10 +181,10 @@ pub(crate) fn not_writable_advice(caller: Caller, owner: Option<(u32, u32)>) -> 
         format!(" The directory belongs to uid {uid}, gid {gid}.")
     });
     let (uid, gid) = owner.filter(|o| o.0 != 0).unwrap_or((1000, 1000));
-    let ids = format!("call as a user who may write there, such as ?uid={uid}&gid={gid}");
+    let ids = format!("use the ids of a user who may write there, such as ?uid={uid}&gid={gid}");
     if caller.uid == 0 {
         format!(
-            "The server takes uid 0 for nobody (root_squash), and nobody may not write there. \
+            "The server maps uid 0 to nobody (root_squash), and nobody may not write there. \
              Either {ids}, or set no_root_squash on the export.{belongs}"
         )
     } else {
@@ -187,7 +193,7 @@ pub(crate) fn not_writable_advice(caller: Caller, owner: Option<(u32, u32)>) -> 
             false => format!(" {PRIVILEGED_PORT}."),
         };
         format!(
-            "User {}, group {} may not write there: {ids}, or let them write.{belongs}{port}",
+            "User {}, group {} may not write there: {ids}, or give them write access.{belongs}{port}",
             caller.uid, caller.gid
         )
     }

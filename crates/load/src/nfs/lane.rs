@@ -122,7 +122,7 @@ impl NfsWire {
         let regular = |of: &nfs3::Attributes| match of.kind {
             nfs3::FileType::Regular => Ok(()),
             kind => {
-                Err(failed(ErrorKind::NotPermitted, format!("it is a {kind}, no regular file")))
+                Err(failed(ErrorKind::NotPermitted, format!("it is a {kind}, not a regular file")))
             }
         };
         match (op, attributes) {

@@ -80,9 +80,11 @@ impl<S: Server> NfsNamespace<S> {
         };
         self.run(&tried, "", |names| {
             let (file, about) = names.open(path).map_err(|trouble| match trouble {
-                Trouble::Wrong(what) => refused(what, "Name a regular file, and not by a link."),
+                Trouble::Wrong(what) => {
+                    refused(what, "Name a regular file, without symbolic links.")
+                }
                 Trouble::Nfs(error) if matches!(error.status(), Some(Status::NoEntry)) => {
-                    refused(error.to_string(), "Check its name, below what the target names.")
+                    refused(error.to_string(), "Check its name, relative to the target.")
                 }
                 other => other,
             })?;
@@ -169,7 +171,7 @@ impl<S: Server> NfsNamespace<S> {
         match trouble {
             Trouble::Made(failure) => failure,
             Trouble::Wrong(happened) => {
-                let next = "Somebody changed it meanwhile: remove it, or name another directory.";
+                let next = "Another program changed it during the run: remove it, or name another directory.";
                 Failure::new(Cause::NotPermitted, tried, &site.given, happened, next)
             }
             Trouble::Nfs(error) => {
@@ -249,7 +251,7 @@ impl<C: Calls> Names<'_, C> {
         if found == held || same(&self.calls.attributes(held)?) {
             return Ok(());
         }
-        Err(Trouble::Wrong("something else was put in its place".into()))
+        Err(Trouble::Wrong("it was replaced during the run".into()))
     }
 
     /// What to do where a directory cannot be changed because of whose it is, or because it only leads to
@@ -277,7 +279,7 @@ impl<C: Calls> Names<'_, C> {
         match (exports::of_version_4(&site.target, &below), refused) {
             (Some(exports), Some(refused)) => Some(format!("{refused} {exports}")),
             (Some(exports), None) => Some(format!(
-                "The directory only leads to the server's exports, and nothing can be written there. {exports}"
+                "The directory only contains the exports of the server, and is not writable. {exports}"
             )),
             (None, refused) => refused,
         }
@@ -316,7 +318,7 @@ impl<C: Calls> Names<'_, C> {
                 self.regular(&file, &about)?;
                 if about.links.is_some_and(|links| links > 1) {
                     self.calls.close(&file)?;
-                    return Err(Trouble::Wrong("it has another name elsewhere".into()));
+                    return Err(Trouble::Wrong("it has a second name (hard link)".into()));
                 }
                 Ok((file, about.size.unwrap_or(u64::MAX)))
             }
@@ -333,7 +335,7 @@ impl<C: Calls> Names<'_, C> {
         while written < bytes.len() {
             let count = self.calls.write(file, written as u64, &bytes[written..])?;
             if count == 0 {
-                return Err(Trouble::Wrong("the server wrote nothing".into()));
+                return Err(Trouble::Wrong("the server wrote 0 bytes".into()));
             }
             written += count as usize;
         }
@@ -345,26 +347,24 @@ impl<C: Calls> Names<'_, C> {
 }
 
 fn name(part: &str) -> Result<Name<'_>, Trouble> {
-    Name::new(part).ok_or_else(|| Trouble::Wrong(format!("'{part}' cannot be a name")))
+    Name::new(part).ok_or_else(|| Trouble::Wrong(format!("'{part}' is not a valid name")))
 }
 
 fn what(about: &About) -> String {
-    about
-        .kind
-        .map_or_else(|| "nothing that the server names".to_owned(), |kind| format!("a {kind}"))
+    about.kind.map_or_else(|| "an unknown file type".to_owned(), |kind| format!("a {kind}"))
 }
 
 impl<S: Server> Namespace for NfsNamespace<S> {
     fn make_directory(&mut self, path: &str) -> Result<(), Failure> {
-        let made = self.change("make the directory", path, |names, directory, name| match names
-            .calls
-            .make_directory(directory, name)
-        {
-            Err(error) if names.done_before(&error, Status::Exists) => {
-                Ok(names.calls.lookup(directory, name)?.0)
-            }
-            made => Ok(made?),
-        })?;
+        let made =
+            self.change("create the directory", path, |names, directory, name| {
+                match names.calls.make_directory(directory, name) {
+                    Err(error) if names.done_before(&error, Status::Exists) => {
+                        Ok(names.calls.lookup(directory, name)?.0)
+                    }
+                    made => Ok(made?),
+                }
+            })?;
         if self.held.hold(path, made) {
             self.look_for_squash(made);
         }
@@ -455,7 +455,7 @@ impl<S: Server> Namespace for NfsNamespace<S> {
     }
 
     fn space(&mut self) -> Result<Space, Failure> {
-        self.run("ask for the space", "", |names| {
+        self.run("query the free space", "", |names| {
             let base = names.held.base();
             Ok(names.calls.space(base)?)
         })

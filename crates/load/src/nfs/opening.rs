@@ -105,7 +105,7 @@ pub(crate) fn find_site(
     site.addresses = options
         .names
         .find(&target.host, limits.connect, &site.deadline)
-        .map_err(|e| site.failure("find the host", Service::Nfs, None, &e.into()))?;
+        .map_err(|e| site.failure("look up the host", Service::Nfs, None, &e.into()))?;
     Ok(site)
 }
 
@@ -124,7 +124,7 @@ fn choose_version(site: &mut Site, target: &NfsTarget) -> Result<Vec<String>, Fa
     }
     site.version = Version::V2;
     try_version(site, target)?.map_err(|_| missing)?;
-    Ok(vec!["the server has no version 3 of NFS".to_owned()])
+    Ok(vec!["the server does not support NFS version 3".to_owned()])
 }
 
 /// Whether the server has the site's version, and where. The inner error: it does not have it.
@@ -169,11 +169,11 @@ pub(super) fn ask_sizes(
     let server = match client.information(base) {
         Err(e) if !e.is_fatal() => {
             let instead = format!("Reads and writes of {} are used.", Bytes(SMALLEST.into()));
-            site.oddities.failed(&site.given, "ask for the limits (FSINFO)", e, &instead);
+            site.oddities.failed(&site.given, "query the limits (FSINFO)", e, &instead);
             UNKNOWN
         }
         asked => asked.map_err(|e| {
-            site.failure("ask for the limits", Service::Nfs, Some(client.socket()), &e)
+            site.failure("query the limits", Service::Nfs, Some(client.socket()), &e)
         })?,
     };
     let (read, write) = sizes(target, &server, own_limits(site), notes);
@@ -201,7 +201,7 @@ fn port_of(site: &Site, service: Program) -> Result<Result<u16, Error>, Failure>
 }
 
 fn not_found(site: &Site, name: &str, error: &Error) -> Failure {
-    let tried = format!("ask the portmapper for the port of {name}");
+    let tried = format!("get the port of {name} from the portmapper");
     site.failure(tried, Service::Portmapper, None, error)
 }
 
@@ -304,7 +304,7 @@ impl Mounting<'_> {
 
     fn failure(&self, privileged: bool, error: &Error) -> Failure {
         let caller = Caller { privileged, ..self.site.caller(None) };
-        failure("ask for the export", &self.site.given, Service::Mount, caller, error)
+        failure("request the export", &self.site.given, Service::Mount, caller, error)
     }
 
     fn not_exported(
@@ -323,8 +323,7 @@ impl Mounting<'_> {
         }
         let mut next = exports::of_mount(&self.site.target, self.site.version, exports)
             .unwrap_or_else(|| {
-                "The server lists no exports: export the directory on it, or name one that is."
-                    .into()
+                "The server lists no exports: export the directory on the server.".into()
             });
         if refusal && exports.is_empty() {
             let caller = Caller { privileged, ..self.site.caller(None) };
@@ -349,13 +348,16 @@ fn descend(
     let mut directory = root;
     for part in parts {
         let name = Name::new(part).ok_or_else(|| {
-            bad(format!("'{part}' cannot be a name"), "Names have at most 255 bytes and no '..'.")
+            bad(
+                format!("'{part}' is not a valid name"),
+                "Names have at most 255 bytes and no '..'.",
+            )
         })?;
         let (found, attributes) = match client.lookup(directory, name) {
             Ok(found) => found,
             Err(error @ Error::Nfs { status: Status::NoEntry, .. }) => {
-                let next = "Make the directory on the server, or name one that exists.";
-                return Err(bad(format!("there is no '{part}' ({error})"), next));
+                let next = "Create the directory on the server, or name an existing one.";
+                return Err(bad(format!("'{part}' does not exist ({error})"), next));
             }
             Err(e) => return Err(site.failure(tried, Service::Nfs, Some(client.socket()), &e)),
         };
@@ -408,7 +410,7 @@ fn sizes(
         let (most, who) = if own.most <= most { (own.most, own.who) } else { (most, "the server") };
         let size = given.unwrap_or(preferred.clamp(1, own.usual).max(SMALLEST)).min(most);
         if let Some(given) = given.filter(|given| *given > size) {
-            notes.push(format!("{name}={given} is more than {who} takes: {size} is used"));
+            notes.push(format!("{name}={given} exceeds the limit of {who}: {size} is used"));
         }
         size
     };
@@ -456,7 +458,7 @@ mod tests {
         target.rsize = Some(1 << 20);
         target.wsize = Some(512);
         assert_eq!(sizes(&target, &limits, OVER_TCP, &mut notes), (65536, 512));
-        assert_eq!(notes, ["rsize=1048576 is more than the server takes: 65536 is used"]);
+        assert_eq!(notes, ["rsize=1048576 exceeds the limit of the server: 65536 is used"]);
         let huge = FileSystemInfo { read_most: u32::MAX, read_preferred: u32::MAX, ..limits };
         assert_eq!(sizes(&NfsTarget::default(), &huge, OVER_TCP, &mut notes).0, USUAL_MOST);
         // A server that takes single bytes at most is not believed; a user may try them.
@@ -470,7 +472,7 @@ mod tests {
         assert_eq!(sizes(&target, &huge, OVER_UDP, &mut notes).0, 49152);
         target.rsize = Some(1 << 20);
         assert_eq!(sizes(&target, &huge, OVER_UDP, &mut notes).0, DATAGRAM_TRANSFER);
-        assert_eq!(notes, ["rsize=1048576 is more than a datagram takes: 57344 is used"]);
+        assert_eq!(notes, ["rsize=1048576 exceeds the limit of a datagram: 57344 is used"]);
         target.rsize = Some(u32::MAX);
         assert_eq!(sizes(&target, &huge, OVER_TCP, &mut notes).0, MOST);
     }

@@ -35,6 +35,6 @@ pub(crate) fn last(path: &str) -> Result<Name<'_>, OpError> {
 }
 
 pub(crate) fn name(part: &str) -> Result<Name<'_>, OpError> {
-    let why = || failed(ErrorKind::NotPermitted, format!("'{part}' cannot be a name"));
+    let why = || failed(ErrorKind::NotPermitted, format!("'{part}' is not a valid name"));
     Name::new(part).ok_or_else(why)
 }

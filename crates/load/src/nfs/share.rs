@@ -22,7 +22,7 @@ use std::num::NonZeroU8;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The call that tells the space.
-const SPACE: &str = "ask for the space (FSSTAT)";
+const SPACE: &str = "query the free space (FSSTAT)";
 
 /// An opened NFS export: a directory on a server, reached without a mount. Each namespace and
 /// each lane has a connection of its own.
@@ -99,7 +99,12 @@ fn facts(opened: &mut Opened) -> Result<TargetFacts, Failure> {
             (0, 0)
         }
         Err(e) => {
-            return Err(site.failure("ask for the space", Service::Nfs, Some(client.socket()), &e));
+            return Err(site.failure(
+                "query the free space",
+                Service::Nfs,
+                Some(client.socket()),
+                &e,
+            ));
         }
     };
     site.oddities.datagrams(&site.given, client.take_datagrams());

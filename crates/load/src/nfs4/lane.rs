@@ -122,7 +122,7 @@ impl Nfs4Wire {
     ) -> Result<Outcome, OpError> {
         let way = &mut self.steps[usize::from(tag)].way;
         if attributes.kind != Some(FileType::Directory) {
-            let why = format!("'{}' is no directory", way.part(op));
+            let why = format!("'{}' is not a directory", way.part(op));
             return Err(failed(ErrorKind::NotPermitted, why));
         }
         let done = way.found(&self.held, op, *found);
@@ -454,7 +454,7 @@ fn regular(of: &nfs4::Attributes) -> Result<(), OpError> {
     match of.kind {
         Some(FileType::Regular) | None => Ok(()),
         Some(kind) => {
-            Err(failed(ErrorKind::NotPermitted, format!("it is a {kind}, no regular file")))
+            Err(failed(ErrorKind::NotPermitted, format!("it is a {kind}, not a regular file")))
         }
     }
 }

@@ -201,14 +201,17 @@ fn descend(site: &Site, client: &mut Client, parts: &[&str]) -> Result<FileHandl
         client.root().map_err(|e| site.failure(tried, Service::Nfs, Some(client.socket()), &e))?;
     for part in parts {
         let name = Name::new(part).ok_or_else(|| {
-            bad(format!("'{part}' cannot be a name"), "Names have at most 255 bytes and no '..'.")
+            bad(
+                format!("'{part}' is not a valid name"),
+                "Names have at most 255 bytes and no '..'.",
+            )
         })?;
         let (found, attributes) = match client.lookup(directory, name) {
             Ok(found) => found,
             Err(e) if e.status() == Some(Status::NoEntry) => {
-                let next = "Version 4 counts paths from the server's root (fsid=0 of Linux, Pseudo of \
-                    NFS-Ganesha): name a directory below that, or make it on the server.";
-                let refused = bad(format!("there is no '{part}' (NFS4ERR_NOENT)"), next);
+                let next = "In version 4, paths start at the root of the server (fsid=0 of Linux, Pseudo of \
+                NFS-Ganesha): name a directory below that, or create it on the server.";
+                let refused = bad(format!("'{part}' does not exist (NFS4ERR_NOENT)"), next);
                 return Err(not_shown(site, client, refused.failure));
             }
             Err(e) => {
@@ -231,7 +234,7 @@ fn descend(site: &Site, client: &mut Client, parts: &[&str]) -> Result<FileHandl
                 let older = Older::MayHaveDirectory { exports: false };
                 return Err(Refused { failure, older });
             }
-            _ => return Err(bad(format!("'{part}' is no directory"), "Name a directory.")),
+            _ => return Err(bad(format!("'{part}' is not a directory"), "Name a directory.")),
         }
     }
     Ok(directory)
@@ -253,7 +256,7 @@ fn not_shown(site: &Site, client: &mut Client, mut failure: Failure) -> Refused 
 fn ask_limits(site: &Site, client: &mut Client, base: FileHandle) -> Result<Attributes, Failure> {
     client.set_deadline(site.operation());
     client.file_system(base).map_err(|e| {
-        let tried = "ask for the space and the limits";
+        let tried = "query the free space and the limits";
         site.failure(tried, Service::Nfs, Some(client.socket()), &e)
     })
 }
@@ -267,7 +270,7 @@ fn sizes(target: &NfsTarget, client: &Client, about: &Attributes) -> (TransferSi
         let most = most.max(1).min(session.unwrap_or(u32::MAX)).min(USUAL_MOST);
         let size = given.unwrap_or(most).clamp(1, most);
         if let Some(given) = given.filter(|given| *given > size) {
-            notes.push(format!("{name}={given} is more than the server takes: {size} is used"));
+            notes.push(format!("{name}={given} exceeds the limit of the server: {size} is used"));
         }
         size
     };
@@ -300,8 +303,8 @@ fn facts(
 ) -> TargetFacts {
     let space = about.space_total.zip(about.space_available);
     if space.is_none() {
-        let reason = "the server does not give it";
-        site.oddities.failed(&site.given, "ask for the space", reason, UNKNOWN_SPACE);
+        let reason = "the server does not report it";
+        site.oddities.failed(&site.given, "query the free space", reason, UNKNOWN_SPACE);
     }
     let (peer, privileged) = (client.socket().peer(), client.socket().is_privileged());
     client.set_deadline(site.operation());
@@ -357,7 +360,7 @@ impl Share for Nfs4Share {
         let server = self.server.clone();
         let connect = move || {
             let client = server.client_of(options.depth)?;
-            let tried = "begin to measure over a connection";
+            let tried = "open a connection for the measurement";
             Nfs4::pipeline(client, options)
                 .map_err(|e| server.site.failure(tried, Service::Nfs, None, &e))
         };

@@ -36,14 +36,14 @@ const LOGON_TYPE_NOT_GRANTED: NtStatus = NtStatus(0xC000_015B);
 const QUOTA_EXCEEDED: NtStatus = NtStatus(0xC000_0044);
 const MEDIA_WRITE_PROTECTED: NtStatus = NtStatus(0xC000_00A2);
 
-const SERVERS_LOG: &str = "Look at the server's log.";
+const SERVERS_LOG: &str = "Read the log of the server.";
 /// Where the server lists the share that it does not open.
-pub(super) const NOT_OPENED: &str = "The share is configured on the server, and the server cannot open it: \
-    look at its log for the reason, such as a directory that is missing or a module that does not load \
+pub(super) const NOT_OPENED: &str = "The share is configured, but the server cannot open it: read its log for \
+the reason, such as a directory that is missing or a module that does not load \
     (on Samba 'path' and 'vfs objects' of the share).";
 /// Where the server does not tell its shares.
-pub(super) const UNLISTED: &str = "The server does not list its shares to this user: look on it \
-    for the share's name (on Samba, the section's name in smb.conf).";
+pub(super) const UNLISTED: &str = "The server does not list its shares for this user: find the name of the \
+share on the server (on Samba, the section's name in smb.conf).";
 
 /// A failure, for what was tried.
 pub(super) fn failure(tried: impl Into<String>, site: &Site, step: Step, error: &Error) -> Failure {
@@ -62,12 +62,12 @@ fn advice(site: &Site, step: Step, error: &Error) -> (Cause, String) {
         Error::Tcp(error) => connection::advice(
             error,
             &format!(
-                "Look whether the SMB service is running on the server; a port other than {port} \
-                 is named as smb://user@HOST:PORT/SHARE."
+                "Check that the SMB service is running on the server. Name a port other than {port} as \
+                smb://user@HOST:PORT/SHARE."
             ),
             &format!(
-                "A firewall may drop packets, or the server hangs: see that it lets TCP port \
-                 {port} through; another port is named as smb://user@HOST:PORT/SHARE."
+                "A firewall may drop packets, or the server hangs: make sure that packets reach TCP port \
+                {port}. Name another port as smb://user@HOST:PORT/SHARE."
             ),
         ),
         Error::Malformed(_) | Error::TooLong { .. } | Error::UnknownMessage(_)
@@ -77,68 +77,65 @@ fn advice(site: &Site, step: Step, error: &Error) -> (Cause, String) {
         }
         Error::DialectRefused { .. } => unreachable(match site.target.dialect {
             Some(SmbDialect::Smb2_0_2 | SmbDialect::Smb2_1) => {
-                "Leave vers= out, or allow this dialect on the server (on Samba 'server min \
+                "Omit vers=, or allow this dialect on the server (on Samba 'server min \
                  protocol')."
                     .into()
             }
-            Some(_) => "Leave vers= out or name an older dialect (vers=2.1), or allow this one on \
+            Some(_) => "Omit vers= or name an older dialect (vers=2.1), or allow this one on \
                         the server (on Samba 'server max protocol')."
                 .into(),
-            None => "The server speaks SMB 1 alone, which plimsoll does not: enable SMB 2 or 3 on \
+            None => "The server only speaks SMB 1, which plimsoll does not support: enable SMB 2 or 3 on \
                      it (on Samba 'server max protocol')."
                 .into(),
         }),
         Error::EncryptionRefused(_) => refused(
-            "Leave encrypt=on out, or enable encryption on the server: it takes dialect 3.0 or \
+            "Omit encrypt=on, or enable encryption on the server: it needs dialect 3.0 or \
              newer (vers=) and on Samba 'server smb encrypt' other than off.",
         ),
         Error::EncryptionRequired(_) => refused(
-            "Leave encrypt=off out; encryption takes dialect 3.0 or newer, so leave out an older \
-             vers= too.",
+            "Omit encrypt=off; encryption needs dialect 3.0 or newer, so omit an older vers= too.",
         ),
         Error::SigningRefused(_) => refused(
-            "Leave sign=on out, or name a user and not a guest: guests have no key to sign with.",
+            "Omit sign=on, or name a user: guests have no key for signatures.",
         ),
-        Error::SigningRequired => refused("Leave sign=off out."),
+        Error::SigningRequired => refused("Omit sign=off."),
         Error::GuestOnly(_) => (
             Cause::Authentication,
             match site.target.user {
-                None => "Name a user, smb://USER@HOST/SHARE, or leave sign=on and encrypt=on out."
+                None => "Name a user, smb://USER@HOST/SHARE, or omit sign=on and encrypt=on."
                     .into(),
                 Some(_) => wrong(site),
             },
         ),
         Error::GuestRefused(_) => (Cause::Authentication, guest_refused(site)),
         Error::NoContexts => unreachable(
-            "The server has an error in dialect 3.1.1: name an older one, vers=3.0. It is not taken \
-             unasked, since somebody between could have made the difference."
+            "The server has an error in dialect 3.1.1: name an older one, vers=3.0. plimsoll does not fall \
+            back to it, because an attacker on the path could cause that."
                 .into(),
         ),
         Error::RefusedUnencrypted(_) => denied(site, step),
-        Error::NotFiles(_) => refused("Name a share of files."),
+        Error::NotFiles(_) => refused("Name a file share."),
         Error::NotAFile(_) => {
-            refused("Somebody changed it meanwhile: remove it, or name another directory.")
+            refused("Another program changed it during the run: remove it, or name another directory.")
         }
         Error::Downgraded(_) => refused(
-            "Something between this machine and the server changes what is negotiated: find it, \
+            "A device between this machine and the server changes the negotiation: find it, \
              or name the dialect with vers=3.1.1.",
         ),
         Error::BadSignature | Error::NotSigned | Error::NotDecrypted | Error::NotEncrypted => {
-            let mut next = "Something between this machine and the server changes messages, the \
-                            server does not know the password, or it is broken: look at the path \
-                            and at the server's log."
+            let mut next = "A device between this machine and the server changes messages, the \
+                            server does not know the password, or the server is broken: check the path and the log of the server."
                 .to_owned();
             if matches!(error, Error::BadSignature | Error::NotSigned)
                 && site.target.sign == SmbProtection::Auto
             {
-                next += " A server that cannot sign is measured with sign=off: nothing shows then \
-                         that it is the right one.";
+                next += " To measure a server that cannot sign, give sign=off. Its identity is not checked then.";
             }
             unreachable(next)
         }
         Error::NoCredits => unreachable(
-            "The server lets this client send nothing more: use a smaller --depth, or smaller \
-             transfers with rsize= and wsize=, and look at the server's load and limits (on Samba 'smb2 max credits')."
+            "The server grants no more credits: use a smaller --depth, or smaller \
+             transfers with rsize= and wsize=, and check the load and the limits of the server (on Samba 'smb2 max credits')."
                 .into(),
         ),
         Error::Name { .. } => (
@@ -149,7 +146,7 @@ fn advice(site: &Site, step: Step, error: &Error) -> (Cause, String) {
         ),
         Error::Status { status, .. } => status_advice(site, step, *status),
         error if error.is_fatal() => {
-            unreachable("Look whether the server's SMB service is running, and at its log.".into())
+            unreachable("Check that the SMB service of the server is running, and read its log.".into())
         }
         _ => (Cause::Trial, SERVERS_LOG.into()),
     }
@@ -157,8 +154,8 @@ fn advice(site: &Site, step: Step, error: &Error) -> (Cause, String) {
 
 fn no_smb(site: &Site) -> String {
     format!(
-        "What answers on port {} may not be an SMB server, or one of SMB 1 alone: see which \
-         service listens there; another port is named as smb://user@HOST:PORT/SHARE.",
+        "The service on port {} may not be an SMB server, or it only speaks SMB 1: check which service \
+        listens there. Name another port as smb://user@HOST:PORT/SHARE.",
         site.port
     )
 }
@@ -179,15 +176,14 @@ fn status_advice(site: &Site, step: Step, status: NtStatus) -> (Cause, String) {
         | NtStatus::ACCOUNT_LOCKED_OUT
         | LOGON_TYPE_NOT_GRANTED => (
             Cause::Authentication,
-            format!("The server knows {who} but does not let them in: change that on it."),
+            format!("The server knows {who} but denies the login: change that on the server."),
         ),
         NtStatus::ACCESS_DENIED => denied(site, step),
         MEDIA_WRITE_PROTECTED => (Cause::NotPermitted, read_only(&who)),
         NtStatus::BAD_NETWORK_NAME => (Cause::NotPermitted, UNLISTED.into()),
         NtStatus::PATH_NOT_COVERED => (
             Cause::NotPermitted,
-            "The path leads to another server (DFS), which plimsoll does not follow: name the \
-             server and the share that it leads to."
+            "The path refers to another server (DFS), which plimsoll does not follow: name that server and share."
                 .into(),
         ),
         NtStatus::NOT_A_DIRECTORY | NtStatus::STOPPED_ON_SYMLINK => {
@@ -210,8 +206,8 @@ fn status_advice(site: &Site, step: Step, status: NtStatus) -> (Cause, String) {
         | NtStatus::INSUFFICIENT_RESOURCES
         | NtStatus::INSUFF_SERVER_RESOURCES => (
             Cause::NotPermitted,
-            "The server takes no more sessions or requests: use fewer --workers and a smaller \
-             --depth (each worker has a session of its own), or raise its limits."
+            "The server accepts no more sessions or requests: use fewer --workers and a smaller \
+             --depth (each worker has its own session), or raise its limits."
                 .into(),
         ),
         NtStatus::SHARING_VIOLATION | NtStatus::FILE_LOCK_CONFLICT | NtStatus::DELETE_PENDING => {
@@ -224,7 +220,7 @@ fn status_advice(site: &Site, step: Step, status: NtStatus) -> (Cause, String) {
 /// What to do where user or password are wrong, or a guest is not wanted.
 fn wrong(site: &Site) -> String {
     match &site.target.user {
-        None => "The server lets no guests in: name a user, smb://USER@HOST/SHARE.".into(),
+        None => "The server does not allow guests: name a user, smb://USER@HOST/SHARE.".into(),
         Some(user) => {
             let domain = match site.target.domain {
                 None => ", and the domain if the user has one, smb://DOMAIN;USER@HOST/SHARE",
@@ -241,9 +237,8 @@ fn wrong(site: &Site) -> String {
 /// What to do where anybody is let in.
 fn guest_refused(site: &Site) -> String {
     format!(
-        "The server lets in users that it does not know, and so may any other that stands in its \
-         place. {} To be a guest, leave the user out, smb://HOST/SHARE, or allow it with \
-         guest=allow.",
+        "The server accepts unknown users as guests, so its identity is not proven. {} To log in as a guest, \
+        omit the user, smb://HOST/SHARE, or allow it with guest=allow.",
         wrong(site)
     )
 }
@@ -259,27 +254,26 @@ fn denied(site: &Site, step: Step) -> (Cause, String) {
             (
                 Cause::Authentication,
                 format!(
-                    "The server took {who} for a guest, as it does with users it does not know. {}",
+                    "The server made {who} a guest, as it does with unknown users. {}",
                     wrong(site)
                 ),
             )
         }
         Step::Share { guest: true } => (
             Cause::Authentication,
-            "The share lets no guests in: name a user, smb://USER@HOST/SHARE.".into(),
+            "The share does not allow guests: name a user, smb://USER@HOST/SHARE.".into(),
         ),
         Step::Share { guest: false } => {
-            let encryption = "; if the share insists on encryption, leave out encrypt=off and \
-                              name no dialect below 3.0 (vers=)";
-            let next = format!("Let {who} use the share on the server{encryption}.");
+            let encryption = "; if the share requires encryption, omit encrypt=off and any dialect below 3.0 (vers=)";
+            let next = format!("Give {who} access to the share on the server{encryption}.");
             (Cause::NotPermitted, next)
         }
         Step::Use { writable: false, .. } => (Cause::NotPermitted, read_only(&who)),
         Step::Use { .. } => (
             Cause::NotPermitted,
             format!(
-                "Let {who} write there on the server: both the share's settings and the \
-                 directory's own permissions count. Or name another user, smb://USER@HOST/SHARE."
+                "Give {who} write access on the server: both the settings of the share and the permissions of \
+                the directory count. Or name another user, smb://USER@HOST/SHARE."
             ),
         ),
     }
@@ -287,7 +281,7 @@ fn denied(site: &Site, step: Step) -> (Cause, String) {
 
 fn read_only(who: &str) -> String {
     format!(
-        "The share is read-only for {who}: let them write on the server (on Samba 'read only = \
+        "The share is read-only for {who}: give them write access on the server (on Samba 'read only = \
          no'), or {READ_IN_PLACE}."
     )
 }
@@ -372,14 +366,14 @@ mod tests {
             (Step::LogIn, Error::NotSigned, 3, "sign=off"),
             (Step::LogIn, Error::Downgraded(String::new()), 5, "between"),
             (Step::LogIn, Error::BadSignature, 3, "between"),
-            (Step::Share { guest: true }, status(NtStatus::ACCESS_DENIED), 4, "for a guest"),
+            (Step::Share { guest: true }, status(NtStatus::ACCESS_DENIED), 4, "a guest"),
             (Step::Share { guest: false }, status(NtStatus::ACCESS_DENIED), 5, "me"),
             (USED, closed(), 3, "log"),
             (USED, Error::NoCredits, 3, "--depth"),
             (USED, status(NtStatus::DISK_FULL), 6, "--size"),
             (USED, status(QUOTA_EXCEEDED), 6, "quota"),
             (USED, status(MEDIA_WRITE_PROTECTED), 5, "read-only"),
-            (USED, status(NtStatus::ACCESS_DENIED), 5, "write there"),
+            (USED, status(NtStatus::ACCESS_DENIED), 5, "write access"),
             (USED, status(NtStatus::REQUEST_NOT_ACCEPTED), 5, "--workers"),
             (USED, status(NtStatus::PATH_NOT_COVERED), 5, "DFS"),
             (USED, Error::Name { name: "a:b".into(), why: "" }, 2, "without"),
@@ -399,7 +393,7 @@ mod tests {
         for step in [Step::LogIn, Step::Share { guest: true }] {
             let (cause, next) = advice(&site, step, &status(NtStatus::ACCESS_DENIED));
             assert_eq!(cause, Cause::Authentication);
-            assert!(next.contains("no guests") && next.contains("USER@"), "{next}");
+            assert!(next.contains("does not allow guests") && next.contains("USER@"), "{next}");
         }
     }
 }

@@ -147,7 +147,7 @@ fn read_whole(tree: &mut Tree, file: plimsoll_smb::FileId, limit: usize) -> Resu
 
 impl Namespace for SmbNamespace {
     fn make_directory(&mut self, path: &str) -> Result<(), Failure> {
-        self.run_until_settled("make the directory", path, is_pending, Tree::make_directory)
+        self.run_until_settled("create the directory", path, is_pending, Tree::make_directory)
     }
 
     fn list(&mut self, path: &str) -> Result<Vec<Entry>, Failure> {
@@ -217,7 +217,7 @@ impl Namespace for SmbNamespace {
     }
 
     fn space(&mut self) -> Result<Space, Failure> {
-        let space = self.run("ask for the space", "", |tree, _| tree.space())?;
+        let space = self.run("query the free space", "", |tree, _| tree.space())?;
         Ok(Space { total: space.total, available: space.available })
     }
 }

@@ -30,12 +30,12 @@ impl Default for Passwords {
     /// None at all: shares can only be opened as a guest.
     fn default() -> Self {
         Passwords::new(|target| {
-            let next = "Leave the user out to be a guest.";
+            let next = "Omit the user to log in as a guest.";
             Err(Failure::new(
                 Cause::Authentication,
                 format!("find the password of {}", target.who()),
                 target,
-                "no passwords are known here",
+                "no source of passwords is configured",
                 next,
             ))
         })

@@ -55,10 +55,10 @@ impl SmbShare {
         let space = match tree.space() {
             Ok(space) => (space.total, space.available),
             Err(e) if !e.is_fatal() => {
-                site.oddities.failed(given, "ask for the space", e, UNKNOWN_SPACE);
+                site.oddities.failed(given, "query the free space", e, UNKNOWN_SPACE);
                 (0, 0)
             }
-            Err(e) => return Err(site.failure("ask for the space", using, &e)),
+            Err(e) => return Err(site.failure("query the free space", using, &e)),
         };
         tree.set_deadline(site.operation());
         let round_trip_seconds = round_trip::shortest(&site.deadline, || tree.echo());
@@ -113,7 +113,7 @@ fn in_place(site: &Site, tree: &mut Tree, file: &str) -> Result<InPlace, Failure
     let info = found.map_err(|error| {
         let failure = site.failure(format!("open the file '{file}' to be read"), using, &error);
         match error.is_not_there() {
-            true => Failure { next: "Check its name, below the target.".into(), ..failure },
+            true => Failure { next: "Check its name, relative to the target.".into(), ..failure },
             false => failure,
         }
     })?;
@@ -152,7 +152,7 @@ fn notes(site: &Site, tree: &Tree) -> Vec<String> {
     notes.push(match (tree.facts().guest, &target.user) {
         (false, _) => format!("user {}", target.who()),
         (true, None) => "as a guest".into(),
-        (true, Some(_)) => format!("the server took {} for a guest", target.who()),
+        (true, Some(_)) => format!("the server made {} a guest", target.who()),
     });
     notes
 }
@@ -162,7 +162,7 @@ fn sizes(target: &SmbTarget, session: &SessionFacts, notes: &mut Vec<String>) ->
     let mut size = |name: &str, given: Option<u32>, most: u32| {
         let size = given.unwrap_or(USUAL_MOST).min(most.min(MOST)).max(1);
         if let Some(given) = given.filter(|given| *given > size) {
-            notes.push(format!("{name}={given} is more than can be had: {size} is used"));
+            notes.push(format!("{name}={given} exceeds the limit: {size} is used"));
         }
         size
     };

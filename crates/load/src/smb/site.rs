@@ -53,7 +53,7 @@ impl Site {
         site.addresses = open
             .names
             .find(&target.host, limits.connect, &site.deadline)
-            .map_err(|e| site.failure("find the host", Step::Reach, &e.into()))?;
+            .map_err(|e| site.failure("look up the host", Step::Reach, &e.into()))?;
         if let Some(user) = &target.user {
             // Typing a password takes longer than servers wait for the first word.
             drop(site.connect()?);
@@ -98,7 +98,7 @@ impl Site {
         let mut session = self.session()?;
         if self.target.share.is_empty() {
             let next = self.name_a_share(shares(&mut session));
-            let happened = "no share is named";
+            let happened = "the URL names no share";
             return Err(Failure::new(Cause::Usage, "open the share", &self.given, happened, next));
         }
         let guest = session.facts().guest;
@@ -112,7 +112,7 @@ impl Site {
                 (failure.happened, failure.next) = match listed.as_deref().is_some_and(there) {
                     true => {
                         let happened =
-                            format!("the server lists the share and does not open it ({error})");
+                            format!("the server lists the share but cannot open it ({error})");
                         (happened, failures::NOT_OPENED.to_owned())
                     }
                     false => (format!("no such share ({error})"), self.name_a_share(listed)),
@@ -136,7 +136,7 @@ impl Site {
         };
         let urls: Vec<_> = shares.into_iter().filter_map(url).collect();
         match urls.is_empty() {
-            true => "The server lists no shares: make one on it.".to_owned(),
+            true => "The server lists no shares: create one on the server.".to_owned(),
             false => name_one("the server's shares", &urls),
         }
     }

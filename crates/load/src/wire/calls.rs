@@ -352,7 +352,7 @@ impl Calls {
 /// Bytes transferred: all, or some with more to come.
 fn whole_or_rest(call: Call, count: u32, ended: bool) -> Result<u32, OpError> {
     if count < call.length && (count == 0 || ended) {
-        let why = if ended { ", the file ends there" } else { "" };
+        let why = if ended { ", the end of the file" } else { "" };
         let detail = format!("{count} of {} bytes at offset {}{why}", call.length, call.offset);
         return Err(OpError { kind: ErrorKind::Short, detail: detail.into() });
     }

@@ -409,7 +409,7 @@ pub(crate) fn path_of(paths: &Paths, op: &Op) -> Result<Option<Arc<str>>, OpErro
     };
     let known = known(paths, path)?;
     if changes && !known.contains('/') {
-        let why = format!("{} '{known}': it is outside of the run's directory", op.kind());
+        let why = format!("{} '{known}': it is outside the directory of the run", op.kind());
         return Err(failed(ErrorKind::NotPermitted, why));
     }
     Ok(Some(known))

@@ -131,7 +131,7 @@ impl<W, C> Reconnect<W, C> {
                 let LaneDead { kind, detail } = dead.clone();
                 let tried = seconds(self.limit.as_secs_f64());
                 let detail = format!(
-                    "{detail}, and within {tried} there was no new one ({})",
+                    "{detail}, and no new connection could be opened within {tried} ({})",
                     failure.happened
                 );
                 Err(LaneDead { kind, detail })

@@ -112,7 +112,7 @@ impl FromStr for Part {
     fn from_str(text: &str) -> Result<Self, String> {
         Part::ALL.into_iter().find(|part| part.name() == text).ok_or_else(|| {
             format!(
-                "'{}' is no part; there are inventory, cpu, memory, crypto and disk",
+                "'{}' is not a part: choose from inventory, cpu, memory, crypto and disk",
                 text.escape_debug()
             )
         })

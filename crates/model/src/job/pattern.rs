@@ -107,7 +107,7 @@ impl FromStr for Pattern {
     fn from_str(s: &str) -> Result<Self, String> {
         Pattern::ALL.into_iter().find(|p| p.name() == s).ok_or_else(|| {
             let names: Vec<_> = Pattern::ALL.iter().map(|p| p.name()).collect();
-            format!("unknown pattern '{s}'; there are: {}", names.join(", "))
+            format!("unknown pattern '{s}'; choose from: {}", names.join(", "))
         })
     }
 }

@@ -8,7 +8,7 @@ use std::fmt;
 /// one would show a password.
 pub(crate) fn split(given: &str, text: &str, next: &str) -> Result<(String, Option<u16>), Failure> {
     if text.contains('@') {
-        return Err(usage(given, "a user where the host should be", next));
+        return Err(usage(given, "a user in place of the host", next));
     }
     let (host, port) = if let Some(v6) = text.strip_prefix('[') {
         let (host, after) =

@@ -105,9 +105,9 @@ impl FromStr for Target {
                 let url = meant::smb(rest);
                 let next =
                     url.map_or("Write it with smb://.".into(), |u| format!("Write it as {u}."));
-                Err(usage(text, "it is written with cifs://", &next))
+                Err(usage(text, "cifs:// is not supported", &next))
             }
-            other => Err(usage(text, format!("targets of kind '{other}://' are not known"), KINDS)),
+            other => Err(usage(text, format!("'{other}://' is not supported"), KINDS)),
         }
     }
 }

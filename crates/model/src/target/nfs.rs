@@ -185,14 +185,12 @@ impl NfsTarget {
         let refused = |happened: String, next| Err(usage(given, happened, next));
         match (self.version, self.nconnect) {
             (Some(version), _) if version.is_4() => refused(
-                format!(
-                    "version {version} over UDP: there is no such thing (RFC 7530, section 3.1)"
-                ),
-                "Leave proto= out, or give vers=3 or vers=2.",
+                format!("version {version} does not run over UDP (RFC 7530, section 3.1)"),
+                "Omit proto=, or give vers=3 or vers=2.",
             ),
             (_, Some(_)) => refused(
-                "nconnect= over UDP: datagrams have no connections".into(),
-                "Leave nconnect= out, or give proto=tcp.",
+                "nconnect= needs TCP: UDP has no connections".into(),
+                "Omit nconnect=, or give proto=tcp.",
             ),
             _ => Ok(()),
         }

@@ -81,9 +81,8 @@ const OPTIONS: &str = "vers=2.0.2|2.1|3.0|3.0.2|3.1.1, sign=auto|on|off, encrypt
                        guest=allow, rsize=, wsize=";
 const FORM: &str =
     "Write it as smb://[domain;]user@host[:port]/share/path, an IPv6 address in [brackets].";
-const NO_PASSWORD: &str = "Leave the password out: it is asked for at the terminal, or taken from \
-     the environment variable PLIMSOLL_PASSWORD or from a credentials file (see 'plimsoll check \
-     --help'). Change it if others may have seen the command line.";
+const NO_PASSWORD: &str = "Remove the password from the URL. plimsoll reads it from the environment variable \
+PLIMSOLL_PASSWORD or a credentials file, or prompts at the terminal (see 'plimsoll check --help'). Change the password if others may have seen the command line.";
 
 /// Characters that a user or a domain cannot contain without escapes.
 const USER_ESCAPES: &AsciiSet = &PATH_ESCAPES.add(b'/').add(b':').add(b';').add(b'@');
@@ -166,8 +165,8 @@ impl SmbTarget {
         if target.encrypt == SmbProtection::On
             && let Some(old) = target.dialect.filter(|d| *d < SmbDialect::Smb3_0)
         {
-            let happened = format!("encrypt=on: dialect {old} has no encryption");
-            return Err(usage(given, happened, "Leave vers= out, or give vers=3.0 or newer."));
+            let happened = format!("encrypt=on: dialect {old} does not support encryption");
+            return Err(usage(given, happened, "Omit vers=, or give vers=3.0 or newer."));
         }
         Ok(target)
     }
@@ -180,7 +179,7 @@ impl SmbTarget {
             "sign" => self.sign = value.parse().map_err(bad)?,
             "encrypt" => self.encrypt = value.parse().map_err(bad)?,
             "guest" if value == "allow" => self.guest_allowed = true,
-            "guest" => return Err(bad("must be allow, or be left out")),
+            "guest" => return Err(bad("must be allow, or omitted")),
             "rsize" => self.rsize = Some(options::transfer_size(value).map_err(bad)?),
             "wsize" => self.wsize = Some(options::transfer_size(value).map_err(bad)?),
             _ if key.starts_with("pass") => return Err(password_in(given)),
@@ -229,7 +228,7 @@ fn check_name(given: &str, name: &str) -> Result<(), Failure> {
     };
     let next = "Name a directory that an SMB client can see: without \\ : * ? \" < > | and control \
                 characters, and no dot or space at the end of a name.";
-    Err(usage(given, format!("SMB has no such names: {why}"), next))
+    Err(usage(given, format!("it is not a valid name in SMB: {why}"), next))
 }
 
 impl fmt::Display for SmbTarget {

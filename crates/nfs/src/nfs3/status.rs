@@ -11,7 +11,7 @@ statuses! {
     5 "NFS3ERR_IO" Io "input/output error",
     6 "NFS3ERR_NXIO" NoDevice "no such device or address",
     13 "NFS3ERR_ACCES" Access "permission denied",
-    17 "NFS3ERR_EXIST" Exists "it exists already",
+    17 "NFS3ERR_EXIST" Exists "it already exists",
     18 "NFS3ERR_XDEV" CrossDevice "across file systems",
     19 "NFS3ERR_NODEV" NotADevice "no such device",
     20 "NFS3ERR_NOTDIR" NotDirectory "not a directory",
@@ -27,13 +27,13 @@ statuses! {
     70 "NFS3ERR_STALE" Stale "the file is gone",
     71 "NFS3ERR_REMOTE" Remote "too many levels of remote",
     10001 "NFS3ERR_BADHANDLE" BadHandle "not a file handle of this server",
-    10002 "NFS3ERR_NOT_SYNC" NotSync "changed meanwhile",
+    10002 "NFS3ERR_NOT_SYNC" NotSync "changed during the call",
     10003 "NFS3ERR_BAD_COOKIE" BadCookie "the directory changed while it was read",
     10004 "NFS3ERR_NOTSUPP" NotSupported "not supported",
     10005 "NFS3ERR_TOOSMALL" TooSmall "buffer too small",
-    10006 "NFS3ERR_SERVERFAULT" ServerFault "the server failed by itself",
-    10007 "NFS3ERR_BADTYPE" BadType "the server does not have such files",
-    10008 "NFS3ERR_JUKEBOX" Jukebox "not yet, try again later",
+    10006 "NFS3ERR_SERVERFAULT" ServerFault "internal error of the server",
+    10007 "NFS3ERR_BADTYPE" BadType "the server does not support this type of file",
+    10008 "NFS3ERR_JUKEBOX" Jukebox "try again later",
 }
 
 impl Status {

@@ -54,7 +54,7 @@ impl Decode<'_> for Bitmap {
             match words.get_mut(at) {
                 Some(kept) => *kept = word,
                 None if word == 0 => {}
-                None => return Err(Error::Invalid("bitmap: an attribute that nobody asked for")),
+                None => return Err(Error::Invalid("bitmap: an attribute that was not requested")),
             }
         }
         Ok(Bitmap(words))
@@ -139,7 +139,7 @@ macro_rules! attributes {
                     attributes.$field = Some(list.value()?);
                 })*
                 if which != Bitmap::default() {
-                    return Err(Error::Invalid("list of attributes: one that nobody asked for"));
+                    return Err(Error::Invalid("list of attributes: one that was not requested"));
                 }
                 list.finish()?;
                 Ok(attributes)

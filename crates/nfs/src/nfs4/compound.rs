@@ -97,7 +97,7 @@ impl<'a> Results<'a> {
             None => Ok(()),
             // It ends there, and the compound must say the same of itself.
             Some(_) if failed != self.status || left > 0 => {
-                Err(XdrError::Invalid("compound: it goes on after an error").into())
+                Err(XdrError::Invalid("compound: it continues after an error").into())
             }
             Some(status) => Err(Error::Nfs4 { operation, status }),
         }

@@ -160,7 +160,7 @@ fn a_reply_that_is_cut_anywhere_is_an_error_and_the_whole_one_is_not() {
 fn nonsense_ends_the_connection_or_the_call_and_never_hangs() {
     type Script = fn(&mut Peer, Call);
     let cases: [(&str, Script); 8] = [
-        ("never made", |peer, call| peer.reply(call.xid ^ 1, &attributes(&call))),
+        ("unknown call", |peer, call| peer.reply(call.xid ^ 1, &attributes(&call))),
         ("at most", |peer, _| peer.0.write_all(&words(&[0xffff_ffff, 0])).unwrap()),
         ("empty fragments", |peer, _| peer.0.write_all(&words(&[0; 20_000])).unwrap_or(())),
         ("within", |_, _| std::thread::sleep(2 * SHORT)),

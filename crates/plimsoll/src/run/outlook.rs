@@ -66,7 +66,8 @@ fn takes(plan: &Plan) -> Vec<(String, String)> {
     let amount = |bytes: Bytes| match bytes.0 {
         0 => "nothing".to_owned(),
         few @ ..500_000_000 => format!("{:.1} MB", few as f64 / 1e6),
-        bytes => format!("{:.1} GB", bytes as f64 / 1e9),
+        bytes @ ..1_000_000_000_000 => format!("{:.1} GB", bytes as f64 / 1e9),
+        bytes => format!("{:.1} TB", bytes as f64 / 1e12),
     };
     let mut facts = vec![
         ("trials".to_owned(), trials(plan, &estimate)),

@@ -58,7 +58,7 @@ pub fn to_csv(study: &Study) -> Result<String, Failure> {
             Cause::Trial,
             "write CSV",
             format!("study {}", study.id),
-            format!("{results} results by {} columns are no table", header.len()),
+            format!("the table would have {results} rows and {} columns", header.len()),
             "Export it as JSON.",
         ));
     }

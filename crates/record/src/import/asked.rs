@@ -144,7 +144,7 @@ fn directions(run: &mut Run, pattern: Pattern) -> Pattern {
         (Some(_), None, None) | (None, Some(_), None) if pattern.is_mixed() => {
             let reads = run.read.is_some();
             let alone = if reads { "reads" } else { "writes" };
-            run.notes.push(format!("asked for reads and writes mixed; {alone} alone ran"));
+            run.notes.push(format!("the job was to mix reads and writes, but only {alone} ran"));
             pattern.one_way(reads)
         }
         _ => pattern,
@@ -183,7 +183,7 @@ pub(super) fn rate_held(run: &Run) -> Option<String> {
 fn fit(run: &mut Run, pattern: Pattern) -> Parsed<()> {
     let mixed = pattern.is_mixed();
     if !mixed && pattern.writes() && run.write.is_some() && run.read.take().is_some() {
-        run.notes.push("reads ran as well, to verify; they are left out".to_owned());
+        run.notes.push("reads also ran, to verify; they are ignored".to_owned());
     }
     let fits = match pattern {
         _ if mixed => run.halves().next().is_some(),

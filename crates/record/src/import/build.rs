@@ -50,7 +50,7 @@ pub(super) fn study(
                     run.name.escape_debug(),
                     first.line
                 );
-                let next = "It counts once; nothing is to be done.";
+                let next = "It is counted once.";
                 left_out.push(Malformed::new(run.line, happened, next).in_file(&file.name));
                 continue;
             }
@@ -218,7 +218,7 @@ fn trial(
                 format!("run the job '{}'", run.name),
                 format!("{}, line {}", file.name, run.line),
                 error,
-                "It failed when fio ran it; run it again.",
+                "The job failed in fio: run it again.",
             ),
         },
     };

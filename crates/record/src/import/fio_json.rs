@@ -262,7 +262,7 @@ fn run(
         syncs: job.sync.map(|syncs| syncs.total_ios),
         notes: match job.trim {
             Some(trim) if trim.io_bytes > 0.0 => {
-                vec!["trims ran as well; they are left out".to_owned()]
+                vec!["trims also ran; they are ignored".to_owned()]
             }
             _ => Vec::new(),
         },

@@ -102,7 +102,7 @@ pub(super) fn read(
         depth_shares,
         syncs: None,
         notes: match trimmed {
-            true => vec!["trims ran as well; they are left out".to_owned()],
+            true => vec!["trims also ran; they are ignored".to_owned()],
             false => Vec::new(),
         },
         repeated: Vec::new(),

@@ -222,7 +222,7 @@ impl Report {
                 "read" => read = direction.half(issued[0], &asked),
                 "write" => write = direction.half(issued[1], &asked),
                 "mixed" => unified = direction.half(issued[0] + issued[1], &asked),
-                _ => notes.push("trims ran as well; they are left out".to_owned()),
+                _ => notes.push("trims also ran; they are ignored".to_owned()),
             }
         }
         Ok(Run {

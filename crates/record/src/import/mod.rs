@@ -52,7 +52,7 @@ impl ImportFile {
         let failed = |happened: &dyn std::fmt::Display, next: &str| {
             Failure::new(Cause::Usage, "read a file to import", path.display(), happened, next)
         };
-        let unreadable = |e: std::io::Error| failed(&e, "Name a regular file that you may read.");
+        let unreadable = |e: std::io::Error| failed(&e, "Name a regular file that you can read.");
         let file = open_regular(path).map_err(unreadable)?;
         let facts = file.metadata().map_err(unreadable)?;
         let mut bytes = Vec::new();
@@ -60,7 +60,10 @@ impl ImportFile {
         file.take(limit + 1).read_to_end(&mut bytes).map_err(unreadable)?;
         if bytes.len() as u64 > limit {
             let happened = format!("it is larger than {}", plimsoll_model::units::Bytes(limit));
-            return Err(failed(&happened, "Split it, or leave out what is not output of fio."));
+            return Err(failed(
+                &happened,
+                "Split it, or remove the text that is not output of fio.",
+            ));
         }
         let modified = facts.modified().ok().and_then(|t| t.duration_since(UNIX_EPOCH).ok());
         Ok(ImportFile {

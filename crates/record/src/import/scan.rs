@@ -263,8 +263,8 @@ impl Found {
                     "a second line for '{}': jobs of one run, or runs of one job?",
                     run.name.escape_debug()
                 ),
-                "Where they are jobs of one run, say so with --jobs 1; where they are runs, put a \
-                 line 'Running NAME test on TARGET' before each, or import a file each.",
+                "If they are jobs of one run, give --jobs 1. If they are separate runs, put a line 'Running \
+                NAME test on TARGET' before each, or import a file each.",
             ));
         }
         self

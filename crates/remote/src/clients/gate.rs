@@ -39,15 +39,15 @@ impl Apart {
     pub fn failure(&self, host: &str) -> Failure {
         let known = match self.error {
             Some(error) => format!("its clock is known to {:.0} ms", error.as_secs_f64() * 1e3),
-            None => "nothing is known of its clock".to_owned(),
+            None => "its clock is unknown".to_owned(),
         };
         let happened = format!(
-            "{known}, and clients whose clocks are further apart than {} ms do not begin together: \
-             the way there and back takes too long",
+            "{known}, but several clients need clocks within {} ms of each other to start together: the round \
+            trip to this host is too long",
             MOST_ERROR.as_millis()
         );
-        let next = "Leave that host out, or name it by a faster way.";
-        Failure::new(Cause::Usage, "begin on all clients at once", host, happened, next)
+        let next = "Remove this host, or reach it by a faster path.";
+        Failure::new(Cause::Usage, "start all clients together", host, happened, next)
     }
 }
 

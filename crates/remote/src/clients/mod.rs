@@ -120,17 +120,20 @@ impl Clients {
         let clients = self.runners.len();
         let part = |part: &&plimsoll_model::Part| usize::from(part.client) >= clients;
         let happened = if let Some(part) = workload.parts.iter().find(part) {
-            format!("a part is done by client {}, and there are {clients}", part.client + 1)
+            format!(
+                "a part is assigned to client {}, but there are only {clients}",
+                part.client + 1
+            )
         } else if matches!(workload.length, Length::UntilDone { .. })
             && workload.together().is_none()
             && workload.parts.iter().any(|part| part.client != workload.parts[0].client)
         {
-            "clients that do different jobs would not end together".to_owned()
+            "clients with different jobs would not end together".to_owned()
         } else {
             return Ok(());
         };
-        let next = "Give the length in seconds, or the same job to every client.";
-        Err(Failure::new(Cause::Usage, "share out the work", "the clients", happened, next))
+        let next = "Give a length in seconds, or give all clients the same job.";
+        Err(Failure::new(Cause::Usage, "assign the work", "the clients", happened, next))
     }
 }
 

@@ -46,7 +46,7 @@ fn encode(what: &impl Serialize) -> Vec<u8> {
 /// What a line from the other side says; in an error, why it cannot be understood.
 fn decode<T: DeserializeOwned>(line: &[u8]) -> Result<T, String> {
     let mut value: Value = serde_json::from_slice(line)
-        .map_err(|error| format!("it is no JSON: {:?} at {}", error.classify(), error.column()))?;
+        .map_err(|error| format!("it is not JSON: {:?} at {}", error.classify(), error.column()))?;
     harmless(&mut value);
     serde_json::from_value(value).map_err(|error| harmless_text(&error.to_string()))
 }

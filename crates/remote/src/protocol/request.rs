@@ -131,7 +131,7 @@ impl Request {
         }
         // Nothing of the line is repeated: it may hold a password.
         serde_json::from_slice(line).map_err(|error| {
-            format!("it is not understood ({:?}, at {})", error.classify(), error.column())
+            format!("it is not valid ({:?}, at {})", error.classify(), error.column())
         })
     }
 }

@@ -27,25 +27,25 @@ pub fn open(connection: &Connection) -> Result<Nanos, Failure> {
                 return in_time(at, connection.clock.now());
             }
             Some(Ok(Request::Start { at: None })) | None => {
-                let happened = "the clients do not begin";
-                return Err(Failure::new(Cause::Interrupted, "begin the load", "it", happened, ""));
+                let happened = "the clients do not start";
+                return Err(Failure::new(Cause::Interrupted, "start the load", "it", happened, ""));
             }
-            Some(_) => return Err(refused("a trial waits for its start")),
+            Some(_) => return Err(refused("another trial is waiting for its start")),
         }
     }
 }
 
 fn in_time(at: Nanos, now: Nanos) -> Result<Nanos, Failure> {
     if at > now + FURTHEST {
-        return Err(refused("the start is too far away"));
+        return Err(refused("the start time is too far in the future"));
     }
     if now < at {
         return Ok(at);
     }
     let late = now.since(at).as_secs_f64() * 1e3;
-    let happened = format!("this client learned of it {late:.0} ms after it had passed");
-    let next = "Give the client and the way to it some rest, and try again.";
-    Err(Failure::new(Cause::Trial, "begin the load", "the agreed instant", happened, next))
+    let happened = format!("this client received it {late:.0} ms too late");
+    let next = "Reduce the load on the client and on the network to it, and try again.";
+    Err(Failure::new(Cause::Trial, "start the load", "the agreed start time", happened, next))
 }
 
 #[cfg(test)]
@@ -60,7 +60,7 @@ mod tests {
             let failure = in_time(Nanos(2_000_000), now).unwrap_err();
             assert_eq!(failure.cause, Cause::Trial);
             let ms = (now.0 - 2_000_000) / 1_000_000;
-            assert!(failure.happened.contains(&format!("{ms} ms after")), "{failure}");
+            assert!(failure.happened.contains(&format!("{ms} ms too late")), "{failure}");
         }
     }
 }

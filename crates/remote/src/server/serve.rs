@@ -98,11 +98,11 @@ impl Served {
                 let clock = Arc::new(self.connection.clock);
                 let deadline = Deadline::new(clock, self.connection.stop.clone());
                 let options = begin.options(deadline);
-                let options = options.ok_or_else(|| refused("it names no study"))?;
+                let options = options.ok_or_else(|| refused("the request names no study"))?;
                 options.deadline.give(options.set_up);
                 self.state = match self.state {
                     State::New => State::Opening(options, Vec::new()),
-                    _ => return Err(refused("a study has begun already")),
+                    _ => return Err(refused("a study has already started")),
                 };
                 Ok(Reply::Done)
             }
@@ -135,7 +135,7 @@ impl Served {
                 Ok(Reply::Result { result: Box::new(result), late })
             }
             Request::Clock => Ok(gate::clock(&self.connection)),
-            Request::Start { .. } => Err(refused("no trial waits for its start")),
+            Request::Start { .. } => Err(refused("no trial is waiting for its start")),
             Request::Release => self.runner()?.release().map(|()| Reply::Done),
             Request::Reopen => self.runner()?.reopen().map(|()| Reply::Done),
             Request::Clean { target, own } => self.clean(target, own),
@@ -146,7 +146,7 @@ impl Served {
                 },
             }),
             Request::Password { .. } | Request::NoPassword { .. } => {
-                Err(refused("no password was asked for"))
+                Err(refused("no password was requested"))
             }
             Request::Stop | Request::Alive => Ok(Reply::Alive),
         }
@@ -170,7 +170,7 @@ impl Served {
             match answer {
                 Some(Ok(Request::Password { password })) => Ok(password.0),
                 Some(Ok(Request::NoPassword { failure })) => Err(failure),
-                _ => Err(refused("a password was asked for and none was given")),
+                _ => Err(refused("a password was requested, but not given")),
             }
         });
         let deadline = begun.deadline.clone();
@@ -184,7 +184,7 @@ impl Served {
         let State::Opening(options, shares) = &self.state else {
             return Err(refused("targets are cleaned before the first is attached"));
         };
-        let share = shares.get(target).ok_or_else(|| refused("there is no such target"))?;
+        let share = shares.get(target).ok_or_else(|| refused("no such target"))?;
         let of = own.then_some(&options.study);
         let wait = |time| {
             let _ = options.deadline.sleep(time);
@@ -201,14 +201,14 @@ impl Served {
         }
         match &mut self.state {
             State::Running(runner) => Ok(runner),
-            _ => Err(refused("no study has begun")),
+            _ => Err(refused("no study has started")),
         }
     }
 }
 
 fn target_reply(runner: &Runner, target: usize, prepared: Prepared) -> Result<Reply, Failure> {
     let facts = runner.facts().into_iter().nth(target);
-    let facts = facts.ok_or_else(|| refused("there is no such target"))?;
+    let facts = facts.ok_or_else(|| refused("no such target"))?;
     let Prepared { flags, more } = prepared;
     Ok(Reply::Target { flags, facts: Box::new(facts), more })
 }
@@ -235,6 +235,6 @@ impl LoadObserver for Reported {
 }
 
 pub fn refused(why: &str) -> Failure {
-    let next = "Both programs must come from one build: make the runner again with `make runner`.";
-    Failure::new(Cause::Usage, "understand what is asked for", "plimsoll-runner", why, next)
+    let next = "Both programs must come from one build: build the runner again with `make runner`.";
+    Failure::new(Cause::Usage, "understand the request", "plimsoll-runner", why, next)
 }

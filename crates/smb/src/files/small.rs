@@ -74,7 +74,7 @@ impl Tree {
         let most = self.facts().write_most as usize;
         if data.len() > most {
             let length = data.len();
-            let why = format!("'{path}': {length} bytes at once, where the server takes {most}");
+            let why = format!("'{path}': {length} bytes exceed the limit of the server, {most}");
             return Err(Error::OverLimit(why));
         }
         let open = create::request(path, how, Access::ReadWrite.rights(), Kind::File)?;

@@ -43,7 +43,7 @@ pub(crate) fn place_of_read(message: &[u8], most: usize) -> Result<Range<usize>,
     let length = reader.length()?;
     reader.skip(8)?;
     if length > most {
-        return Err(reader.malformed("more bytes than were asked for"));
+        return Err(reader.malformed("more bytes than requested"));
     }
     if length > 0 && offset < READ_DATA {
         return Err(reader.malformed("its data lies in its header"));

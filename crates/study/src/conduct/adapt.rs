@@ -206,7 +206,7 @@ impl Conductor<'_> {
         let title = workload.main().map(|main| main.job.title()).unwrap_or_default();
         let mut observer = Preparing(&mut *self.observer);
         observer.begin(subject);
-        observer.event(Event::Step { what: format!("finding how much to copy: {title}") });
+        observer.event(Event::Step { what: format!("choosing the amount to copy: {title}") });
         let begun = self.clock.now();
         let result = self.runner.point(&spec, &mut observer);
         let seconds = self.clock.now().since(begun).as_secs_f64();

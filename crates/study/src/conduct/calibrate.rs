@@ -183,7 +183,7 @@ impl Conductor<'_> {
                     continue;
                 }
                 let what =
-                    format!("finding the length of trials: {}", title.as_deref().unwrap_or(""));
+                    format!("choosing the length of trials: {}", title.as_deref().unwrap_or(""));
                 let (result, took) = self.try_out(subject, &tried, (RUN, 0.0), &what);
                 if result.outcome == Outcome::Stopped {
                     return Err(interrupted());

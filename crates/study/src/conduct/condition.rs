@@ -193,7 +193,8 @@ impl Conductor<'_> {
             let mut logs = Vec::new();
             for _ in 0..TRIES {
                 let trial = length(seconds);
-                let Some(result) = self.load(subject, workload, trial, "trying trials")? else {
+                let Some(result) = self.load(subject, workload, trial, "running test trials")?
+                else {
                     return Ok(());
                 };
                 let part = self.study.plan.workloads[workload].headline_part();

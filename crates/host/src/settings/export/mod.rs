@@ -36,7 +36,7 @@ pub(super) fn make(path: &str) -> Result<Box<dyn Knob>, String> {
     let sound = path.starts_with('/') && !path.contains(char::is_control);
     match sound && (path == "/" || !path.ends_with('/')) {
         true => Ok(Box::new(ExportSync { path: path.to_owned() })),
-        false => Err("it is no path of an export, as /srv/films".into()),
+        false => Err("it is not the path of an export, such as /srv/films".into()),
     }
 }
 
@@ -61,17 +61,19 @@ impl ExportSync {
         match found.len() {
             1 => Ok(found.remove(0)),
             0 => {
-                let happened = "no line of /etc/exports and /etc/exports.d names it with a client";
-                Err(self.failed(host, happened, "Name an export as exportfs(8) shows it."))
+                let happened = "no line of /etc/exports or /etc/exports.d exports it to a client";
+                Err(self.failed(host, happened, "Name an export in the form of exportfs(8)."))
             }
-            _ => Err(self.failed(host, "several files name it", "Put its lines into one of them.")),
+            _ => {
+                Err(self.failed(host, "several files contain it", "Move its lines into one file."))
+            }
         }
     }
 
     /// The lines in force of the export, sorted: exportfs has them in any order.
     fn in_force(&self, host: &dyn Reach) -> Result<String, Failure> {
         let text = format!("[ ! -f {IN_FORCE} ] || cat {IN_FORCE}");
-        let text = command(host, "read what is exported", &text, b"")?;
+        let text = command(host, "read the current exports", &text, b"")?;
         Ok(sorted(text.lines().filter(|line| file::path_of(line).as_deref() == Some(&*self.path))))
     }
 
@@ -138,12 +140,12 @@ impl Knob for ExportSync {
         let (Some(content), Some(file), Some(lines), 3) =
             (content, file, in_force, original.0.len())
         else {
-            return Err("it does not hold a file, its content and what was in force".into());
+            return Err("it does not contain a file, its content and the exports in force".into());
         };
         let named = |text: &str| !file::clients(text, &self.path).is_empty();
         match is_file(file) && named(content) && named(lines) {
             true => Ok(()),
-            false => Err("what it holds is not of that export".into()),
+            false => Err("it contains another export".into()),
         }
     }
 
@@ -151,8 +153,8 @@ impl Knob for ExportSync {
         let (file, content) = self.file(host)?;
         let in_force = self.in_force(host)?;
         if in_force.is_empty() {
-            let next = "Start the server there, and exportfs -a.";
-            return Err(self.failed(host, "it is in a file, and not in force", next));
+            let next = "Start the server on the host, and run exportfs -a.";
+            return Err(self.failed(host, "it is configured, but not in force", next));
         }
         let level = self.level(&in_force).to_owned();
         let values = [content, file, in_force];
@@ -169,8 +171,8 @@ impl Knob for ExportSync {
         if now != content
             && Writes::LEVELS.iter().all(|l| now != with_sync(content, &self.path, *l))
         {
-            let happened = format!("somebody else has changed {file}");
-            return Err(self.failed(host, &happened, "Begin the study again."));
+            let happened = format!("another program has changed {file}");
+            return Err(self.failed(host, &happened, "Start the study again."));
         }
         config_file::replace(host, file, &with_sync(content, &self.path, wanted))?;
         self.export(host, &with_sync(in_force, &self.path, wanted))
@@ -179,7 +181,7 @@ impl Knob for ExportSync {
     fn verify(&self, host: &dyn Reach, level: &str) -> Result<(), Failure> {
         let wrong = |happened: String| {
             let tried = format!("set {}", self.name());
-            let next = "See exportfs -v there.";
+            let next = "Check exportfs -v on the host.";
             Err(Failure::new(Cause::Trial, tried, host.name(), happened, next))
         };
         let in_force = self.level(&self.in_force(host)?);
@@ -209,7 +211,11 @@ impl Knob for ExportSync {
             config_file::replace(host, file, &back)?;
         }
         if config_file::content(host, file)? != back {
-            return Err(self.failed(host, &format!("{file} is not as it was written"), ""));
+            return Err(self.failed(
+                host,
+                &format!("{file} does not have the written content"),
+                "",
+            ));
         }
         // A server that does not run has nothing in force.
         if self.in_force(host)?.is_empty() {
@@ -219,8 +225,12 @@ impl Knob for ExportSync {
         match self.in_force(host)? == sorted(in_force.lines()) {
             true => Ok(()),
             false => {
-                let happened = "what is in force is not what was found";
-                Err(self.failed(host, happened, "Compare exportfs -v with the exports there."))
+                let happened = "the exports in force differ from those before the study";
+                Err(self.failed(
+                    host,
+                    happened,
+                    "Compare exportfs -v with the exports files on the host.",
+                ))
             }
         }
     }

@@ -24,14 +24,15 @@ struct MountOption {
 
 /// From `PATH:OPTION`.
 pub(super) fn make(text: &str) -> Result<Box<dyn Knob>, String> {
-    let (point, option) = text.rsplit_once(':').ok_or("it names no option, as /mnt/films:rsize")?;
+    let (point, option) =
+        text.rsplit_once(':').ok_or("it names no option, such as /mnt/films:rsize")?;
     let sound =
         point.starts_with('/') && !point.ends_with('/') && !point.contains(char::is_control);
     if !sound {
-        return Err("it is no path that something is mounted on, as /mnt/films".into());
+        return Err("it is not a mount point, such as /mnt/films".into());
     }
     let varied = Varied::of(option)
-        .ok_or("the option is none of vers, proto, rsize, wsize, sync, nconnect and actimeo")?;
+        .ok_or("the option is not vers, proto, rsize, wsize, sync, nconnect or actimeo")?;
     Ok(Box::new(MountOption { point: point.to_owned(), varied }))
 }
 
@@ -56,21 +57,21 @@ fn all_options(mount: &Mount) -> String {
 
 impl MountOption {
     fn failed(&self, host: &dyn Reach, happened: &str, next: &str) -> Failure {
-        let tried = format!("look at the mount on {}", self.point);
+        let tried = format!("check the mount on {}", self.point);
         Failure::new(Cause::NotPermitted, tried, host.name(), happened, next)
     }
 
     /// What is mounted there; `None` where nothing is.
     fn mount(&self, host: &dyn Reach) -> Result<Option<Mount>, Failure> {
-        let text = command(host, "read what is mounted", "cat /proc/self/mountinfo", b"")?;
+        let text = command(host, "list the mounts", "cat /proc/self/mountinfo", b"")?;
         Ok(mount_of(&text, &self.point).filter(|mount| mount.point == self.point))
     }
 
     /// The NFS mount that is there.
     fn own(&self, host: &dyn Reach) -> Result<Mount, Failure> {
         let Some(mount) = self.mount(host)?.filter(|mount| is_nfs(&mount.file_system)) else {
-            let happened = "no NFS export is mounted on that very directory";
-            return Err(self.failed(host, happened, "Name the directory as mount(8) lists it."));
+            let happened = "this directory is not the mount point of an NFS export";
+            return Err(self.failed(host, happened, "Name a mount point in the list of mount(8)."));
         };
         Ok(mount)
     }
@@ -112,12 +113,13 @@ impl MountOption {
             mount(wanted),
             before.map_or_else(|| "true".to_owned(), mount),
         );
-        command(host, &format!("mount {} anew", self.point), &text, b"").map(drop)
+        command(host, &format!("mount {} again", self.point), &text, b"").map(drop)
     }
 
     fn expect(&self, host: &dyn Reach, happened: String) -> Failure {
         let tried = format!("set {}", self.name());
-        let next = "Give what this kernel and the server agree on: see /proc/self/mountinfo there.";
+        let next = "Give a value that this kernel and the server support: /proc/self/mountinfo on the host \
+        shows the value in use.";
         Failure::new(Cause::Trial, tried, host.name(), happened, next)
     }
 }
@@ -140,12 +142,12 @@ impl Knob for MountOption {
         let (Some(boot), Some(kind), Some(list), Some(source), 4) =
             (boot, kind, list, source, original.0.len())
         else {
-            return Err("it does not hold a mount".into());
+            return Err("it does not contain a mount".into());
         };
         check(list)?;
         match kernel_file::is_boot(boot) && is_nfs(kind) && is_source(source) {
             true => Ok(()),
-            false => Err("what it holds is no mount of NFS".into()),
+            false => Err("it does not contain an NFS mount".into()),
         }
     }
 
@@ -157,7 +159,7 @@ impl Knob for MountOption {
         let original = Original(KEYS.map(str::to_owned).into_iter().zip(values).collect());
         match self.check_original(&original) {
             Ok(()) => Ok(Found { level, original }),
-            Err(why) => Err(self.failed(host, &why, "Mount it by plain options.")),
+            Err(why) => Err(self.failed(host, &why, "Mount it with simple options.")),
         }
     }
 
@@ -166,8 +168,8 @@ impl Knob for MountOption {
         kernel_file::expect_boot(host, &self.name(), boot)?;
         let mount = self.own(host)?;
         if original.0.get("source") != Some(&mount.source) {
-            let happened = "something else is mounted there meanwhile";
-            return Err(self.failed(host, happened, "Begin the study again."));
+            let happened = "another file system has been mounted there";
+            return Err(self.failed(host, happened, "Start the study again."));
         }
         let now = all_options(&mount);
         if self.varied.level(&now) == level {
@@ -201,7 +203,7 @@ impl Knob for MountOption {
             None => found.to_owned(),
         };
         if now.as_ref().is_some_and(|now| now.source != source) {
-            return Err(self.failed(host, "something else is mounted there meanwhile", ""));
+            return Err(self.failed(host, "another file system has been mounted there", ""));
         }
         self.remount(host, ["nfs", source], &wanted, list.as_deref())?;
         let is = all_options(&self.own(host)?);

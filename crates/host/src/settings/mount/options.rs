@@ -79,7 +79,7 @@ impl Varied {
             }
             Varied::Attributes => (number.is_some_and(|n| n <= 86_400), "number of seconds"),
         };
-        if sound { Ok(()) } else { Err(format!("it is no {what}")) }
+        if sound { Ok(()) } else { Err(format!("expected: {what}")) }
     }
 
     /// What these options have of it, as a level; "mixed" where no level has that.
@@ -167,7 +167,7 @@ pub(super) fn check(options: &str) -> Result<(), String> {
     let word = |word: &str| !word.is_empty() && !word.starts_with('-');
     match options.len() <= 2048 && options.bytes().all(letter) && words(options).all(word) {
         true => Ok(()),
-        false => Err("its options are no list of words".into()),
+        false => Err("its options are not a list of words".into()),
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) struct MaxBlockSize;
 
 impl Part for MaxBlockSize {
     const NAME: &'static str = MAX_BLOCK_SIZE;
-    const LEVELS: &'static str = "it is no size from 1KiB to 4MiB in whole KiB";
+    const LEVELS: &'static str = "it is not a size from 1KiB to 4MiB in whole KiB";
 
     fn with(&self, server: Server, level: &str) -> Option<Server> {
         let max_block_size = level.parse::<Bytes>().ok()?.0;
@@ -50,7 +50,7 @@ pub(super) struct Versions;
 
 impl Part for Versions {
     const NAME: &'static str = VERSIONS;
-    const LEVELS: &'static str = "it does not name versions, as 3, 4.2 or 3+4.0+4.1+4.2";
+    const LEVELS: &'static str = "it does not name versions, such as 3, 4.2 or 3+4.0+4.1+4.2";
 
     fn with(&self, server: Server, level: &str) -> Option<Server> {
         Some(Server { versions: versions_of(level)?, ..server })
@@ -78,7 +78,7 @@ impl<P: Part> Restart<P> {
         let tried = format!("set {}", P::NAME);
         let (now, wanted) = (now.differing(wanted), wanted.differing(&now));
         let happened = format!("the server has {now}, not {wanted}");
-        let next = "Look at /etc/nfs.conf there, which may say something else.";
+        let next = "Check /etc/nfs.conf on the host, which may set another value.";
         Err(Failure::new(Cause::Trial, tried, host.name(), happened, next))
     }
 
@@ -127,7 +127,7 @@ impl<P: Part> Knob for Restart<P> {
 
     fn check_original(&self, original: &Original) -> Result<(), String> {
         let server = Server::from_original(original).filter(|server| server.threads > 0);
-        server.ok_or("it is no server that could be started")?;
+        server.ok_or("it is not a server that can be started")?;
         check_boot(original)
     }
 

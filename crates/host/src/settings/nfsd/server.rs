@@ -29,20 +29,20 @@ pub(super) struct Server {
 }
 
 const READ: &str = "cd /proc/fs/nfsd 2>/dev/null && [ -f threads ] ||
-    { echo 'the NFS server of its kernel does not run' >&2; exit 1; }
+    { echo 'the kernel NFS server is not running' >&2; exit 1; }
     for f in max_block_size ports threads versions; do
         echo \"[$f]\"; cat \"$(echo \"$f\" | sed s/^ports/portlist/)\" || exit 1
     done";
 
-const TRIED: &str = "read what the NFS server of the kernel is set to";
+const TRIED: &str = "read the settings of the kernel NFS server";
 
 impl Server {
     /// Reads what it is.
     pub fn read(host: &dyn Reach) -> Result<Server, Failure> {
         let text = command(host, TRIED, READ, b"")?;
         Server::of(&text).ok_or_else(|| {
-            let happened = "it serves what cannot be started again from here: version 2, RDMA, or \
-                            several ports";
+            let happened =
+                "it uses version 2, RDMA or several ports, which plimsoll cannot start again";
             Server::failed(host, happened)
         })
     }
@@ -51,13 +51,13 @@ impl Server {
     pub fn running(host: &dyn Reach) -> Result<Server, Failure> {
         let server = Server::read(host)?;
         if server.threads == 0 {
-            return Err(Server::failed(host, "the NFS server of its kernel does not run"));
+            return Err(Server::failed(host, "the kernel NFS server is not running"));
         }
         Ok(server)
     }
 
     fn failed(host: &dyn Reach, happened: &str) -> Failure {
-        let next = "Start it there as you have it, and begin again.";
+        let next = "Start it on the host as usual, and try again.";
         Failure::new(Cause::NotPermitted, TRIED, host.name(), happened, next)
     }
 
@@ -144,7 +144,7 @@ impl Server {
         let (size, start) = (self.max_block_size, self.start_command());
         let text = format!(
             "trap '' HUP INT TERM
-            command -v rpc.nfsd >/dev/null || {{ echo 'there is no rpc.nfsd' >&2; exit 1; }}
+            command -v rpc.nfsd >/dev/null || {{ echo 'rpc.nfsd is not installed' >&2; exit 1; }}
             cd /proc/fs/nfsd && rpc.nfsd 0 || exit 1
             n=0 refused=
             while [ \"$(cat threads)\" != 0 ] || [ -n \"$(cat portlist)\" ]; do
@@ -155,15 +155,15 @@ impl Server {
             echo {size} >max_block_size || refused=1
             {start} && [ -z \"$refused\" ]"
         );
-        command(host, "start the NFS server of the kernel anew", &text, b"").map(drop)
+        command(host, "restart the kernel NFS server", &text, b"").map(drop)
     }
 
     /// Fails unless it could be started again.
     pub fn expect_startable(host: &dyn Reach) -> Result<(), Failure> {
         let text = "cd /proc/fs/nfsd && [ -w max_block_size ] && [ -w threads ] ||
-            { echo 'its settings cannot be written' >&2; exit 1; }
-            command -v rpc.nfsd >/dev/null || { echo 'there is no rpc.nfsd' >&2; exit 1; }";
-        command(host, "change the NFS server of the kernel", text, b"").map(drop)
+            { echo 'its settings are not writable' >&2; exit 1; }
+            command -v rpc.nfsd >/dev/null || { echo 'rpc.nfsd is not installed' >&2; exit 1; }";
+        command(host, "change the kernel NFS server", text, b"").map(drop)
     }
 }
 
@@ -184,7 +184,7 @@ pub(super) fn expect_same_boot(
 pub(super) fn check_boot(original: &Original) -> Result<(), String> {
     match original.0.get(BOOT).is_some_and(|boot| kernel_file::is_boot(boot)) {
         true => Ok(()),
-        false => Err("it does not hold the start of a kernel".into()),
+        false => Err("it does not contain a boot id".into()),
     }
 }
 
@@ -285,7 +285,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text(text in "(\\[(max_block_size|ports|threads|versions)\\]\n|[+ -]?[0-9.]{1,5}|tcp 2049\n|\\PC|\n){0,24}") {
+        fn any_text(text in "(\\[(max_block_size|ports|threads|versions)\\]\n|[+ -]?[0-9.]{1,5}|tcp \
+        2049\n|\\PC|\n){0,24}") {
             super::super::fuzz(&text);
         }
     }

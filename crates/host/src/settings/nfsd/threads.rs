@@ -24,13 +24,13 @@ impl Knob for Threads {
         let number = level.parse::<u32>().ok().filter(|n| n.to_string() == level);
         match number.is_some_and(|threads| (1..=MOST_THREADS).contains(&threads)) {
             true => Ok(()),
-            false => Err(format!("it is no number from 1 to {MOST_THREADS}")),
+            false => Err(format!("it is not a number from 1 to {MOST_THREADS}")),
         }
     }
 
     fn check_original(&self, original: &Original) -> Result<(), String> {
         let server = Server::from_original(original).filter(|server| server.threads > 0);
-        server.ok_or("it is no server that runs")?;
+        server.ok_or("the server is not running")?;
         check_boot(original)
     }
 

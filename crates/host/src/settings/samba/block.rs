@@ -115,7 +115,7 @@ pub(super) fn check_share(name: &str) -> Result<(), String> {
     let sound = (1..=LONGEST).contains(&name.len()) && name.trim() == name;
     match sound && name.chars().all(letter) && !name.eq_ignore_ascii_case(GLOBAL) {
         true => Ok(()),
-        false => Err("what follows the '@' is no name of a share".into()),
+        false => Err("the text after '@' is not the name of a share".into()),
     }
 }
 

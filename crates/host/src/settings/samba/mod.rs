@@ -33,12 +33,12 @@ pub(super) fn make(text: &str) -> Result<Box<dyn Knob>, String> {
         None => (text, None),
     };
     let option = options::find(name).ok_or_else(|| {
-        format!("Samba's option is not known here; these are: {}", options::names())
+        format!("plimsoll does not know this option of Samba; it knows: {}", options::names())
     })?;
     if let Some(share) = share {
         block::check_share(share)?;
         if !option.of_a_share {
-            return Err(format!("'{}' is an option of the whole server", option.name));
+            return Err(format!("'{}' is a global option, not an option of a share", option.name));
         }
     }
     Ok(Box::new(Samba { option, share: share.map(str::to_owned) }))
@@ -68,7 +68,7 @@ impl Samba {
 
     /// The file of the server that runs; `None` where none does.
     fn file(&self, host: &dyn Reach) -> Result<Option<String>, Failure> {
-        let text = command(host, "look for Samba's server", SERVERS, b"")?;
+        let text = command(host, "find the Samba server", SERVERS, b"")?;
         let mut files = Vec::new();
         for server in text.split("\n\n").filter(|server| !server.trim().is_empty()) {
             let file = match block::file_of(server.lines()) {
@@ -82,8 +82,13 @@ impl Samba {
         match files.len() {
             0 => Ok(None),
             1 if config_file::is_name(&files[0]) => Ok(files.pop()),
-            1 => Err(self.failed(host, "its smb.conf has no absolute path", "Start it with one.")),
-            _ => Err(self.failed(host, "several servers run", "Stop all of them but one.")),
+            1 => Err(self.failed(
+                host,
+                "it was started with a relative path to smb.conf",
+                "Start it with an \
+            absolute path.",
+            )),
+            _ => Err(self.failed(host, "several servers run", "Stop all servers but one.")),
         }
     }
 
@@ -100,7 +105,11 @@ impl Samba {
         let value = value.trim();
         match block::is_value(value) {
             true => Ok(value.to_owned()),
-            false => Err(self.failed(host, "testparm shows no value of it", "Look at testparm.")),
+            false => Err(self.failed(
+                host,
+                "testparm shows no value of it",
+                "Check the output of testparm.",
+            )),
         }
     }
 
@@ -108,7 +117,7 @@ impl Samba {
     fn reload(&self, host: &dyn Reach, file: &str) -> Result<(), Failure> {
         let control = format!("smbcontrol --configfile={} --timeout=30 smbd", quote(file));
         let text = format!("{control} reload-config && {control} ping | grep -q PONG");
-        command(host, "have Samba read its configuration", &text, b"").map(drop)
+        command(host, "reload the configuration of Samba", &text, b"").map(drop)
     }
 
     /// Where it is written. The whole server's own options stand last, so that they hold.
@@ -125,9 +134,9 @@ impl Samba {
         if self.option.is_same(&value, wanted) {
             return Ok(());
         }
-        let happened = format!("Samba makes \"{value}\" of \"{wanted}\"");
+        let happened = format!("Samba uses \"{value}\" instead of \"{wanted}\"");
         let tried = format!("set {}", self.name());
-        let next = "Look at testparm there, and give a value of smb.conf(5).";
+        let next = "Check testparm on the host, and give a value of smb.conf(5).";
         Err(Failure::new(Cause::Trial, tried, host.name(), happened, next))
     }
 
@@ -157,18 +166,18 @@ impl Knob for Samba {
         let [file, value] = self.of(original);
         match original.0.len() == 2 && config_file::is_name(file) && block::is_value(value) {
             true => Ok(()),
-            false => Err("it does not hold a file and a value".into()),
+            false => Err("it does not contain a file and a value".into()),
         }
     }
 
     fn read(&self, host: &dyn Reach) -> Result<Found, Failure> {
         let Some(file) = self.file(host)? else {
-            return Err(self.failed(host, "no smbd runs there", "Start it, and begin again."));
+            return Err(self.failed(host, "smbd is not running", "Start it, and try again."));
         };
         let content = config_file::content(host, &file)?;
         if let Some(share) = self.share.as_ref().filter(|share| !block::has(&content, share)) {
             let happened = format!("{file} has no share [{share}]");
-            return Err(self.failed(host, happened, "Name a share that stands in that file."));
+            return Err(self.failed(host, happened, "Name a share of that file."));
         }
         let value = self.value(host, &file)?;
         let values = [file, value.clone()];
@@ -187,7 +196,7 @@ impl Knob for Samba {
 
     fn verify(&self, host: &dyn Reach, level: &str) -> Result<(), Failure> {
         let Some(file) = self.file(host)? else {
-            return Err(self.failed(host, "no smbd runs there any more", "Start it again."));
+            return Err(self.failed(host, "smbd is no longer running", "Start it again."));
         };
         self.expect(host, &file, level)
     }
@@ -196,7 +205,7 @@ impl Knob for Samba {
     fn undo(&self, host: &dyn Reach, original: &Original) -> Result<(), Failure> {
         let [file, value] = self.of(original);
         config_file::remove_part(host, file)?;
-        let there = command(host, "look at smb.conf", &format!("ls {} || true", quote(file)), b"")?;
+        let there = command(host, "check smb.conf", &format!("ls {} || true", quote(file)), b"")?;
         if there.trim().is_empty() {
             return Ok(());
         }

@@ -73,11 +73,13 @@ impl SmbOption {
             YesNo if ["yes", "no"].contains(&value) => Ok(()),
             YesNo => Err("it is neither yes nor no".into()),
             Words(words) if words.contains(&value) => Ok(()),
-            Words(words) => Err(format!("it is none of {}", words.join(", "))),
+            Words(words) => Err(format!("it is not one of {}", words.join(", "))),
             Number if number(value).is_some() => Ok(()),
-            Number => Err("it is no number, as 0, 16384 or 16KiB".into()),
+            Number => Err("it is not a number, such as 0, 16384 or 16KiB".into()),
             SocketOptions if !value.trim().is_empty() && value.bytes().all(plain) => Ok(()),
-            SocketOptions => Err("it is no list of options, as TCP_NODELAY SO_RCVBUF=65536".into()),
+            SocketOptions => {
+                Err("it is not a list of options, such as TCP_NODELAY SO_RCVBUF=65536".into())
+            }
         }
     }
 

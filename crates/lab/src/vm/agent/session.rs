@@ -266,7 +266,7 @@ impl Session {
                 (lost("the machine was started again"), "Try again when it is set up.")
             }
             (_, Some(Loss::Nonsense | Loss::TooMuch)) => (
-                lost("what came from the machine is not of its agent"),
+                lost("the output of the machine is not from its agent"),
                 "Take the lab down and up.",
             ),
             (_, None) => (error.to_string(), ""),

@@ -66,7 +66,7 @@ impl LocalTree {
     pub fn empty_back(&self) -> Result<(), Failure> {
         let back = self.back();
         fs::remove_dir_all(&back)
-            .map_err(|error| self.failure("remove what was copied back", &error))?;
+            .map_err(|error| self.failure("remove the downloaded copy", &error))?;
         self.make_directory(&back)
     }
 
@@ -121,7 +121,7 @@ impl LocalTree {
 
     fn make_directory(&self, path: &Path) -> Result<(), Failure> {
         let made = DirBuilder::new().mode(DIRECTORY_MODE).create(path);
-        made.map_err(|error| self.failure("make a directory for local files", &error))
+        made.map_err(|error| self.failure("create a directory for local files", &error))
     }
 
     fn failure(&self, tried: &str, error: &io::Error) -> Failure {
@@ -144,7 +144,7 @@ fn expect_space(needed: Bytes) -> Result<(), Failure> {
         true => Ok(()),
         false => {
             let happened = format!("{needed} are needed and {} are free", Bytes(free));
-            let (tried, on) = ("find room for local files", place.display());
+            let (tried, on) = ("find space for local files", place.display());
             Err(Failure::new(Cause::NoSpace, tried, on, happened, MAKE_ROOM))
         }
     }
@@ -159,10 +159,12 @@ fn make() -> Result<PathBuf, Failure> {
         match DirBuilder::new().mode(DIRECTORY_MODE).create(&path) {
             Ok(()) => return Ok(path),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
-            Err(error) => return Err(failure("make a directory for local files", &place, &error)),
+            Err(error) => {
+                return Err(failure("create a directory for local files", &place, &error));
+            }
         }
     }
-    Err(failure("make a directory for local files", &place, &last))
+    Err(failure("create a directory for local files", &place, &last))
 }
 
 fn set_times(file: &File, seconds: u32) -> io::Result<()> {

@@ -82,7 +82,7 @@ impl CopyRun {
     pub fn new(job: &CopyJob, number: usize) -> Result<Self, Failure> {
         let block = u32::try_from(job.block.0).ok().filter(|block| *block > 0);
         let block = block.ok_or_else(|| {
-            let happened = format!("a block of {} cannot be driven", job.block);
+            let happened = format!("a block of {} is not supported", job.block);
             let next = "Give another --block.";
             Failure::new(Cause::Usage, "copy files", on(job), happened, next)
         })?;
@@ -155,10 +155,10 @@ impl CopyRun {
         let (planned, found) = ((dataset.files, dataset.bytes), (files.files(), files.bytes()));
         if planned != (found.0 as u64, found.1) {
             let happened = format!(
-                "the study was planned with {} files of {}, and there are {} of {}",
+                "the study was planned with {} files of {}, but the directory now has {} of {}",
                 planned.0, planned.1, found.0, found.1
             );
-            let next = "Keep the files as they are, and run it again.";
+            let next = "Do not change the files, and run it again.";
             return Err(Failure::new(Cause::Trial, "copy files", on(&self.job), happened, next));
         }
         self.content = Some(Arc::new(content));
@@ -181,7 +181,7 @@ impl CopyRun {
         let pass = Pass { share, means: &means, block, verify: false };
         let mut progress = |bytes| at.run.event(Event::Progress { bytes });
         let progress: &mut dyn FnMut(u64) = &mut progress;
-        pass.over("copy the files that will be read", |lane| Uploading {
+        pass.over("upload the files for the download", |lane| Uploading {
             source: OwnSource::new(&copies, block, lane),
             progress,
         })?;
@@ -209,19 +209,19 @@ impl CopyRun {
             Err(Failure::new(Cause::Usage, "copy by rsync", on(&self.job), happened, next))
         };
         let Some(target) = share.local_directory() else {
-            let next = "Name the directory where it is mounted, or leave out --via.";
+            let next = "Name the directory at which it is mounted, or omit --via.";
             return refuse("the target is not mounted on this machine", next);
         };
         if let DataSource::Directory { .. } = &self.job.dataset.source {
-            let next = "Name a --dataset, or leave out --via.";
-            return refuse("only files that are generated are copied that way", next);
+            let next = "Name a --dataset, or omit --via.";
+            return refuse("--via rsync copies generated files only", next);
         }
         if (0..files.files()).any(|file| files.size(file) > u64::from(u32::MAX)) {
-            return refuse("a file has more than 4 GiB", "Give a smaller --scale or --mean.");
+            return refuse("a file is larger than 4 GiB", "Give a smaller --scale or --mean.");
         }
         match rsync::available() {
             Ok(()) => Ok(target),
-            Err(why) => refuse(&why, "Install rsync where the copy is made, or leave out --via."),
+            Err(why) => refuse(&why, "Install rsync on the host that copies, or omit --via."),
         }
     }
 
@@ -235,7 +235,8 @@ impl CopyRun {
         let files = &*copies.files;
         let target = self.mounted(at.share, files)?;
         if !point.once || point.workers > NonZeroU16::MIN {
-            let (happened, next) = ("one rsync copies all files once", "Leave out --workers.");
+            let (happened, next) =
+                ("--via rsync starts one rsync for all files", "Omit --workers.");
             let on = on(&self.job);
             return Err(Failure::new(Cause::Usage, "copy by rsync", on, happened, next));
         }
@@ -352,7 +353,13 @@ impl StorageJob for CopyRun {
         let kinds = self.asks().kinds;
         can_do("copy files", lane, &kinds[..kinds.len() - 1])?;
         let copies = self.copies.as_ref().ok_or_else(|| {
-            Failure::new(Cause::Usage, "copy files", on(&self.job), "nothing is prepared", "")
+            Failure::new(
+                Cause::Usage,
+                "copy files",
+                on(&self.job),
+                "the files were not prepared",
+                "",
+            )
         })?;
         Ok(CopySource::Own(OwnSource::new(copies, self.block, lane)))
     }

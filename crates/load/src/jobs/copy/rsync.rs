@@ -157,7 +157,7 @@ impl RsyncLane {
                 }
                 ((_, files), _) => {
                     let expected = self.copying.files;
-                    self.fail(format!("rsync copied {files} files and not {expected}"), out);
+                    self.fail(format!("rsync copied {files} files instead of {expected}"), out);
                 }
             },
             Said::Ended(_, Err(why)) => self.fail(why, out),
@@ -211,7 +211,7 @@ fn follow(child: &mut Child, say: &Sender<Said>, clock: &dyn Clock) {
     let words = errors.join().unwrap_or_default();
     let result = match (ended, total) {
         (Ok(status), Some(total)) if status.success() => Ok(total),
-        (Ok(status), None) if status.success() => Err("rsync gave no statistics".to_owned()),
+        (Ok(status), None) if status.success() => Err("rsync printed no statistics".to_owned()),
         (Ok(status), _) => Err(format!("rsync ended with {status}: {words}")),
         (Err(error), _) => Err(format!("rsync: {error}")),
     };
@@ -256,7 +256,7 @@ impl Lane for RsyncLane {
                 Ok(said) => self.take(said, out),
                 Err(RecvTimeoutError::Timeout) => break,
                 Err(RecvTimeoutError::Disconnected) => {
-                    let detail = "rsync has ended, and files are missing".to_owned();
+                    let detail = "rsync has ended, but files are missing".to_owned();
                     return Err(LaneDead { kind: ErrorKind::Io, detail });
                 }
             }

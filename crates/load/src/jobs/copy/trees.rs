@@ -78,8 +78,9 @@ fn remove(run: &mut dyn RunContext, prefix: &str) -> Result<(), Failure> {
         let path = format!("{directory}/{}", tree.name);
         let foreign = tree::remove_tree(run.names()?.0, &path, &mut || {})?;
         if !foreign.is_empty() {
-            let happened = format!("it holds what plimsoll did not make: {}", foreign.join(", "));
-            let (tried, next) = ("remove an earlier copy", "Move these files away.");
+            let happened =
+                format!("it contains files that plimsoll did not create: {}", foreign.join(", "));
+            let (tried, next) = ("remove an earlier copy", "Move these files elsewhere.");
             return Err(Failure::new(Cause::Trial, tried, path, happened, next));
         }
         run.event(Event::Progress { bytes: 0 });

@@ -105,7 +105,7 @@ impl Client {
         let create = CreateSession { client, sequence, fore, back };
         let ok: CreateSessionOk = self.alone(&create, |results| results.take::<CreateSession>())?;
         if ok.fore.slots == 0 || ok.fore.operations < 8 || ok.fore.request_most < OVERHEAD {
-            return Err(XdrError::Invalid("session: too small for anything").into());
+            return Err(XdrError::Invalid("session: too small for any call").into());
         }
         self.session = Some(Session { id: ok.session, fore: ok.fore, sequence: 1 });
         Ok(())
