@@ -61,7 +61,12 @@ fn targets_that_cannot_be_opened() {
             ),
             row("not let in", url("others", ""), 5, &["ACCESS_DENIED", USER]),
             row("missing directory", url("films", "/new"), 5, &["NOT_FOUND", "exists"]),
-            row("encryption off", url("sealed", "?encrypt=off"), 5, &["insists", "encrypt=off"]),
+            row(
+                "encryption off",
+                url("sealed", "?encrypt=off"),
+                5,
+                &["requires encryption", "encrypt=off"],
+            ),
             row("too old to encrypt", url("sealed", "?vers=2.1"), 5, &["encryption", "vers="]),
             row("read-only", url("frozen", ""), 5, &["read-only"]),
             row("no space before", url("tiny", ""), 6, &["--size"]),

@@ -82,7 +82,11 @@ fn operations_at_a_fixed_rate_are_done_at_that_rate() {
     };
     let ran = line(&["--rate=200", "--workers=3", "--time=1s"]).expect(0);
     assert!(ran.out.contains("random read at 200/s"), "{}", ran.out);
-    assert!(!ran.out.contains("imited by"), "{}", ran.out);
+    // But for warnings, which may say that this machine was busy.
+    let screen = ran.out.lines().filter(|line| !line.starts_with(['!', ' ']));
+    let names_one =
+        |line: &str| line.to_lowercase().contains("bottleneck") || line.contains("saturated");
+    assert!(!screen.into_iter().any(names_one), "{}", ran.out);
     let study = program.latest();
     assert_eq!(study.trials.len(), 4);
     for trial in &study.trials {
@@ -94,7 +98,8 @@ fn operations_at_a_fixed_rate_are_done_at_that_rate() {
     let ran = line(&["--rate=200", "--explain"]).expect(2);
     assert!(ran.err.contains("--explain"), "{}", ran.err);
     line(&["--rate=0"]).expect(2);
-    // More than a server can do.
+    // More than a server can do. To count the 800 million that are left over took minutes, after which
+    // no answer seemed to have come in time.
     let ran = line(&["--rate=4000000000", "--time=200ms", "--details"]);
     assert!(ran.out.contains("were due and"), "{}", ran.out);
 }

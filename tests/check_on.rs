@@ -220,7 +220,7 @@ fn hosts_that_will_not_do_are_told_before_anything_is_measured() {
     };
     let build = "make runner";
     refused(&instead(Path::new("/nowhere/runner")), &host, 2, &[build, "PLIMSOLL_RUNNER"]);
-    refused(&instead(&uname), &host, 2, &[build, "no program"]);
+    refused(&instead(&uname), &host, 2, &[build, "not a program"]);
     refused(&instead(Path::new("/bin/sh")), &host, 2, &[build, "libraries"]);
     let fake = |body: &str| {
         let place = tempfile::tempdir().unwrap();
@@ -398,6 +398,11 @@ impl UnderWay {
     }
 }
 
+/// Text without the breaks of its lines.
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Why the last trial failed, of a study that lost its host.
 #[track_caller]
 fn lost(study: &Study) -> &str {
@@ -445,7 +450,7 @@ fn a_lost_connection_ends_the_trial_cleanly_on_both_sides() {
     }
     run.assert_clean();
     let (ran, study) = run.ended(1);
-    assert!(ran.out.contains("plimsoll clean --on"), "{}", ran.out);
+    assert!(unwrapped(&ran.out).contains("plimsoll clean --on"), "{}", ran.out);
     let last = study.trials.last().unwrap();
     lost(&study);
     assert!(!result(last).series.is_empty(), "what was seen of it is kept");
@@ -474,7 +479,7 @@ fn a_link_that_falls_silent_is_given_up_by_both_sides() {
     waited("the share is clean", &mut || run_directories(run.share.path()).is_empty());
     waited("it is gone there", &mut || run.places.iter().all(|place| !place.exists()));
     let (ran, study) = run.ended(1);
-    assert!(ran.out.contains("plimsoll clean --on"), "{}", ran.out);
+    assert!(unwrapped(&ran.out).contains("plimsoll clean --on"), "{}", ran.out);
     lost(&study);
     let last = study.trials.last().unwrap();
     assert!(last.result.parts.iter().all(|part| part.quantities.is_empty()));

@@ -115,7 +115,10 @@ fn a_file_is_read_in_place_where_nothing_can_be_written() {
     assert!(shared.contains("in place") && !shared.contains("Übung"), "a name is redacted");
 
     for (refused, why) in [
-        (["--pattern=random-read,random-mixed", "-q"], "random-mixed would write"),
+        (
+            ["--pattern=random-read,random-mixed", "-q"],
+            "random-mixed writes, but --file only reads",
+        ),
         (["--verify", "-q"], "--verify"),
     ] {
         let mut arguments = vec!["check", &targets[0], "--file=new/Übung 1.mkv"];
@@ -294,8 +297,9 @@ fn interrupts_keep_what_was_measured_and_leave_nothing() {
     }
 }
 
-/// A server that is stopped for 3 s, while a trial of half a second is under way or between two: the screen
-/// begins with it, and the stall is kept with its length.
+/// A server that is stopped for 4 s, while a trial of half a second is under way or between two: the screen
+/// begins with it, and the stall is kept with its length. The second before a block, in which nothing is
+/// requested, is not part of it.
 #[test]
 fn a_server_that_stands_still_is_named_on_the_screen() {
     let stage = enter_or_skip!(Need::Samba);
@@ -314,7 +318,7 @@ fn a_server_that_stands_still_is_named_on_the_screen() {
     let child = program.start(&arguments);
     wait_until("two trials are kept", || support::rows::trials(&program) >= 2);
     server.freeze().unwrap();
-    std::thread::sleep(std::time::Duration::from_secs(3));
+    std::thread::sleep(std::time::Duration::from_secs(4));
     server.thaw().unwrap();
     let ran = ended(child).expect(0);
     assert!(ran.out.contains("The server did not answer for "), "{}", ran.out);

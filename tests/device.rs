@@ -310,7 +310,7 @@ fn bad_arguments_are_refused_before_anything_is_reached() {
         (&["device"][..], "HOST"),
         (&["device", "router"], "ssh://router"),
         (&["device", "ssh://root:secret@router"], "password"),
-        (&["device", "local", "--only", "gpu"], "'gpu' is no part"),
+        (&["device", "local", "--only", "gpu"], "'gpu' is not a part"),
         (&["device", "local", "--only", "disk"], "--disk PATH"),
         (&["device", "ssh://nowhere.invalid", "--disk", "films"], "absolute path"),
         (&["device", "local", "--json", "/nowhere/x.json"], "/nowhere/x.json"),

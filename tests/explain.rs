@@ -64,7 +64,8 @@ fn what_a_lab_is_short_of_is_named_and_nothing_that_was_not_seen() {
         &beds,
         &with(&random, &["--explain"]).iter().map(String::as_str).collect::<Vec<_>>(),
     );
-    assert!(said.contains("The CPU quota of lab://bed/server is the bottleneck: "), "{said}");
+    let held = "The CPU of lab://bed/server (held to 1% of a core by the lab) is the bottleneck: ";
+    assert!(said.contains(held), "{said}");
     assert!(said.contains(" of 0.0100 cores"), "{said}");
     assert!(said.contains("with 1 in flight") && said.contains("with 16 in flight"), "{said}");
     let study = beds.program.latest();

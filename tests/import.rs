@@ -420,7 +420,7 @@ fn imports_are_listed_shown_compared_and_go_round() {
         assert!(words.contains(part), "{part:?} is not in:\n{page}");
     }
     for word in
-        ["25%", "inconclusive", "practically equal", "[", "one block,", "blocks for a verdict"]
+        ["25%", "inconclusive", "practically equal", "[", "one block,", "too few for a verdict"]
     {
         assert!(!words.contains(word), "{word:?} needs an interval:\n{page}");
     }

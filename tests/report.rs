@@ -218,6 +218,7 @@ fn an_export_of_a_newer_version_is_refused_and_nothing_of_it_is_kept() {
 /// A study of thousands of trials is exported with one of them in memory at a time.
 #[test]
 fn the_memory_that_an_export_takes_does_not_grow_with_the_study() {
+    use nix::fcntl::{FcntlArg, fcntl};
     use std::io::Read;
     const REST: usize = 32 << 10;
     let study = measured(&TWO, 3);
@@ -234,9 +235,12 @@ fn the_memory_that_an_export_takes_does_not_grow_with_the_study() {
     let program = store_of(&studies);
     let peaks = [0, 1].map(|number| {
         let (id, size) = (&studies[number].id.0, sizes[number]);
-        let mut child = program.start(&["export", "--json", id]);
-        let mut out = child.stdout.take().unwrap();
-        // The pipe holds more than the rest: it has done its work and waits for nobody, or is at the end.
+        // The pipe holds a page, less than the rest: it has nearly done its work, and has not ended.
+        let (mut out, pipe) = std::io::pipe().unwrap();
+        fcntl(&pipe, FcntlArg::F_SETPIPE_SZ(4096)).unwrap();
+        let mut command = program.command(&["export", "--json", id]);
+        let child = command.stdout(pipe).stderr(std::process::Stdio::piped()).spawn().unwrap();
+        drop(command);
         let mut text = vec![0; size.saturating_sub(REST)];
         out.read_exact(&mut text).unwrap();
         let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();

@@ -121,7 +121,7 @@ fn after_a_kill_and_while_it_runs() {
     let refused = program.command(&go).env("XDG_RUNTIME_DIR", &elsewhere).output().unwrap();
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(2), "{said}");
-    assert!(said.contains("still running: .plimsoll-"), "{said}");
+    assert!(said.contains("still running and uses .plimsoll-"), "{said}");
     assert!(child.try_wait().unwrap().is_none(), "it was not disturbed");
 
     child.kill().unwrap();
@@ -210,7 +210,7 @@ fn what_cannot_be_continued_is_refused_in_words() {
     let in_place =
         ["check", there, "--file=film", "--time=500ms", "--workers=1", "--baseline=0s", "--quiet"];
     program.run(&[&in_place[..], &["--repeats=2"]].concat()).expect(0);
-    assert_refused(&program, "latest", &[], &["2, was fixed beforehand", "--repeats"]);
+    assert_refused(&program, "latest", &[], &["2, was fixed in advance", "--repeats"]);
 
     // One that can be, but for its file, which has another size now.
     let child = program.start(&in_place);
@@ -232,7 +232,7 @@ fn what_cannot_be_continued_is_refused_in_words() {
     // What is given beside it, and what is named.
     assert_refused(&program, "latest", &[there], &["[TARGET]", "keeps its options"]);
     assert_refused(&program, "latest", &["--workers=4"], &["--workers", "keeps its options"]);
-    assert_refused(&program, "nosuch", &[], &["there is none", "plimsoll list"]);
+    assert_refused(&program, "nosuch", &[], &["no study has this id", "plimsoll list"]);
     let first: String = study.id.0.chars().take(1).collect();
     let store = rusqlite::Connection::open(program.db()).unwrap();
     let twin = format!("{first}fffffff");

@@ -210,7 +210,7 @@ fn a_plan_that_is_killed_at_any_moment_ends_with_the_same_trials() {
     eprintln!("{KILLS} kills, {changed} while it was changed, {in_a_block} within a block");
     // It has all of its trials now.
     let refused = program.run(&["run", "--continue", "latest"]).expect(2);
-    assert!(refused.err.contains("15, was fixed beforehand"), "{}", refused.err);
+    assert!(refused.err.contains("15, was fixed in advance"), "{}", refused.err);
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn what_is_wrong_is_found_before_anything_is_done() {
     });
     for (from, to, words) in [
         ("directories", "direktories", &["`direktories`", "`directories`"][..]),
-        ("levels = [\"as-found\", 300]", "levels = [300]", &["fewer than two"][..]),
+        ("levels = [\"as-found\", 300]", "levels = [300]", &["at least two levels"][..]),
         ("sysctl:net", "sysctl:no.such.net", &["no.such.net.ipv4.tcp_keepalive_time"][..]),
         ("compare = \"targets\"", "compare = \"target\"", &["`target`", "`targets`"][..]),
     ] {

@@ -161,7 +161,7 @@ fn a_file_is_read_in_place_and_nothing_written() {
         panic!("a result")
     };
     let Outcome::Failed { failure, .. } = result.outcome else { panic!("{:?}", result.outcome) };
-    assert!(failure.happened.contains("nothing is written"), "{failure}");
+    assert!(failure.happened.contains("plimsoll does not write"), "{failure}");
     assert_eq!(program.ask(&Request::Close), Reply::Closed { flags: Vec::new() });
     assert_eq!(entries(program.share.path()), 1, "the file alone");
     assert_eq!(std::fs::read(program.share.path().join("film")).unwrap(), vec![1; 1 << 20]);

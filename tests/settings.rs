@@ -369,15 +369,18 @@ fn what_is_no_entry_of_a_journal_is_named_and_changes_nothing() {
     assert!(ran.err.contains("plimsoll restore"), "{}", ran.err);
     let restored = program.run(&["restore", &url]).expect(1);
     assert_eq!(restored.out.matches("restored ").count(), mine.len(), "{}", restored.out);
-    assert_eq!(restored.out.matches("left /etc/plimsoll/").count(), others, "{}", restored.out);
+    assert_eq!(restored.out.matches("kept /etc/plimsoll/").count(), others, "{}", restored.out);
     assert_eq!((values(), files(&journal).len()), (found.clone(), others));
     let ran = program.run(&["device", &url, "--quiet"]).expect(2);
     assert!(ran.err.contains("/etc/plimsoll/0000000000000001.json"), "{}", ran.err);
-    // Another user's directory is no journal: whatever is in it, nobody acts on it.
+    // Another user's directory is no journal: whatever is in it, nobody acts on it, and it is named.
     fs::write(journal.join(mine[0].file_name().unwrap()), &text).unwrap();
     std::os::unix::fs::chown(&journal, Some(65_534), None).unwrap();
-    let ran = program.run(&["restore", &url]).expect(0);
-    assert_eq!(ran.out, format!("nothing to restore on {url}\n"));
+    let ran = program.run(&["restore", &url]).expect(1);
+    let why =
+        "other users can write to it or to a directory above it, so its entries are not used.";
+    let named = format!("kept /etc/plimsoll on {url}: {why}");
+    assert!(ran.out.starts_with(&named) && ran.out.lines().count() == 1, "{}", ran.out);
     assert_eq!(values(), found);
 }
 

@@ -45,7 +45,8 @@ impl Tracer<'_> {
         let log = program.db().with_file_name("strace.log");
         let mut strace = Command::new("strace");
         // Not `--seccomp-bpf`, though faster: strace 6.1 then does not deliver the signal.
-        strace.args(["-f", "-qq", "-o"]).arg(&log);
+        // All threads, and no programs that it starts: to kill one of those is to kill something else.
+        strace.args(["-f", "--detach-on=execve", "-qq", "-o"]).arg(&log);
         let killing = self.kill_before.map_or(String::new(), |(call, _)| format!(",{call}"));
         strace.arg(format!("--trace={}{killing}", self.calls));
         if let Some((call, nth)) = self.kill_before {

@@ -243,10 +243,7 @@ fn a_program_of_another_machine_is_distinguished_from_other_failures() {
     let below = tempfile::tempdir().unwrap();
     let failure = Placed::place(local(), &wrong, below.path().to_str()).err().unwrap();
     assert_eq!(failure.cause, Cause::Usage);
-    assert!(
-        failure.happened.contains("does not run this program (exec format error)"),
-        "{failure}"
-    );
+    assert!(failure.happened.contains("cannot run this program (exec format error)"), "{failure}");
     assert_eq!(fs::read_dir(below.path()).unwrap().count(), 0, "nothing is left");
 }
 
@@ -289,7 +286,10 @@ fn directories_that_will_not_do_are_passed_over_and_named() {
     let place = |directory: &str| Placed::place(local(), &programs, Some(directory)).err().unwrap();
     let failure = place("/dev/shm");
     assert_eq!(failure.cause, Cause::NotPermitted);
-    assert!(failure.happened.contains("/dev/shm: the program may not be executed"), "{failure}");
+    assert!(
+        failure.happened.contains("/dev/shm: the host does not permit the program to run"),
+        "{failure}"
+    );
     assert!(failure.next.contains("--probe-dir"), "{failure}");
     let failure = place("/run");
     assert_eq!(failure.cause, Cause::NoSpace);

@@ -118,7 +118,7 @@ impl Memory {
         let mut tree = self.enter("rename", from)?;
         match tree.nodes.remove(from) {
             Some(node) => drop(tree.nodes.insert(to.to_owned(), node)),
-            None => return Err(failure("rename", from, "there is no such name")),
+            None => return Err(failure("rename", from, "no such name")),
         }
         Ok(())
     }
@@ -136,7 +136,7 @@ impl Memory {
                 let size = if let Node::File(content) = node { content.len() as u64 } else { 0 };
                 Ok(Attributes { kind: node.kind(), size })
             }
-            None => Err(failure("look up", path, "there is no such name")),
+            None => Err(failure("look up", path, "no such name")),
         }
     }
 
@@ -187,7 +187,7 @@ impl Namespace for Memory {
     fn list(&mut self, path: &str) -> Result<Vec<Entry>, Failure> {
         let tree = self.enter("list", path)?;
         if !path.is_empty() && !matches!(tree.nodes.get(path), Some(Node::Directory)) {
-            return Err(failure("list", path, "there is no such directory"));
+            return Err(failure("list", path, "no such directory"));
         }
         let entries = tree
             .children(path)
@@ -205,7 +205,7 @@ impl Namespace for Memory {
         let mut tree = self.enter("open", path)?;
         match tree.nodes.get(path) {
             Some(Node::File(_)) => Ok(tree.next_file()),
-            _ => Err(failure("open", path, "there is no such file")),
+            _ => Err(failure("open", path, "no such file")),
         }
     }
 
@@ -225,7 +225,7 @@ impl Namespace for Memory {
     fn read_small(&mut self, path: &str, limit: usize) -> Result<Vec<u8>, Failure> {
         match self.enter("read_small", path)?.nodes.get(path) {
             Some(Node::File(content)) => Ok(content[..content.len().min(limit)].to_vec()),
-            _ => Err(failure("read", path, "there is no such file")),
+            _ => Err(failure("read", path, "no such file")),
         }
     }
 
@@ -236,14 +236,14 @@ impl Namespace for Memory {
                 tree.nodes.remove(path);
                 Ok(())
             }
-            _ => Err(failure("remove", path, "there is no such file")),
+            _ => Err(failure("remove", path, "no such file")),
         }
     }
 
     fn remove_directory(&mut self, path: &str) -> Result<(), Failure> {
         let mut tree = self.enter("remove_directory", path)?;
         if !matches!(tree.nodes.get(path), Some(Node::Directory)) {
-            return Err(failure("remove", path, "there is no such directory"));
+            return Err(failure("remove", path, "no such directory"));
         }
         if tree.children(path).next().is_some() {
             return Err(failure("remove", path, "it is not empty"));

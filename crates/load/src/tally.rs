@@ -385,13 +385,15 @@ impl Tally {
         self.end.since(self.start)
     }
 
-    /// An operation of a kind that was due is not issued any more: it enters the histogram with the time that
-    /// it has waited.
-    pub(crate) fn left_over(&mut self, kind: usize, due: Nanos, now: Nanos) {
+    /// So many operations of a kind that were due are not issued any more: they enter the histogram with the
+    /// time that the first of them has waited.
+    pub(crate) fn left_over(&mut self, kind: usize, due: Nanos, now: Nanos, count: u64) {
         let segment = self.segment_of(due);
         let client = &mut self.segments[segment].kinds[kind].client;
-        client.get_or_insert_with(histogram).saturating_record(now.0.saturating_sub(due.0));
-        self.left_over += 1;
+        let waited = now.0.saturating_sub(due.0);
+        let recorded = u32::try_from(count).unwrap_or(u32::MAX);
+        client.get_or_insert_with(histogram).saturating_record_n(waited, recorded);
+        self.left_over += count;
     }
 
     /// The segment in which an instant lies, of those that have begun.

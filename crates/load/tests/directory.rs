@@ -452,14 +452,14 @@ fn a_directory_stays_the_one_that_was_opened() {
     fs::rename(at("run"), at("elsewhere")).unwrap();
     fs::create_dir(at("run")).unwrap();
     fs::write(at("run/lease"), b"precious").unwrap();
-    // Another handle of the same share knows it too: one is made anew after a failure.
+    // Another handle of the same share knows it too: one is made again after a failure.
     for mut names in [names, share.namespace().unwrap()] {
         names.write_small("run/lease", b"ours").unwrap();
         assert_eq!(fs::read(at("elsewhere/lease")).unwrap(), b"ours");
         names.remove_file("run/lease").unwrap();
         fs::rename(at("run/lease"), at("kept")).unwrap();
         let failure = names.remove_directory("run").unwrap_err();
-        assert!(failure.happened.contains("something else"), "{failure}");
+        assert!(failure.happened.contains("replaced during the run"), "{failure}");
         fs::rename(at("kept"), at("run/lease")).unwrap();
     }
     assert_eq!(fs::read(at("run/lease")).unwrap(), b"precious");
@@ -527,7 +527,7 @@ fn a_directory_is_let_go_of_and_taken_up_again() {
         share.release().unwrap();
         share.release().unwrap();
         assert_eq!(open_below(&path), 0);
-        assert!(namespace.list("own").unwrap_err().to_string().contains("let go"));
+        assert!(namespace.list("own").unwrap_err().to_string().contains("has been closed"));
         share.resume().unwrap();
         share.resume().unwrap();
         // The same number, the same content, and still to be written.

@@ -140,7 +140,7 @@ fn a_directory_stays_the_one_that_was_looked_up() {
     std::fs::hard_link(disk.join("films/lease"), disk.join("run/lease")).unwrap();
     let mut namespace = share.namespace().unwrap();
     let failure = namespace.write_small("run/lease", b"ours").unwrap_err();
-    assert!(failure.happened.contains("another name"), "{failure}");
+    assert!(failure.happened.contains("a second name (hard link)"), "{failure}");
     namespace.remove_file("run/lease").unwrap();
     namespace.remove_directory("run").unwrap();
     assert_eq!(std::fs::read(disk.join("films/lease")).unwrap(), b"precious");

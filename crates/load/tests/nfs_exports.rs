@@ -77,7 +77,7 @@ fn a_path_that_no_version_has_names_the_exports_of_both() {
     let config = GaneshaConfig::one(Export::directory("data"));
     let _usual = Ganesha::start(&stage, GaneshaConfig { nfs_port: 2049, ..config }).unwrap();
     let failure = write("nfs://127.0.0.1/none?rsize=8192").unwrap_err();
-    assert!(failure.happened.contains("there is no 'none' (NFS4ERR_NOENT)"), "{failure}");
+    assert!(failure.happened.contains("'none' does not exist (NFS4ERR_NOENT)"), "{failure}");
     let found = urls(&failure.next);
     let url = format!("nfs://127.0.0.1{data}?rsize=8192");
     let named = [url.clone(), url.replace('?', "?vers=3&")];

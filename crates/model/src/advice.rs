@@ -183,7 +183,7 @@ mod tests {
                 "O_DIRECT has no effect on this file system: give a directory on another one.",
             ),
             ("Lower --rate.", ""),
-            ("Lower --rate, or look why the target is so slow.", "Look why the target is so slow."),
+            ("Lower --rate, or check why the target is slow.", "Check why the target is slow."),
             (
                 "Attach its file by losetup --direct-io=on, or give --size of twice the client's memory.",
                 "Attach its file by losetup --direct-io=on.",

@@ -279,7 +279,10 @@ fn a_table_has_an_end() {
         trial.result.parts[0].quantities.insert(metric, 1.0);
     }
     let failure = to_csv(&study).unwrap_err();
-    assert!(failure.happened.contains("no table") && failure.next.contains("JSON"), "{failure}");
+    assert!(
+        failure.happened.contains("the table would have") && failure.next.contains("JSON"),
+        "{failure}"
+    );
 }
 
 /// The measures that every reader of plimsoll/2 knows. There are no more to come: a reader of today

@@ -178,7 +178,14 @@ fn jonfk2024_names_memory_link_and_what_was_not_measured() {
     let text = explained("jonfk2024", &without("jonfk2024_setup"));
     assert_silent(
         &text,
-        &["of the sequential patterns", "memory", "rotation", "N = X·R", "of a core", "contradict"],
+        &[
+            "of the sequential patterns",
+            "memory",
+            "rotation",
+            "N = X·R",
+            "of one core",
+            "contradict",
+        ],
     );
     let over = altered("jonfk2024_fio", "NFS,110,111.00,36091", "NFS,130,131.00,30769");
     let text = explained("jonfk2024", &over);

@@ -317,7 +317,7 @@ fn what_others_did_is_said_by_host_and_resource_with_its_effect_and_time() {
     let network = "(its network by up to 80.0 MB/s and its disk by up to 3.00 MB/s in 1)";
     assert!(whole.contains(network), "{whole}");
     assert!(whole.contains("which clients and transfers used it then"), "{whole}");
-    assert!(!whole.contains("thers used the disk"), "resources are not merged: {whole}");
+    assert!(!whole.contains("(its disk by"), "resources are not merged: {whole}");
     let slower: Vec<u32> = whole
         .split("trials were ")
         .nth(1)

@@ -226,7 +226,7 @@ fn work_that_is_not_done_in_time_is_told_as_such() {
     workload.length = Length::UntilDone { at_most_seconds: 1.0 };
     let result = point(&mut runner, &workload);
     let Outcome::Failed { failure, .. } = &result.outcome else { panic!("{:?}", result.outcome) };
-    assert!(failure.happened.contains("not done within 1.0 s"), "{failure}");
+    assert!(failure.happened.contains("did not end within 1.0 s"), "{failure}");
 }
 
 /// Trials of a scan with a warm cache begin with a walk that no figure has, and the study says so. It goes over the

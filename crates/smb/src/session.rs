@@ -173,7 +173,7 @@ impl Login<'_> {
         }
         let key = identity
             .session_key()
-            .ok_or_else(|| Error::SigningRefused("nobody has logged in".into()))?;
+            .ok_or_else(|| Error::SigningRefused("no user has logged in".into()))?;
         self.protect(&key, flags, reply)?;
         Ok(false)
     }

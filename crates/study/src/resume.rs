@@ -187,7 +187,7 @@ fn differences(old: &TargetFacts, new: &TargetFacts) -> Vec<String> {
     let none = || "none".to_owned();
     compare("protocol", old.protocol.clone(), new.protocol.clone());
     compare("driven by", old.engine.clone(), new.engine.clone());
-    compare("cache here", old.client_cache.clone(), new.client_cache.clone());
+    compare("client cache", old.client_cache.clone(), new.client_cache.clone());
     compare("writes", old.stability.clone(), new.stability.clone());
     let sizes = |facts: &TargetFacts| {
         let size = |bytes: u32| if bytes == 0 { none() } else { Bytes(bytes.into()).to_string() };
@@ -200,7 +200,7 @@ fn differences(old: &TargetFacts, new: &TargetFacts) -> Vec<String> {
         facts.in_place.as_ref().map_or_else(none, |f| format!("{} of {}", f.file, f.size))
     };
     compare("file", file(old), file(new));
-    compare("known of it", old.notes.join(", "), new.notes.join(", "));
+    compare("notes", old.notes.join(", "), new.notes.join(", "));
     let (before, after) = (old.space_bytes.0, new.space_bytes.0);
     // Where either is not known it says nothing.
     let known = before > 0 && after > 0;

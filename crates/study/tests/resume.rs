@@ -190,9 +190,9 @@ fn a_target_that_is_not_what_it_was_is_refused_with_what_changed() {
         (|f| f.protocol = "NFSv3 over TCP".into(), "protocol: "),
         (|f| f.read_size_bytes = 4096, "largest transfers: none and none, now 4 KiB and none"),
         (|f| f.stability = "FILE_SYNC".into(), "writes: "),
-        (|f| f.client_cache = "page cache".into(), "cache here: "),
+        (|f| f.client_cache = "page cache".into(), "client cache: "),
         (|f| f.mount_options = Some("noac".into()), "mounted with: none, now noac"),
-        (|f| f.notes.push("export /other".into()), "known of it: "),
+        (|f| f.notes.push("export /other".into()), "notes: "),
         (|f| f.space_bytes.0 *= 2, "size: "),
     ];
     for (change, word) in changes {
@@ -230,7 +230,7 @@ fn studies_of_other_kinds_are_refused() {
             |s| s.plan.subjects[0] = Subject::Host { host: HostName::Local },
             "only studies of storage",
         ),
-        (|s| s.plan.design.rule = Rule::Fixed { blocks: 5 }, "5, was fixed beforehand"),
+        (|s| s.plan.design.rule = Rule::Fixed { blocks: 5 }, "5, was fixed in advance"),
         (|s| s.plan.design.rule = Rule::Stein { pilot: 6, half_width: 0.02 }, "Stein"),
         (
             |s| {

@@ -282,7 +282,10 @@ fn a_reboot_that_cannot_be_is_refused() {
         (|plan| plan.factors[0].switch = Switch::Live, "some settings do not"),
         (|plan| plan.clients = vec!["ssh://root@nas".parse().unwrap()], "runs the load"),
         (|plan| plan.reboot.as_mut().unwrap().host = HostName::Local, "runs the load"),
-        (|plan| plan.reboot.as_mut().unwrap().within_seconds = f64::INFINITY, "inf s is no time"),
+        (
+            |plan| plan.reboot.as_mut().unwrap().within_seconds = f64::INFINITY,
+            "inf s is not a valid time",
+        ),
     ];
     for (change, words) in changes {
         let mut plan = rebooting(1);

@@ -21,6 +21,9 @@ pub struct GroupCounters {
     pub throttled: Option<u64>,
 }
 
+/// Reads the text of one file into the counters.
+type Reader = fn(&mut GroupCounters, &str);
+
 impl GroupCounters {
     /// Those of a group of this machine by its directories: its own, and the one that counts what is used where
     /// version 1 has that apart. `None` where nothing is there.
@@ -32,7 +35,7 @@ impl GroupCounters {
         if let Some(quota) = read("cpu.max").or_else(|| read("cpu.cfs_quota_us")) {
             group.quota(&quota);
         }
-        let all: [(&str, fn(&mut GroupCounters, &str)); 3] = [
+        let all: [(&str, Reader); 3] = [
             ("cpu.cfs_period_us", GroupCounters::period),
             ("cpu.stat", GroupCounters::stat),
             ("cpuacct.usage", GroupCounters::usage),

@@ -141,16 +141,16 @@ fn users_without_a_shell_are_reported_as_such() {
         let result = connect(&server.url_as(user), &server.configuration());
         fails(result, Cause::NotPermitted, happened, "ssh://USER@HOST");
     };
-    refused("mute", "no shell runs commands there (exit code 1)");
+    refused("mute", "no shell runs commands on the host (exit code 1)");
     refused(
         "barred",
-        "no shell runs commands there (exit code 1: \"This account is currently not available.\")",
+        "no shell runs commands on the host (exit code 1: \"This account is currently not available.\")",
     );
     refused("files", "no shell");
-    refused("endless", "something else");
+    refused("endless", "did not start a shell");
     // It ends no sooner than the patience does.
     let result = impatient(&server.url_as("parrot"), &server.configuration());
-    fails(result, Cause::NotPermitted, "something else", "ssh://USER@HOST");
+    fails(result, Cause::NotPermitted, "did not start a shell", "ssh://USER@HOST");
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn a_machine_without_ssh_says_so() {
         ..settings(Path::new("none"))
     };
     let result = Ssh::connect(&"ssh://127.0.0.1".parse().unwrap(), &settings);
-    fails(result, Cause::Unreachable, "no program no-such-ssh", "openssh-client");
+    fails(result, Cause::Unreachable, "the program no-such-ssh is not installed", "openssh-client");
 }
 
 #[test]

@@ -254,7 +254,7 @@ impl LocalFiles {
 
     fn try_read(&self, number: u32, offset: u64, buffer: &mut [u8]) -> Result<(), Failure> {
         let Some(file) = self.files.get(number as usize) else {
-            return Err(refused(&self.given, "there is no such file", ""));
+            return Err(refused(&self.given, "no such file", ""));
         };
         let open = self.open(number, file)?;
         open.read_exact_at(buffer, offset).map_err(|error| match error.kind() {

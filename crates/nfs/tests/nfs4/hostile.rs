@@ -161,7 +161,7 @@ fn nonsense_ends_the_connection_or_the_call_and_never_hangs() {
     type Script = fn(&mut Peer, Call);
     let cases: [(&str, Script); 8] = [
         ("unknown call", |peer, call| peer.reply(call.xid ^ 1, &attributes(&call))),
-        ("at most", |peer, _| peer.0.write_all(&words(&[0xffff_ffff, 0])).unwrap()),
+        ("more than the limit", |peer, _| peer.0.write_all(&words(&[0xffff_ffff, 0])).unwrap()),
         ("empty fragments", |peer, _| peer.0.write_all(&words(&[0; 20_000])).unwrap_or(())),
         ("within", |_, _| std::thread::sleep(2 * SHORT)),
         ("closed", |_, _| {}),
@@ -242,7 +242,7 @@ fn a_lost_session_is_made_again_but_not_for_ever() {
         );
         peer.ok(&call, &session(8));
         let call = peer.call().unwrap();
-        assert_eq!(call.rest[4], 1, "which begins anew");
+        assert_eq!(call.rest[4], 1, "which begins again");
         peer.reply(call.xid, &attributes(&call));
         while let Some(call) = peer.call() {
             match call.first {

@@ -25,7 +25,7 @@ pub(crate) fn resource(one: &Use) -> String {
         Resource::Processor => format!("the CPU of {}", host()),
         Resource::Core { number } => format!("core {number} of {}", host()),
         Resource::Quota { cores, .. } if one.host.starts_with("lab://") => {
-            format!("the CPU of {}: held to {} of a core by the lab", host(), percent(*cores))
+            format!("the CPU of {} (held to {} of a core by the lab)", host(), percent(*cores))
         }
         Resource::Quota { .. } => format!("the CPU quota of {}", host()),
         Resource::Threads { count: 1 } => format!("the one NFS thread of {}", host()),
