@@ -553,5 +553,8 @@ mod tests {
         assert_eq!(due, [0, 333_333_333, 666_666_666, 1_000_000_000].map(|at| Nanos(at + 5)));
         assert_eq!(of(1, seven).due(3_500_000_003), Nanos(1_000_000_001_000_000_005));
         assert_eq!(of(1, three).due(u64::MAX), Nanos(u64::MAX));
+        let before = |end| of(1, three).first_after(0, |due| due < Nanos(end));
+        assert_eq!([0, 333_333_338, 333_333_339, 1_000_000_006].map(before), [0, 0, 1, 2]);
+        assert_eq!(of(0, three).first_after(7, |due| due < Nanos(5)), 7);
     }
 }

@@ -138,7 +138,10 @@ fn version_2_over_both() {
         let notes = facts.notes.join("\n");
         let has = |note: &str| notes.contains(note);
         assert_eq!(has("does not support NFS version 3"), !options.contains("vers=2"), "{notes}");
-        assert_eq!(has("rsize=65536 exceeds the limit of NFS version 2"), options.contains("rsize"));
+        assert_eq!(
+            has("rsize=65536 exceeds the limit of NFS version 2"),
+            options.contains("rsize")
+        );
         everything(&share, |path, check| check(&server.content(path).unwrap()));
         assert_eq!(server.count(), 0);
     }
