@@ -144,7 +144,7 @@ fn a_target_given_twice_is_an_a_a_comparison() {
         check(&program, directory, &[directory, "--pattern=random-read", "--details"]).expect(0);
     assert!(ran.out.contains("given twice"), "{}", ran.out);
     // The run's directory for the first once looked like another run to the second.
-    assert!(!ran.out.contains("another plimsoll run"), "{}", ran.out);
+    assert!(!ran.out.contains("nother plimsoll run"), "{}", ran.out);
     let others = |f: &Flag| matches!(f, Flag::OtherRun { .. });
     assert!(!program.latest().flags.iter().any(others));
 }
@@ -301,7 +301,7 @@ fn two_runs_at_once_and_clean_beside_them() {
     let second = Plimsoll::new();
     let ran = check(&second, directory, &["--pattern=random-read", "--details"]).expect(0);
     let text = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("another plimsoll run is using this share"), "{text}");
+    assert!(text.contains("Another plimsoll run is using this share"), "{text}");
     let others = |f: &Flag| matches!(f, Flag::OtherRun { .. });
     assert!(second.latest().flags.iter().any(others));
     let cleaned = second.run(&["clean", directory]).expect(0);

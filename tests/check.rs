@@ -288,7 +288,7 @@ fn the_stop_rule_and_the_cap() {
     match study.ended {
         plimsoll_model::Ended::Done => assert!(blocks >= 6, "the pilot is six blocks"),
         plimsoll_model::Ended::CapReached => {
-            assert!(ran.out.contains("the time limit ended the study"), "{}", ran.out);
+            assert!(ran.out.contains("The time limit ended the study"), "{}", ran.out);
         }
         ended => panic!("{ended:?}"),
     }

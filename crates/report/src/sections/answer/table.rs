@@ -18,8 +18,8 @@ pub(super) const NOTHING: &str = "–";
 
 /// Columns of a screen.
 const COLUMNS: usize = 80;
-/// Spaces between columns.
-const GAP: usize = 2;
+/// Spaces between columns, at least.
+const GAP: usize = 1;
 
 /// A table of the answer, with the cells that each row is about.
 pub(super) struct Rows {
