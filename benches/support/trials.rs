@@ -82,6 +82,7 @@ impl Trials {
             first_file: 0,
             window_seconds: 0.1,
             operation_timeout_seconds: 30.0,
+            left_seconds: 3600.0,
             seed: self.number.into(),
         };
         let mut result = self.runner.point(&spec, &mut Watched(events));

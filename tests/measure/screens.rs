@@ -127,7 +127,7 @@ impl Case {
         let mut line: Vec<String> = words.into_iter().map(str::to_owned).collect();
         line.extend(["--on=lab://screens/client", "--quiet"].map(str::to_owned));
         line.push(format!("--seed={}", self.seed + self.number));
-        let quick = self.number % 2 == 0;
+        let quick = self.number.is_multiple_of(2);
         line.push(if quick { "--quick" } else { "--max-time=3m" }.to_owned());
         if self.circumstance != Circumstance::Unknown || self.fixed_rate.is_some() {
             line.push("--host=lab://screens/near".to_owned());

@@ -40,6 +40,9 @@ impl Notes {
     }
 }
 
+/// A cell, and how busy its bottleneck was, as a share.
+type Utilisation = (Cell, Option<f64>);
+
 /// The bottleneck of the cells of a row, for its column: one if they share it, else one line for each, `named` or in
 /// their order. `None` if nothing is known of any.
 pub(crate) fn words(
@@ -49,7 +52,7 @@ pub(crate) fn words(
     named: bool,
     notes: &mut Notes,
 ) -> Option<String> {
-    let mut groups: Vec<(Bottleneck, Vec<(Cell, Option<f64>)>)> = Vec::new();
+    let mut groups: Vec<(Bottleneck, Vec<Utilisation>)> = Vec::new();
     for cell in cells {
         let Some(found) = limits::of(shown, *cell).and_then(|limits| of(shown, limits)) else {
             continue;

@@ -181,12 +181,13 @@ fn next(section: &mut Section, shown: &Shown<'_>) {
     let open = sentences::open(shown);
     let soon = open.as_ref().is_some_and(|open| open.seconds.is_some_and(|s| s < LONG_SECONDS));
     let go_on = format!("plimsoll check --continue {id}");
+    let can_continue = open.is_none() && can_go_on(shown);
     match (open, disturbed(shown), monitoring(shown, &command)) {
         (Some(_), Some(host), _) => {
             let what = format!("Stop other work on {host}, then run again");
             section.command(&what, command, String::new());
         }
-        (open, _, Some(line)) if !soon && !(open.is_none() && can_go_on(shown)) => {
+        (_, _, Some(line)) if !soon && !can_continue => {
             section.command("Name the bottleneck", line, String::new());
         }
         (Some(open), ..) => section.command(&decide(shown, &open.works), go_on, open.time),

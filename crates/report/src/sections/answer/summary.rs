@@ -31,7 +31,7 @@ pub(super) fn sentence(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
     match compared.as_slice() {
         [] => level(shown, brief),
         _ if all.is_empty() => None,
-        _ if all.iter().all(|matter| open(matter)) => Some(undecided(shown, &all)),
+        _ if all.iter().all(open) => Some(undecided(shown, &all)),
         [only] => Some(of_two(shown, &only.two, &only.claims)),
         several if several.len() <= PAIRS => of_several(several),
         _ => None,
