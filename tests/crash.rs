@@ -211,7 +211,7 @@ impl Ground {
     /// The next run works, warns of what lies there, and touches none of it.
     fn check_again(&mut self, leftovers: &BTreeSet<String>) {
         let with_leftovers = listing(&self.directory);
-        let next = check(&self.target, &["--pattern=random-write", "--repeats=1"]);
+        let next = check(&self.target, &["--pattern=random-write", "--repeats=1", "--details"]);
         let runs = std::iter::repeat_with(|| (self.program.run(&next), self.program.latest()));
         let mut runs = runs.take(STARVED_MOST).inspect(|(_, study)| self.known.push(study.clone()));
         let (ran, study) = runs.find(|(_, study)| !starved(study)).expect("a run with a figure");
