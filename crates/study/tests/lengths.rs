@@ -175,7 +175,10 @@ fn a_ladder_on_a_slow_link_lasts_as_long_as_its_slowest_step_needs() {
             plan.workloads[0].length = Length::For { seconds, warm_up_seconds: 0.5 };
         }
         let study = run(plan, replies([1400 * MS], MS)).unwrap();
-        assert_eq!(lengths(&study), [own_length.unwrap_or(3.5), 3.5], "{:?}", study.plan.design);
+        let [own, ladder] = lengths(&study)[..] else { panic!("two workloads") };
+        assert_eq!(own, own_length.unwrap_or(3.5), "{:?}", study.plan.design);
+        // The threads of a step share the clock: it can pass a second operation before a late thread reads it.
+        assert!((3.5..=7.0).contains(&ladder), "{ladder} s, {:?}", study.plan.design);
         assert!(study.trials.iter().any(|trial| trial.points.len() == 3), "it is not left out");
         for trial in &study.trials {
             assert_eq!(trial.result.outcome, Outcome::Complete, "{:?}", trial.cell);
