@@ -24,7 +24,7 @@ use support::{Plimsoll, Ran, ended, run_directories, signal, wait_until};
 fn program(configuration: &Path) -> Plimsoll {
     Plimsoll::new()
         .with("PLIMSOLL_SSH_CONFIG", configuration.to_str().unwrap())
-        .with("PLIMSOLL_RUNNER", runner().to_str().unwrap())
+        .with_runner()
 }
 
 fn sshd(stage: &Stage) -> Sshd {

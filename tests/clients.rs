@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 use support::beds::Beds;
 use support::runner_program::{impostor, runner};
 use support::sound::{SHORT, assert_sound, with};
-use support::{Plimsoll, Ran, ended, run_directories, wait_until};
+use support::{Ran, ended, run_directories, wait_until};
 
 /// A server and the clients `a` and `b`.
 const LAB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/labs/clients.toml");
@@ -38,8 +38,7 @@ const SHARE: &str = "nfs://server/srv/data";
 fn lab() -> Option<Beds> {
     let needs = [Need::Namespaces, Need::Ganesha];
     needs.into_iter().all(available).then(|| {
-        let runner = runner().to_str().unwrap();
-        let beds = Beds::of(Plimsoll::new().with("PLIMSOLL_RUNNER", runner));
+        let beds = Beds::with_runner();
         beds.lab(&["up", LAB, "--name=two"]).expect(0);
         beds
     })

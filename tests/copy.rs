@@ -14,7 +14,6 @@ use plimsoll_testkit::servers::{
     Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare, Sshd, SshdConfig,
 };
 use plimsoll_testkit::{Need, enter_or_skip};
-use support::runner_program::runner;
 use support::trial::{part, result};
 use support::{Plimsoll, ended, has_copy, listing, run_directories, signal, wait_until};
 
@@ -314,7 +313,7 @@ fn datasets_are_generated_on_the_host_that_copies() {
     let sshd = Sshd::start(&stage, SshdConfig::default()).unwrap();
     let program = Plimsoll::new()
         .with("PLIMSOLL_SSH_CONFIG", sshd.configuration().to_str().unwrap())
-        .with("PLIMSOLL_RUNNER", runner().to_str().unwrap());
+        .with_runner();
     let there = tempfile::tempdir().unwrap();
     let (target, host) = (there.path().to_str().unwrap(), sshd.url());
     let words = ["copy", target, "--on", &host];

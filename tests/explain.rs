@@ -5,24 +5,16 @@ mod support;
 use plimsoll_testkit::{Need, available};
 use support::Plimsoll;
 use support::beds::Beds;
-use support::runner_program::runner;
+use support::lab_file::LabFile;
 use support::sound::with;
 
-const LAB: &str = r#"
-[host.server]
-kind = "netns"
-cpu = "1%"
-[host.server.disk.data]
-size = "256MiB"
-at = "/srv/data"
-[[host.server.ganesha.export]]
-path = "/srv/data"
-[host.client]
-kind = "netns"
-[link.cable]
-between = ["server", "client"]
-rate = "1Gbit/s"
-"#;
+/// A server that may use a hundredth of a core.
+fn lab_file() -> LabFile {
+    let server = LabFile::new().namespace("server").set("cpu", "1%").ganesha("256MiB");
+    let cable = server.namespace("client").link("cable", ["server", "client"]);
+    cable.set("rate", "1Gbit/s")
+}
+
 const CHECK: [&str; 8] = [
     "check",
     "nfs://server/srv/data",
@@ -38,10 +30,8 @@ const CHECK: [&str; 8] = [
 fn lab() -> Option<Beds> {
     let needs = [Need::Namespaces, Need::Ganesha];
     needs.into_iter().all(available).then(|| {
-        let runner = runner().to_str().unwrap();
-        let beds = Beds::of(Plimsoll::new().with("PLIMSOLL_RUNNER", runner));
-        let file = beds.file("bed", LAB);
-        beds.lab(&["up", &file]).expect(0);
+        let beds = Beds::with_runner();
+        beds.up("bed", &lab_file());
         beds
     })
 }

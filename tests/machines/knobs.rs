@@ -1,6 +1,7 @@
 //! Settings of a kernel's own: its NFS server, and what it mounts by NFS.
 
 use super::super::support::beds::Beds;
+use super::super::support::lab_file::LabFile;
 use super::super::support::setter::{STUDY, Setter};
 use super::saved::Machines;
 use plimsoll_host::settings::{Factor, Journal, Session, knob};
@@ -10,34 +11,21 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-const LAB: &str = r#"
-[host.server]
-kind = "vm"
-memory = "256MiB"
-[host.server.disk.state]
-size = "16MiB"
-at = "/var/lib/plimsoll"
-[host.server.nfsd]
-threads = 3
-versions = ["3", "4.1", "4.2"]
-[[host.server.nfsd.export]]
-path = "/srv/films"
-options = "rw,sync,no_root_squash"
-[host.client]
-kind = "vm"
-memory = "256MiB"
-[host.client.disk.state]
-size = "16MiB"
-at = "/var/lib/plimsoll"
-[[host.client.mount]]
-at = "/mnt/films"
-type = "nfs"
-from = "server:/srv/films"
-options = "vers=3,rsize=16384,wsize=8192,acregmin=5"
-[link.lan]
-between = ["server", "client"]
-rate = "1Gbit/s"
-"#;
+fn lab() -> LabFile {
+    LabFile::new()
+        .machine("server", "256MiB")
+        .disk("state", "16MiB", "/var/lib/plimsoll")
+        .nfsd(3, &["3", "4.1", "4.2"], "/srv/films", "rw,sync,no_root_squash")
+        .machine("client", "256MiB")
+        .disk("state", "16MiB", "/var/lib/plimsoll")
+        .mount_nfs(
+            "/mnt/films",
+            "server:/srv/films",
+            "vers=3,rsize=16384,wsize=8192,acregmin=5",
+        )
+        .link("lan", ["server", "client"])
+        .set("rate", "1Gbit/s")
+}
 
 const TEST: &str = "machines::knobs::sets_until_it_is_killed";
 
@@ -99,7 +87,7 @@ fn the_kernels_server_and_mounts_are_set_and_put_back() {
     }
     let machines = Machines::without_runner();
     let beds = &machines.beds;
-    beds.lab(&["up", &beds.file("knobs", LAB)]).expect(0);
+    beds.up("knobs", &lab());
     caches_are_dropped(beds);
     a_server_is_set(beds);
     a_killed_run_leaves_the_server_as_it_was(beds);

@@ -1,11 +1,10 @@
 //! `check --verify` against the kernel's NFS server in every version that it speaks, driven on another machine.
 //! What was written there is read by the kernel's client too.
 
-use super::super::support::Plimsoll;
 use super::super::support::beds::Beds;
 use super::super::support::content::assert_own_content;
+use super::super::support::lab_file::LabFile;
 use super::super::support::rows::trials;
-use super::super::support::runner_program::runner;
 use super::super::support::{ended, signal, wait_until_within};
 use plimsoll_model::{Ended, Flag, Outcome};
 use plimsoll_testkit::Need;
@@ -13,23 +12,14 @@ use std::time::Duration;
 
 /// The kernel's clients have UDP switched off, and none speaks version 2: what was written in either is
 /// read in version 3.
-const LAB: &str = r#"
-[host.server]
-kind = "vm"
-image = "IMAGE"
-memory = "256MiB"
-[host.server.nfsd]
-threads = 4
-versions = [VERSIONS]
-[[host.server.nfsd.export]]
-path = "/srv/data"
-options = "rw,sync,no_root_squash"
-[host.client]
-kind = "vm"
-memory = "256MiB"
-[link.lan]
-between = ["server", "client"]
-"#;
+fn lab(image: &str, versions: &[&str]) -> LabFile {
+    LabFile::new()
+        .machine("server", "256MiB")
+        .set("image", image)
+        .nfsd(4, versions, "/srv/data", "rw,sync,no_root_squash")
+        .machine("client", "256MiB")
+        .link("lan", ["server", "client"])
+}
 
 /// Bytes of what is read, and of each of the files that it lies in.
 const SIZE: &str = "--size=1MiB";
@@ -62,7 +52,7 @@ fn versions_3_to_4_2_of_the_kernels_server() {
     // Nobody may reclaim what was open: it is opened again, and in 4.0 it is nobody's open file.
     let restart = "rpc.nfsd 0; rpc.nfsd -L 10 -G 10 -V 3 -V 4.0 -V 4.1 -V 4.2 4
         echo Y >/proc/fs/nfsd/v4_end_grace";
-    check("debian", r#""3", "4.0", "4.1", "4.2""#, &ways, Some(restart));
+    check("debian", &["3", "4.0", "4.1", "4.2"], &ways, Some(restart));
 }
 
 #[test]
@@ -73,17 +63,16 @@ fn version_2_and_udp_of_the_kernels_server() {
         way("vers=2&proto=udp", "NFSv2 over UDP", "3"),
         way("vers=3&proto=udp", "NFSv3 over UDP", "3"),
     ];
-    check("debian-old", r#""2", "3""#, &ways, None);
+    check("debian-old", &["2", "3"], &ways, None);
 }
 
 /// With `restart`, lines of shell, the server is started anew in mid-run.
-fn check(image: &str, versions: &str, ways: &[Way], restart: Option<&str>) {
+fn check(image: &str, versions: &[&str], ways: &[Way], restart: Option<&str>) {
     if !plimsoll_testkit::available(Need::Machines) {
         return;
     }
-    let beds = Beds::of(Plimsoll::new().with("PLIMSOLL_RUNNER", runner().to_str().unwrap()));
-    let lab = LAB.replace("IMAGE", image).replace("VERSIONS", versions);
-    beds.lab(&["up", &beds.file("nfs", &lab)]).expect(0);
+    let beds = Beds::with_runner();
+    beds.up("nfs", &lab(image, versions));
     let urls: Vec<String> = ways
         .iter()
         .map(|way| format!("nfs://server/srv/data?{}&uid=0&gid=0", way.options))

@@ -2,45 +2,25 @@
 
 use super::super::support::beds::Beds;
 use super::super::support::ended;
+use super::super::support::lab_file::LabFile;
 use super::saved::Machines;
 use plimsoll_model::{OpKind, Outcome, Study};
 use plimsoll_testkit::Need;
 use std::time::{Duration, Instant};
 
 /// A server with a disk of which one half is exported with `async`, and a client that mounts both.
-const CUT: &str = r#"
-[host.server]
-kind = "vm"
-memory = "256MiB"
-[host.server.disk.data]
-size = "512MiB"
-at = "/srv/data"
-[host.server.nfsd]
-threads = 4
-versions = ["3"]
-[[host.server.nfsd.export]]
-path = "/srv/data/sync"
-options = "rw,sync,no_root_squash"
-[[host.server.nfsd.export]]
-path = "/srv/data/async"
-options = "rw,async,no_root_squash"
-[host.client]
-kind = "vm"
-memory = "256MiB"
-[[host.client.mount]]
-at = "/mnt/sync"
-from = "server:/srv/data/sync"
-type = "nfs"
-options = "vers=3"
-[[host.client.mount]]
-at = "/mnt/async"
-from = "server:/srv/data/async"
-type = "nfs"
-options = "vers=3"
-[link.lan]
-between = ["server", "client"]
-rate = "1Gbit/s"
-"#;
+fn lab() -> LabFile {
+    LabFile::new()
+        .machine("server", "256MiB")
+        .disk("data", "512MiB", "/srv/data")
+        .nfsd(4, &["3"], "/srv/data/sync", "rw,sync,no_root_squash")
+        .export("/srv/data/async", "rw,async,no_root_squash")
+        .machine("client", "256MiB")
+        .mount_nfs("/mnt/sync", "server:/srv/data/sync", "vers=3")
+        .mount_nfs("/mnt/async", "server:/srv/data/async", "vers=3")
+        .link("lan", ["server", "client"])
+        .set("rate", "1Gbit/s")
+}
 
 /// Machines are slow where they are emulated, and slower where others work.
 #[track_caller]
@@ -104,7 +84,7 @@ fn what_a_server_called_stable_is_there_after_a_power_cut() {
     }
     let machines = Machines::new();
     let beds = &machines.beds;
-    beds.lab(&["up", &beds.file("cut", CUT)]).expect(0);
+    beds.up("cut", &lab());
     let study = cut(beds, "sync");
     let result = &study.trials[0].result;
     assert_eq!(result.outcome, Outcome::Complete, "{result:?}");

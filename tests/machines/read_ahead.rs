@@ -1,35 +1,21 @@
 //! Read-ahead of the kernel's client on a mount through a path of 5 ms: it shows where reads go through the page
 //! cache, and has no part in those that bypass it.
 
-use super::super::support::Plimsoll;
 use super::super::support::beds::Beds;
-use super::super::support::runner_program::runner;
+use super::super::support::lab_file::LabFile;
 use plimsoll_model::{Ended, Measure, Metric, Outcome, Study};
 use plimsoll_testkit::Need;
 
-const LAB: &str = r#"
-[host.server]
-kind = "vm"
-memory = "256MiB"
-[host.server.nfsd]
-threads = 4
-versions = ["3"]
-[[host.server.nfsd.export]]
-path = "/srv/data"
-options = "rw,async,no_root_squash"
-[host.client]
-kind = "vm"
-memory = "256MiB"
-[[host.client.mount]]
-at = "/mnt/films"
-from = "server:/srv/data"
-type = "nfs"
-options = "vers=3"
-[link.lan]
-between = ["server", "client"]
-delay = "2500us"
-rate = "200Mbit/s"
-"#;
+fn lab() -> LabFile {
+    LabFile::new()
+        .machine("server", "256MiB")
+        .nfsd(4, &["3"], "/srv/data", "rw,async,no_root_squash")
+        .machine("client", "256MiB")
+        .mount_nfs("/mnt/films", "server:/srv/data", "vers=3")
+        .link("lan", ["server", "client"])
+        .set("delay", "2500us")
+        .set("rate", "200Mbit/s")
+}
 
 #[test]
 #[ignore = "machines take minutes: make check-machines"]
@@ -37,8 +23,8 @@ fn read_ahead_shows_through_the_page_cache_alone() {
     if !plimsoll_testkit::available(Need::Machines) {
         return;
     }
-    let beds = Beds::of(Plimsoll::new().with("PLIMSOLL_RUNNER", runner().to_str().unwrap()));
-    beds.lab(&["up", &beds.file("read-ahead", LAB)]).expect(0);
+    let beds = Beds::with_runner();
+    beds.up("read-ahead", &lab());
     let faster = |cache: &str| {
         let set = "--set=lab://read-ahead/client/read-ahead:/mnt/films=0,1024";
         // No trial reads the files a second time: 25 MB at most go through the link in a second. The second time they

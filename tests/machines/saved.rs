@@ -2,7 +2,6 @@
 
 use super::super::support::Plimsoll;
 use super::super::support::beds::{Beds, machines_in, of_this_machine};
-use super::super::support::runner_program::runner;
 use plimsoll_testkit::Need;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -28,7 +27,7 @@ pub struct Machines {
 
 impl Machines {
     pub fn new() -> Machines {
-        Machines::of(Plimsoll::new().with("PLIMSOLL_RUNNER", runner().to_str().unwrap()))
+        Machines::of(Plimsoll::new().with_runner())
     }
 
     /// For tests that drive no load there.

@@ -6,23 +6,16 @@
 
 use crate::kept::{Until, load_average, place, setting, until_quiet, words};
 use crate::support::beds::Beds;
+use crate::support::lab_file::LabFile;
 use plimsoll_model::Ended;
 use plimsoll_stats::verdict::Verdict;
 use plimsoll_testkit::{Need, available};
 
-const LAB: &str = r#"
-[host.server]
-kind = "netns"
-[host.server.disk.data]
-size = "512MiB"
-at = "/srv/data"
-[[host.server.ganesha.export]]
-path = "/srv/data"
-[host.client]
-kind = "netns"
-[link.cable]
-between = ["server", "client"]
-"#;
+fn lab() -> LabFile {
+    let server = LabFile::new().namespace("server").ganesha("512MiB");
+    server.namespace("client").link("cable", ["server", "client"])
+}
+
 /// A whole study of the two, its cap a minute; anything else than the defaults is what a minute has time
 /// for.
 const STUDY: [&str; 8] = [
@@ -71,12 +64,12 @@ fn measure_aa() {
         return;
     }
     let rate = std::env::var("PLIMSOLL_RATE").ok();
-    let (lab, kept) = match &rate {
-        Some(rate) => (format!("{LAB}rate = \"{rate}\"\n"), "aa-rate.db"),
-        None => (LAB.to_owned(), "aa.db"),
+    let (file, kept) = match &rate {
+        Some(rate) => (lab().set("rate", rate), "aa-rate.db"),
+        None => (lab(), "aa.db"),
     };
     let beds = Beds::new();
-    beds.lab(&["up", &beds.file("lab", &lab)]).expect(0);
+    beds.up("lab", &file);
     beds.on("lab/server", "mkdir /srv/data/a /srv/data/b");
     let kept = place(kept);
     let db = format!("--db={}", kept.display());

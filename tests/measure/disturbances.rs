@@ -3,8 +3,8 @@
 
 use crate::kept::{place, setting, words};
 use crate::support::beds::Beds;
-use crate::support::runner_program::runner;
-use crate::support::{Plimsoll, ended};
+use crate::support::ended;
+use crate::support::lab_file::LabFile;
 use plimsoll_model::{Flag, Outcome, Study, Trial};
 use plimsoll_testkit::{Need, available};
 use rand::{RngExt, SeedableRng};
@@ -19,27 +19,16 @@ const FIRST: u32 = 7;
 /// How exactly the moments of trials and of disturbances are known to each other, in seconds.
 const EXACT: f64 = 1.0;
 
-const LAB: &str = r#"
-[host.server]
-kind = "vm"
-memory = "256MiB"
-cpu = "100%"
-[host.server.disk.films]
-size = "256MiB"
-at = "/srv/films"
-[host.server.nfsd]
-threads = 4
-versions = ["3"]
-[[host.server.nfsd.export]]
-path = "/srv/films"
-options = "rw,sync,no_root_squash,insecure"
-[host.client]
-kind = "vm"
-memory = "256MiB"
-[link.lan]
-between = ["server", "client"]
-rate = "1Gbit/s"
-"#;
+fn lab() -> LabFile {
+    LabFile::new()
+        .machine("server", "256MiB")
+        .set("cpu", "100%")
+        .disk("films", "256MiB", "/srv/films")
+        .nfsd(4, &["3"], "/srv/films", "rw,sync,no_root_squash,insecure")
+        .machine("client", "256MiB")
+        .link("lan", ["server", "client"])
+        .set("rate", "1Gbit/s")
+}
 
 const PLAN: &str = r#"about = "a server that others use too"
 on = ["lab://others/client"]
@@ -142,9 +131,8 @@ fn measure_run_disturbed() {
     if !available(Need::Machines) {
         return;
     }
-    let program = Plimsoll::new().with("PLIMSOLL_RUNNER", runner().to_str().expect("letters"));
-    let beds = Beds::of(program);
-    beds.lab(&["up", &beds.file("others", LAB)]).expect(0);
+    let beds = Beds::with_runner();
+    beds.up("others", &lab());
     let seconds = 60 * setting("PLIMSOLL_MINUTES", MINUTES);
     let (plan, seed) = (beds.file("plan", PLAN), setting("PLIMSOLL_SEED", SEED));
     let words_of =

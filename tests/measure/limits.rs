@@ -10,9 +10,7 @@ mod beds;
 mod counters;
 
 use crate::kept::{Kept, Until, load_average, place, setting, until_quiet, words};
-use crate::support::Plimsoll;
 use crate::support::beds::Beds;
-use crate::support::runner_program::runner;
 use beds::{Bed, Case, drawn};
 use plimsoll_explain::{Ladder, Limit, Limits, Resource, Role, limits};
 use plimsoll_model::Study;
@@ -166,14 +164,13 @@ fn measure_limits() {
     if !needs.into_iter().all(|need| available(*need)) {
         return;
     }
-    let runner = runner().to_str().expect("letters");
     let seed = setting("PLIMSOLL_SEED", SEED);
     let (mut kept, until) = (Kept::<Row>::open("limits.jsonl"), Until::now());
     println!("load average at the beginning: {}", load_average());
     let (mut all, mut hidden_ones) = (Judged::default(), Judged::default());
     for (bed, hidden, wanted) in CASES {
         let wanted = setting("PLIMSOLL_CASES", wanted);
-        let beds = Beds::of(Plimsoll::new().with("PLIMSOLL_RUNNER", runner));
+        let beds = Beds::with_runner();
         let (mut judged, mut number, mut is_up) = (Judged::default(), 0, false);
         while judged.counted < wanted && !until.is_over() {
             let is_it = |row: &Row| {
@@ -182,7 +179,7 @@ fn measure_limits() {
             };
             if !kept.cases.iter().any(is_it) {
                 if !is_up {
-                    beds.lab(&["up", &beds.file("bed", bed.lab()), "--quiet"]).expect(0);
+                    beds.up("bed", &bed.lab());
                     is_up = true;
                 }
                 until_quiet();

@@ -4,51 +4,27 @@
 use crate::kept::{load_average, place, setting, until_quiet};
 use crate::support::Plimsoll;
 use crate::support::beds::Beds;
+use crate::support::lab_file::LabFile;
 use plimsoll_explain::{BothClients, both_clients};
 use plimsoll_model::{Outcome, Study, SubjectFacts};
 use plimsoll_testkit::{Need, available};
 
 /// Where processors are emulated, they are some ten times slower than real ones: so the delay is that of a
 /// home's network ten times, too.
-pub const LAB: &str = r#"
-[host.server]
-kind = "vm"
-memory = "512MiB"
-[host.server.disk.data]
-size = "256MiB"
-at = "/srv/data"
-[host.server.nfsd]
-threads = 8
-versions = ["3", "4.1"]
-[[host.server.nfsd.export]]
-path = "/srv/data"
-options = "rw,async,no_root_squash"
-[[host.server.samba.share]]
-name = "data"
-path = "/srv/data"
-[host.client]
-kind = "vm"
-memory = "512MiB"
-[[host.client.mount]]
-at = "/mnt/nfs3"
-from = "server:/srv/data"
-type = "nfs"
-options = "vers=3"
-[[host.client.mount]]
-at = "/mnt/nfs4"
-from = "server:/srv/data"
-type = "nfs"
-options = "vers=4.1"
-[[host.client.mount]]
-at = "/mnt/smb"
-from = "server:data"
-type = "cifs"
-options = "vers=3.1.1"
-[link.lan]
-between = ["server", "client"]
-rate = "1Gbit/s"
-delay = "2ms"
-"#;
+pub fn lab(delay: &str) -> LabFile {
+    LabFile::new()
+        .machine("server", "512MiB")
+        .disk("data", "256MiB", "/srv/data")
+        .nfsd(8, &["3", "4.1"], "/srv/data", "rw,async,no_root_squash")
+        .samba("data", "/srv/data")
+        .machine("client", "512MiB")
+        .mount_nfs("/mnt/nfs3", "server:/srv/data", "vers=3")
+        .mount_nfs("/mnt/nfs4", "server:/srv/data", "vers=4.1")
+        .mount_smb("/mnt/smb", "server:data", "vers=3.1.1")
+        .link("lan", ["server", "client"])
+        .set("rate", "1Gbit/s")
+        .set("delay", delay)
+}
 
 /// The kernel's server takes at most so much in one call as its memory allows, which here is less than 1 MiB:
 /// it is told otherwise while it stands still.
@@ -134,7 +110,7 @@ fn measure_own_client_beside_the_kernels() {
         return;
     }
     let beds = beds();
-    beds.lab(&["up", &beds.file("own", LAB), "--quiet"]).expect(0);
+    beds.up("own", &lab("2ms"));
     beds.on("own/server", LARGE);
     println!("{}", beds.on("own/client", AGAIN).trim());
     let kept = place("own-client.db");

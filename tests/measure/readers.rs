@@ -3,6 +3,7 @@
 
 use crate::kept::{load_average, place, setting, until_quiet};
 use crate::support::beds::Beds;
+use crate::support::lab_file::LabFile;
 use plimsoll_explain::{WholeFile, WholeFiles, whole_files};
 use plimsoll_model::{Arrival, Ended};
 use plimsoll_stats::fit::costs::Kind;
@@ -10,27 +11,16 @@ use plimsoll_testkit::{Need, available};
 
 /// Where machines are emulated, a lab's link has a tenth of this rate, as processors are ten times slower. So
 /// everything is ten times as slow as the list's network, and the delay that makes up what an operation costs.
-const LAB: &str = r#"
-[host.server]
-kind = "vm"
-memory = "256MiB"
-[host.server.disk.data]
-size = "64MiB"
-at = "/srv/data"
-[host.server.nfsd]
-threads = 8
-versions = ["3"]
-[[host.server.nfsd.export]]
-path = "/srv/data"
-options = "rw,async,no_root_squash,insecure"
-[host.client]
-kind = "vm"
-memory = "256MiB"
-[link.lan]
-between = ["server", "client"]
-rate = "100Mbit/s"
-delay = "500us"
-"#;
+fn lab() -> LabFile {
+    LabFile::new()
+        .machine("server", "256MiB")
+        .disk("data", "64MiB", "/srv/data")
+        .nfsd(8, &["3"], "/srv/data", "rw,async,no_root_squash,insecure")
+        .machine("client", "256MiB")
+        .link("lan", ["server", "client"])
+        .set("rate", "100Mbit/s")
+        .set("delay", "500us")
+}
 
 /// The line as a cable has it: a lab's token bucket lets 16 KiB through at once, after which an idle line has caught up: a buffer and its
 /// round trip overlap there, while on a cable every packet takes its time. That is what netem's own rate does.
@@ -91,7 +81,7 @@ fn measure_readers_of_a_file_on_a_link() {
         return;
     }
     let beds = Beds::new();
-    beds.lab(&["up", &beds.file("readers", LAB), "--quiet"]).expect(0);
+    beds.up("readers", &lab());
     for host in ["readers/server", "readers/client"] {
         println!("{host}: {}", beds.on(host, LINE).trim());
     }

@@ -3,7 +3,6 @@
 
 use crate::kept::{Kept, Until, setting, words};
 use crate::support::beds::Beds;
-use crate::support::runner_program::runner;
 use crate::support::server_lab::{State, journals, state, up};
 use crate::support::{Plimsoll, ended};
 use plimsoll_model::{Cell, Ended, Outcome, Study};
@@ -162,8 +161,7 @@ fn measure(what: What, name: &str, count: u64) {
         return;
     }
     let count = setting("PLIMSOLL_CASES", count) as usize;
-    let program = Plimsoll::new().with("PLIMSOLL_RUNNER", runner().to_str().expect("letters"));
-    let (beds, until) = (Beds::of(program), Until::now());
+    let (beds, until) = (Beds::with_runner(), Until::now());
     let mut kept = Kept::<Case>::open(name);
     // The same moments however often it was started.
     let mut random = Pcg64::seed_from_u64(SEED + what as u64);

@@ -2,7 +2,7 @@
 //! that knows none of them, over NFS and SMB.
 
 use crate::kept::{Kept, Until, load_average, place, setting, until_quiet};
-use crate::own_client::{LAB, beds};
+use crate::own_client::{beds, lab};
 use crate::support::beds::Beds;
 use plimsoll_explain::{Scan, scans};
 use plimsoll_stats::interval::t_interval;
@@ -119,8 +119,7 @@ fn measure_scan_beside_find_on_mounts() {
     let until = Until::now();
     let mut kept = Kept::<Case>::open("scan.jsonl");
     let beds = beds();
-    let lab = LAB.replace("delay = \"2ms\"", "delay = \"5ms\"");
-    beds.lab(&["up", &beds.file("own", &lab), "--quiet"]).expect(0);
+    beds.up("own", &lab("5ms"));
     beds.on("own/client", "umount /mnt/nfs3 /mnt/nfs4 /mnt/smb");
     assert_eq!(beds.on("own/server", MAKE).trim(), (DIRECTORIES * ENTRIES).to_string());
     let first = kept.cases.iter().map(|case| case.round + 1).max().unwrap_or(0);

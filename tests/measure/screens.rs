@@ -7,7 +7,7 @@
 use crate::kept::{Kept, Until, place, setting};
 use crate::support::Plimsoll;
 use crate::support::beds::Beds;
-use crate::support::runner_program::runner;
+use crate::support::lab_file::LabFile;
 use plimsoll_stats::order::generator;
 use plimsoll_testkit::{Need, enter_or_skip};
 use rand_pcg::rand_core::Rng;
@@ -31,33 +31,16 @@ const QUESTIONS: &str = "
 5. What should the user do next?
 ";
 
-const LAB: &str = r#"
-[host.near]
-kind = "netns"
-cpu = "50%"
-[host.near.disk.data]
-size = "256MiB"
-at = "/srv/data"
-[[host.near.ganesha.export]]
-path = "/srv/data"
-[host.far]
-kind = "netns"
-cpu = "50%"
-[host.far.disk.data]
-size = "256MiB"
-at = "/srv/data"
-[[host.far.ganesha.export]]
-path = "/srv/data"
-[host.client]
-kind = "netns"
-cpu = "50%"
-[link.short]
-between = ["near", "client"]
-rate = "400Mbit/s"
-[link.long]
-between = ["far", "client"]
-rate = "400Mbit/s"
-"#;
+fn lab() -> LabFile {
+    let server = |lab: LabFile, name| lab.namespace(name).set("cpu", "50%").ganesha("256MiB");
+    server(server(LabFile::new(), "near"), "far")
+        .namespace("client")
+        .set("cpu", "50%")
+        .link("short", ["near", "client"])
+        .set("rate", "400Mbit/s")
+        .link("long", ["far", "client"])
+        .set("rate", "400Mbit/s")
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Circumstance {
@@ -210,8 +193,8 @@ fn measure_screens() {
             }
             let beds = beds.get_or_insert_with(|| {
                 let program = Plimsoll::new().with("PLIMSOLL_DB", store);
-                let beds = Beds::of(program.with("PLIMSOLL_RUNNER", &runner().to_string_lossy()));
-                beds.lab(&["up", &beds.file("screens", LAB)]).expect(0);
+                let beds = Beds::of(program.with_runner());
+                beds.up("screens", &lab());
                 beds
             });
             kept.add(Measured { case, study: case.measure(beds) });

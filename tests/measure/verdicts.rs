@@ -3,6 +3,7 @@
 
 use crate::kept::{Kept, Until, load_average, setting, until_quiet};
 use crate::support::beds::Beds;
+use crate::support::lab_file::LabFile;
 use plimsoll_explain::{Findings, findings};
 use plimsoll_model::{Ended, Length, Measure, Metric, OpKind, Study};
 use plimsoll_stats::verdict::{Side, Verdict};
@@ -20,18 +21,17 @@ const CAP_SECONDS: f64 = 300.0;
 /// Wanted of the time that the other build takes: of a whole check, and of `--quick` at 30%.
 const WANTED: (f64, f64) = (0.45, 0.2);
 
-fn lab(slow_kbits: u64) -> String {
-    let host = |name: &str| {
-        format!(
-            "[host.{name}]\nkind = \"netns\"\n[host.{name}.disk.data]\nsize = \"512MiB\"\n\
-             at = \"/srv/data\"\n[[host.{name}.ganesha.export]]\npath = \"/srv/data\"\n"
-        )
-    };
-    let link = |server: &str, kbits: u64| {
-        format!("[link.{server}]\nbetween = [\"{server}\", \"client\"]\nrate = \"{kbits}kbit/s\"\n")
-    };
-    let hosts = host("fast") + &host("slow") + "[host.client]\nkind = \"netns\"\n";
-    hosts + &link("fast", FAST_KBITS) + &link("slow", slow_kbits)
+fn lab(slow_kbits: u64) -> LabFile {
+    LabFile::new()
+        .namespace("fast")
+        .ganesha("512MiB")
+        .namespace("slow")
+        .ganesha("512MiB")
+        .namespace("client")
+        .link("fast", ["fast", "client"])
+        .set("rate", format_args!("{FAST_KBITS}kbit/s"))
+        .link("slow", ["slow", "client"])
+        .set("rate", format_args!("{slow_kbits}kbit/s"))
 }
 
 /// Who is measured.
@@ -266,7 +266,7 @@ fn measure_verdicts() {
                 continue;
             }
             let beds = Beds::new();
-            beds.lab(&["up", &beds.file("lab", &lab(slow(difference)))]).expect(0);
+            beds.up("lab", &lab(slow(difference)));
             for build in missing {
                 if until.is_over() {
                     break 'all;

@@ -4,6 +4,7 @@
 use crate::fio::Fio;
 use crate::kept::{Kept, Until, load_average, place, setting, words};
 use crate::support::beds::Beds;
+use crate::support::lab_file::LabFile;
 use plimsoll_explain::{findings, writes};
 use plimsoll_model::{Burst, Measure, Metric, Study};
 use plimsoll_stats::interval::mean;
@@ -11,20 +12,15 @@ use plimsoll_testkit::{Need, available};
 use serde::{Deserialize, Serialize};
 
 /// A machine that drives the load, with a disk for fio and its libraries.
-const CLIENT: &str = r#"
-[host.client]
-kind = "vm"
-memory = "256MiB"
-[host.client.disk.tools]
-size = "192MiB"
-at = "/srv/tools"
-"#;
+fn client() -> LabFile {
+    LabFile::new().machine("client", "256MiB").disk("tools", "192MiB", "/srv/tools")
+}
 
 /// What writes are measured on.
 struct Storage {
     name: &'static str,
-    /// The rest of its lab.
-    lab: &'static str,
+    /// Its lab, from one that has the client alone.
+    lab: fn(LabFile) -> LabFile,
     /// Its directory on the client.
     at: &'static str,
     /// A line of shell that sets it up, and the host for that.
@@ -41,7 +37,7 @@ struct Storage {
 static STORAGES: [Storage; 3] = [
     Storage {
         name: "plain",
-        lab: "[host.client.disk.data]\nsize = \"1GiB\"\nat = \"/srv/data\"\nrate = \"20MB/s\"\n",
+        lab: |client| client.disk("data", "1GiB", "/srv/data").set("rate", "20MB/s"),
         at: "/srv/data",
         setup: None,
         size: 256,
@@ -50,28 +46,15 @@ static STORAGES: [Storage; 3] = [
     },
     Storage {
         name: "cache",
-        lab: r#"
-[[host.client.mount]]
-at = "/mnt/nfs"
-from = "server:/srv/data"
-type = "nfs"
-options = "vers=4.2"
-[host.server]
-kind = "vm"
-memory = "1GiB"
-[host.server.disk.data]
-size = "3GiB"
-at = "/srv/data"
-rate = "10MB/s"
-[host.server.nfsd]
-threads = 8
-versions = ["4.2"]
-[[host.server.nfsd.export]]
-path = "/srv/data"
-options = "rw,async,no_root_squash"
-[link.cable]
-between = ["client", "server"]
-"#,
+        lab: |client| {
+            client
+                .mount_nfs("/mnt/nfs", "server:/srv/data", "vers=4.2")
+                .machine("server", "1GiB")
+                .disk("data", "3GiB", "/srv/data")
+                .set("rate", "10MB/s")
+                .nfsd(8, &["4.2"], "/srv/data", "rw,async,no_root_squash")
+                .link("cable", ["client", "server"])
+        },
         at: "/mnt/nfs",
         // Some 450 MB come at the speed of the link, then the disk's. What is written over while it is
         // still to be written back costs nothing, so there is more than twice as much.
@@ -85,8 +68,10 @@ between = ["client", "server"]
     },
     Storage {
         name: "throttled",
-        lab: "[host.client.disk.data]\nsize = \"1GiB\"\nat = \"/srv/data\"\nrate = \"10MB/s\"\n\
-              burst = { rate = \"30MB/s\", seconds = 20 }\n",
+        lab: |client| {
+            let disk = client.disk("data", "1GiB", "/srv/data").set("rate", "10MB/s");
+            disk.line(format_args!("burst = {{ rate = \"30MB/s\", seconds = 20 }}"))
+        },
         at: "/srv/data",
         setup: None,
         size: 256,
@@ -159,8 +144,7 @@ impl Storage {
 
     /// Brings its lab up; fio in it.
     fn bring_up(&self, beds: &Beds) -> Fio {
-        let file = beds.file(&self.lab(), &format!("{CLIENT}{}", self.lab));
-        beds.lab(&["up", &file, "--quiet"]).expect(0);
+        beds.up(&self.lab(), &(self.lab)(client()));
         if let Some((host, line)) = self.setup {
             beds.on(&format!("{}/{host}", self.lab()), line);
         }

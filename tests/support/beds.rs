@@ -1,5 +1,6 @@
 //! Labs in tests: a place of their own, a look at what they leave, and a sender.
 
+use super::lab_file::LabFile;
 use super::{Plimsoll, Ran};
 use plimsoll_host::reach::{Reach, Through};
 use std::collections::BTreeSet;
@@ -44,6 +45,18 @@ impl Beds {
         let place = home.path().join("labs");
         let program = program.with("PLIMSOLL_LABS", place.to_str().expect("letters"));
         Beds { program, place, _home: home }
+    }
+
+    /// The same for a program that deploys its runner on hosts of labs.
+    pub fn with_runner() -> Beds {
+        Beds::of(Plimsoll::new().with_runner())
+    }
+
+    /// Brings a lab up.
+    #[track_caller]
+    pub fn up(&self, name: &str, lab: &LabFile) {
+        let file = self.file(name, &lab.to_string());
+        self.lab(&["up", &file, "--quiet"]).expect(0);
     }
 
     /// A lab file.

@@ -6,6 +6,7 @@ pub mod beds;
 pub mod browser;
 pub mod content;
 pub mod first_stage;
+pub mod lab_file;
 pub mod liar;
 pub mod own;
 pub mod own_place;

@@ -1,5 +1,6 @@
 //! The runner's program for tests, and programs that are there in its place.
 
+use super::Plimsoll;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -22,6 +23,13 @@ pub fn runner() -> &'static Path {
         assert!(made.is_ok_and(|status| status.success()), "make runner");
         target.join("runner/native/plimsoll-runner")
     })
+}
+
+impl Plimsoll {
+    /// The same, where `--on` deploys the runner that was built for tests.
+    pub fn with_runner(self) -> Plimsoll {
+        self.with("PLIMSOLL_RUNNER", runner().to_str().expect("letters"))
+    }
 }
 
 /// A static program that says so when it is asked for its version, and else does `body`.

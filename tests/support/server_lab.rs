@@ -3,38 +3,24 @@
 
 use super::Plimsoll;
 use super::beds::Beds;
+use super::lab_file::LabFile;
 use plimsoll_model::{Cell, Ended, Outcome, Study};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
 /// What must outlive a power cut lies on disks.
-const LAB: &str = r#"
-[host.server]
-kind = "vm"
-memory = "256MiB"
-[host.server.disk.state]
-size = "16MiB"
-at = "/var/lib/plimsoll"
-[host.server.disk.exports]
-size = "16MiB"
-at = "/etc/exports.d"
-[host.server.disk.films]
-size = "128MiB"
-at = "/srv/films"
-[host.server.nfsd]
-threads = 2
-versions = ["3"]
-[[host.server.nfsd.export]]
-path = "/srv/other"
-options = "rw,sync,no_root_squash"
-[host.client]
-kind = "vm"
-memory = "256MiB"
-[link.lan]
-between = ["server", "client"]
-rate = "1Gbit/s"
-"#;
+fn lab() -> LabFile {
+    LabFile::new()
+        .machine("server", "256MiB")
+        .disk("state", "16MiB", "/var/lib/plimsoll")
+        .disk("exports", "16MiB", "/etc/exports.d")
+        .disk("films", "128MiB", "/srv/films")
+        .nfsd(2, &["3"], "/srv/other", "rw,sync,no_root_squash")
+        .machine("client", "256MiB")
+        .link("lan", ["server", "client"])
+        .set("rate", "1Gbit/s")
+}
 
 /// As a user has it: `async` for one client, and no word of it for another.
 pub const EXPORTS: &str = "# films\n/srv/films 10.0.0.0/8(rw,async,no_root_squash,no_subtree_check,insecure) \\\n  \
@@ -92,7 +78,7 @@ pub type State = [String; 3];
 
 /// Brings the lab up, and gives it the user's exports; the plan's file.
 pub fn up(beds: &Beds) -> String {
-    beds.lab(&["up", &beds.file("run", LAB)]).expect(0);
+    beds.up("run", &lab());
     let write = "printf '%s' \"$0\" >/etc/exports.d/films.exports; exportfs -ra; sync";
     beds.lab(&["exec", "run/server", "--", "/bin/sh", "-c", write, EXPORTS]).expect(0);
     let [file, in_force, threads] = state(beds);

@@ -3,73 +3,34 @@
 use super::cases::{Case, Local, Place, Way};
 use crate::support::Plimsoll;
 use crate::support::beds::Beds;
-use crate::support::runner_program::runner;
+use crate::support::lab_file::LabFile;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Ganesha and Samba over memory; Samba over a directory of this machine too, once it is bound there.
-const NET: &str = r#"
-[host.server]
-kind = "netns"
-[host.server.disk.data]
-size = "512MiB"
-at = "/srv/data"
-[host.server.disk.bound]
-size = "1MiB"
-at = "/srv/bound"
-[[host.server.ganesha.export]]
-path = "/srv/data"
-[[host.server.samba.share]]
-name = "data"
-path = "/srv/data"
-[[host.server.samba.share]]
-name = "bound"
-path = "/srv/bound"
-[host.client]
-kind = "netns"
-[link.cable]
-between = ["server", "client"]
-"#;
+fn net() -> LabFile {
+    LabFile::new()
+        .namespace("server")
+        .ganesha("512MiB")
+        .disk("bound", "1MiB", "/srv/bound")
+        .samba("data", "/srv/data")
+        .samba("bound", "/srv/bound")
+        .namespace("client")
+        .link("cable", ["server", "client"])
+}
 
 /// The kernel's NFS server and Samba, and a client that mounts both and has a disk of its own.
-fn machines(memory: &str) -> String {
-    format!(
-        r#"
-[host.server]
-kind = "vm"
-memory = "{memory}"
-[host.server.disk.data]
-size = "1GiB"
-at = "/srv/data"
-[host.server.nfsd]
-threads = 4
-versions = ["3", "4.2"]
-[[host.server.nfsd.export]]
-path = "/srv/data"
-options = "rw,async,no_root_squash"
-[[host.server.samba.share]]
-name = "data"
-path = "/srv/data"
-[host.client]
-kind = "vm"
-memory = "512MiB"
-[host.client.disk.own]
-size = "192MiB"
-at = "/srv/own"
-[[host.client.mount]]
-at = "/mnt/nfs"
-from = "server:/srv/data"
-type = "nfs"
-options = "vers=4.2"
-[[host.client.mount]]
-at = "/mnt/smb"
-from = "server:data"
-type = "cifs"
-options = "vers=3.1.1"
-[link.cable]
-between = ["server", "client"]
-"#
-    )
+fn machines(memory: &str) -> LabFile {
+    LabFile::new()
+        .machine("server", memory)
+        .disk("data", "1GiB", "/srv/data")
+        .nfsd(4, &["3", "4.2"], "/srv/data", "rw,async,no_root_squash")
+        .samba("data", "/srv/data")
+        .machine("client", "512MiB")
+        .disk("own", "192MiB", "/srv/own")
+        .mount_nfs("/mnt/nfs", "server:/srv/data", "vers=4.2")
+        .mount_smb("/mnt/smb", "server:data", "vers=3.1.1")
+        .link("cable", ["server", "client"])
 }
 
 /// The lab that is up, and the program that knows it.
@@ -110,9 +71,7 @@ struct Scratch {
 
 impl Places {
     pub fn new() -> Places {
-        let runner = runner().to_str().expect("letters");
-        let program = Plimsoll::new().with("PLIMSOLL_RUNNER", runner);
-        let program = program.with("PLIMSOLL_PASSWORD", "plimsoll");
+        let program = Plimsoll::new().with_runner().with("PLIMSOLL_PASSWORD", "plimsoll");
         Places { beds: Beds::of(program), up: None }
     }
 
@@ -187,12 +146,12 @@ impl Places {
         if let Some(other) = self.up.take() {
             self.beds.lab(&["down", other]).expect(0);
         }
-        let text = match lab {
-            "net" => NET.to_owned(),
+        let file = match lab {
+            "net" => net(),
             "large" => machines("1GiB"),
             _ => machines("256MiB"),
         };
-        self.beds.lab(&["up", &self.beds.file(lab, &text)]).expect(0);
+        self.beds.up(lab, &file);
         self.up = Some(lab);
     }
 

@@ -5,6 +5,7 @@
 use super::{copy_of, figure, median};
 use crate::kept::{Kept, Until, load_average, place, setting, until_quiet};
 use crate::support::beds::Beds;
+use crate::support::lab_file::LabFile;
 use plimsoll_model::{Measure, Method, Study, Transfer};
 use plimsoll_stats::sequential::Sequential;
 use plimsoll_testkit::{Need, available};
@@ -14,32 +15,17 @@ use std::collections::BTreeSet;
 /// Emulated processors are some ten times slower than real ones, and links have a tenth of their rate. So
 /// the delay is ten times that of a home's network, too, and the rate that of a fast disk behind it: what is
 /// sent decides, and not the processor.
-const LAB: &str = r#"
-[host.client]
-kind = "vm"
-memory = "512MiB"
-[[host.client.mount]]
-at = "/mnt/nfs"
-from = "server:/srv/data"
-type = "nfs"
-options = "vers=3"
-[host.server]
-kind = "vm"
-memory = "512MiB"
-[host.server.disk.data]
-size = "1GiB"
-at = "/srv/data"
-[host.server.nfsd]
-threads = 8
-versions = ["3"]
-[[host.server.nfsd.export]]
-path = "/srv/data"
-options = "rw,sync,no_root_squash"
-[link.cable]
-between = ["client", "server"]
-rate = "400Mbit/s"
-delay = "1ms"
-"#;
+fn lab() -> LabFile {
+    LabFile::new()
+        .machine("client", "512MiB")
+        .mount_nfs("/mnt/nfs", "server:/srv/data", "vers=3")
+        .machine("server", "512MiB")
+        .disk("data", "1GiB", "/srv/data")
+        .nfsd(8, &["3"], "/srv/data", "rw,sync,no_root_squash")
+        .link("cable", ["client", "server"])
+        .set("rate", "400Mbit/s")
+        .set("delay", "1ms")
+}
 const CLIENT: &str = "mount/client";
 
 /// Its name and its scale.
@@ -231,7 +217,7 @@ fn measure_copies_on_a_mount() {
     let mut compared = Kept::<Compared>::open("copies-compared.jsonl");
     let mut kept = Kept::<Pair>::open("copies-mount.jsonl");
     let beds = Beds::new();
-    beds.lab(&["up", &beds.file("mount", LAB), "--quiet"]).expect(0);
+    beds.up("mount", &lab());
     for dataset in DATASETS {
         if !compared.cases.iter().any(|of| of.dataset == dataset.0) && !until.is_over() {
             compared.add(compare(&beds, dataset));

@@ -1,6 +1,7 @@
 //! The labs, and cases drawn for them.
 
 use crate::support::beds::Beds;
+use crate::support::lab_file::LabFile;
 use plimsoll_model::Study;
 use plimsoll_stats::order::generator;
 use plimsoll_testkit::Need;
@@ -18,48 +19,26 @@ pub enum Bed {
     Machines,
 }
 
-const NAMESPACES: &str = r#"
-[host.server]
-kind = "netns"
-cpu = "50%"
-[host.server.disk.data]
-size = "256MiB"
-at = "/srv/data"
-[[host.server.ganesha.export]]
-path = "/srv/data"
-[host.client]
-kind = "netns"
-cpu = "50%"
-[link.cable]
-between = ["server", "client"]
-rate = "400Mbit/s"
-"#;
+fn namespaces() -> LabFile {
+    let server = LabFile::new().namespace("server").set("cpu", "50%").ganesha("256MiB");
+    let client = server.namespace("client").set("cpu", "50%");
+    client.link("cable", ["server", "client"]).set("rate", "400Mbit/s")
+}
 
-const MACHINES: &str = r#"
-[host.server]
-kind = "vm"
-memory = "384MiB"
-[host.server.disk.data]
-size = "256MiB"
-at = "/srv/data"
-[host.server.nfsd]
-threads = 8
-versions = ["3"]
-[[host.server.nfsd.export]]
-path = "/srv/data"
-options = "rw,async,no_root_squash,insecure"
-[host.client]
-kind = "vm"
-memory = "384MiB"
-[link.cable]
-between = ["server", "client"]
-"#;
+fn machines() -> LabFile {
+    LabFile::new()
+        .machine("server", "384MiB")
+        .disk("data", "256MiB", "/srv/data")
+        .nfsd(8, &["3"], "/srv/data", "rw,async,no_root_squash,insecure")
+        .machine("client", "384MiB")
+        .link("cable", ["server", "client"])
+}
 
 impl Bed {
-    pub fn lab(self) -> &'static str {
+    pub fn lab(self) -> LabFile {
         match self {
-            Bed::Namespaces => NAMESPACES,
-            Bed::Machines => MACHINES,
+            Bed::Namespaces => namespaces(),
+            Bed::Machines => machines(),
         }
     }
 

@@ -149,7 +149,7 @@ const BYTES: &str = "for second in $(seq 100); do
 /// The link of a lab.
 fn on_a_link() -> bool {
     let beds = Beds::new();
-    beds.lab(&["up", &beds.file("bed", super::Bed::Namespaces.lab()), "--quiet"]).expect(0);
+    beds.up("bed", &super::Bed::Namespaces.lab());
     beds.lab(&["set", "bed", "cable", "rate=60Mbit/s"]).expect(0);
     let counted =
         Tool::start(beds.program.command(&["lab", "exec", "bed/client", "--", "sh", "-c", BYTES]));
