@@ -155,7 +155,7 @@ fn children_are_started_in_one_way() {
         // Those of clap start nothing.
         let code = text.split("#[cfg(test)]").next().unwrap().replace("clap::Command::new(", "");
         seen += usize::from(code.contains("child::command("));
-        assert!(!code.contains("Command::new(") || inside == "host/src/child.rs", "{inside}");
+        assert!(!code.contains("Command::new(") || inside == "process/src/child.rs", "{inside}");
     }
     assert!(seen > 10, "only {seen} files start a child");
 }

@@ -109,7 +109,7 @@ fn archive_and_package_hold_all_that_belongs_to_the_program() {
 
     for shell in ["bash", "fish"] {
         let file = shells.iter().find(|file| file.starts_with(shell)).unwrap();
-        if plimsoll_host::child::find(shell).is_some() {
+        if plimsoll_process::child::find(shell).is_some() {
             run(Command::new(shell).arg("-n").arg(tree.join("share").join(file)));
         }
     }

@@ -5,7 +5,6 @@
 #![forbid(unsafe_code)]
 
 mod caches;
-pub mod child;
 pub mod clock;
 pub mod deploy;
 pub mod device;
@@ -15,7 +14,6 @@ mod printed;
 mod private_dir;
 pub mod probe;
 pub mod proc_files;
-pub mod process;
 pub mod reach;
 pub mod reboot;
 pub mod settings;

@@ -1,6 +1,6 @@
 //! Names of hosts, resolved by all name services of this system.
 
-use crate::child;
+use plimsoll_process::child;
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::path::Path;

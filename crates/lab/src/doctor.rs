@@ -4,7 +4,7 @@ use super::netns::group;
 use super::vm;
 use nix::sys::statvfs::statvfs;
 use nix::unistd::{AccessFlags, access};
-use plimsoll_host::child;
+use plimsoll_process::child;
 use serde::Serialize;
 use std::path::Path;
 use std::process::Stdio;

@@ -234,7 +234,7 @@ mod tests {
     use super::*;
     use crate::plan::Plan;
     use crate::state::Holder;
-    use plimsoll_host::process::ProcessId;
+    use plimsoll_process::ProcessId;
 
     #[test]
     fn machines_that_boot_are_starting_and_not_dead() {

@@ -1,7 +1,7 @@
 //! Who is using a run directory: written into it, so that others can tell a live run from the
 //! leftovers of a dead one.
 
-use plimsoll_host::process::{ProcessId, space};
+use plimsoll_process::{ProcessId, space};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -1,6 +1,6 @@
 //! The command-line clients of libnfs, and content that shows misplaced bytes.
 
-use plimsoll_host::child;
+use plimsoll_process::child;
 use std::process::Command;
 
 /// So many bytes in which every stretch differs from its neighbours.

@@ -1,7 +1,7 @@
 //! Running other programs to their end.
 
 use crate::Error;
-use plimsoll_host::child;
+use plimsoll_process::child;
 use std::path::PathBuf;
 
 /// The program of this name, or an error that names it.

@@ -7,7 +7,7 @@
 use crate::program;
 use crate::servers::go_nfs;
 use crate::servers::impacket::PYTHON;
-use plimsoll_host::child;
+use plimsoll_process::child;
 use std::io::Write;
 use std::path::Path;
 use std::sync::OnceLock;

@@ -8,7 +8,7 @@
 use crate::{Error, Need, program};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
-use plimsoll_host::child;
+use plimsoll_process::child;
 use std::fs::{self, File};
 use std::marker::PhantomData;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};

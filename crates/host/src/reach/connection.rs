@@ -7,8 +7,8 @@
 use super::process::{Group, Process};
 use super::socket::SocketDir;
 use super::{Settings, complaint, shell};
-use crate::child;
 use plimsoll_model::{Cause, Failure, HostName};
+use plimsoll_process::child;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};

@@ -2,8 +2,8 @@
 
 use super::process::{Group, Process};
 use super::{Channel, Output, Reach, complaint};
-use crate::child;
 use plimsoll_model::{Cause, Failure};
+use plimsoll_process::child;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::time::{Duration, Instant};

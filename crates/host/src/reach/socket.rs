@@ -1,7 +1,7 @@
 //! Where the socket of a connection lies.
 
 use super::process::{Group, Process};
-use crate::child;
+use plimsoll_process::child;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

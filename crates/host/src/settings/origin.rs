@@ -79,7 +79,7 @@ impl Origin {
     pub(super) fn is_gone_here(&self) -> bool {
         let all_seen = fs::read_link("/proc/self/ns/pid")
             .is_ok_and(|space| space.to_string_lossy() == FIRST_PROCESSES);
-        if self.boot != crate::process::boot() || self.network.is_empty() || !all_seen {
+        if self.boot != plimsoll_process::boot() || self.network.is_empty() || !all_seen {
             return false;
         }
         let Ok(processes) = fs::read_dir("/proc") else { return false };
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn this_host_says_which_it_is_and_is_not_gone() {
         let this = Origin::of(&Local).unwrap();
-        assert_eq!(this.boot, crate::process::boot());
+        assert_eq!(this.boot, plimsoll_process::boot());
         let network = fs::read_link("/proc/self/ns/net").unwrap();
         assert_eq!(this.network, network.to_string_lossy());
         assert!(this.mounts.starts_with("mnt:["), "{this:?}");

@@ -1,6 +1,6 @@
 //! Which run an entry of a journal belongs to, and whether that run is alive.
 
-use crate::process::{ProcessId, space};
+use plimsoll_process::{ProcessId, space};
 use serde::{Deserialize, Serialize};
 use std::fs;
 

@@ -1,7 +1,6 @@
 //! This machine.
 
 use super::{Ask, Asked, Watch};
-use crate::child;
 use crate::proc_files::{
     FileKind, Hardware, Sample, cpu_accounting, group_paths, parse_cpu_model, parse_disk_facts,
     parse_link_rates, parse_memory,
@@ -9,6 +8,7 @@ use crate::proc_files::{
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::{SysconfVar, sysconf};
 use plimsoll_model::{Clock, HostFacts, WatchedBy};
+use plimsoll_process::child;
 use std::fs::{read_dir, read_to_string};
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -4,8 +4,8 @@
 use super::holder::find;
 use crate::plan::{Link, Plan};
 use crate::state::Holder;
-use plimsoll_host::child;
 use plimsoll_model::{Cause, Failure};
+use plimsoll_process::child;
 use std::collections::BTreeMap;
 
 /// The name among holders of the switch that a link with more than two hosts needs.

@@ -1,9 +1,9 @@
 //! The process that holds a host.
 
 use crate::state::{DIRECTORY_VARIABLE, Directory, Holder, MARK_VARIABLE};
-use plimsoll_host::child;
-use plimsoll_host::process::ProcessId;
 use plimsoll_model::{Cause, Failure};
+use plimsoll_process::ProcessId;
+use plimsoll_process::child;
 use std::io::{Read, Write};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};

@@ -9,8 +9,8 @@ pub(crate) use remains::{kill_holders, remove};
 pub(crate) use salvage::salvage;
 
 use super::plan::{Delay, Plan};
-use plimsoll_host::process::ProcessId;
 use plimsoll_model::{Cause, Failure};
+use plimsoll_process::ProcessId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, TryLockError};

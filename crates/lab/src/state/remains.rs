@@ -2,8 +2,8 @@
 
 use super::{Bed, Directory, MARK_VARIABLE};
 use crate::netns::group;
-use plimsoll_host::process::{ProcessId, kill_all, marked};
 use plimsoll_model::{Cause, Failure};
+use plimsoll_process::{ProcessId, kill_all, marked};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};

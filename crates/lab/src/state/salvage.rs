@@ -4,8 +4,8 @@
 use super::remains::{PATIENCE, failed, remove_group};
 use super::{DIRECTORY_VARIABLE, Directory, MARK_VARIABLE};
 use crate::{netns::group, vm};
-use plimsoll_host::process::{ProcessId, all, kill_all, marked, variable};
 use plimsoll_model::Failure;
+use plimsoll_process::{ProcessId, all, kill_all, marked, variable};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -5,8 +5,8 @@ use crate::plan::Image;
 use crate::saved::Saved;
 use crate::state::Holder;
 use crate::vm::{self, Acceleration, Images, Machine};
-use plimsoll_host::process::{ProcessId, kill_all};
 use plimsoll_model::{Cause, Failure};
+use plimsoll_process::{ProcessId, kill_all};
 use std::sync::atomic::AtomicBool;
 
 impl<'w> BringUp<'_, 'w> {

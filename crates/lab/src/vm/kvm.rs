@@ -6,8 +6,8 @@
 use super::images::Files;
 use super::{Image, Images, Machine, qemu};
 use crate::state::private::Temporary;
-use plimsoll_host::{child, process};
 use plimsoll_model::{Cause, Failure};
+use plimsoll_process::child;
 use std::fs::OpenOptions;
 use std::path::Path;
 use std::process::Stdio;
@@ -50,7 +50,7 @@ pub(crate) fn boots_a_machine(images: &Images<'_>) -> Option<bool> {
 fn keep(images: &Images<'_>, works: bool) -> Acceleration {
     let word = if works { "works" } else { "hangs" };
     // If it cannot be kept, it is tried again.
-    let _ = std::fs::write(memory(images), format!("{} {word}\n", process::boot()));
+    let _ = std::fs::write(memory(images), format!("{} {word}\n", plimsoll_process::boot()));
     if works { Acceleration::Kvm } else { Acceleration::Emulated }
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn known(images: &Images) -> Option<Acceleration> {
     let kept = std::fs::read_to_string(memory(images)).ok()?;
     let (boot, word) = kept.trim().split_once(' ')?;
     let works = if word == "works" { Acceleration::Kvm } else { Acceleration::Emulated };
-    (boot == process::boot()).then_some(works)
+    (boot == plimsoll_process::boot()).then_some(works)
 }
 
 fn memory(images: &Images) -> std::path::PathBuf {

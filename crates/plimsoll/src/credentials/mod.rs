@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// Holds the password, for every target that has a user; empty is as good as not set.
-const VARIABLE: &str = plimsoll_host::child::PASSWORD_VARIABLE;
+const VARIABLE: &str = plimsoll_process::child::PASSWORD_VARIABLE;
 
 /// Finds passwords: in the environment variable, else in the credentials file (the one given, or
 /// the user's own), else by asking at the terminal, once for each host and user.

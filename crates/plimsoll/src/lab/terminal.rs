@@ -1,9 +1,9 @@
 //! The terminal of this program, lent to a program elsewhere.
 
 use nix::sys::termios::{SetArg, Termios, cfmakeraw, tcgetattr, tcsetattr};
-use plimsoll_host::child;
 use plimsoll_lab::Window;
 use plimsoll_model::{Cause, Failure};
+use plimsoll_process::child;
 use signal_hook::consts::SIGWINCH;
 use std::io::{IsTerminal, stdin, stdout};
 use std::process::Stdio;

@@ -6,7 +6,7 @@ use super::process::takes_connections;
 use super::samba::smbclient;
 use crate::stage::Stage;
 use crate::{Error, program};
-use plimsoll_host::child;
+use plimsoll_process::child;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

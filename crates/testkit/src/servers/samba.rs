@@ -13,7 +13,7 @@ pub use config::{
     Dialect, Encryption, PASSWORD, Place, SambaConfig, SambaShare, Signing, USER, User,
 };
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use plimsoll_host::child;
+use plimsoll_process::child;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

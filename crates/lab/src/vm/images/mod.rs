@@ -9,8 +9,8 @@ mod make;
 
 use crate::plan::Image;
 use make::Recipe;
-use plimsoll_host::child;
 use plimsoll_model::{Cause, Failure};
+use plimsoll_process::child;
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io;

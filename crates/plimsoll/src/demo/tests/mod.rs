@@ -9,7 +9,7 @@ use client::Client;
 use nfs3_server::nfs3_types::nfs3::{
     Nfs3Option, createhow3, createverf3, ftype3, nfs_fh3, nfsstat3, sattr3, stable_how,
 };
-use plimsoll_host::child;
+use plimsoll_process::child;
 use plimsoll_testkit::clients::{nfs_cat, nfs_cp, pattern, tool};
 use plimsoll_testkit::{Need, available, enter_or_skip};
 use std::fs;

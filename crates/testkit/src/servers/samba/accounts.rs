@@ -4,7 +4,7 @@ use super::config::User;
 use crate::servers::files::write;
 use crate::{Error, program};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
-use plimsoll_host::child;
+use plimsoll_process::child;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
