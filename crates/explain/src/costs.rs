@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// Datasets from which on the model can be held against them: it has two costs at least.
 const DATASETS: usize = 3;
 /// A model that is off by no more than this share of any time is of use, whatever the noise.
-pub(crate) const CLOSE: f64 = 0.1;
+pub const CLOSE: f64 = 0.1;
 /// A dataset stands for an amount where the mean sizes of their files are this much alike.
 const ALIKE: f64 = 0.1;
 

@@ -21,7 +21,6 @@ mod limits;
 mod merge;
 mod needed;
 mod pair;
-pub mod published;
 mod round_trip;
 mod scan;
 mod slots;
@@ -36,7 +35,7 @@ pub use across::{Across, Counterpart, Unequal, across};
 pub use byte_costs::{ByteCosts, Checksum, Protected, byte_costs};
 pub use changes::{Change, changes};
 pub use clients::{BothClients, Call, Side, both_clients};
-pub use costs::{CopyCosts, CostModel, DatasetTime, FARTHEST, Prediction, copy_costs};
+pub use costs::{CLOSE, CopyCosts, CostModel, DatasetTime, FARTHEST, Prediction, copy_costs};
 pub use effects::{Effect, effects};
 pub use findings::{
     CellFindings, Disturbed, Findings, Levels, WorkloadFindings, findings, seconds_per_trial,

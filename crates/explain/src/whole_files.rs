@@ -6,10 +6,8 @@
 //! ```
 //!
 //! Of several readers α is taken for waiting, which all of them do at once, and β for the one resource that
-//! bytes go through one after the other: a link (method, section 1). That is what [`rtems2012`] is held
+//! bytes go through one after the other: a link (method, section 1). That is what `rtems2012` is held
 //! against, so that a file of one's own stands beside it under the same model.
-//!
-//! [`rtems2012`]: crate::published::rtems2012
 
 use crate::costs;
 use crate::gather::{self, Gathered};

@@ -5,11 +5,11 @@ use crate::columns::Columns;
 use crate::document::{Layout, Section};
 use crate::figure::{BANDWIDTH, RATE, TIME};
 use crate::text::{capital, counted, listed};
-use plimsoll_explain::published::jonfk2024::{
+use plimsoll_model::units::three_digits;
+use plimsoll_published::jonfk2024::{
     Disks, Limit, Pattern, client_cores, contradictions, disks, file_in_memory, jobs, patterns,
     unmeasured,
 };
-use plimsoll_model::units::three_digits;
 use plimsoll_references::Table;
 
 pub(super) fn sections(tables: &[Table]) -> Vec<Section> {

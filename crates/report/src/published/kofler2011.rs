@@ -5,11 +5,11 @@ use crate::columns::Columns;
 use crate::document::{Layout, Section};
 use crate::figure::BYTES;
 use crate::text::{capital, listed};
-use plimsoll_explain::published::kofler2011::{
+use plimsoll_model::units::three_digits;
+use plimsoll_published::kofler2011::{
     Confounded, Gain, Sender, confounded, contradictions, exact_gains, gains, senders, sends,
     typical_gain,
 };
-use plimsoll_model::units::three_digits;
 use plimsoll_references::Table;
 
 pub(super) fn sections(tables: &[Table]) -> Vec<Section> {

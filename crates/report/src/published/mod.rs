@@ -11,8 +11,8 @@ mod rtems2012;
 use crate::document::{Document, Section};
 use crate::figure::{BANDWIDTH, TIME};
 use crate::text::capital;
-use plimsoll_explain::published::{Contradiction, Impossible, Model};
 use plimsoll_model::units::three_digits;
+use plimsoll_published::{Contradiction, Impossible, Model};
 use plimsoll_references::{Source, Table};
 use plimsoll_stats::fit::Estimate;
 

@@ -5,8 +5,8 @@ use crate::document::{Layout, Section};
 use crate::study::{Shown, speed};
 use crate::text::listed;
 use plimsoll_explain::WorkloadFindings;
-use plimsoll_explain::published::jonfk2024::{Published, jobs, published};
 use plimsoll_model::{Cell, Measure, Metric};
+use plimsoll_published::jonfk2024::{Published, jobs, published};
 use plimsoll_references::tables;
 
 /// Blocks are as large where they differ by less than this share: the published ones are quotients of rounded

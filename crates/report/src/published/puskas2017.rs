@@ -5,10 +5,10 @@ use crate::columns::Columns;
 use crate::document::{Layout, Section};
 use crate::figure::{BYTES, TIME};
 use crate::text::{capital, listed};
-use plimsoll_explain::published::puskas2017::{
+use plimsoll_model::units::three_digits;
+use plimsoll_published::puskas2017::{
     Blocks, Change, FILES, Load, Transfers, WAYS, contradictions, loads, shares, transfers,
 };
-use plimsoll_model::units::three_digits;
 use plimsoll_references::Table;
 use plimsoll_stats::fit::costs::Kind;
 

@@ -5,7 +5,7 @@ use crate::columns::Columns;
 use crate::document::{Layout, Section};
 use crate::figure::{BANDWIDTH, BYTES};
 use crate::text::listed;
-use plimsoll_explain::published::rtems2012::{Reads, contradictions, reads, written};
+use plimsoll_published::rtems2012::{Reads, contradictions, reads, written};
 use plimsoll_references::Table;
 
 /// Larger blocks that are predicted, times the largest read.
@@ -68,7 +68,7 @@ fn sentences(reads: &Reads) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let between = |r: &plimsoll_explain::published::rtems2012::Readers| {
+    let between = |r: &plimsoll_published::rtems2012::Readers| {
         (r.rounds.min(r.open)..=r.rounds.max(r.open)).contains(&r.measured)
     };
     if !reads.readers.is_empty() && reads.readers.iter().all(between) {

@@ -6,8 +6,8 @@ use crate::figure::{BANDWIDTH, TIME};
 use crate::study::Shown;
 use crate::study::copies::{Copies, same_setup};
 use plimsoll_explain::CopyCosts;
-use plimsoll_explain::published::puskas2017::{cell, transfers};
 use plimsoll_model::{Cell, DataClass};
+use plimsoll_published::puskas2017::{cell, transfers};
 use plimsoll_references::{Row, table, tables};
 use plimsoll_stats::fit::costs::Kind;
 

@@ -3,10 +3,10 @@
 use super::Shown;
 use crate::columns::Columns;
 use crate::figure::BANDWIDTH;
-use plimsoll_explain::published::rtems2012::published;
 use plimsoll_explain::{CellFindings, WorkloadFindings};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{Arrival, Measure, Metric, Part};
+use plimsoll_published::rtems2012::published;
 use plimsoll_references::{source, tables};
 
 /// What the published figures are of, and where they are from. `None` where there is none of what was measured.

@@ -1,9 +1,9 @@
 //! What published tables say, and that nothing is said without its figure or of figures that cannot be.
 
-use plimsoll_explain::published::jonfk2024::{self, Limit};
-use plimsoll_explain::published::puskas2017::{self, Change, transfers};
-use plimsoll_explain::published::rtems2012::{self, reads};
-use plimsoll_explain::published::{Contradiction, Impossible, Model, kofler2011};
+use plimsoll_published::jonfk2024::{self, Limit};
+use plimsoll_published::puskas2017::{self, Change, transfers};
+use plimsoll_published::rtems2012::{self, reads};
+use plimsoll_published::{Contradiction, Impossible, Model, kofler2011};
 use plimsoll_references::{Row, Table, table, tables};
 use plimsoll_stats::fit::costs::{Cell, Kind, fit};
 use plimsoll_stats::fit::{Adequacy, Estimate, Rule};

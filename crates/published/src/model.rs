@@ -1,6 +1,6 @@
 //! The cost model held against times that were published, each of which was measured once.
 
-use crate::costs::CLOSE;
+use plimsoll_explain::CLOSE;
 use plimsoll_stats::fit::costs::{Cell, Costs, Kind, fit};
 use plimsoll_stats::fit::{Estimate, Rule};
 

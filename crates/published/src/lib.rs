@@ -1,5 +1,6 @@
 //! What published tables say, a file for each source. They are handed over as values: where a table or a
 //! figure is missing, nothing follows from it.
+#![forbid(unsafe_code)]
 
 pub mod jonfk2024;
 pub mod kofler2011;
