@@ -4,20 +4,18 @@ use crate::arguments::{self, AccessArguments, CheckArguments, OutputArguments, S
 use crate::output::NewFile;
 use crate::signals::Signals;
 use crate::{credentials, hosts, output, plan, report, restore, resume, settings, store};
-use plimsoll_explain::Writes;
 use plimsoll_host::deploy::Programs;
 use plimsoll_host::reach::Reach;
 use plimsoll_live::{Header, Observers};
 use plimsoll_load::{Names, OpenOptions, Passwords, SystemClock, TimeLimits};
 use plimsoll_model::{
-    Burst, Cause, Clock, Deadline, Ended, Failure, Flag, HostName, Nanos, Outcome, Plan, Study,
-    StudyId, Subject, SubjectRunner, Target,
+    Cause, Clock, Deadline, Ended, Failure, HostName, Nanos, Outcome, Plan, Study, StudyId,
+    Subject, SubjectRunner, Target,
 };
 use plimsoll_remote::{Clients, RemoteRunner};
 use plimsoll_report::Document;
 use plimsoll_runner::{Runner, RunnerOptions};
 use plimsoll_study::{Conduct, Settings, conduct};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -116,7 +114,7 @@ pub fn conducted(
     let mut study = conducted.map_err(|failure| signals.explain(failure))?;
     // The terminal is given back before anything is printed.
     drop(observers);
-    for flag in hindsight(&study, more.quick) {
+    for flag in plimsoll_study::hindsight(&study, more.quick) {
         if !study.flags.contains(&flag) {
             study.flags.push(flag);
         }
@@ -224,44 +222,6 @@ fn driver(
 
 fn targets(plan: &Plan) -> impl Iterator<Item = &Target> {
     plan.subjects.iter().filter_map(Subject::target)
-}
-
-/// Flags that only the whole study can tell.
-fn hindsight(study: &Study, quick: bool) -> Vec<Flag> {
-    let mut flags = Vec::new();
-    let targets: Vec<&Target> = targets(&study.plan).collect();
-    let twice = targets.iter().enumerate().find(|(i, t)| targets[..*i].contains(t));
-    if let Some((_, target)) = twice {
-        flags.push(Flag::SameTarget { target: target.to_string() });
-    }
-    flags.extend(bursts(study));
-    if quick {
-        flags.push(Flag::Quick { resolvable: resolvable(study) });
-    }
-    flags
-}
-
-/// Which writes are a burst's, the first reason of each workload.
-fn bursts(study: &Study) -> Vec<Flag> {
-    let mut found: BTreeMap<Burst, Vec<String>> = BTreeMap::new();
-    let mut known = Vec::new();
-    for Writes { cell, sustained } in plimsoll_explain::writes(study) {
-        let main = study.plan.workload(cell).and_then(|workload| workload.main());
-        let title = main.map(|main| main.job.title()).filter(|title| !known.contains(title));
-        if let (Err(why), Some(title)) = (sustained, title) {
-            known.push(title.clone());
-            found.entry(why).or_default().push(title);
-        }
-    }
-    found.into_iter().map(|(why, workloads)| Flag::Burst { workloads, why }).collect()
-}
-
-/// The smallest ratio that the widest interval of the family could tell from 1.
-fn resolvable(study: &Study) -> Option<f64> {
-    let findings = plimsoll_explain::findings(study);
-    let pairs = findings.workloads.iter().flat_map(|w| &w.pairs);
-    let ratios = pairs.filter_map(|p| p.claim.map(|c| c.ratio));
-    ratios.filter_map(|r| Some(r.interval?.high / r.estimate)).reduce(f64::max)
 }
 
 fn show(study: &Study, json: Option<NewFile>, details: bool) -> Result<(), Failure> {

@@ -12,6 +12,7 @@ mod costs;
 mod disturbed;
 mod estimate;
 mod held;
+mod hindsight;
 mod hosts;
 mod keep;
 mod left;
@@ -27,6 +28,7 @@ mod steps;
 
 pub use conduct::{Conduct, conduct};
 pub use estimate::{Estimate, estimate};
+pub use hindsight::hindsight;
 pub use keep::{InMemory, Keep};
 pub use progress::Progress;
 pub use resume::{can_be_continued, left_of_cap, resume};
