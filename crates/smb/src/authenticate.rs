@@ -4,10 +4,10 @@
 //! Samba would want a signature of the list of mechanisms too, which adds nothing where there is
 //! one mechanism. Challenges are taken either way.
 
+use crate::ms_smb2::auth::{NtlmAuthenticator, NtlmCredentials, spnego};
 use crate::{Credentials, Error};
 use hmac::{Hmac, KeyInit, Mac};
 use md5::Md5;
-use smb2::auth::{NtlmAuthenticator, NtlmCredentials, spnego};
 use std::ops::Range;
 use zeroize::Zeroizing;
 

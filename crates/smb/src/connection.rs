@@ -5,8 +5,8 @@ use crate::guard::{Guard, TRANSFORM_HEADER};
 use crate::message::{
     Expected, HEADER_BYTES, Reply, ReplyHeader, Request, RequestHeader, UNASKED, next_message,
 };
+use crate::ms_smb2::types::Command;
 use plimsoll_transport::{Deadline, Socket};
-use smb2::types::Command;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -111,7 +111,7 @@ impl Connection {
             if before == 0 {
                 break;
             }
-            let echo = Request::new(Command::Echo, &smb2::msg::echo::EchoRequest);
+            let echo = Request::new(Command::Echo, &crate::ms_smb2::msg::echo::EchoRequest);
             self.exchange_now(vec![echo])?;
             if self.credits <= before {
                 break;

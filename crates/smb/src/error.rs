@@ -1,8 +1,8 @@
 //! Everything that can go wrong between this client and a server.
 
-use smb2::types::{Command, Dialect};
+use crate::ms_smb2::types::{Command, Dialect};
 
-pub use smb2::types::status::NtStatus;
+pub use crate::ms_smb2::types::status::NtStatus;
 
 /// Why something failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -120,8 +120,8 @@ fn dialects(offered: &[Dialect]) -> String {
     offered.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-impl From<smb2::Error> for Error {
-    fn from(error: smb2::Error) -> Self {
+impl From<crate::ms_smb2::Error> for Error {
+    fn from(error: crate::ms_smb2::Error) -> Self {
         Error::Malformed(error.to_string())
     }
 }

@@ -3,8 +3,8 @@
 
 use crate::Error;
 use crate::guard::{Cipher, Sealer, Signer, SigningAlgorithm};
-use smb2::crypto::kdf::sp800_108_kdf;
-use smb2::types::Dialect;
+use crate::ms_smb2::crypto::kdf::sp800_108_kdf;
+use crate::ms_smb2::types::Dialect;
 use zeroize::Zeroizing;
 
 /// Every signing key has this length, also beside ciphers with longer keys.

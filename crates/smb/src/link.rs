@@ -1,8 +1,8 @@
 //! A session bound to one share: all that is needed to send requests and believe replies.
 
 use crate::guard::{Cipher, Guard, SigningAlgorithm};
+use crate::ms_smb2::types::Dialect;
 use plimsoll_transport::Socket;
-use smb2::types::Dialect;
 
 /// What was agreed with the server.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! One SMB2 message: its header (MS-SMB2, section 2.2.1), and how messages are strung together.
 
 use crate::Error;
+use crate::ms_smb2::pack::{Pack, WriteCursor};
+use crate::ms_smb2::types::{Command, status::NtStatus};
 use crate::wire::Reader;
-use smb2::pack::{Pack, WriteCursor};
-use smb2::types::{Command, status::NtStatus};
 use std::ops::Range;
 
 /// Length of the header in front of every message.

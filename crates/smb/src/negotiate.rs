@@ -4,13 +4,13 @@ use crate::connection::Connection;
 use crate::error::Error;
 use crate::guard::{Cipher, SigningAlgorithm};
 use crate::message::{HEADER_BYTES, Reply, Request, body};
+use crate::ms_smb2::msg::negotiate::{HASH_ALGORITHM_SHA512, NegotiateContext, NegotiateRequest};
+use crate::ms_smb2::pack::{Guid, ReadCursor, Unpack};
+use crate::ms_smb2::types::flags::{Capabilities, SecurityMode};
+use crate::ms_smb2::types::{Command, Dialect, status::NtStatus};
 use crate::options::{Options, Protection};
 use crate::wire::{Reader, part};
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
-use smb2::msg::negotiate::{HASH_ALGORITHM_SHA512, NegotiateContext, NegotiateRequest};
-use smb2::pack::{Guid, ReadCursor, Unpack};
-use smb2::types::flags::{Capabilities, SecurityMode};
-use smb2::types::{Command, Dialect, status::NtStatus};
 
 /// Longest payload that this client asks for in one request, whatever a server offers.
 const MOST_PAYLOAD: u32 = 8 << 20;

@@ -1,7 +1,7 @@
 //! How a session is to be made.
 
 use crate::guard::{Cipher, SigningAlgorithm};
-use smb2::types::Dialect;
+use crate::ms_smb2::types::Dialect;
 use std::time::Duration;
 
 /// Whether messages are signed, or encrypted.

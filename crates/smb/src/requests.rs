@@ -151,18 +151,20 @@ pub(crate) fn lock(to: &mut Vec<u8>, file: FileId, unlock: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use smb2::msg::close::CloseRequest;
-    use smb2::msg::create::{CreateDisposition, CreateRequest, ImpersonationLevel, ShareAccess};
-    use smb2::msg::flush::FlushRequest;
-    use smb2::msg::lock::{
+    use crate::ms_smb2::msg::close::CloseRequest;
+    use crate::ms_smb2::msg::create::{
+        CreateDisposition, CreateRequest, ImpersonationLevel, ShareAccess,
+    };
+    use crate::ms_smb2::msg::flush::FlushRequest;
+    use crate::ms_smb2::msg::lock::{
         LockElement, LockRequest, SMB2_LOCKFLAG_EXCLUSIVE_LOCK, SMB2_LOCKFLAG_FAIL_IMMEDIATELY,
         SMB2_LOCKFLAG_UNLOCK,
     };
-    use smb2::msg::read::{ReadRequest, SMB2_CHANNEL_NONE};
-    use smb2::msg::write::WriteRequest;
-    use smb2::pack::{Pack, WriteCursor};
-    use smb2::types::flags::FileAccessMask;
-    use smb2::types::{FileId as TheirFileId, OplockLevel};
+    use crate::ms_smb2::msg::read::{ReadRequest, SMB2_CHANNEL_NONE};
+    use crate::ms_smb2::msg::write::WriteRequest;
+    use crate::ms_smb2::pack::{Pack, WriteCursor};
+    use crate::ms_smb2::types::flags::FileAccessMask;
+    use crate::ms_smb2::types::{FileId as TheirFileId, OplockLevel};
 
     const FILE: FileId = FileId { persistent: 0x0102_0304, volatile: 0x0506_0708_090a };
     const THEIR_FILE: TheirFileId =

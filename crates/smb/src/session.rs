@@ -5,14 +5,16 @@ use crate::connection::Connection;
 use crate::keys::Keys;
 use crate::link::SessionFacts;
 use crate::message::{Reply, Request, body};
+use crate::ms_smb2::crypto::kdf::PreauthHasher;
+use crate::ms_smb2::msg::session_setup::{
+    SessionFlags, SessionSetupRequest, SessionSetupRequestFlags,
+};
+use crate::ms_smb2::types::flags::{Capabilities, SecurityMode};
+use crate::ms_smb2::types::{Command, Dialect, status::NtStatus};
 use crate::negotiate::{Negotiated, Offer, negotiate};
 use crate::wire::part;
 use crate::{Credentials, Error, Options, Protection};
 use plimsoll_transport::Socket;
-use smb2::crypto::kdf::PreauthHasher;
-use smb2::msg::session_setup::{SessionFlags, SessionSetupRequest, SessionSetupRequestFlags};
-use smb2::types::flags::{Capabilities, SecurityMode};
-use smb2::types::{Command, Dialect, status::NtStatus};
 
 /// An authenticated connection to a server, not yet bound to a share.
 pub struct Session {
@@ -100,7 +102,7 @@ impl Session {
 
     /// Leaves politely, as far as the server lets us.
     pub fn disconnect(mut self) {
-        let logoff = smb2::msg::logoff::LogoffRequest;
+        let logoff = crate::ms_smb2::msg::logoff::LogoffRequest;
         self.connection.farewell(Request::new(Command::Logoff, &logoff));
     }
 }

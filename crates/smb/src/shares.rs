@@ -4,10 +4,10 @@ use crate::Error;
 use crate::files::{close_request, parse_create, parse_read, parse_write, read_request};
 use crate::files::{request_pipe, write_request};
 use crate::link::FileId;
+use crate::ms_smb2::rpc::{build_srvsvc_bind, parse_bind_ack, parse_response_fragment, srvsvc};
+use crate::ms_smb2::types::status::NtStatus;
 use crate::session::Session;
 use crate::wire::{Reader, text};
-use smb2::rpc::{build_srvsvc_bind, parse_bind_ack, parse_response_fragment, srvsvc};
-use smb2::types::status::NtStatus;
 
 /// The share of all pipes.
 const PIPES: &str = "IPC$";

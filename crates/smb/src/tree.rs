@@ -3,12 +3,12 @@
 use crate::connection::Connection;
 use crate::link::{Link, SessionFacts};
 use crate::message::{Request, body};
+use crate::ms_smb2::msg::tree_connect::{TreeConnectRequest, TreeConnectRequestFlags};
+use crate::ms_smb2::types::flags::{FileAccessMask, ShareFlags};
+use crate::ms_smb2::types::{Command, Dialect};
 use crate::session::{self, Session, perhaps_unencrypted};
 use crate::{Error, Pipeline, PipelineOptions, Protection, Smb2, names};
 use plimsoll_transport::{Deadline, Socket};
-use smb2::msg::tree_connect::{TreeConnectRequest, TreeConnectRequestFlags};
-use smb2::types::flags::{FileAccessMask, ShareFlags};
-use smb2::types::{Command, Dialect};
 
 /// A share, over a connection of its own. Paths are relative to it, with `/` between names, and
 /// the empty path is its root.
@@ -128,7 +128,7 @@ impl Session {
 
     /// Disconnects from the share at hand, as far as the server lets us.
     pub(crate) fn leave_tree(&mut self) {
-        let request = smb2::msg::tree_disconnect::TreeDisconnectRequest;
+        let request = crate::ms_smb2::msg::tree_disconnect::TreeDisconnectRequest;
         let _ = self.connection.call(Request::new(Command::TreeDisconnect, &request));
         self.connection.tree_id = 0;
     }
@@ -157,16 +157,17 @@ impl Tree {
 
     /// Asks the server whether it is there.
     pub fn echo(&mut self) -> Result<(), Error> {
-        self.connection.call(Request::new(Command::Echo, &smb2::msg::echo::EchoRequest))?;
+        self.connection
+            .call(Request::new(Command::Echo, &crate::ms_smb2::msg::echo::EchoRequest))?;
         Ok(())
     }
 
     /// Leaves share and session politely, as far as the server lets us.
     pub fn disconnect(mut self) {
-        let leave = smb2::msg::tree_disconnect::TreeDisconnectRequest;
+        let leave = crate::ms_smb2::msg::tree_disconnect::TreeDisconnectRequest;
         self.connection.farewell(Request::new(Command::TreeDisconnect, &leave));
         self.connection.tree_id = 0;
-        let logoff = smb2::msg::logoff::LogoffRequest;
+        let logoff = crate::ms_smb2::msg::logoff::LogoffRequest;
         self.connection.farewell(Request::new(Command::Logoff, &logoff));
     }
 

@@ -2,12 +2,14 @@
 //! afterwards, signed, what they said and heard (MS-SMB2, sections 2.2.31.4 and 3.2.5.14.12).
 
 use crate::message::{Request, body};
+use crate::ms_smb2::msg::ioctl::{
+    FSCTL_VALIDATE_NEGOTIATE_INFO, IoctlRequest, SMB2_0_IOCTL_IS_FSCTL,
+};
+use crate::ms_smb2::types::{Command, FileId};
 use crate::negotiate::{Negotiated, Offer};
 use crate::session::Session;
 use crate::wire::{Reader, part};
 use crate::{Error, NtStatus};
-use smb2::msg::ioctl::{FSCTL_VALIDATE_NEGOTIATE_INFO, IoctlRequest, SMB2_0_IOCTL_IS_FSCTL};
-use smb2::types::{Command, FileId};
 
 /// Length of the server's answer.
 const ANSWER_BYTES: u32 = 24;
@@ -93,7 +95,7 @@ fn compare(answer: &[u8], heard: &Negotiated) -> Result<(), Error> {
 mod tests {
     use super::*;
     use crate::guard::SigningAlgorithm;
-    use smb2::types::Dialect;
+    use crate::ms_smb2::types::Dialect;
 
     #[test]
     fn every_difference_is_seen() {

@@ -4,7 +4,7 @@ use super::*;
 use crate::NtStatus;
 use crate::guard::{Signer, SigningAlgorithm};
 use crate::message::tests::reply;
-use smb2::msg::echo::EchoRequest;
+use crate::ms_smb2::msg::echo::EchoRequest;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;

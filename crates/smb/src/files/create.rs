@@ -3,11 +3,11 @@
 use super::{Access, CreateHow, EntryKind, FileInfo};
 use crate::link::FileId;
 use crate::message::{Request, body};
+use crate::ms_smb2::pack::FileTime;
+use crate::ms_smb2::types::Command;
 use crate::requests::{self, Create, Kind, Rights};
 use crate::tree::Tree;
 use crate::{Error, names};
-use smb2::pack::FileTime;
-use smb2::types::Command;
 use std::time::SystemTime;
 
 /// A request to open a path. Others may read, write and delete meanwhile; no oplock is asked for.

@@ -5,14 +5,14 @@ use super::create::{self, written_at};
 use super::{CreateHow, EntryKind, FileInfo, Space};
 use crate::link::FileId;
 use crate::message::{Request, body};
+use crate::ms_smb2::msg::query_info::{InfoType, QueryInfoRequest};
+use crate::ms_smb2::msg::set_info::SetInfoRequest;
+use crate::ms_smb2::pack::FileTime;
+use crate::ms_smb2::types::Command;
 use crate::requests::{Kind, Rights};
 use crate::tree::Tree;
 use crate::wire::{Reader, part, utf16};
 use crate::{Error, names};
-use smb2::msg::query_info::{InfoType, QueryInfoRequest};
-use smb2::msg::set_info::SetInfoRequest;
-use smb2::pack::FileTime;
-use smb2::types::Command;
 use std::time::SystemTime;
 
 /// Information classes (MS-FSCC, sections 2.4 and 2.5).

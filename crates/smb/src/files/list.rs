@@ -5,13 +5,13 @@ use super::{CreateHow, Entry, EntryKind, parse_output};
 use crate::Error;
 use crate::link::FileId;
 use crate::message::Request;
+use crate::ms_smb2::msg::query_directory::{
+    FileInformationClass, QueryDirectoryFlags, QueryDirectoryRequest,
+};
+use crate::ms_smb2::types::{Command, status::NtStatus};
 use crate::requests::{Kind, Rights};
 use crate::tree::Tree;
 use crate::wire::{Reader, text};
-use smb2::msg::query_directory::{
-    FileInformationClass, QueryDirectoryFlags, QueryDirectoryRequest,
-};
-use smb2::types::{Command, status::NtStatus};
 
 /// Bytes of names asked for at once: what one credit pays for.
 const BUFFER_BYTES: u32 = 64 << 10;

@@ -16,8 +16,8 @@ pub(crate) use small::compound_not_followed;
 pub(crate) use transfer::{parse_read, parse_write, place_of_read, read_request, write_request};
 
 use crate::link::FileId;
+use crate::ms_smb2::types::flags::FileAttributes;
 use crate::requests::Rights;
-use smb2::types::flags::FileAttributes;
 use std::time::SystemTime;
 
 /// What is done if the file exists, and if it does not.
@@ -106,8 +106,8 @@ pub struct Space {
     pub available: u64,
 }
 
-impl From<FileId> for smb2::types::FileId {
+impl From<FileId> for crate::ms_smb2::types::FileId {
     fn from(file: FileId) -> Self {
-        smb2::types::FileId { persistent: file.persistent, volatile: file.volatile }
+        crate::ms_smb2::types::FileId { persistent: file.persistent, volatile: file.volatile }
     }
 }

@@ -8,9 +8,9 @@ use super::{Access, CreateHow, EntryKind, FileInfo};
 use crate::Error;
 use crate::link::FileId;
 use crate::message::{Reply, Request};
+use crate::ms_smb2::types::{Command, status::NtStatus};
 use crate::requests::Kind;
 use crate::tree::Tree;
-use smb2::types::{Command, status::NtStatus};
 
 impl Tree {
     /// Opens a file, does something with it and closes it; gives what was opened and the replies to

@@ -3,10 +3,10 @@
 use crate::Error;
 use crate::link::FileId;
 use crate::message::{Request, body};
+use crate::ms_smb2::types::{Command, status::NtStatus};
 use crate::requests::{self, READ_DATA};
 use crate::tree::Tree;
 use crate::wire::part;
-use smb2::types::{Command, status::NtStatus};
 use std::ops::Range;
 
 /// A request to read at most so many bytes.

@@ -5,11 +5,11 @@ use super::sealer::Key;
 use super::signer::Role;
 use super::*;
 use crate::Error;
+use crate::ms_smb2::crypto::encryption as theirs;
+use crate::ms_smb2::crypto::signing;
 use aes::Aes128;
 use aes::cipher::{BlockCipherEncrypt, KeyInit};
 use proptest::prelude::*;
-use smb2::crypto::encryption as theirs;
-use smb2::crypto::signing;
 
 const SIGNINGS: [SigningAlgorithm; 3] =
     [SigningAlgorithm::HmacSha256, SigningAlgorithm::AesCmac, SigningAlgorithm::AesGmac];

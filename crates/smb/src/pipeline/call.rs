@@ -7,8 +7,8 @@ use crate::files::{
     place_of_read,
 };
 use crate::message::{Expected, ReplyHeader, body};
+use crate::ms_smb2::types::Command;
 use crate::{Error, FileId, NtStatus};
-use smb2::types::Command;
 use std::ops::Range;
 
 /// Where the bytes that were read are.

@@ -14,6 +14,7 @@ pub use request::{Done, Request};
 use crate::guard::{Guard, TRANSFORM_HEADER};
 use crate::link::{Link, SessionFacts};
 use crate::message::{HEADER_BYTES, ReplyHeader, RequestHeader, UNASKED, next_message};
+use crate::ms_smb2::types::Command;
 use crate::requests::Kind;
 use crate::{Error, names};
 use ids::Guesses;
@@ -22,7 +23,6 @@ use plimsoll_transport::{
     Protocol, Received, Slot, UNREAD_LEAST, payload,
 };
 use request::{Asked, Through};
-use smb2::types::Command;
 use std::ops::Range;
 
 /// Bytes in a frame around the data.

@@ -4,8 +4,8 @@ use crate::files::{
     Access, CreateHow, Entry, FileInfo, disposition, listing, network_open, renaming, times,
 };
 use crate::link::FileId;
+use crate::ms_smb2::types::{Command, Dialect};
 use crate::requests::{self, Create, Kind, Rights};
-use smb2::types::{Command, Dialect};
 use std::time::SystemTime;
 
 /// What is asked for. Paths are relative to the share, with `/` between names; a link in the last
