@@ -82,6 +82,7 @@ check-style:
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy -p plimsoll --test measure --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 	scripts/licences.py
 
@@ -125,7 +126,8 @@ check-machines: setup-machines
 	$(MAKE) --no-print-directory runner RUNNER_PROFILE=dev
 	cargo test --workspace --locked --test machines --test examples -- --ignored --test-threads 1
 
-# Goes on where it was interrupted; what was measured is kept below target.
+# Experiments: experiments/README.md says what each shows. Each goes on where it was interrupted; what was
+# measured is kept below target.
 measure-aa: setup-test
 	cargo test --release --locked -p plimsoll --test measure measure_aa -- --ignored --nocapture
 
@@ -147,7 +149,7 @@ measure-screens: setup-test runner
 	cargo test --release --locked -p plimsoll --test measure measure_screens -- --ignored --nocapture
 
 measure-cache: setup-machines
-	cargo test --release --locked -p plimsoll --test measure measure_cache -- --ignored --nocapture
+	cargo test --release --locked -p plimsoll --test measure cache:: -- --include-ignored --nocapture
 
 measure-copies: setup-copies runner
 	cargo test --release --locked -p plimsoll --test measure measure_copies -- --ignored --nocapture --test-threads 1

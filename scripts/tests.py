@@ -73,7 +73,8 @@ def targets() -> list[Target]:
     named: dict[str, Target] = {}
     for package in json.loads(metadata.stdout)["packages"]:
         for each in package["targets"]:
-            if each["kind"] != ["test"]:
+            # Experiments are no tests: they are built where one is run.
+            if each["kind"] != ["test"] or not each.get("test", True):
                 continue
             target = named.setdefault(each["name"], Target(["--test", each["name"]]))
             root = Path(each["src_path"])

@@ -1,11 +1,8 @@
 //! Copies: the way of rsync against rsync itself on a mount, many files at a time against other programs,
 //! and a whole source tree.
 
-#[path = "copies/mount.rs"]
 mod mount;
-#[path = "copies/peers.rs"]
 mod peers;
-#[path = "copies/whole.rs"]
 mod whole;
 
 use plimsoll_model::{CopyJob, Job, Measure, Metric, Outcome, Study, Trial};

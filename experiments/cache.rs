@@ -3,9 +3,7 @@
 //! those whose place has this word in it, `PLIMSOLL_SEED` draws others, `PLIMSOLL_SCREENS` shows what a
 //! user sees.
 
-#[path = "cache/cases.rs"]
 mod cases;
-#[path = "cache/places.rs"]
 mod places;
 
 use crate::kept::{Kept, Until, load_average, setting};

@@ -4,9 +4,7 @@
 //! have their limit where it is not seen. A case in which this machine itself was busy is void, and another
 //! one is drawn in its place. Speeds and studies are kept; what is named is computed from them each time.
 
-#[path = "limits/beds.rs"]
 mod beds;
-#[path = "limits/counters.rs"]
 mod counters;
 
 use crate::kept::{Kept, Until, load_average, place, setting, until_quiet, words};

@@ -1,0 +1,22 @@
+//! Measurements that take minutes to hours, many of them on a quiet machine: see `README.md`.
+
+mod aa;
+mod cache;
+mod copies;
+mod disturbances;
+mod fio;
+mod kept;
+mod limits;
+mod nfs;
+mod ops;
+mod own_client;
+mod quick_limits;
+mod readers;
+mod run;
+mod scan;
+mod screens;
+mod stalls;
+#[path = "../tests/support/mod.rs"]
+mod support;
+mod verdicts;
+mod writes;
