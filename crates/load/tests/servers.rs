@@ -31,7 +31,12 @@ fn open(url: &str) -> Arc<dyn Share> {
 /// Options of a URL, and the protocol that comes of them.
 fn protocols(peer: Peer) -> &'static [(&'static str, &'static str)] {
     match peer {
-        Peer::Nfs => &[("vers=3", "NFSv3 over TCP")],
+        Peer::Nfs => &[
+            ("vers=3", "NFSv3 over TCP"),
+            ("vers=4.0", "NFSv4.0 over TCP"),
+            ("vers=4.1", "NFSv4.1 over TCP"),
+            ("vers=4.2", "NFSv4.2 over TCP"),
+        ],
         Peer::Smb => &[
             ("sign=off", "SMB 3.1.1, not signed"),
             ("sign=on", "SMB 3.1.1, signed with AES-128-GMAC"),
@@ -64,14 +69,14 @@ fn what_is_written_is_on_the_servers_disk(stage: &Stage, peer: Peer) {
         let cases = [
             (4096, 32, Stability::Unstable),
             (4096, 1, Stability::FileSync),
-            (1 << 20, 4, Stability::Unstable),
+            (3 << 20, 4, Stability::Unstable),
             (65536, 32, Stability::FileSync),
             (4096, 8, Stability::DataSync),
         ];
         for (i, (block, depth, stability)) in cases.into_iter().enumerate() {
             let path = format!("run/file {i}");
             let file = names_below.create(&path).unwrap();
-            let size = u64::from(block) * 100;
+            let size = u64::from(block) * 41;
             let pieces = spans(file, 3, size, block);
             let mut rig = Rig::new(&*share, depth, block);
             assert_eq!(rig.run_all(&writes(&pieces, stability)), size);
@@ -82,8 +87,15 @@ fn what_is_written_is_on_the_servers_disk(stage: &Stage, peer: Peer) {
             // The lane still has it open.
             names_below.remove_file(&path).unwrap();
         }
+        names_below.write_small("run/small", &[7; 150_000]).unwrap();
+        names_below.write_small("run/small", b"shorter").unwrap();
+        assert_eq!(std::fs::read(disk.join("run/small")).unwrap(), b"shorter");
+        assert_eq!(names_below.read_small("run/small", 100).unwrap(), b"shorter");
+        names_below.remove_file("run/small").unwrap();
         names_below.remove_directory("run").unwrap();
         assert_eq!(std::fs::read_dir(&disk).unwrap().count(), 0);
+        let flags = share.take_flags();
+        assert!(flags.is_empty(), "{flags:?}");
     }
 }
 
