@@ -3,14 +3,13 @@
 
 mod support;
 
-use plimsoll_model::{Ended, Outcome};
 use plimsoll_testkit::servers::samba::{Dialect, Encryption, PASSWORD, Signing, USER};
 use plimsoll_testkit::servers::{Samba, SambaConfig, SambaShare};
 use plimsoll_testkit::{Need, enter_or_skip};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use support::rows::{Row, assert_rows, check, failed, trials};
-use support::{Plimsoll, ended, has_copy, listing, run_directories, wait_until};
+use support::{Plimsoll, ended, listing, wait_until};
 
 /// What is said of a share that the server lists and does not open.
 const NOT_OPENED: [&str; 3] = ["lists the share but cannot open it", "vfs objects", "log"];
@@ -176,68 +175,14 @@ fn credits_that_do_not_suffice() {
     let config = SambaConfig::one(SambaShare::new("films")).line("smb2 max credits = 8");
     let server = Samba::start(&stage, config).unwrap();
     let ran = check(&program(), &server.url("films"), &["--pattern=sequential-read"]).expect(1);
-    assert!(ran.err.contains("credits") || ran.out.contains("credits"), "{}\n{}", ran.out, ran.err);
+    assert!(ran.out.contains("credits"), "{}\n{}", ran.out, ran.err);
     let small = format!("{}?rsize=65536&wsize=65536", server.url("films"));
     check(&program(), &small, &["--pattern=sequential-read"]).expect(0);
     assert_eq!(listing(&server.directory("films").unwrap()), vec![]);
 }
 
-/// The disk fills up while the program works, after its look at the free space.
-#[test]
-fn a_disk_that_fills_up_in_the_middle() {
-    let stage = enter_or_skip!(Need::Samba);
-    let config = SambaConfig::one(SambaShare::new("small").size(48 << 20));
-    let server = Samba::start(&stage, config).unwrap();
-    let folder = server.directory("small").unwrap();
-    let program = program();
-    let url = server.url("small");
-    // Patterns overwrite in place; what is copied is new in each trial.
-    let data = tempfile::tempdir().unwrap();
-    std::fs::write(data.path().join("film"), vec![7; 16 << 20]).unwrap();
-    let data = format!("--data={}", data.path().display());
-    let mut child =
-        program.start(&["copy", &url, &data, "--only=up", "--repeats=200", "--baseline=0s"]);
-    wait_until("trials run", || run_directories(&folder).iter().any(|d| has_copy(d)));
-    let filler = folder.join("someone else's");
-    // Whatever becomes free is taken at once.
-    let mut others = std::fs::File::create(&filler).unwrap();
-    while child.try_wait().unwrap().is_none() {
-        let _ = others.write(&[1u8; 1 << 16]);
-    }
-    let ran = ended(child).expect(6);
-    assert!(ran.out.contains("space") || ran.err.contains("space"), "{}\n{}", ran.out, ran.err);
-    let study = program.latest();
-    assert!(matches!(study.ended, Ended::Failed { .. }), "{:?}", study.ended);
-    assert_eq!(run_directories(&folder), Vec::<std::path::PathBuf>::new());
-    assert!(filler.exists(), "what others wrote stays");
-}
-
 const LONG: [&str; 5] =
     ["--size=8MiB", "--repeats=1000", "--time=200ms", "--timeout=2s", "--quiet"];
-
-#[test]
-fn a_server_that_is_killed_half_way_and_comes_back() {
-    let stage = enter_or_skip!(Need::Samba);
-    let mut server = Samba::start(&stage, SambaConfig::one(SambaShare::new("films"))).unwrap();
-    let folder = server.directory("films").unwrap();
-    let program = program();
-    let url = server.url("films");
-    let child = program.start(&support::sound::with(&["check", &url], &LONG));
-    wait_until("three trials are kept", || trials(&program) >= 3);
-    server.kill();
-    let ran = ended(child).expect(1);
-    let study = program.latest();
-    assert!(study.trials.len() >= 3, "finished trials are kept");
-    let last = study.trials.last().unwrap();
-    assert!(matches!(last.result.outcome, Outcome::Failed { .. }), "{:?}", last.result.outcome);
-    assert!(ran.out.contains("plimsoll clean"), "leftovers are named:\n{}", ran.out);
-    assert!(!run_directories(&folder).is_empty());
-
-    server.restart().unwrap();
-    let cleaned = program.run(&["clean", &url]).expect(0);
-    assert!(cleaned.out.contains("removed .plimsoll-"), "{}", cleaned.out);
-    assert_eq!(listing(&folder), vec![]);
-}
 
 #[test]
 fn a_server_that_restarts_at_once() {
@@ -253,21 +198,4 @@ fn a_server_that_restarts_at_once() {
     assert!(failed(&program), "{}", ran.out);
     program.run(&["clean", &url]).expect(0);
     assert_eq!(listing(&folder), vec![]);
-}
-
-#[test]
-fn a_server_that_freezes_half_way_and_comes_back() {
-    let stage = enter_or_skip!(Need::Samba);
-    let server = Samba::start(&stage, SambaConfig::one(SambaShare::new("films"))).unwrap();
-    let program = program();
-    let url = server.url("films");
-    let child = program.start(&support::sound::with(&["check", &url], &LONG));
-    wait_until("three trials are kept", || trials(&program) >= 3);
-    server.freeze().unwrap();
-    wait_until("a trial fails", || failed(&program));
-    server.thaw().unwrap();
-    let ran = ended(child).expect(1);
-    assert!(ran.out.contains("no answer"), "{}", ran.out);
-    program.run(&["clean", &url]).expect(0);
-    assert_eq!(listing(&server.directory("films").unwrap()), vec![]);
 }

@@ -3,14 +3,14 @@
 mod support;
 
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Flag, Layout, OpKind, Outcome, Pattern, StoredOn, Study};
+use plimsoll_model::{Flag, Layout, OpKind, Pattern, StoredOn, Study};
 use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig};
 use plimsoll_testkit::{Need, enter_or_skip};
 use std::collections::HashSet;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
-use support::sound::{SHORT, assert_incompressible, assert_sound, with};
+use support::sound::{SHORT, assert_complete, assert_incompressible, assert_sound, with};
 use support::trial::{job, result, target};
 use support::{Plimsoll, ended, listing, read_files, wait_until};
 
@@ -318,9 +318,7 @@ fn sizes_adapt_to_the_space_that_there_is() {
                 .run(&[&["check", "--details"][..], targets, &usual, mode].concat())
                 .expect(0);
             let study = program.latest();
-            let complete =
-                |trial: &plimsoll_model::Trial| trial.result.outcome == Outcome::Complete;
-            assert!(study.trials.iter().all(complete) && !study.trials.is_empty());
+            assert_complete(&study);
             let wanted = Bytes(1 << 30);
             let fitted = study.flags.iter().find_map(|flag| match flag {
                 Flag::SizeFitted { wanted: from, used, .. } if *from == wanted => Some(*used),

@@ -7,7 +7,7 @@ use plimsoll_model::{Flag, HostLoad, Measure, Metric, Outcome, Study, Trial, Wat
 use plimsoll_testkit::servers::{Dropbear, Export, Ganesha, GaneshaConfig, Sshd, SshdConfig};
 use plimsoll_testkit::{Need, Stage, enter_or_skip};
 use std::path::{Path, PathBuf};
-use support::sound::assert_sound;
+use support::sound::{assert_complete, assert_sound};
 use support::trial::{job, result};
 use support::{Plimsoll, ended, listing, probes, run_directories, signal, wait_until};
 
@@ -328,7 +328,7 @@ fn cut_off(come_back: bool) -> Option<(Study, String)> {
 fn a_host_that_is_lost_marks_its_trial_and_the_study_goes_on() {
     let Some((study, host)) = cut_off(false) else { return };
     assert_eq!(study.trials.len(), 4);
-    assert!(study.trials.iter().all(|t| t.result.outcome == Outcome::Complete));
+    assert_complete(&study);
     let lost: Vec<usize> = study.trials.iter().map(losses).collect();
     assert_eq!(lost.iter().sum::<usize>(), 1, "reported once: {lost:?}");
     let at = lost.iter().position(|n| *n == 1).unwrap();

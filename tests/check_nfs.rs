@@ -7,12 +7,9 @@ use plimsoll_model::{Ended, Flag, Measure, Metric, OpKind, Outcome, Study};
 use plimsoll_testkit::clients::nfs_cat;
 use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig, GoNfs, Nfs2Server};
 use plimsoll_testkit::{Need, enter_or_skip};
-use std::io::Write;
 use support::content::assert_own_content;
 use support::rows::trials;
-use support::{
-    Plimsoll, ended, has_copy, listing, read_files, run_directories, signal, wait_until,
-};
+use support::{Plimsoll, ended, full, listing, read_files, signal, wait_until};
 
 /// A trial that did as much as it should, and all of it right.
 #[track_caller]
@@ -156,25 +153,9 @@ fn ctrl_c_leaves_nothing_behind_in_version_4() {
 #[test]
 fn a_disk_that_fills_up_in_the_middle_ends_a_copy_in_version_4() {
     let stage = enter_or_skip!(Need::Ganesha);
-    let config = GaneshaConfig::one(Export::directory("small").size(48 << 20));
+    let config = GaneshaConfig::one(Export::directory("small").size(full::SMALL));
     let server = Ganesha::start(&stage, config).unwrap();
-    let exported = server.directory("small").unwrap();
-    let program = Plimsoll::new();
     let url = format!("{}&vers=4.1", server.url_with_ports("small"));
-    let data = tempfile::tempdir().unwrap();
-    std::fs::write(data.path().join("film"), vec![7; 16 << 20]).unwrap();
-    let data = format!("--data={}", data.path().display());
-    let mut child =
-        program.start(&["copy", &url, &data, "--only=up", "--repeats=200", "--baseline=0s"]);
-    wait_until("trials run", || run_directories(exported).iter().any(|d| has_copy(d)));
-    let filler = exported.join("someone else's");
-    // Whatever becomes free is taken at once.
-    let mut others = std::fs::File::create(&filler).unwrap();
-    while child.try_wait().unwrap().is_none() {
-        let _ = others.write(&[1u8; 1 << 16]);
-    }
-    let ran = ended(child).expect(6);
-    assert!(ran.out.contains("space") || ran.err.contains("space"), "{}\n{}", ran.out, ran.err);
-    assert_eq!(run_directories(exported), Vec::<std::path::PathBuf>::new());
-    assert!(filler.exists(), "what others wrote stays");
+    let disk = server.directory("small").unwrap();
+    full::assert_copy_of_a_film_ends(&Plimsoll::new(), &url, disk);
 }

@@ -6,7 +6,7 @@ use plimsoll_explain::copy_costs;
 use plimsoll_live::Run;
 use plimsoll_live::feed::Follower;
 use plimsoll_model::{
-    Amount, CopyJob, DataClass, Ended, Flag, Job, Measure, Metric, Outcome, Rule, Scaled, Study,
+    Amount, CopyJob, DataClass, Flag, Job, Measure, Metric, Rule, Scaled, Study,
     Transfer, Trial,
 };
 use plimsoll_testkit::servers::samba::PASSWORD;
@@ -14,8 +14,9 @@ use plimsoll_testkit::servers::{
     Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare, Sshd, SshdConfig,
 };
 use plimsoll_testkit::{Need, enter_or_skip};
+use support::sound::assert_complete;
 use support::trial::{part, result};
-use support::{Plimsoll, ended, has_copy, listing, run_directories, signal, wait_until};
+use support::{Plimsoll, ended, full, has_copy, listing, run_directories, signal, wait_until};
 
 fn copy<'a>(study: &'a Study, trial: &Trial) -> &'a CopyJob {
     match &part(study.plan.workload(trial.cell).unwrap()).job {
@@ -27,8 +28,8 @@ fn copy<'a>(study: &'a Study, trial: &Trial) -> &'a CopyJob {
 /// Every trial did all of its files, and says how many and how fast.
 #[track_caller]
 fn assert_whole(study: &Study) {
+    assert_complete(study);
     for trial in &study.trials {
-        assert_eq!(trial.result.outcome, Outcome::Complete, "{trial:?}");
         let (job, quantities) = (copy(study, trial), &result(trial).quantities);
         let of = |measure| quantities[&Metric::all(measure)];
         let near = |is: f64, should: u64| (is / should as f64 - 1.0).abs() < 1e-6;
@@ -284,27 +285,15 @@ fn a_share_that_may_only_be_read_is_refused_and_a_full_one_ends_the_study() {
     let stage = enter_or_skip!(Need::Ganesha);
     let config = GaneshaConfig::new([
         Export::directory("frozen").read_only(),
-        Export::directory("small").size(48 << 20),
+        Export::directory("small").size(full::SMALL),
     ]);
     let server = Ganesha::start(&stage, config).unwrap();
     let program = Plimsoll::new();
-    let words = |url: &str| vec!["copy".to_owned(), url.to_owned(), "--dataset=source".to_owned()];
-    let frozen = words(&server.url_with_ports("frozen"));
-    program.run(&[&frozen[..], &SHORT.map(str::to_owned)].concat()).expect(5);
-    // It fills up after the look at the free space.
-    let small = server.directory("small").unwrap();
-    let more = ["--count=400", "--mean=40KiB", "--repeats=300", "--only=up", "--baseline=0s"];
-    let url = server.url_with_ports("small");
-    let mut child = program.start(&[&words(&url)[..], &more.map(str::to_owned)].concat());
-    wait_until("trials run", || run_directories(small).iter().any(|run| has_copy(run)));
-    let mut others = std::fs::File::create(small.join("others")).unwrap();
-    while child.try_wait().unwrap().is_none() {
-        let _ = std::io::Write::write(&mut others, &[1u8; 1 << 16]);
-    }
-    let ran = ended(child).expect(6);
-    assert!(ran.out.contains("space") || ran.err.contains("space"), "{}\n{}", ran.out, ran.err);
-    assert!(matches!(program.latest().ended, Ended::Failed { .. }));
-    assert_eq!(run_directories(small), Vec::<std::path::PathBuf>::new());
+    let frozen = server.url_with_ports("frozen");
+    program.run(&[&["copy", &frozen, "--dataset=source"], &SHORT[..]].concat()).expect(5);
+    let (url, small) = (server.url_with_ports("small"), server.directory("small").unwrap());
+    let files = ["--dataset=source", "--count=400", "--mean=40KiB"];
+    full::assert_copy_ends(&program, &url, small, &files);
 }
 
 #[test]

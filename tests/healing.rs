@@ -3,12 +3,13 @@
 
 mod support;
 
-use plimsoll_model::{Flag, Outcome, Study};
+use plimsoll_model::{Flag, Study};
 use plimsoll_testkit::responder::{Handles, Responder};
 use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig};
 use plimsoll_testkit::{Need, enter_or_skip};
 use std::time::Duration;
 use support::rows::trials;
+use support::sound::assert_complete;
 use support::{Plimsoll, ended, listing, wait_until};
 
 /// Every block is read back after each trial, and a trial is longer than its server is away.
@@ -26,7 +27,7 @@ const UNDER_WAY: Duration = Duration::from_secs(2);
 const AWAY: Duration = Duration::from_millis(1500);
 
 fn flags(study: &Study) -> Vec<&Flag> {
-    assert!(study.trials.iter().all(|trial| trial.result.outcome == Outcome::Complete));
+    assert_complete(study);
     let of_trials = study.trials.iter().flat_map(|trial| &trial.result.flags);
     of_trials.chain(&study.flags).collect()
 }

@@ -14,7 +14,7 @@ use plimsoll_load::{OpenOptions, SystemClock};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
     Cause, Clock, Commands, Deadline, Design, Ended, FactorLevel, Failure, Flag, HostName, Length,
-    Outcome, Part, PatternJob, Plan, Rule, StudyId, Switch, Target, Workload,
+    Part, PatternJob, Plan, Rule, StudyId, Switch, Target, Workload,
 };
 use plimsoll_runner::{Runner, RunnerOptions};
 use plimsoll_study::{Conduct, InMemory, Progress, conduct};
@@ -28,6 +28,7 @@ use std::time::Duration;
 use support::Plimsoll;
 use support::own_place::OwnPlace;
 use support::setter::{STUDY, Setter, session, set_until_killed};
+use support::sound::assert_complete;
 
 /// Started again by the tests, to be killed.
 #[test]
@@ -290,7 +291,7 @@ fn a_study_goes_on_in_a_directory_that_is_mounted_anew_for_each_level() {
     })
     .unwrap();
     assert_eq!((&study.ended, study.trials.len()), (&Ended::Done, 12));
-    assert!(study.trials.iter().all(|trial| trial.result.outcome == Outcome::Complete));
+    assert_complete(&study);
     for (setting, mounted) in &seen {
         assert_eq!(mounted, ["commit=7\n", "commit=9\n"][usize::from(*setting)]);
     }

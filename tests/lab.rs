@@ -14,6 +14,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use support::beds::{Beds, of_this_machine};
+use support::sound::assert_complete;
 use support::{ended, signal, wait_until};
 
 /// Two hosts, and what most tests ask of them.
@@ -173,6 +174,7 @@ fn hosts_of_a_lab_are_hosts_wherever_one_is_taken() {
     let short = ["--pattern=random-read", "--size=16MiB", "--repeats=2", "--time=1s", "-q"];
     beds.program.run(&[&words[..], &short[..]].concat()).expect(0);
     let study = beds.program.latest();
+    assert_complete(&study);
     assert!(study.trials.iter().all(|t| t.loads.iter().any(|l| l.host == "lab://net/wan")));
     let unknown = beds.program.run(&["device", "lab://net/wam", "-q"]).expect(2);
     assert!(unknown.err.contains("`wan`"), "{}", unknown.err);

@@ -3,13 +3,14 @@
 
 mod support;
 
-use plimsoll_model::{Ended, Outcome, Study};
+use plimsoll_model::{Ended, Study};
 use plimsoll_testkit::servers::Dropbear;
 use plimsoll_testkit::{Need, enter_or_skip};
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use support::own::{own_settings, parameter, value};
+use support::sound::assert_complete;
 use support::{Plimsoll, ended, run_directories, wait_until};
 
 /// What reboots it: it forgets what was set, has another boot id, and cuts the connection.
@@ -93,7 +94,7 @@ impl Place {
 #[track_caller]
 fn assert_whole(study: &Study, blocks: u32) {
     assert_eq!(study.ended, Ended::Done);
-    assert!(study.trials.iter().all(|trial| trial.result.outcome == Outcome::Complete));
+    assert_complete(study);
     let found: BTreeSet<_> = study.trials.iter().map(|t| (t.block, t.cell)).collect();
     let cells = study.plan.cells();
     let all = (0..blocks).flat_map(|block| cells.iter().map(move |cell| (Some(block), *cell)));

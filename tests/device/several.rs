@@ -1,5 +1,6 @@
 //! Several hosts in one study, and hosts that are lost.
 
+use super::super::support::sound::assert_complete;
 use super::super::support::{ended, wait_until};
 use super::super::{device, figures, program, record, study};
 use plimsoll_model::device::ReadBy;
@@ -28,7 +29,7 @@ fn hosts_are_measured_in_blocks_and_compared() {
         order.push(cells);
     }
     assert!(order.iter().any(|cells| *cells != order[0]), "shuffled: {order:?}");
-    assert!(whole.trials.iter().all(|trial| trial.result.outcome == Outcome::Complete));
+    assert_complete(&whole);
     for subject in 0..2 {
         let of = device(&whole, subject.into());
         assert!(of.is_complete() && of.inventory.is_some(), "{:?}", of.parts);

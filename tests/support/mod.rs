@@ -6,6 +6,7 @@ pub mod beds;
 pub mod browser;
 pub mod content;
 pub mod first_stage;
+pub mod full;
 pub mod lab_file;
 pub mod liar;
 pub mod own;
@@ -183,6 +184,11 @@ impl Ran {
 #[track_caller]
 pub fn ended(child: Child) -> Ran {
     child.wait_with_output().expect("the program ends").into()
+}
+
+/// Text in one line, without the breaks of its lines.
+pub fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Waits until `ready` is true; fails after a generous time.

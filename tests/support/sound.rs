@@ -13,10 +13,20 @@ pub fn with(first: &[&str], rest: &[&str]) -> Vec<String> {
     first.iter().chain(rest).map(|s| (*s).to_owned()).collect()
 }
 
-/// Every figure of a complete trial hangs together with every other.
-pub fn assert_sound(study: &Study) {
+/// Something was measured, and nothing failed.
+#[track_caller]
+pub fn assert_complete(study: &Study) {
+    assert!(!study.trials.is_empty(), "nothing was measured: {:?}", study.ended);
     for trial in &study.trials {
         assert_eq!(trial.result.outcome, Outcome::Complete, "trial {}", trial.number);
+    }
+}
+
+/// Every figure of a complete trial hangs together with every other.
+#[track_caller]
+pub fn assert_sound(study: &Study) {
+    assert_complete(study);
+    for trial in &study.trials {
         let job = trial::job(study, trial);
         // Each client's, and that of all together.
         for result in trial.result.parts.iter().chain(&trial.result.together) {

@@ -23,7 +23,8 @@ pub fn texts(bytes: &[u8]) {
     assert!(same.operations.is_empty(), "nothing happened: {same:?}");
     let Some(load) = between(&from, &to) else { return };
     for (name, operation) in &load.operations {
-        assert!(name.len() <= LONGEST && operation.count > 0 || operation.errors > 0);
+        assert!(name.len() <= LONGEST, "{name}");
+        assert!(operation.count > 0 || operation.errors > 0, "{name}: nothing happened");
         let wire = operation.wire.unwrap_or_default();
         let command = operation.command.unwrap_or_default().seconds;
         for seconds in
