@@ -176,7 +176,9 @@ fn a_disk_that_fills_up_in_the_middle(stage: &Stage, peer: Peer) {
 
 fn a_server_that_dies_half_way(stage: &Stage, peer: Peer) {
     let mut server = peer.start(stage, "films").unwrap();
-    let (program, url, folder) = (with_password(), server.url(), server.directory());
+    let program = with_password();
+    let url = server.url();
+    let folder = server.directory();
     let child = long_check(&program, &url);
     server.kill();
     let ran = ended(child).expect(1);
@@ -195,7 +197,9 @@ fn a_server_that_dies_half_way(stage: &Stage, peer: Peer) {
 
 fn a_server_that_freezes_half_way_and_comes_back(stage: &Stage, peer: Peer) {
     let server = peer.start(stage, "films").unwrap();
-    let (program, url, folder) = (with_password(), server.url(), server.directory());
+    let program = with_password();
+    let url = server.url();
+    let folder = server.directory();
     let child = long_check(&program, &url);
     server.freeze().unwrap();
     wait_until("a trial fails", || failed(&program));

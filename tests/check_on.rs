@@ -22,9 +22,7 @@ use support::{Plimsoll, Ran, ended, run_directories, signal, unwrapped, wait_unt
 
 /// The program on a machine that reaches others by a configuration of ssh.
 fn program(configuration: &Path) -> Plimsoll {
-    Plimsoll::new()
-        .with("PLIMSOLL_SSH_CONFIG", configuration.to_str().unwrap())
-        .with_runner()
+    Plimsoll::new().with("PLIMSOLL_SSH_CONFIG", configuration.to_str().unwrap()).with_runner()
 }
 
 fn sshd(stage: &Stage) -> Sshd {

@@ -6,8 +6,7 @@ use plimsoll_explain::copy_costs;
 use plimsoll_live::Run;
 use plimsoll_live::feed::Follower;
 use plimsoll_model::{
-    Amount, CopyJob, DataClass, Flag, Job, Measure, Metric, Rule, Scaled, Study,
-    Transfer, Trial,
+    Amount, CopyJob, DataClass, Flag, Job, Measure, Metric, Rule, Scaled, Study, Transfer, Trial,
 };
 use plimsoll_testkit::servers::samba::PASSWORD;
 use plimsoll_testkit::servers::{
@@ -291,7 +290,8 @@ fn a_share_that_may_only_be_read_is_refused_and_a_full_one_ends_the_study() {
     let program = Plimsoll::new();
     let frozen = server.url_with_ports("frozen");
     program.run(&[&["copy", &frozen, "--dataset=source"], &SHORT[..]].concat()).expect(5);
-    let (url, small) = (server.url_with_ports("small"), server.directory("small").unwrap());
+    let url = server.url_with_ports("small");
+    let small = server.directory("small").unwrap();
     let files = ["--dataset=source", "--count=400", "--mean=40KiB"];
     full::assert_copy_ends(&program, &url, small, &files);
 }

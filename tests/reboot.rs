@@ -3,14 +3,13 @@
 
 mod support;
 
-use plimsoll_model::{Ended, Study};
+use plimsoll_model::Ended;
 use plimsoll_testkit::servers::Dropbear;
 use plimsoll_testkit::{Need, enter_or_skip};
-use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use support::own::{own_settings, parameter, value};
-use support::sound::assert_complete;
+use support::sound::{assert_complete, assert_whole};
 use support::{Plimsoll, ended, run_directories, wait_until};
 
 /// What reboots it: it forgets what was set, has another boot id, and cuts the connection.
@@ -90,18 +89,6 @@ impl Place {
     }
 }
 
-/// Each trial once, all of them with a figure.
-#[track_caller]
-fn assert_whole(study: &Study, blocks: u32) {
-    assert_eq!(study.ended, Ended::Done);
-    assert_complete(study);
-    let found: BTreeSet<_> = study.trials.iter().map(|t| (t.block, t.cell)).collect();
-    let cells = study.plan.cells();
-    let all = (0..blocks).flat_map(|block| cells.iter().map(move |cell| (Some(block), *cell)));
-    assert_eq!(found, all.collect());
-    assert_eq!(study.trials.len(), found.len(), "none twice");
-}
-
 #[test]
 fn each_setting_begins_with_a_reboot_and_one_that_stays_down_is_gone_on_with() {
     let stage = enter_or_skip!(Need::Dropbear, Need::Busybox, Need::SshClient);
@@ -119,6 +106,7 @@ fn each_setting_begins_with_a_reboot_and_one_that_stays_down_is_gone_on_with() {
     }
     assert_eq!((place.reboots(), value("tcp_keepalive_time")), (0, "4321".into()));
     place.program.run(&run).expect(0);
+    assert_complete(&place.program.latest());
     assert_whole(&place.program.latest(), 2);
     assert_eq!(place.reboots(), 4);
     // As found is as it is after a reboot, and so it is left.
@@ -148,6 +136,7 @@ fn each_setting_begins_with_a_reboot_and_one_that_stays_down_is_gone_on_with() {
     fs::remove_file(place.host.root().join("tmp/stays-down")).unwrap();
     place.host.restart().unwrap();
     place.program.run(&["run", "--continue", "latest", "--quiet"]).expect(0);
+    assert_complete(&place.program.latest());
     assert_whole(&place.program.latest(), 3);
     assert_eq!(value("tcp_keepalive_time"), "5000");
     place.nothing_is_left();

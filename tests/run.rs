@@ -5,7 +5,7 @@
 
 mod support;
 
-use plimsoll_model::{Cell, Ended, FactorLevel, Outcome, Study};
+use plimsoll_model::{Ended, FactorLevel};
 use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig};
 use plimsoll_testkit::{Need, enter_or_skip};
 use rand::{RngExt, SeedableRng};
@@ -15,6 +15,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 use support::own::{own_settings, value, values};
+use support::sound::{assert_whole, complete};
 use support::{Plimsoll, ended, run_directories, wait_until};
 
 const SEED: u64 = 16;
@@ -80,23 +81,6 @@ fn program(plan: &str) -> (Plimsoll, String) {
     fs::write(&path, plan).unwrap();
     let path = path.to_str().unwrap().to_owned();
     (program, path)
-}
-
-fn complete(study: &Study) -> Vec<(Option<u32>, Cell)> {
-    let whole = study.trials.iter().filter(|t| t.result.outcome == Outcome::Complete);
-    whole.map(|trial| (trial.block, trial.cell)).collect()
-}
-
-/// Every cell in each of so many blocks, once.
-#[track_caller]
-fn assert_whole(study: &Study, blocks: u32) {
-    assert_eq!(study.ended, Ended::Done);
-    let found = complete(study);
-    let once: BTreeSet<_> = found.iter().copied().collect();
-    let cells = study.plan.cells();
-    let all = (0..blocks).flat_map(|block| cells.iter().map(move |cell| (Some(block), *cell)));
-    assert_eq!(once, all.collect());
-    assert_eq!(found.len(), once.len(), "none twice");
 }
 
 #[test]

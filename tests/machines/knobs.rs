@@ -18,11 +18,7 @@ fn lab() -> LabFile {
         .nfsd(3, &["3", "4.1", "4.2"], "/srv/films", "rw,sync,no_root_squash")
         .machine("client", "256MiB")
         .disk("state", "16MiB", "/var/lib/plimsoll")
-        .mount_nfs(
-            "/mnt/films",
-            "server:/srv/films",
-            "vers=3,rsize=16384,wsize=8192,acregmin=5",
-        )
+        .mount_nfs("/mnt/films", "server:/srv/films", "vers=3,rsize=16384,wsize=8192,acregmin=5")
         .link("lan", ["server", "client"])
         .set("rate", "1Gbit/s")
 }

@@ -1,6 +1,7 @@
 //! `plimsoll run --reboot` on a machine that really reboots: by its power, as it is a lab's.
 
-use super::super::support::server_lab::{SERVER, assert_whole, complete, journals, state, up};
+use super::super::support::server_lab::{SERVER, journals, state, up};
+use super::super::support::sound::{assert_whole, complete};
 use super::super::support::{ended, wait_until_within};
 use super::saved::Machines;
 use plimsoll_testkit::Need;

@@ -22,7 +22,9 @@ pub fn assert_copy_ends(program: &Plimsoll, url: &str, disk: &Path, source: &[&s
         let _ = others.write(&[1u8; 1 << 16]);
     }
     let ran = ended(child).expect(6);
-    let Ended::Failed { failure } = program.latest().ended else { panic!("{}{}", ran.out, ran.err) };
+    let Ended::Failed { failure } = program.latest().ended else {
+        panic!("{}{}", ran.out, ran.err)
+    };
     assert_eq!(failure.cause, Cause::NoSpace, "{failure}");
     let shown = unwrapped(&ran.out);
     assert!(shown.contains(&unwrapped(&failure.happened)), "{failure}\n{shown}");

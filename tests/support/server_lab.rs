@@ -4,8 +4,6 @@
 use super::Plimsoll;
 use super::beds::Beds;
 use super::lab_file::LabFile;
-use plimsoll_model::{Cell, Ended, Outcome, Study};
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
@@ -101,22 +99,4 @@ pub fn journals(beds: &Beds, program: &Plimsoll) -> (String, Vec<PathBuf>) {
     let there = beds.on("run/server", "ls /var/lib/plimsoll | grep json || true");
     let here = fs::read_dir(program.home().join("plimsoll/settings"));
     (there, here.into_iter().flatten().flatten().map(|entry| entry.path()).collect())
-}
-
-/// The trials that have figures.
-pub fn complete(study: &Study) -> Vec<(Option<u32>, Cell)> {
-    let whole = study.trials.iter().filter(|t| t.result.outcome == Outcome::Complete);
-    whole.map(|trial| (trial.block, trial.cell)).collect()
-}
-
-/// Fails unless every cell was measured once in each of so many blocks.
-#[track_caller]
-pub fn assert_whole(study: &Study, blocks: u32) {
-    assert_eq!(study.ended, Ended::Done);
-    let found = complete(study);
-    let once: BTreeSet<_> = found.iter().copied().collect();
-    let cells = study.plan.cells();
-    let all = (0..blocks).flat_map(|block| cells.iter().map(move |cell| (Some(block), *cell)));
-    assert_eq!(once, all.collect());
-    assert_eq!(found.len(), once.len(), "none twice");
 }

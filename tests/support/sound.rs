@@ -1,8 +1,8 @@
 //! What a study must be, whatever was measured.
 
 use super::trial;
-use plimsoll_model::{Measure, Metric, OpKind, Outcome, Study};
-use std::collections::HashSet;
+use plimsoll_model::{Cell, Ended, Measure, Metric, OpKind, Outcome, Study};
+use std::collections::{BTreeSet, HashSet};
 
 /// Arguments of a study that takes seconds and has all that a long one has.
 pub const SHORT: [&str; 6] =
@@ -20,6 +20,24 @@ pub fn assert_complete(study: &Study) {
     for trial in &study.trials {
         assert_eq!(trial.result.outcome, Outcome::Complete, "trial {}", trial.number);
     }
+}
+
+/// The blocks and cells of the trials that have figures.
+pub fn complete(study: &Study) -> Vec<(Option<u32>, Cell)> {
+    let whole = study.trials.iter().filter(|t| t.result.outcome == Outcome::Complete);
+    whole.map(|trial| (trial.block, trial.cell)).collect()
+}
+
+/// Every cell was measured once in each of so many blocks.
+#[track_caller]
+pub fn assert_whole(study: &Study, blocks: u32) {
+    assert_eq!(study.ended, Ended::Done);
+    let found = complete(study);
+    let once: BTreeSet<_> = found.iter().copied().collect();
+    let cells = study.plan.cells();
+    let all = (0..blocks).flat_map(|block| cells.iter().map(move |cell| (Some(block), *cell)));
+    assert_eq!(once, all.collect());
+    assert_eq!(found.len(), once.len(), "none twice");
 }
 
 /// Every figure of a complete trial hangs together with every other.

@@ -40,12 +40,7 @@ impl Peer {
     ///
     /// # Errors
     /// As [`Peer::start`].
-    pub fn start_small(
-        self,
-        stage: &Stage,
-        share: &str,
-        bytes: u64,
-    ) -> Result<PeerServer, Error> {
+    pub fn start_small(self, stage: &Stage, share: &str, bytes: u64) -> Result<PeerServer, Error> {
         self.serve(stage, share, Some(bytes))
     }
 
