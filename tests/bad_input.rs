@@ -3,14 +3,16 @@
 
 mod support;
 
-use plimsoll_model::{Ended, Flag, Outcome};
+use plimsoll_model::{Flag, Outcome};
 use plimsoll_testkit::servers::samba::PASSWORD;
 use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig, Peer, Squash};
 use plimsoll_testkit::{Need, Stage, enter_or_skip, test_each_peer};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Child;
 use support::rows::{Row, assert_rows, check, failed, trials};
-use support::{Plimsoll, ended, full, leftover, listing, run_directories, signal, wait_until};
+use support::{
+    Plimsoll, ended, full, interrupted, leftover, listing, run_directories, signal, wait_until,
+};
 
 #[test]
 fn targets_that_cannot_be_opened() {
@@ -217,25 +219,7 @@ fn a_server_that_freezes_half_way_and_comes_back(stage: &Stage, peer: Peer) {
 fn ctrl_c_keeps_what_was_measured() {
     let there = tempfile::tempdir().unwrap();
     let directory = there.path().to_str().unwrap();
-    for (word, code) in [("-INT", 130), ("-TERM", 143)] {
-        let program = Plimsoll::new();
-        let child = program.start(&[
-            "check",
-            directory,
-            "--size=8MiB",
-            "--repeats=1000",
-            "--time=300ms",
-            "--quiet",
-        ]);
-        wait_until("three trials are kept", || trials(&program) >= 3);
-        signal(&child, word);
-        let ran = ended(child).expect(code);
-        assert!(ran.out.contains("interrupted"), "{}", ran.out);
-        let study = program.latest();
-        assert_eq!(study.ended, Ended::Interrupted);
-        assert!(study.trials.iter().filter(|t| t.result.outcome == Outcome::Complete).count() >= 3);
-        assert_eq!(listing(there.path()), vec![], "nothing is left");
-    }
+    interrupted::assert_keeps_trials(Plimsoll::new, directory, there.path());
 }
 
 /// As `timeout` sends its signal, to a process and to its group.

@@ -9,7 +9,7 @@ use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig, GoNfs, Nfs2Serve
 use plimsoll_testkit::{Need, enter_or_skip};
 use support::content::assert_own_content;
 use support::rows::trials;
-use support::{Plimsoll, ended, full, listing, read_files, signal, wait_until};
+use support::{Plimsoll, ended, full, interrupted, listing, read_files, signal, wait_until};
 
 /// A trial that did as much as it should, and all of it right.
 #[track_caller]
@@ -138,15 +138,8 @@ fn ctrl_c_leaves_nothing_behind_in_version_4() {
     let server = Ganesha::start(&stage, config).unwrap();
     let exported = server.directory("films").unwrap();
     for version in ["4.0", "4.2"] {
-        let program = Plimsoll::new();
         let url = format!("{}&vers={version}", server.url_with_ports("films"));
-        let words = ["check", &url, "--size=8MiB", "--repeats=1000", "--time=300ms", "--quiet"];
-        let child = program.start(&words);
-        wait_until("a trial is kept", || trials(&program) >= 1);
-        signal(&child, "-INT");
-        ended(child).expect(130);
-        assert_eq!(program.latest().ended, Ended::Interrupted);
-        assert_eq!(listing(exported), vec![], "nothing is left");
+        interrupted::assert_keeps_trials(Plimsoll::new, &url, exported);
     }
 }
 

@@ -13,7 +13,9 @@ use plimsoll_testkit::{Need, Stage, enter_or_skip};
 use std::collections::HashSet;
 use support::sound::{SHORT, assert_incompressible, assert_sound, with};
 use support::trial::{job, result, target};
-use support::{Plimsoll, ended, listing, read_files, run_directories, signal, wait_until};
+use support::{
+    Plimsoll, ended, interrupted, listing, read_files, run_directories, signal, wait_until,
+};
 
 fn program() -> Plimsoll {
     Plimsoll::new().with("PLIMSOLL_PASSWORD", PASSWORD)
@@ -284,17 +286,8 @@ fn plimsoll_reads_what_a_second_client_wrote() {
 fn interrupts_keep_what_was_measured_and_leave_nothing() {
     let stage = enter_or_skip!(Need::Samba);
     let server = serve(&stage, SambaShare::new("films"));
-    let url = server.url("films");
-    for (word, code) in [("-INT", 130), ("-TERM", 143)] {
-        let program = program();
-        let arguments = ["check", &url, "--size=8MiB", "--repeats=1000", "--time=300ms", "--quiet"];
-        let child = program.start(&arguments);
-        wait_until("two trials are kept", || support::rows::trials(&program) >= 2);
-        signal(&child, word);
-        let ran = ended(child).expect(code);
-        assert!(ran.out.contains("interrupted"), "{}", ran.out);
-        assert_eq!(listing(&server.directory("films").unwrap()), vec![], "nothing is left");
-    }
+    let disk = server.directory("films").unwrap();
+    interrupted::assert_keeps_trials(program, &server.url("films"), &disk);
 }
 
 /// A server that is stopped for 4 s, while a trial of half a second is under way or between two: the screen

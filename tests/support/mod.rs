@@ -7,6 +7,7 @@ pub mod browser;
 pub mod content;
 pub mod first_stage;
 pub mod full;
+pub mod interrupted;
 pub mod lab_file;
 pub mod liar;
 pub mod own;
