@@ -4,13 +4,15 @@ mod support;
 
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{Flag, Layout, OpKind, Pattern, StoredOn, Study};
+use plimsoll_testkit::clients::nfs_cat;
 use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig};
 use plimsoll_testkit::{Need, enter_or_skip};
 use std::collections::HashSet;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
-use support::sound::{SHORT, assert_complete, assert_incompressible, assert_sound, with};
+use support::content::assert_same_for_another_client;
+use support::sound::{SHORT, assert_complete, assert_sound, with};
 use support::trial::{job, result, target};
 use support::{Plimsoll, ended, listing, read_files, wait_until};
 
@@ -103,28 +105,9 @@ fn the_order_is_the_seeds_and_changes_from_block_to_block() {
 fn a_second_client_reads_what_plimsoll_wrote() {
     let stage = enter_or_skip!(Need::Ganesha, Need::Libnfs);
     let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("films"))).unwrap();
-    let exported = server.directory("films").unwrap();
-    let program = Plimsoll::new();
-    let url = server.url("films");
-    let child = program.start(&[
-        "check",
-        &url,
-        "--pattern=sequential-read",
-        "--size=16MiB",
-        "--repeats=1",
-        "--time=5s",
-        "--quiet",
-    ]);
-    wait_until("the files are laid out", || read_files(exported, 16 << 20).is_some());
-    let file = read_files(exported, 16 << 20).unwrap().swap_remove(3);
-    let relative = file.strip_prefix(exported).unwrap().to_str().unwrap().to_owned();
-    let read = Command::new("nfs-cat").arg(server.libnfs_url("films", &relative)).output().unwrap();
-    let on_disk = std::fs::read(&file).unwrap();
-    ended(child).expect(0);
-    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
-    assert_eq!(read.stdout.len(), 2 << 20);
-    assert!(read.stdout == on_disk, "the second client and the server's disk agree");
-    assert_incompressible(&on_disk);
+    let disk = server.directory("films").unwrap();
+    let read = |path: &str| nfs_cat(&server.libnfs_url("films", path)).unwrap();
+    assert_same_for_another_client(&Plimsoll::new(), &server.url("films"), disk, read);
 }
 
 #[test]

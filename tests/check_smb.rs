@@ -11,11 +11,10 @@ use plimsoll_testkit::servers::samba::{Encryption, PASSWORD, Signing};
 use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare};
 use plimsoll_testkit::{Need, Stage, enter_or_skip};
 use std::collections::HashSet;
-use support::sound::{SHORT, assert_incompressible, assert_sound, with};
+use support::content::assert_same_for_another_client;
+use support::sound::{SHORT, assert_sound, with};
 use support::trial::{job, result, target};
-use support::{
-    Plimsoll, ended, interrupted, listing, read_files, run_directories, signal, wait_until,
-};
+use support::{Plimsoll, ended, interrupted, listing, run_directories, signal, wait_until};
 
 fn program() -> Plimsoll {
     Plimsoll::new().with("PLIMSOLL_PASSWORD", PASSWORD)
@@ -231,31 +230,16 @@ fn stable_writes_and_guests_and_servers_that_insist_on_signing() {
 fn a_second_client_reads_what_plimsoll_wrote() {
     let stage = enter_or_skip!(Need::Samba, Need::Smbclient);
     let server = serve(&stage, SambaShare::new("films"));
-    let folder = server.directory("films").unwrap();
+    let disk = server.directory("films").unwrap();
     let program = program();
-    let url = server.url("films");
-    let child = program.start(&[
-        "check",
-        &url,
-        "--pattern=sequential-read",
-        "--size=16MiB",
-        "--repeats=1",
-        "--time=5s",
-        "--quiet",
-    ]);
-    wait_until("the files are laid out", || read_files(&folder, 16 << 20).is_some());
-    let file = read_files(&folder, 16 << 20).unwrap().swap_remove(3);
-    let relative = file.strip_prefix(&folder).unwrap().to_str().unwrap();
     let got = program.home().join("got");
-    let command = format!("get \"{relative}\" \"{}\"", got.display());
-    let read = server.smbclient("films").unwrap().args(["-c", &command]).output().unwrap();
-    let on_disk = std::fs::read(&file).unwrap();
-    ended(child).expect(0);
-    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stdout));
-    let read = std::fs::read(got).unwrap();
-    assert_eq!(read.len(), 2 << 20);
-    assert!(read == on_disk, "the second client and the server's disk agree");
-    assert_incompressible(&on_disk);
+    let read = |path: &str| {
+        let command = format!("get \"{path}\" \"{}\"", got.display());
+        let read = server.smbclient("films").unwrap().args(["-c", &command]).output().unwrap();
+        assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stdout));
+        std::fs::read(&got).unwrap()
+    };
+    assert_same_for_another_client(&program, &server.url("films"), &disk, read);
 }
 
 #[test]
