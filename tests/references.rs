@@ -5,7 +5,7 @@ mod support;
 use plimsoll_references::{SOURCES, Table, of_source, source, table, tables};
 use std::collections::BTreeSet;
 use std::path::Path;
-use support::{Plimsoll, first_stage};
+use support::{Plimsoll, frozen};
 
 fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -222,8 +222,10 @@ fn patterns_stand_beside_published_ones() {
 
 #[test]
 fn a_device_stands_beside_published_platforms() {
-    let program = first_stage::program();
-    let id = &first_stage::records()["device-local"];
+    let program = Plimsoll::new();
+    let study = frozen::study("device-local");
+    plimsoll_record::Store::open(program.db()).unwrap().begin(&study).unwrap();
+    let id = &*study.id.0;
     let said = program.run(&["compare", id, "--with", "kofler2011"]).expect(0).out;
     for platform in table("kofler2011_platforms").unwrap().rows() {
         assert!(said.contains(platform.text("platform").unwrap()), "{said}");

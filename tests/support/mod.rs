@@ -5,7 +5,7 @@
 pub mod beds;
 pub mod browser;
 pub mod content;
-pub mod first_stage;
+pub mod frozen;
 pub mod full;
 pub mod interrupted;
 pub mod lab_file;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Name and major version of the export schema.
-pub const SCHEMA: &str = "plimsoll/2";
+pub const SCHEMA: &str = "plimsoll/1";
 
 /// A study's identity: eight lower-case hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

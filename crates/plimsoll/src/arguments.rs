@@ -290,7 +290,7 @@ pub struct ExportArguments {
     /// Study: its id, the start of its id, or 'latest'
     #[arg(default_value = "latest")]
     pub study: String,
-    /// Write JSON, schema plimsoll/2 (the default)
+    /// Write JSON, schema plimsoll/1 (the default)
     #[arg(long, conflicts_with = "csv")]
     pub json: bool,
     /// Write CSV, one row for each part of each trial
@@ -370,7 +370,7 @@ pub enum PaperFormat {
     Tables,
     /// All trials as CSV, one row for each part of each trial
     Csv,
-    /// One study as JSON, schema plimsoll/2
+    /// One study as JSON, schema plimsoll/1
     Json,
 }
 

@@ -8,21 +8,22 @@ CREATE TABLE studies (
     id TEXT NOT NULL UNIQUE,
     started_unix_seconds INTEGER NOT NULL,
     schema TEXT NOT NULL,
-    origin TEXT NOT NULL,  -- JSON
-    plan TEXT NOT NULL,    -- JSON
-    targets TEXT NOT NULL, -- JSON
-    hosts TEXT NOT NULL,   -- JSON
-    flags TEXT NOT NULL,   -- JSON
-    ended TEXT NOT NULL    -- JSON
+    origin TEXT NOT NULL,   -- JSON
+    plan TEXT NOT NULL,     -- JSON
+    subjects TEXT NOT NULL, -- JSON
+    measures TEXT NOT NULL, -- JSON
+    hosts TEXT NOT NULL,    -- JSON
+    flags TEXT NOT NULL,    -- JSON
+    ended TEXT NOT NULL     -- JSON
 ) STRICT;
 
 CREATE TABLE trials (
     study TEXT NOT NULL REFERENCES studies (id),
-    number INTEGER NOT NULL, -- in the order run, from 0
-    block INTEGER,           -- NULL: no blocks (imports)
-    target INTEGER NOT NULL, -- index in the plan
-    pattern TEXT NOT NULL,
-    outcome TEXT NOT NULL,   -- complete, stopped, failed
-    document TEXT NOT NULL,  -- JSON
+    number INTEGER NOT NULL,  -- in the order run, from 0
+    block INTEGER,            -- NULL: no blocks (imports)
+    subject INTEGER NOT NULL, -- index in the plan
+    kind TEXT NOT NULL,       -- of the job of the workload's first part
+    outcome TEXT NOT NULL,    -- complete, stopped, failed
+    document TEXT NOT NULL,   -- JSON
     PRIMARY KEY (study, number)
 ) STRICT;

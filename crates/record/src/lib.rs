@@ -6,7 +6,6 @@
 mod document;
 mod export;
 mod failures;
-mod first_stage;
 #[doc(hidden)]
 pub mod fuzzing;
 mod import;
@@ -20,7 +19,6 @@ mod summary;
 #[cfg(test)]
 #[path = "../tests/support/mod.rs"]
 mod support;
-mod workloads;
 
 pub use export::{csv_text, from_json, to_csv, to_json};
 pub use import::{IMPORT_LIMIT_BYTES, ImportFile, ImportOptions, Imports, import};

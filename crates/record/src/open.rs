@@ -1,8 +1,7 @@
-//! Opens the store: finds its path, checks the file, and updates its schema.
+//! Opens the store: finds its path, checks the file, and creates its tables.
 
 use crate::failures;
 use plimsoll_model::{Cause, Failure};
-use rusqlite::backup::Backup;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
@@ -17,11 +16,7 @@ use std::time::Duration;
 
 /// Every change of the tables, in order; the position is the version that SQLite's `user_version`
 /// holds. A released entry is never edited.
-const MIGRATIONS: &[M<'static>] = &[
-    M::up(include_str!("../migrations/0001-studies.sql")),
-    M::up(include_str!("../migrations/0002-devices.sql")),
-    M::up(include_str!("../migrations/0003-subjects.sql")),
-];
+const MIGRATIONS: &[M<'static>] = &[M::up(include_str!("../migrations/0001-studies.sql"))];
 
 /// What `application_id` holds in a store, as set by the first migration.
 const APPLICATION_ID: i32 = 0x506c_696d;
@@ -63,15 +58,9 @@ const LEAST_STEPS: u64 = 10_000_000;
 /// Space that the file system must have for results before they are measured.
 const ROOM_BYTES: u32 = 1 << 20;
 
-/// Largest older store that is copied into memory to be read, in bytes.
-const LARGEST_COPY: u64 = 1 << 30;
-/// Pages that are copied at once.
-const PAGES: i32 = 4096;
-
-/// Opens or creates the store at `path`, updated and checked. The store and missing directories are
-/// created for the owner only. Any other file stays unchanged. An older store that cannot be
-/// written is updated in memory; the failure says why.
-pub(crate) fn open(path: &Path) -> Result<(Connection, Option<Failure>), Failure> {
+/// Opens or creates the store at `path`, checked. The store and missing directories are created for
+/// the owner only. Any other file stays unchanged.
+pub(crate) fn open(path: &Path) -> Result<Connection, Failure> {
     if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|e| {
             Failure::new(
@@ -87,33 +76,13 @@ pub(crate) fn open(path: &Path) -> Result<(Connection, Option<Failure>), Failure
     let failed = |e: rusqlite::Error| failures::sqlite(TRIED, path, &e);
     // No SQLITE_OPEN_URI: a file name is a file name, whatever letters it has.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let store = Connection::open_with_flags(path, flags).map_err(failed)?;
+    let mut store = Connection::open_with_flags(path, flags).map_err(failed)?;
     store.busy_timeout(BUSY).map_err(failed)?;
     bound(&store, length).map_err(failed)?;
     check(&store, path)?;
     settle(&store).map_err(failed)?;
-    up_to_date(store, length, path)
-}
-
-fn up_to_date(
-    mut store: Connection,
-    length: u64,
-    path: &Path,
-) -> Result<(Connection, Option<Failure>), Failure> {
-    let Err(failure) = migrate(&mut store, path) else { return Ok((store, None)) };
-    undo(&store);
-    let copied = (length <= LARGEST_COPY).then(|| copy(&store, length));
-    let Some(Ok(mut copy)) = copied else { return Err(failure) };
-    migrate(&mut copy, path)?;
-    Ok((copy, Some(failure)))
-}
-
-/// The whole store in memory.
-fn copy(store: &Connection, length: u64) -> rusqlite::Result<Connection> {
-    let mut copy = Connection::open_in_memory()?;
-    Backup::new(store, &mut copy)?.run_to_completion(PAGES, Duration::ZERO, None)?;
-    bound(&copy, length)?;
-    Ok(copy)
+    migrate(&mut store, path)?;
+    Ok(store)
 }
 
 /// Empty store in place of a missing one.
@@ -242,14 +211,14 @@ fn settle(store: &Connection) -> rusqlite::Result<()> {
     store.pragma_update(None, "foreign_keys", true)
 }
 
-/// Two programs may open the same old store: the later one waits, fails because the tables exist
+/// Two programs may open the same new store: the later one waits, fails because the tables exist
 /// already, and finds at its second attempt that the store is up to date.
 fn migrate(store: &mut Connection, path: &Path) -> Result<(), Failure> {
     store.set_transaction_behavior(TransactionBehavior::Immediate);
     let migrations = Migrations::from_slice(MIGRATIONS);
     migrations.to_latest(store).or_else(|_| migrations.to_latest(store)).map_err(|e| match e {
         rusqlite_migration::Error::RusqliteError { err, .. } => {
-            failures::sqlite("bring the store of studies up to date", path, &err)
+            failures::sqlite("create the tables of the store of studies", path, &err)
         }
         other => failures::unreadable(path, "the store's version", other),
     })
@@ -278,52 +247,6 @@ mod tests {
         assert_eq!(path(None, Some("/h")).unwrap(), from_home);
         assert_eq!(path(Some("relative"), Some("/h")).unwrap(), from_home);
         assert_eq!(path(Some(""), None).unwrap_err().cause, Cause::Usage);
-    }
-
-    /// A store with the tables of the first stage, opened so, and its length.
-    fn old(path: &Path, flags: OpenFlags) -> (Connection, u64) {
-        let mut store = Connection::open(path).unwrap();
-        // Small pages: a longer definition of a table takes another one.
-        store.pragma_update(None, "page_size", 512).unwrap();
-        Migrations::from_slice(MIGRATIONS).to_version(&mut store, 2).unwrap();
-        drop(store);
-        (Connection::open_with_flags(path, flags).unwrap(), path.metadata().unwrap().len())
-    }
-
-    #[test]
-    fn an_old_store_that_cannot_be_written_is_brought_up_to_date_in_memory() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let (read_only, length) = old(file.path(), OpenFlags::SQLITE_OPEN_READ_ONLY);
-        let before = std::fs::read(file.path()).unwrap();
-        let (copy, failure) = up_to_date(read_only, length, file.path()).unwrap();
-        assert_eq!(failure.unwrap().cause, Cause::NotPermitted);
-        assert_eq!(schema(&copy).unwrap(), schema_of(MIGRATIONS.len()).unwrap());
-        assert_eq!(std::fs::read(file.path()).unwrap(), before);
-        // One that is too large for that is refused with the same words.
-        let (read_only, _) = old(file.path(), OpenFlags::SQLITE_OPEN_READ_ONLY);
-        let failure = up_to_date(read_only, LARGEST_COPY + 1, file.path()).unwrap_err();
-        assert_eq!(failure.cause, Cause::NotPermitted, "{failure}");
-    }
-
-    #[test]
-    fn an_old_store_on_a_full_disk_is_brought_up_to_date_in_memory_and_stays_as_it_is() {
-        // A definition more that fills the last page, so that the migration takes another one.
-        let filled = (0..512).step_by(64).filter(|filler| {
-            let file = tempfile::NamedTempFile::new().unwrap();
-            let (store, length) = old(file.path(), OpenFlags::SQLITE_OPEN_READ_WRITE);
-            let name = "f".repeat(*filler + 1);
-            store.execute_batch(&format!("CREATE TABLE {name} (x TEXT) STRICT")).unwrap();
-            let before = std::fs::read(file.path()).unwrap();
-            // SQLite's own limit stands for the disk's: both come as SQLITE_FULL.
-            store.pragma_update(None, "max_page_count", 1).unwrap();
-            let (copy, failure) = up_to_date(store, length, file.path()).unwrap();
-            copy.query_row("SELECT count(*) FROM records", [], |_| Ok(())).unwrap();
-            let Some(failure) = failure else { return false };
-            assert_eq!(failure.cause, Cause::NoSpace, "{failure}");
-            assert_eq!(std::fs::read(file.path()).unwrap(), before, "nothing is half migrated");
-            true
-        });
-        assert!(filled.count() > 0);
     }
 
     #[test]

@@ -96,23 +96,6 @@ impl<'a> TrialRow<'a> {
     }
 
     pub(crate) fn insert(&self, store: &Transaction<'_>) -> rusqlite::Result<()> {
-        self.execute(
-            store,
-            "INSERT INTO trials (study, number, block, subject, kind, outcome, document) \
-             VALUES (?, ?, ?, ?, ?, ?, ?)",
-        )
-    }
-
-    /// Replaces the row that it was read from.
-    pub(crate) fn replace(&self, store: &Transaction<'_>) -> rusqlite::Result<()> {
-        self.execute(
-            store,
-            "UPDATE trials SET block = ?3, subject = ?4, kind = ?5, outcome = ?6, document = ?7 \
-             WHERE study = ?1 AND number = ?2",
-        )
-    }
-
-    fn execute(&self, store: &Transaction<'_>, sql: &str) -> rusqlite::Result<()> {
         let Trial { number, block, cell, .. } = self.trial;
         let values = params![
             self.study.0,
@@ -123,6 +106,8 @@ impl<'a> TrialRow<'a> {
             self.outcome,
             self.document
         ];
+        let sql = "INSERT INTO trials (study, number, block, subject, kind, outcome, document) \
+                   VALUES (?, ?, ?, ?, ?, ?, ?)";
         store.execute(sql, values).map(drop)
     }
 }

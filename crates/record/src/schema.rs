@@ -1,41 +1,22 @@
-//! The schemas that are read here, by the names that documents give them.
+//! The schema of documents, by the name that they give.
 
 use plimsoll_model::SCHEMA;
 
-/// A schema that is read here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Schema {
-    /// Studies in the current schema.
-    Study,
-    /// Studies of the first stage.
-    FirstStudy,
-    /// Devices of the first stage.
-    FirstDevice,
-}
-
-/// The schema of the first stage's studies.
-pub(crate) const FIRST_SCHEMA: &str = "plimsoll/1";
-/// The schema of the first stage's devices.
-const FIRST_DEVICE_SCHEMA: &str = "plimsoll-device/1";
-
-impl Schema {
-    const ALL: [(Schema, &str); 3] = [
-        (Schema::Study, SCHEMA),
-        (Schema::FirstStudy, FIRST_SCHEMA),
-        (Schema::FirstDevice, FIRST_DEVICE_SCHEMA),
-    ];
-
-    /// The schema of this name: `plimsoll/2`, or any `plimsoll/2.x`, whose additions can be ignored.
-    pub(crate) fn named(name: &str) -> Option<Schema> {
-        let is = |major: &str| {
-            name.strip_prefix(major).is_some_and(|minor| minor.is_empty() || minor.starts_with('.'))
-        };
-        Schema::ALL.into_iter().find(|(_, major)| is(major)).map(|(schema, _)| schema)
-    }
-
-    /// All of them, for messages.
-    pub(crate) fn names() -> String {
-        Schema::ALL.map(|(_, name)| name).join(", ")
+/// Checks that a document of this schema can be read: `plimsoll/1`, or any `plimsoll/1.x`, whose additions can
+/// be ignored.
+///
+/// # Errors
+/// The reason why not.
+pub(crate) fn check(name: &str) -> Result<(), String> {
+    let major = |name: &str| Some(name.strip_prefix("plimsoll/")?.split('.').next()?.to_owned());
+    let number = |name: &str| major(name)?.parse::<u32>().ok();
+    let shown = name.escape_debug();
+    if major(name).is_some() && major(name) == major(SCHEMA) {
+        Ok(())
+    } else if number(name) > number(SCHEMA) {
+        Err(format!("schema '{shown}' was made by a newer version; this plimsoll reads {SCHEMA}"))
+    } else {
+        Err(format!("schema '{shown}' is not known; this plimsoll reads {SCHEMA}"))
     }
 }
 
@@ -44,18 +25,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn majors_are_different_schemas() {
-        for (name, schema) in [
-            ("plimsoll/2", Schema::Study),
-            ("plimsoll/2.4", Schema::Study),
-            ("plimsoll/1", Schema::FirstStudy),
-            ("plimsoll/1.7", Schema::FirstStudy),
-            ("plimsoll-device/1.1", Schema::FirstDevice),
-        ] {
-            assert_eq!(Schema::named(name), Some(schema), "{name}");
+    fn another_major_version_is_refused() {
+        for name in ["plimsoll/1", "plimsoll/1.7"] {
+            assert_eq!(check(name), Ok(()), "{name}");
         }
-        for other in ["plimsoll/10", "plimsoll/20", "plimsoll/3", "plimsoll", "fio/1", ""] {
-            assert_eq!(Schema::named(other), None, "{other}");
+        for name in ["plimsoll/2", "plimsoll/10", "plimsoll/2.4"] {
+            assert!(check(name).unwrap_err().contains("newer version"), "{name}");
+        }
+        for name in ["plimsoll/0", "plimsoll/01", "plimsoll", "plimsoll-device/1", "fio/1", ""] {
+            assert!(check(name).unwrap_err().contains("is not known"), "{name}");
         }
     }
 }

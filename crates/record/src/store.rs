@@ -1,9 +1,8 @@
 //! The store: studies are begun, filled trial by trial, ended, and loaded again.
 
-use crate::export::{Each, to_json, write_json};
+use crate::export::{Each, write_json};
 use crate::row::{StudyRow, TrialRow};
-use crate::schema::Schema;
-use crate::stored::{self, COLUMNS, get, json};
+use crate::stored::{self, COLUMNS};
 use crate::summary::{self, StudySummary};
 use crate::{document, failures, open};
 use plimsoll_model::{Cause, Failure, MeasureInfo, Plan, Study, StudyId, Trial};
@@ -17,18 +16,15 @@ use std::path::{Path, PathBuf};
 pub struct Store {
     connection: Connection,
     path: PathBuf,
-    /// Why nothing can be written, where the store was brought up to date in memory alone.
-    unwritable: Option<Failure>,
 }
 
 impl Store {
-    /// Opens or creates the store at `path`, and updates it; a store that cannot be written is
-    /// opened for reading only. A file that is not a store, is damaged, or was written by a newer
-    /// version is refused and stays unchanged.
+    /// Opens or creates the store at `path`; a store that cannot be written is opened for reading
+    /// only. A file that is not a store, is damaged, or was written by a newer version is refused
+    /// and stays unchanged.
     pub fn open(path: impl AsRef<Path>) -> Result<Store, Failure> {
         let path = path.as_ref().to_owned();
-        let (connection, unwritable) = open::open(&path)?;
-        Ok(Store { connection, path, unwritable })
+        Ok(Store { connection: open::open(&path)?, path })
     }
 
     /// The same for reading what is kept: a store that is not there is not made, but is empty.
@@ -44,19 +40,14 @@ impl Store {
     /// not to be written to. To be asked before work is done for them.
     pub fn expect_room(&self) -> Result<(), Failure> {
         let tried = "make sure that the store can keep results";
-        self.expect_writable()?;
         open::try_to_write(&self.connection).map_err(|e| {
             open::undo(&self.connection);
             failures::sqlite(tried, &self.path, &e)
         })
     }
 
-    fn expect_writable(&self) -> Result<(), Failure> {
-        self.unwritable.clone().map_or(Ok(()), Err)
-    }
-
     pub(crate) fn of(connection: Connection, path: &Path) -> Store {
-        Store { connection, path: path.to_owned(), unwritable: None }
+        Store { connection, path: path.to_owned() }
     }
 
     pub(crate) fn connection(&self) -> &Connection {
@@ -151,9 +142,7 @@ impl Store {
             .map_err(|e| failures::sqlite("load a study", &self.path, &e))?;
         let id = self.find(reference)?;
         let loaded = self.row(&view, &id, |row| stored::study(row, &self.path, Some(&view)))?;
-        loaded.ok_or_else(|| {
-            failures::no_such_study(&self.path, reference, "it was removed while it was read")
-        })
+        loaded.ok_or_else(|| self.removed(reference))
     }
 
     /// The study as JSON in parts, as [`crate::to_json`] has it, with one of its trials in memory at a time.
@@ -167,23 +156,15 @@ impl Store {
             .map_err(|e| failures::sqlite("export a study", &self.path, &e))?;
         let id = self.find(reference)?;
         let head = self.row(&view, &id, |row| stored::study(row, &self.path, None))?;
-        let is_of_today = |row: &Row<'_>| {
-            let schema: String = get(row, 2, &self.path, &format!("the schema of study {id}"))?;
-            Ok(Schema::named(&schema) == Some(Schema::Study))
+        let head = head.ok_or_else(|| self.removed(reference))?;
+        let trials = |each: &mut Each<'_>| {
+            stored::each_trial(&view, &id.0, &self.path, &mut |trial| each(&trial))
         };
-        match (head, self.row(&view, &id, is_of_today)?) {
-            (Some(head), Some(true)) => {
-                let trials = |each: &mut Each<'_>| {
-                    stored::each_trial(&view, &id.0, &self.path, &mut |trial: Trial| each(&trial))
-                };
-                write_json(&head, &trials, out)
-            }
-            // Those of the first stage are converted whole; they are small.
-            _ => {
-                drop(view);
-                out(&to_json(&self.load(reference)?)?)
-            }
-        }
+        write_json(&head, &trials, out)
+    }
+
+    fn removed(&self, reference: &str) -> Failure {
+        failures::no_such_study(&self.path, reference, "it was removed while it was read")
     }
 
     /// Result of `read` for the row of the study with exactly this id, if it exists.
@@ -194,61 +175,34 @@ impl Store {
         read: impl FnOnce(&Row<'_>) -> Result<T, Failure>,
     ) -> Result<Option<T>, Failure> {
         let tried = |e: rusqlite::Error| failures::sqlite("find a study", &self.path, &e);
-        let sql = format!("SELECT {COLUMNS} FROM records WHERE id = ?");
+        let sql = format!("SELECT {COLUMNS} FROM studies WHERE id = ?");
         let mut query = store.prepare_cached(&sql).map_err(tried)?;
         let mut rows = query.query([&id.0]).map_err(tried)?;
         rows.next().map_err(tried)?.map(read).transpose()
     }
 
-    /// The plan of a study that is about to be added to, and what is noted of its measures. A study of
-    /// the first stage is rewritten as one of today before.
+    /// The plan of a study that is about to be added to, and what is noted of its measures.
     fn to_be_written(&self, id: &StudyId) -> Result<(Plan, Vec<MeasureInfo>), Failure> {
         let none = || failures::no_such_study(&self.path, &id.0, "no study has this id");
         let read = |row: &Row<'_>| {
-            let schema: String = get(row, 2, &self.path, &format!("the schema of study {id}"))?;
-            match Schema::named(&schema) {
-                Some(Schema::Study) => Ok(Some((
-                    json(row, 4, &self.path, &format!("the plan of study {id}"))?,
-                    json(row, 6, &self.path, &format!("the measures of study {id}"))?,
-                ))),
-                _ => Ok(None),
-            }
+            let study = stored::study(row, &self.path, None)?;
+            Ok((study.plan, study.measures))
         };
-        let found = self.row(&self.connection, id, read)?.ok_or_else(none)?;
-        found.map_or_else(|| self.rewrite(id), Ok)
-    }
-
-    /// Puts a study or a device of the first stage in its place as a study of today.
-    fn rewrite(&self, id: &StudyId) -> Result<(Plan, Vec<MeasureInfo>), Failure> {
-        let study = self.load(&id.0)?;
-        let (row, trials) = (StudyRow::new(&study)?, TrialRow::all(&study)?);
-        self.write(&format!("bring study {id} up to date"), |store| {
-            match store.execute("DELETE FROM devices WHERE id = ?", [&id.0])? {
-                0 => {
-                    row.update(store)?;
-                    trials.iter().try_for_each(|trial| trial.replace(store))
-                }
-                _ => {
-                    row.insert(store)?;
-                    trials.iter().try_for_each(|trial| trial.insert(store))
-                }
-            }
-        })?;
-        Ok((study.plan, study.measures))
+        self.row(&self.connection, id, read)?.ok_or_else(none)
     }
 
     /// The study whose id this is, whose id begins so and no other's does, or the `latest` begun.
     pub fn find(&self, reference: &str) -> Result<StudyId, Failure> {
         let recent = self.ids(
-            "SELECT id FROM records ORDER BY started_unix_seconds DESC, sequence DESC LIMIT 5",
+            "SELECT id FROM studies ORDER BY started_unix_seconds DESC, sequence DESC LIMIT 5",
             [],
         )?;
         let wrong = |why: String| failures::no_such_study(&self.path, reference, why);
         if reference == "latest" {
             return recent.into_iter().next().ok_or_else(|| wrong("the store is empty".into()));
         }
-        let same = "SELECT id FROM records WHERE id = ?";
-        let begins = "SELECT id FROM records \
+        let same = "SELECT id FROM studies WHERE id = ?";
+        let begins = "SELECT id FROM studies \
                       WHERE ?1 <> '' AND substr(id, 1, length(?1)) = ?1 \
                       ORDER BY started_unix_seconds DESC, sequence DESC LIMIT 6";
         let mut found = self.ids(same, [reference])?;
@@ -274,7 +228,7 @@ impl Store {
 
     /// Whether there is a study with exactly this id.
     fn has(&self, study: &StudyId) -> Result<bool, Failure> {
-        Ok(!self.ids("SELECT id FROM records WHERE id = ?", [&study.0])?.is_empty())
+        Ok(!self.ids("SELECT id FROM studies WHERE id = ?", [&study.0])?.is_empty())
     }
 
     /// One transaction that takes the write lock at once, so that two programs queue for it
@@ -284,7 +238,6 @@ impl Store {
         tried: &str,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>,
     ) -> Result<(), Failure> {
-        self.expect_writable()?;
         let done = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)
             .and_then(|transaction| {
                 work(&transaction)?;

@@ -1,10 +1,7 @@
-//! Studies read from rows: of this version, and of the first stage, which stay unchanged in the
-//! store and are converted here.
+//! Studies read from rows.
 
-use crate::failures;
-use crate::first_stage;
-use crate::schema::Schema;
-use plimsoll_model::{Failure, Study, StudyId};
+use crate::{failures, schema};
+use plimsoll_model::{Failure, Study, StudyId, Trial};
 use rusqlite::{Connection, Row};
 use serde::de::DeserializeOwned;
 use std::path::Path;
@@ -13,8 +10,7 @@ use std::path::Path;
 pub(crate) const COLUMNS: &str = "id, started_unix_seconds, schema, origin, plan, subjects, \
                                   measures, hosts, flags, ended";
 
-/// The study of a row of the view `records`; with its trials where they are to be read, too. A device
-/// of the first stage has them in its row.
+/// The study of a row, with its trials where they are to be read, too.
 pub(crate) fn study(
     row: &Row<'_>,
     path: &Path,
@@ -23,52 +19,27 @@ pub(crate) fn study(
     let id: String = get(row, 0, path, "a study's id")?;
     let named = |part: &str| format!("the {part} of study {id}");
     let schema: String = get(row, 2, path, &named("schema"))?;
-    match Schema::named(&schema) {
-        Some(Schema::Study) => Ok(Study {
-            started_unix_seconds: get(row, 1, path, &named("start"))?,
-            schema,
-            origin: json(row, 3, path, &named("origin"))?,
-            plan: json(row, 4, path, &named("plan"))?,
-            subjects: json(row, 5, path, &named("subjects"))?,
-            measures: json(row, 6, path, &named("measures"))?,
-            hosts: json(row, 7, path, &named("hosts"))?,
-            flags: json(row, 8, path, &named("flags"))?,
-            ended: json(row, 9, path, &named("end"))?,
-            trials: self::trials(trials, &id, path)?,
-            id: StudyId(id),
-        }),
-        Some(Schema::FirstStudy) => first_stage::Study {
-            started_unix_seconds: get(row, 1, path, &named("start"))?,
-            origin: json(row, 3, path, &named("origin"))?,
-            plan: json(row, 4, path, &named("plan"))?,
-            targets: json(row, 5, path, &named("targets"))?,
-            hosts: json(row, 7, path, &named("hosts"))?,
-            flags: json(row, 8, path, &named("flags"))?,
-            ended: json(row, 9, path, &named("end"))?,
-            trials: self::trials(trials, &id, path)?,
-            id: StudyId(id.clone()),
-        }
-        .converted()
-        .map_err(|why| failures::unreadable(path, &format!("study {id}"), why)),
-        Some(Schema::FirstDevice) => {
-            Ok(json::<first_stage::Device>(row, 5, path, &format!("the device {id}"))?.converted())
-        }
-        None => Err(failures::unreadable(
-            path,
-            &format!("study {id}"),
-            format!("schema '{}': this plimsoll reads {}", schema.escape_debug(), Schema::names()),
-        )),
-    }
+    schema::check(&schema)
+        .map_err(|why| failures::unreadable(path, &format!("study {id}"), why))?;
+    Ok(Study {
+        started_unix_seconds: get(row, 1, path, &named("start"))?,
+        schema,
+        origin: json(row, 3, path, &named("origin"))?,
+        plan: json(row, 4, path, &named("plan"))?,
+        subjects: json(row, 5, path, &named("subjects"))?,
+        measures: json(row, 6, path, &named("measures"))?,
+        hosts: json(row, 7, path, &named("hosts"))?,
+        flags: json(row, 8, path, &named("flags"))?,
+        ended: json(row, 9, path, &named("end"))?,
+        trials: self::trials(trials, &id, path)?,
+        id: StudyId(id),
+    })
 }
 
-fn trials<T: DeserializeOwned>(
-    store: Option<&Connection>,
-    id: &str,
-    path: &Path,
-) -> Result<Vec<T>, Failure> {
+fn trials(store: Option<&Connection>, id: &str, path: &Path) -> Result<Vec<Trial>, Failure> {
     let mut trials = Vec::new();
     if let Some(store) = store {
-        each_trial(store, id, path, &mut |trial: T| {
+        each_trial(store, id, path, &mut |trial| {
             trials.push(trial);
             Ok(())
         })?;
@@ -77,11 +48,11 @@ fn trials<T: DeserializeOwned>(
 }
 
 /// Reads the trials of a study in their order, one at a time.
-pub(crate) fn each_trial<T: DeserializeOwned>(
+pub(crate) fn each_trial(
     store: &Connection,
     id: &str,
     path: &Path,
-    each: &mut dyn FnMut(T) -> Result<(), Failure>,
+    each: &mut dyn FnMut(Trial) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let tried = |e: rusqlite::Error| failures::sqlite("load a study", path, &e);
     let mut query = store

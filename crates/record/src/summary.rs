@@ -2,11 +2,8 @@
 
 use crate::failures;
 use crate::stored::{self, COLUMNS, get};
-use plimsoll_model::{
-    Ended, Failure, Origin, Outcome, Study, StudyId, SubjectFacts, SubjectKind, Trial,
-};
+use plimsoll_model::{Ended, Failure, Origin, Study, StudyId, SubjectFacts, SubjectKind};
 use rusqlite::{Connection, Row};
-use std::collections::BTreeSet;
 use std::path::Path;
 
 /// One study in a list.
@@ -51,7 +48,7 @@ pub(crate) fn list(store: &Connection, path: &Path) -> Result<Vec<StudySummary>,
                 (SELECT count(DISTINCT block) FROM trials WHERE study = id),
                 (SELECT count(*) FROM trials WHERE study = id AND outcome = 'complete'),
                 (SELECT count(*) FROM trials WHERE study = id AND outcome <> 'complete')
-         FROM records ORDER BY started_unix_seconds, sequence"
+         FROM studies ORDER BY started_unix_seconds, sequence"
     );
     let mut query = store.prepare_cached(&sql).map_err(tried)?;
     let mut rows = query.query([]).map_err(tried)?;
@@ -64,18 +61,11 @@ pub(crate) fn list(store: &Connection, path: &Path) -> Result<Vec<StudySummary>,
 
 fn summary(row: &Row<'_>, path: &Path) -> Result<StudySummary, Failure> {
     let study = stored::study(row, path, None)?;
-    let count = |column, inside: usize| {
-        let beside: u32 = get(row, column, path, &format!("the study {}", study.id))?;
-        Ok::<_, Failure>(beside.saturating_add(u32::try_from(inside).unwrap_or(u32::MAX)))
-    };
-    // Trials that have no rows of their own: a device's.
-    let is_complete = |trial: &&Trial| trial.result.outcome == Outcome::Complete;
-    let blocks: BTreeSet<u32> = study.trials.iter().filter_map(|trial| trial.block).collect();
-    let complete = study.trials.iter().filter(is_complete).count();
+    let count = |column| get(row, column, path, &format!("the study {}", study.id));
     Ok(StudySummary {
-        blocks: count(10, blocks.len())?,
-        complete: count(11, complete)?,
-        incomplete: count(12, study.trials.len() - complete)?,
+        blocks: count(10)?,
+        complete: count(11)?,
+        incomplete: count(12)?,
         subjects: subjects(&study),
         jobs: jobs(&study),
         id: study.id,

@@ -1,23 +1,19 @@
-//! Records of devices of the first stage are studies of a host: read from exports, and from the table
-//! that they had in the store.
+//! Studies of hosts: exported, listed and kept with every figure of the device.
 
 mod support;
 
 use plimsoll_model::device::Part;
 use plimsoll_model::{
-    Cause, Device, Direction, Job, Measure, Metric, Origin, Outcome, SCHEMA, Study, Subject,
-    SubjectKind,
+    Cause, Device, Direction, Job, Measure, Metric, Outcome, Study, StudyId, Subject, SubjectKind,
 };
 use plimsoll_record::{Store, from_json, to_csv, to_json};
-use rusqlite::{Connection, params};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// Written by the first stage; never changed. The others are the same as its first version wrote it,
-/// and further devices, which other crates' tests show.
-const GOLDEN: &str = include_str!("golden/plimsoll-device-1.json");
-const OTHERS: [&str; 4] =
-    ["plimsoll-device-1-first.json", "device-nas.json", "device-vm.json", "device-shell.json"];
+const ROUTER: &str = include_str!("golden/device-router.json");
+/// Further hosts, which other crates' tests show.
+const ALL: [&str; 4] =
+    ["device-router.json", "device-nas.json", "device-vm.json", "device-shell.json"];
 const SCHEMA_PAGE: &str = include_str!("../../../docs/schema.md");
 
 fn golden(name: &str) -> String {
@@ -29,72 +25,23 @@ fn record(study: &Study) -> &Device {
     &study.subjects[0].host().expect("a host").device
 }
 
-/// The record of a golden file under another name, begun at another time.
-fn device(name: &str, id: &str, started: u64) -> Value {
-    let mut device: Value = serde_json::from_str(&golden(name)).unwrap();
-    (device["id"], device["started_unix_seconds"]) = (id.into(), started.into());
-    device
-}
-
-fn study_of(device: &Value) -> Study {
-    from_json(&device.to_string()).unwrap()
-}
-
-/// A store as the first stage left it, with these devices in it.
-fn old_store(devices: &[Value]) -> (tempfile::TempDir, PathBuf) {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("old.db");
-    let store = Connection::open(&path).unwrap();
-    for migration in [
-        include_str!("../migrations/0001-studies.sql"),
-        include_str!("../migrations/0002-devices.sql"),
-    ] {
-        store.execute_batch(migration).unwrap();
-    }
-    store.pragma_update(None, "user_version", 2).unwrap();
-    for device in devices {
-        let sql = "INSERT INTO devices (id, started_unix_seconds, schema, host, document) \
-                   VALUES (?, ?, ?, ?, ?)";
-        let text = |field: &str| device[field].as_str().unwrap();
-        let started = device["started_unix_seconds"].as_u64().unwrap();
-        let document = device.to_string();
-        let values = params![text("id"), started, text("schema"), text("host"), document];
-        store.execute(sql, values).unwrap();
-    }
-    (directory, path)
+/// The study of a golden file under another id, begun at another time.
+fn study(name: &str, id: &str, started_unix_seconds: u64) -> Study {
+    let study = from_json(&golden(name)).unwrap();
+    Study { id: StudyId(id.into()), started_unix_seconds, ..study }
 }
 
 #[test]
-fn golden_files_are_studies_that_hold_the_record_as_it_was() {
-    for name in OTHERS.into_iter().chain(["plimsoll-device-1.json"]) {
+fn golden_files_are_written_identically() {
+    for name in ALL {
         let text = golden(name);
-        let study = from_json(&text).unwrap();
-        let mut kept = serde_json::to_value(record(&study)).unwrap();
-        // What a record had of its own is the study's.
-        let Job::Device(job) = study.plan.workloads[0].parts[0].job else { panic!("{name}") };
-        let Origin::Measured { version } = &study.origin else { panic!("{name}") };
-        for (field, value) in [
-            ("schema", json!("plimsoll-device/1")),
-            ("id", json!(study.id)),
-            ("started_unix_seconds", json!(study.started_unix_seconds)),
-            ("version", json!(version)),
-            ("command", json!(study.plan.command)),
-            ("host", json!(study.plan.subjects[0].to_string())),
-            ("quick", json!(job.quick)),
-            ("ended", json!(study.ended)),
-        ] {
-            assert_eq!(kept.as_object_mut().unwrap().insert(field.to_owned(), value), None);
-        }
-        let was: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(kept, was, "{name}");
-        assert_eq!(study.schema, SCHEMA);
-        assert_eq!(from_json(&to_json(&study).unwrap()).unwrap(), study, "{name}");
+        assert_eq!(to_json(&from_json(&text).unwrap()).unwrap(), text, "{name}");
     }
 }
 
 #[test]
 fn every_figure_is_a_metric_of_its_part() {
-    for name in OTHERS.into_iter().chain(["plimsoll-device-1.json"]) {
+    for name in ALL {
         let study = from_json(&golden(name)).unwrap();
         let device = record(&study);
         let figures = device.measured();
@@ -120,7 +67,7 @@ fn every_figure_is_a_metric_of_its_part() {
 
 #[test]
 fn names_of_figures_are_fixed() {
-    let study = from_json(GOLDEN).unwrap();
+    let study = from_json(ROUTER).unwrap();
     assert_eq!(study.plan.subjects[0], Subject::Host { host: "ssh://root@box".parse().unwrap() });
     let names = study.trials.iter().flat_map(|trial| trial.result.parts[0].quantities.keys());
     let names: Vec<String> = names.map(ToString::to_string).collect();
@@ -157,110 +104,63 @@ fn every_field_is_documented() {
         }
     }
     let mut fields = Vec::new();
-    for name in OTHERS.into_iter().chain(["plimsoll-device-1.json"]) {
-        names(&serde_json::from_str(&golden(name)).unwrap(), &mut fields);
+    for name in ALL {
+        let study: Value = serde_json::from_str(&golden(name)).unwrap();
+        names(&study["subjects"][0]["device"], &mut fields);
     }
     fields.sort();
     fields.dedup();
     assert!(fields.len() > 150, "{}", fields.len());
-    let (_, page) =
-        SCHEMA_PAGE.split_once("\n# Schema `plimsoll-device/1`").expect("a part of its own");
+    let (_, page) = SCHEMA_PAGE.split_once("\n# The device of a host").expect("its own part");
     let missing: Vec<&String> =
         fields.iter().filter(|field| !page.contains(&format!("`{field}`"))).collect();
     assert!(missing.is_empty(), "not in docs/schema.md: {missing:?}");
 }
 
 #[test]
-fn unknown_fields_are_ignored_and_wrong_ones_refused() {
-    let mut value: Value = serde_json::from_str(GOLDEN).unwrap();
-    let original = from_json(GOLDEN).unwrap();
-    value["schema"] = "plimsoll-device/1.3".into();
-    value["inventory"]["weather"] = "fine".into();
-    value["inventory"]["cpu"]["model"] = json!(["no", "text"]);
+fn unknown_fields_are_ignored_and_wrong_ones_left_out() {
+    let mut value: Value = serde_json::from_str(ROUTER).unwrap();
+    let original = from_json(ROUTER).unwrap();
+    let inventory = &mut value["subjects"][0]["device"]["inventory"];
+    inventory["weather"] = "fine".into();
+    inventory["cpu"]["model"] = json!(["no", "text"]);
     let read = from_json(&value.to_string()).unwrap();
     assert_eq!(record(&read).cpu, record(&original).cpu);
     assert_eq!(record(&read).inventory.as_ref().unwrap().cpu.as_ref().unwrap().model, None);
-    for (text, part) in [
-        (&GOLDEN[..GOLDEN.len() / 2], "line"),
-        (&GOLDEN.replacen("plimsoll-device/1", "plimsoll-device/2", 1), "plimsoll-device/2"),
-        (&GOLDEN.replacen("\"ssh://root@box\"", "\"box\"", 1), "line"),
-    ] {
-        let failure = from_json(text).unwrap_err();
-        assert_eq!(failure.cause, Cause::Usage);
-        assert!(format!("{failure}").contains(part), "{part} in {failure}");
-    }
+    let failure = from_json(&ROUTER.replacen("\"ssh://root@box\"", "\"box\"", 1)).unwrap_err();
+    assert_eq!(failure.cause, Cause::Usage);
+    assert!(failure.on.starts_with("line"), "{failure}");
 }
 
 #[test]
-fn devices_of_an_old_store_stand_among_the_studies() {
-    let devices = [
-        device("plimsoll-device-1.json", "de000001", 20),
-        device("device-nas.json", "de000002", 5),
-    ];
-    let (_directory, path) = old_store(&devices);
-    let store = Store::open(&path).unwrap();
-    let study = Study { started_unix_seconds: 10, ..support::full() };
-    store.begin(&study).unwrap();
-    let list = store.list().unwrap();
-    let ids: Vec<&str> = list.iter().map(|summary| summary.id.0.as_str()).collect();
-    assert_eq!(ids, ["de000002", &study.id.0, "de000001"], "in the order begun");
-    let router = &list[2];
-    assert_eq!(router.subjects[0].given, "ssh://root@box");
-    assert_eq!(router.subjects[0].model.as_deref(), Some("TP-Link TL-WDR4300 v1"));
-    assert_eq!(router.subjects[0].kind, Some(SubjectKind::Host));
-    assert_eq!(router.jobs, Part::ALL[1..].iter().map(|part| part.name()).collect::<Vec<_>>());
-    assert_eq!((router.blocks, router.complete, router.incomplete), (1, 4, 0));
-    assert_eq!(store.load("latest").unwrap(), study_of(&devices[0]));
-    assert_eq!(store.load("de000002").unwrap(), study_of(&devices[1]));
-    let failure = store.find("de").unwrap_err();
-    assert_eq!(failure.happened, "several studies start with it: de000001, de000002");
-    let again = study_of(&devices[1]);
-    assert_eq!(store.import(&[again]).unwrap_err().happened, "it is already in the store");
-}
-
-/// A device that is measured further is a study like any other from then on.
-#[test]
-fn what_is_added_to_an_old_device_is_added_to_its_study() {
-    let (_directory, path) = old_store(&[device("device-nas.json", "de000001", 1)]);
-    let store = Store::open(&path).unwrap();
-    let mut study = store.load("latest").unwrap();
-    let mut again = study.trials[0].clone();
-    (again.number, again.block) = (99, Some(1));
-    store.add_trial(&study.id, &again).unwrap();
-    study.trials.push(again);
-    assert_eq!(store.load("latest").unwrap(), study);
-    let [summary] = &store.list().unwrap()[..] else { panic!("one study") };
-    assert_eq!((summary.blocks, summary.complete as usize), (2, study.trials.len()));
-    let raw = Connection::open(&path).unwrap();
-    let left: u32 = raw.query_row("SELECT count(*) FROM devices", [], |row| row.get(0)).unwrap();
-    assert_eq!(left, 0);
-}
-
-#[test]
-fn a_device_is_kept_as_a_study() {
+fn hosts_stand_among_the_studies_of_storage() {
     let directory = tempfile::tempdir().unwrap();
     let store = Store::open(directory.path().join("studies.db")).unwrap();
-    let study = study_of(&device("device-vm.json", "de000003", 7));
-    store.import(std::slice::from_ref(&study)).unwrap();
-    assert_eq!(store.load("de").unwrap(), study);
-    assert_eq!(store.list().unwrap()[0].blocks, 1);
-}
-
-#[test]
-fn a_row_that_cannot_be_read_is_named() {
-    let (_directory, path) = old_store(&[device("device-nas.json", "de000001", 1)]);
-    let store = Store::open(&path).unwrap();
-    let raw = Connection::open(&path).unwrap();
-    raw.execute("UPDATE devices SET document = '{\"schema\": 7}'", []).unwrap();
-    for failure in [store.list().unwrap_err(), store.load("latest").unwrap_err()] {
-        assert!(failure.tried.contains("de000001"), "{failure}");
-    }
+    let router = study("device-router.json", "de000001", 20);
+    let nas = study("device-nas.json", "de000002", 5);
+    store.import(&[router.clone(), nas.clone()]).unwrap();
+    let storage = Study { started_unix_seconds: 10, ..support::full() };
+    store.begin(&storage).unwrap();
+    let list = store.list().unwrap();
+    let ids: Vec<&str> = list.iter().map(|summary| summary.id.0.as_str()).collect();
+    assert_eq!(ids, ["de000002", &storage.id.0, "de000001"], "in the order begun");
+    let listed = &list[2];
+    assert_eq!(listed.subjects[0].given, "ssh://root@box");
+    assert_eq!(listed.subjects[0].model.as_deref(), Some("TP-Link TL-WDR4300 v1"));
+    assert_eq!(listed.subjects[0].kind, Some(SubjectKind::Host));
+    assert_eq!(listed.jobs, Part::ALL[1..].iter().map(|part| part.name()).collect::<Vec<_>>());
+    assert_eq!((listed.blocks, listed.complete, listed.incomplete), (1, 4, 0));
+    assert_eq!(store.load("latest").unwrap(), router);
+    assert_eq!(store.load("de000002").unwrap(), nas);
+    let failure = store.find("de").unwrap_err();
+    assert_eq!(failure.happened, "several studies start with it: de000001, de000002");
+    assert_eq!(store.import(&[nas]).unwrap_err().happened, "it is already in the store");
 }
 
 /// A row for each part, and a column for each figure.
 #[test]
 fn figures_as_cells() {
-    let study = study_of(&device("plimsoll-device-1.json", "de000001", 1_760_000_000));
+    let study = study("device-router.json", "de000001", 1_760_000_000);
     let csv = to_csv(&study).unwrap();
     let mut table = csv::Reader::from_reader(csv.as_bytes());
     let header = table.headers().unwrap().clone();

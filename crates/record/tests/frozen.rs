@@ -101,21 +101,8 @@ fn the_store_keeps_every_figure() {
     }
 }
 
-/// The store of the first stage, and studies of the documentation.
 #[test]
-fn committed_studies_are_exported_as_before() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("studies.db");
-    fs::copy(folder().join("../first_stage/studies.db"), &path).unwrap();
-    let store = Store::open(&path).unwrap();
-    let ids = store.list().unwrap();
-    assert_eq!(ids.len(), 16);
-    for summary in ids {
-        let study = store.load(&summary.id.0).unwrap();
-        let (name, json, csv) =
-            frozen().into_iter().find(|(_, json, _)| json["id"] == study.id.0).unwrap();
-        assert_exported(&name, &study, &json, &csv);
-    }
+fn examples_of_the_documentation_are_exported_as_before() {
     for name in ["before", "after"] {
         let example = folder().join(format!("../../../../docs/examples/{name}.json"));
         let csv = text(&folder().join(format!("example-{name}.csv")));

@@ -11,7 +11,7 @@ use plimsoll_record::{StudySummary, SubjectSummary, from_json};
 use plimsoll_report::{Document, Style, list, redact};
 use written::{compare, study as device};
 
-const ROUTER: &str = include_str!("../../record/tests/golden/plimsoll-device-1.json");
+const ROUTER: &str = include_str!("../../record/tests/golden/device-router.json");
 const NAS: &str = include_str!("../../record/tests/golden/device-nas.json");
 const VM: &str = include_str!("../../record/tests/golden/device-vm.json");
 const SHELL: &str = include_str!("../../record/tests/golden/device-shell.json");
@@ -19,7 +19,6 @@ const SHELL: &str = include_str!("../../record/tests/golden/device-shell.json");
 const NARROW: Style = Style { width: 80, colour: false };
 const WIDE: Style = Style { width: 140, colour: false };
 
-/// A record of the first stage is a study of one host.
 fn read(text: &str) -> Study {
     from_json(text).unwrap()
 }

@@ -3,7 +3,7 @@
 
 use super::malformed::{Malformed, Parsed};
 use super::run::{Half, Run};
-use crate::workloads::ClosedLoop;
+use super::workloads::ClosedLoop;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{Layout, Pattern, PatternJob, Stability};
 use std::num::NonZeroU16;

@@ -3,9 +3,9 @@
 use super::asked;
 use super::malformed::{Malformed, Parsed};
 use super::run::{Client, Half, Run};
+use super::workloads::{ClosedLoop, Workloads, contrasts, directory};
 use super::{ImportFile, ImportOptions, latency};
 use crate::document;
-use crate::workloads::{ClosedLoop, Workloads, contrasts, directory};
 use plimsoll_model::{
     Cause, Cell, Design, Ended, Failure, Flag, ImportedCpu, ImportedRun, LatencySummary, Length,
     Measure, Metric, OpKind, OpStats, Origin, Outcome, PartResult, Plan, PointResult, Rule, SCHEMA,

@@ -15,6 +15,7 @@ mod run;
 mod scan;
 mod units;
 mod version;
+mod workloads;
 
 pub use asked::ImportOptions;
 

@@ -6,8 +6,7 @@ use super::fio_text::{self, Report};
 use super::malformed::{Malformed, Parsed};
 use super::run::{ALL_CLIENTS, Asked, Client, Form, Run, Section};
 use super::{fio_json, fio_terse, version};
-use crate::export;
-use crate::schema::Schema;
+use crate::schema;
 use plimsoll_model::{SCHEMA, Study};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -204,13 +203,11 @@ impl Scan {
             runs.into_iter().for_each(|run| self.found.take(run));
             self.invocation += 1;
             self.terse = None;
-        } else if let Some(schema) = head.schema {
-            let schema = Schema::named(&schema).ok_or_else(|| {
-                let (schema, known) = (schema.escape_debug(), Schema::names());
-                let happened = format!("schema '{schema}' is not known: expected {known}");
-                Malformed::new(first, happened, "Use the plimsoll that wrote it, or a newer one.")
+        } else if let Some(name) = head.schema {
+            schema::check(&name).map_err(|why| {
+                Malformed::new(first, why, "Use the plimsoll that wrote it, or a newer one.")
             })?;
-            self.found.studies.push(export::parse(document, schema).map_err(refused)?);
+            self.found.studies.push(serde_json::from_str(document).map_err(refused)?);
         } else {
             let happened = format!("expected 'fio version' or 'schema' {SCHEMA} in this document");
             return Err(Malformed::new(first, happened, NEXT));

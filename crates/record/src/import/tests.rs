@@ -474,7 +474,7 @@ fn what_cannot_be_imported_is_reported_with_its_place() {
         (&JSON_3[..JSON_3.len() / 2], &["line", "column", "EOF"]),
         (&JSON_3.replacen("\"ctx\" : 100", "\"ctx\" : \"x\"", 1), &["line 61, column 14", "u64"]),
         ("\n\n{\"jobs\": []}", &["line 3", "'fio version'"]),
-        (schema, &["line 2", "plimsoll/3", "plimsoll/2, plimsoll/1"]),
+        (schema, &["line 2", "plimsoll/3", "newer version", "plimsoll/1"]),
         ("{\"fio version\": \"fio-3.33\"}", &["line 1", "jobs"]),
         (&terse, &["line 1", "field"]),
         (&terse.replacen('3', "7", 1), &["line 1", "version '7'", "2 to 5"]),

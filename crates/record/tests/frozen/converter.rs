@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 /// A frozen export in today's format.
-pub fn converted(study: Value) -> Value {
+pub fn converted(mut study: Value) -> Value {
     assert_eq!(study["schema"], "plimsoll/2");
+    study["schema"] = "plimsoll/1".into();
     study
 }

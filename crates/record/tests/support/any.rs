@@ -44,7 +44,7 @@ pub fn flags_of(x: f64, n: u64, text: &str) -> Vec<Flag> {
     ]
 }
 
-/// Flags that came after the golden files, which have none of them.
+/// Flags that the golden file does not have.
 pub fn flags_since(x: f64, n: u64, text: &str) -> Vec<Flag> {
     let text = || text.to_owned();
     vec![
@@ -100,7 +100,7 @@ pub fn flags_since(x: f64, n: u64, text: &str) -> Vec<Flag> {
     ]
 }
 
-/// Every kind of flag about a host that was added after the golden file.
+/// Every kind of flag about a host that the golden file does not have.
 pub fn flags_of_hosts(x: f64, text: &str) -> Vec<Flag> {
     let host = || text.to_owned();
     vec![

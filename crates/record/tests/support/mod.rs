@@ -23,7 +23,7 @@ pub fn workload(pattern: Pattern) -> Workload {
     Workload::of(part(pattern), Length::For { seconds: 5.0, warm_up_seconds: 1.0 })
 }
 
-/// Every metric of the first golden file: those that the first stage began with.
+/// Metrics of the trials: of all operations, of reads and of writes.
 fn metrics() -> impl Iterator<Item = Metric> {
     let kinds = [None, Some(OpKind::READ), Some(OpKind::WRITE)];
     kinds
@@ -122,7 +122,7 @@ pub fn series() -> Series {
     }
 }
 
-/// A study with everything that the first stage had: the one of its first golden file.
+/// A study of two targets with a complete, a failed and a stopped trial.
 pub fn full() -> Study {
     let failure = Failure::new(
         Cause::NoSpace,
@@ -160,7 +160,6 @@ pub fn full() -> Study {
                 commits_each_write: false,
                 reads_from: Some(StoredOn::Unknown),
                 round_trip_seconds: Some(0.000_31),
-                // After the golden files, as is what was written before.
                 advertised: AdvertisedSizes::default(),
                 protection: None,
                 mount_options: Some("rw,relatime".into()),
@@ -190,7 +189,7 @@ pub fn full() -> Study {
     }
 }
 
-/// A study with what watching servers' hosts brought: the one of its second golden file.
+/// The same with monitored hosts of the servers.
 pub fn watched() -> Study {
     let mut study = full();
     let name = "ssh://root@nas:2222";
@@ -217,7 +216,7 @@ pub fn watched() -> Study {
     study
 }
 
-/// A study with what the second stage brought, beside [`watched`].
+/// The study of the golden file: [`watched`], and every other field.
 pub fn everything() -> Study {
     let mut study = watched();
     let client: HostName = "ssh://me@client".parse().unwrap();

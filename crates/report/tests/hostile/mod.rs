@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 const NARROW: Style = Style { width: 80, colour: false };
-const DEVICE: &str = include_str!("../../../record/tests/golden/plimsoll-device-1.json");
+const DEVICE: &str = include_str!("../../../record/tests/golden/device-router.json");
 const SHELL: &str = include_str!("../../../record/tests/golden/device-shell.json");
 
 /// Begins what passes for a line of its own where a line break gets through.

@@ -1,24 +1,22 @@
-//! Workloads of first-stage trials and of fio runs: patterns in closed loops, on targets.
+//! Workloads of fio's runs: patterns in closed loops, on targets.
 
 use plimsoll_model::{
     Contrast, DirectoryTarget, Length, Part, PatternJob, Plan, Subject, Target, Workload,
 };
-use serde::Deserialize;
 use std::collections::HashMap;
 use std::num::NonZeroU16;
 
-/// A pattern with all its settings, as the first stage wrote it.
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Hash)]
-pub(crate) struct ClosedLoop {
-    #[serde(flatten)]
-    pub(crate) job: PatternJob,
-    pub(crate) workers: NonZeroU16,
-    pub(crate) depth: NonZeroU16,
+/// A pattern with all its settings.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ClosedLoop {
+    pub(super) job: PatternJob,
+    pub(super) workers: NonZeroU16,
+    pub(super) depth: NonZeroU16,
 }
 
 /// Each distinct one once, in the order of its first appearance.
 #[derive(Default)]
-pub(crate) struct Workloads {
+pub(super) struct Workloads {
     list: Vec<ClosedLoop>,
     numbers: HashMap<ClosedLoop, u16>,
 }
@@ -28,7 +26,7 @@ impl Workloads {
     ///
     /// # Errors
     /// There are more than a cell can number.
-    pub(crate) fn number(&mut self, workload: &ClosedLoop) -> Result<u16, String> {
+    pub(super) fn number(&mut self, workload: &ClosedLoop) -> Result<u16, String> {
         if let Some(number) = self.numbers.get(workload) {
             return Ok(*number);
         }
@@ -40,7 +38,7 @@ impl Workloads {
     }
 
     /// The workloads of the plan.
-    pub(crate) fn planned(self, length: Length) -> Vec<Workload> {
+    pub(super) fn planned(self, length: Length) -> Vec<Workload> {
         let part = |of: ClosedLoop| Part::closed(of.job.into(), of.workers, of.depth);
         self.list.into_iter().map(|of| Workload::of(part(of), length)).collect()
     }
@@ -51,7 +49,7 @@ const MOST_CONTRASTS: usize = 1 << 16;
 
 /// Every subject against the first, under every workload; none where a record has so many of both that
 /// it was made to have them.
-pub(crate) fn contrasts(plan: &Plan) -> Vec<Contrast> {
+pub(super) fn contrasts(plan: &Plan) -> Vec<Contrast> {
     match plan.subjects.len().saturating_mul(plan.workloads.len()) <= MOST_CONTRASTS {
         true => Contrast::against_first(plan),
         false => Vec::new(),
@@ -59,6 +57,6 @@ pub(crate) fn contrasts(plan: &Plan) -> Vec<Contrast> {
 }
 
 /// A target that is known by the name alone that another tool's output gives it.
-pub(crate) fn directory(name: &str) -> Subject {
+pub(super) fn directory(name: &str) -> Subject {
     Subject::from(Target::Directory(DirectoryTarget { path: name.into() }))
 }
