@@ -116,7 +116,7 @@ pub(crate) fn rule(study: &Study) -> Rule {
     let confidence = study.plan.design.confidence;
     match study.plan.design.rule {
         StopRule::Sequential { .. } => Rule::Sequential(confidence),
-        StopRule::Stein { .. } | StopRule::Fixed { .. } => Rule::Fixed(confidence),
+        StopRule::Fixed { .. } => Rule::Fixed(confidence),
     }
 }
 

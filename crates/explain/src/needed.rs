@@ -10,8 +10,7 @@ use plimsoll_stats::verdict::Verdict;
 
 /// For every workload of the plan, in its order, the blocks that the stop rule asks for in all, as
 /// things stand: the most that any claim about it asks for, on either side, or where nothing is compared what
-/// its level asks for. Those it has where they are decided. Under Stein's rule only the pilot decides, so the
-/// answer does not change once the pilot is complete. `None` where it is not known, because no
+/// its level asks for. Those it has where they are decided. `None` where it is not known, because no
 /// comparison has figures enough: comparisons that lack them (a subject that fails) do not count.
 pub fn blocks_needed(study: &Study) -> Vec<Option<u64>> {
     let workloads = 0..study.plan.workloads.len() as u16;
@@ -24,7 +23,6 @@ pub fn blocks_needed(study: &Study) -> Vec<Option<u64>> {
     let done = u64::from(done(study));
     let needed = |stop: Stop, values: &[f64]| match stop {
         Stop::Fixed { .. } => None,
-        Stop::Stein(rule) => rule.blocks_needed(values),
         // A block in which a trial failed is none of its own.
         Stop::Sequential(rule) => Some(done.saturating_add(rules.more_blocks(&rule, values)?)),
     };

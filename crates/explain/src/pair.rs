@@ -7,7 +7,6 @@ use plimsoll_stats::family::adjusted_confidence;
 use plimsoll_stats::fieller::{self, Quotient};
 use plimsoll_stats::interval::{Interval, mean, t_interval};
 use plimsoll_stats::sequential::{self, Sequential};
-use plimsoll_stats::stein::Stein;
 use plimsoll_stats::verdict::{Verdict, more_blocks_to_resolve};
 use plimsoll_stats::{correlation, outlier, sign_flip};
 use std::collections::BTreeMap;
@@ -187,7 +186,6 @@ impl Pair {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Stop {
     Sequential(Sequential),
-    Stein(Stein),
     Fixed { confidence: f64 },
 }
 
@@ -196,7 +194,6 @@ impl Stop {
     pub(crate) fn interval(&self, values: &[f64]) -> Option<Interval> {
         match self {
             Stop::Sequential(rule) => rule.interval(values),
-            Stop::Stein(rule) => rule.interval(values),
             Stop::Fixed { confidence } => t_interval(values, *confidence),
         }
     }
@@ -246,9 +243,6 @@ impl Rules {
                 margin: compares.then_some(self.margin),
                 confidence,
             }),
-            Rule::Stein { pilot, half_width } => {
-                Stop::Stein(Stein { pilot: pilot as usize, half_width, confidence })
-            }
             Rule::Fixed { .. } => Stop::Fixed { confidence },
         }
     }
@@ -264,7 +258,7 @@ impl Rules {
     pub(crate) fn interval(&self, values: &[f64]) -> Option<Interval> {
         match self.rule {
             Rule::Sequential { .. } => sequential::interval(values, self.confidence),
-            Rule::Stein { .. } | Rule::Fixed { .. } => t_interval(values, self.confidence),
+            Rule::Fixed { .. } => t_interval(values, self.confidence),
         }
     }
 

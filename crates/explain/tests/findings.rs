@@ -9,8 +9,8 @@ use plimsoll_model::{Cell, CpuTimes, Flag, HostLoad, HostResource, OpKind, Serie
 use plimsoll_model::{Histogram, LatencySummary, OpStats};
 use plimsoll_model::{Measure, Metric, Outcome, Pattern, Rule, Study};
 use plimsoll_stats::fieller::{self, Quotient};
+use plimsoll_stats::interval::t_interval;
 use plimsoll_stats::sequential::{self, Sequential};
-use plimsoll_stats::stein::Stein;
 use plimsoll_stats::verdict::{Side, Verdict};
 use proptest::prelude::*;
 use support::{add, add_blocks, empty, fail};
@@ -37,13 +37,12 @@ fn paired(rule: Rule) -> Study {
 #[test]
 fn a_pair_is_claimed_at_the_confidence_of_its_family() {
     // Two workloads, one comparison each: a family of two.
-    let stein = Stein { pilot: 6, half_width: 0.05, confidence: 0.975 };
-    let found = findings(&paired(Rule::Stein { pilot: 6, half_width: 0.05 }));
+    let found = findings(&paired(Rule::Fixed { blocks: 6 }));
     let pair = &found.workloads[0].pairs[0];
     let claim = pair.claim.unwrap();
     let compared = (pair.contrast.against.cell.subject, pair.contrast.of.cell.subject);
     assert_eq!((compared, pair.blocks, claim.ratio.blocks), ((0, 1), 6, 6));
-    let expected = stein.ratio_interval(&LOGS).unwrap();
+    let expected = t_interval(&LOGS, 0.975).unwrap().exp().unwrap();
     let interval = claim.ratio.interval.unwrap();
     assert!((interval.low - expected.low).abs() < 1e-9, "{interval:?} {expected:?}");
     assert!((interval.high - expected.high).abs() < 1e-9);
@@ -110,26 +109,6 @@ fn cpu_costs_of_two_studies_count_as_well_where_they_are_below_zero() {
     assert_eq!((ratio.interval, ratio.zero), (Some(expected), (false, true)));
     assert_eq!(ratio.blocks, 12);
     assert!((counterparts[1].ratios[&SERVER_CPU].estimate - 1.0).abs() < 1e-12);
-}
-
-#[test]
-fn later_blocks_narrow_steins_interval_by_the_pilots_spread_alone() {
-    let mut study = paired(Rule::Stein { pilot: 6, half_width: 0.05 });
-    let width = |study: &Study| {
-        let interval = findings(study).workloads[0].pairs[0].claim.unwrap().ratio.interval;
-        interval.map(|i| (i.high / i.low).ln()).unwrap()
-    };
-    let before = width(&study);
-    let needed = blocks_needed(&study);
-    for block in 6..24 {
-        add(&mut study, block, 0, READ, 1e8);
-        add(&mut study, block, 1, READ, 1e8 * if block % 2 == 0 { 9.0 } else { 0.1 });
-    }
-    assert!((before / width(&study) - 2.0).abs() < 1e-9, "24 blocks halve that of 6");
-    assert_eq!(blocks_needed(&study), needed);
-
-    study.plan.design.rule = Rule::Fixed { blocks: 24 };
-    assert!(width(&study) > before, "with a fixed number all blocks count");
 }
 
 #[test]
@@ -219,16 +198,17 @@ fn the_rule_asks_for_the_most_that_any_pair_needs() {
         add(&mut study, block, 1, READ, 1e8);
         add(&mut study, block, 2, READ, 1e8 * noise);
     }
-    let stein = Stein { pilot: 6, half_width: 0.05, confidence: 0.975 };
+    study.plan.design.rule = Rule::Sequential { first: 6, half_width: 0.05, at_least_seconds: 0.0 };
+    let rule = Sequential { first: 6, half_width: 0.05, margin: Some(0.05), confidence: 0.975 };
     let logs: Vec<f64> = noisy.iter().map(|n| n.ln()).collect();
-    let expected = stein.blocks_needed(&logs);
+    let expected = rule.blocks_needed(&logs);
     assert!(expected.unwrap() > 6);
     assert_eq!(blocks_needed(&study)[0], expected);
 
-    // A target that always fails is left out; before the pilot is complete nothing is known.
+    // A target that always fails is left out; before a second block nothing is known.
     study.trials.iter_mut().filter(|t| t.cell.subject == 2).for_each(fail);
     assert_eq!(blocks_needed(&study)[0], Some(6));
-    study.trials.truncate(15);
+    study.trials.truncate(3);
     assert_eq!(blocks_needed(&study)[0], None);
     study.plan.design.rule = Rule::Fixed { blocks: 5 };
     assert_eq!(blocks_needed(&study)[0], Some(5));
@@ -240,14 +220,15 @@ fn a_single_target_is_judged_by_its_level() {
     for (block, log) in (0..).zip(LOGS) {
         add(&mut study, block, 0, READ, 1e8 * f64::exp(log));
     }
-    let stein = Stein { pilot: 6, half_width: 0.05, confidence: 0.95 };
+    study.plan.design.rule = Rule::Sequential { first: 6, half_width: 0.05, at_least_seconds: 0.0 };
+    let rule = Sequential { first: 6, half_width: 0.05, margin: None, confidence: 0.95 };
     let needed = blocks_needed(&study);
-    assert_eq!(needed[0], stein.blocks_needed(&LOGS));
+    assert_eq!(needed[0], rule.blocks_needed(&LOGS));
     assert_eq!(needed[1], None);
     let found = findings(&study);
     assert!(found.workloads[0].pairs.is_empty());
     let level = found.workloads[0].cells[0].levels[&THROUGHPUT];
-    let expected = stein.ratio_interval(&LOGS).unwrap();
+    let expected = rule.interval(&LOGS).unwrap().exp().unwrap();
     assert!((level.interval.unwrap().high / 1e8 - expected.high).abs() < 1e-9);
     assert_eq!(level.scale, Scale::Log);
 }

@@ -61,7 +61,7 @@ pub(crate) fn announcement(plan: &Plan) -> String {
     let blocks = plan.first_blocks();
     let mut lengths = cells.iter().filter_map(|cell| plan.workload(*cell)).map(Workload::seconds);
     let at_least = match plan.design.rule {
-        Rule::Sequential { .. } | Rule::Stein { .. } => "at least ",
+        Rule::Sequential { .. } => "at least ",
         Rule::Fixed { .. } => "",
     };
     let longest = plan.longest_trial_seconds();

@@ -281,11 +281,7 @@ impl Run {
 
     /// Whether more blocks may turn out to be needed.
     pub fn may_grow(&self) -> bool {
-        let grows = match self.header.plan.design.rule {
-            Rule::Sequential { .. } => true,
-            Rule::Stein { pilot, .. } => self.blocks == pilot,
-            Rule::Fixed { .. } => false,
-        };
+        let grows = matches!(self.header.plan.design.rule, Rule::Sequential { .. });
         grows && self.trial.as_ref().is_none_or(|t| t.block < self.blocks)
     }
 

@@ -147,15 +147,6 @@ pub enum Rule {
         /// measured time.
         at_least_seconds: f64,
     },
-    /// Stein's two-stage rule: `pilot` blocks, then as many as the pilot's spread asks for to bring
-    /// the half-width of the interval of a log ratio down to `half_width`. Of studies by earlier
-    /// versions.
-    Stein {
-        /// Blocks of the pilot; 6 unless a test says otherwise.
-        pilot: u32,
-        /// Wanted half-width of the interval on the log scale.
-        half_width: f64,
-    },
     /// A fixed number of blocks; Student t at that n.
     Fixed {
         /// Blocks.
@@ -168,7 +159,6 @@ impl Rule {
     pub fn first_blocks(&self) -> u32 {
         match *self {
             Rule::Sequential { first, .. } => first,
-            Rule::Stein { pilot, .. } => pilot,
             Rule::Fixed { blocks } => blocks,
         }
     }

@@ -12,7 +12,6 @@
 //! | memory or disk? | [`reread::decide`] |
 //! | confidence of each interval of a family | [`family::adjusted_confidence`] |
 //! | when to stop, and the interval | [`sequential::Sequential`], one log ratio B/A per block |
-//! | studies by earlier versions | [`stein::Stein`] |
 //! | fixed number of blocks | [`interval::t_interval`], [`interval::ratio_interval`] |
 //! | claim | [`verdict::Verdict::on`], [`verdict::more_blocks_to_resolve`] |
 //! | ratio of costs, which may be zero or below | [`fieller::paired`] |
@@ -55,7 +54,6 @@ pub mod sequence;
 pub mod sequential;
 pub mod sign_flip;
 pub mod simulate;
-pub mod stein;
 pub mod synthetic;
 pub mod verdict;
 pub mod warm_up;

@@ -102,6 +102,7 @@ mod tests {
     use super::*;
     use crate::order::generator;
     use crate::synthetic::standard_normal;
+    use crate::verdict::Verdict;
     use proptest::prelude::*;
 
     fn rule() -> Sequential {
@@ -171,6 +172,14 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_half_width_for_a_margin_resolves(centre in -0.3..0.3f64, margin in 0.001..0.5f64) {
+            let half_width = Sequential::half_width_for(margin).unwrap();
+            let ratio = Interval::around(centre, half_width).unwrap().exp().unwrap();
+            let verdict = Verdict::on(ratio, margin * (1.0 + 1e-9)).unwrap();
+            prop_assert!(!matches!(verdict, Verdict::NotResolved(_)), "{verdict:?}");
+        }
+
         #[test]
         fn the_forecast_is_the_first_that_decides(
             values in prop::collection::vec(-0.3..0.3f64, 6..30), margin in 0.01..0.3f64,

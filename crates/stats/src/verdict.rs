@@ -108,7 +108,7 @@ impl Verdict {
 
 /// Forecast of how many blocks more would resolve an interval of the ratio that `blocks` blocks
 /// left unresolved: at least 1. It assumes that the estimate stays where it is and that the
-/// half-width falls as 1/√blocks, as Stein's does. Resolved means that the interval excludes 1 or
+/// half-width falls as 1/√blocks. Resolved means that the interval excludes 1 or
 /// lies wholly inside the margin, whichever takes less. It tells the reader what to expect and is no
 /// stop rule: running on until something is resolved takes the intervals of [`crate::sequence`].
 ///

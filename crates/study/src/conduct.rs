@@ -335,12 +335,8 @@ impl Conductor<'_> {
     /// Asks the stop rule, where it looks after the blocks that there are.
     fn look(&mut self) {
         let blocks = self.schedule.blocks();
-        let looks = match self.study.plan.design.rule {
-            Rule::Sequential { first, .. } => blocks >= first,
-            Rule::Stein { pilot, .. } => blocks == pilot,
-            Rule::Fixed { .. } => false,
-        };
-        if looks {
+        let Rule::Sequential { first, .. } = self.study.plan.design.rule else { return };
+        if blocks >= first {
             self.schedule.want(plimsoll_explain::blocks_needed(&self.study));
             let until_cap = self.study.plan.design.cap_seconds - self.elapsed();
             // No more than there is time for.

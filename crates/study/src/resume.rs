@@ -57,11 +57,6 @@ pub fn can_be_continued(study: &Study) -> Result<(), Failure> {
             );
             return bad(&happened, "Measure again without --repeats and --quick.");
         }
-        Rule::Stein { .. } => {
-            let happened = "it uses Stein's rule of an earlier version, whose intervals only hold for the \
-            number of blocks that the first six blocks gave";
-            return bad(happened, "Measure it again.");
-        }
     }
     if Forecast::new(study).blocks() == 0 {
         let happened = "it is complete: all comparisons are decided";

@@ -219,7 +219,7 @@ mod tests {
         };
         let target = Target::Directory(DirectoryTarget { path: "x".into() });
         let workloads = vec![workload("random-read"), workload("random-write")];
-        let rule = Rule::Stein { pilot: 6, half_width: 0.02 };
+        let rule = Rule::Fixed { blocks: 6 };
         let mut plan =
             Plan::new(vec![target.into()], workloads, Design { rule, ..Design::default() });
         plan.storage.adapt_size = true;

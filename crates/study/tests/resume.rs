@@ -224,14 +224,13 @@ fn studies_of_other_kinds_are_refused() {
     let study = interrupted();
     can_be_continued(&study).unwrap();
     type Change = fn(&mut Study);
-    let changes: [(Change, &str); 5] = [
+    let changes: [(Change, &str); 4] = [
         (|s| s.origin = Origin::Imported { tool: "fio 3.42".into() }, "fio 3.42"),
         (
             |s| s.plan.subjects[0] = Subject::Host { host: HostName::Local },
             "only studies of storage",
         ),
         (|s| s.plan.design.rule = Rule::Fixed { blocks: 5 }, "5, was fixed in advance"),
-        (|s| s.plan.design.rule = Rule::Stein { pilot: 6, half_width: 0.02 }, "Stein"),
         (
             |s| {
                 let Rule::Sequential { at_least_seconds, .. } = &mut s.plan.design.rule else {

@@ -40,7 +40,7 @@ pub fn storage(facts: &mut SubjectFacts) -> &mut TargetFacts {
     }
 }
 
-/// A study of `targets` (as a user writes them) without trials, six blocks by Stein's rule.
+/// A study of `targets` (as a user writes them) without trials, of six blocks.
 pub fn empty(targets: &[&str], patterns: &[Pattern]) -> Study {
     let targets: Vec<Target> = targets.iter().map(|t| t.parse().unwrap()).collect();
     let given = targets.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
@@ -68,7 +68,7 @@ pub fn empty(targets: &[&str], patterns: &[Pattern]) -> Study {
 }
 
 fn plan(targets: Vec<Target>, patterns: &[Pattern], command: String) -> Plan {
-    let rule = Rule::Stein { pilot: 6, half_width: 0.05 };
+    let rule = Rule::Fixed { blocks: 6 };
     let subjects = targets.into_iter().map(Subject::from).collect();
     let workloads = patterns.iter().copied().map(workload).collect();
     let plan = Plan::new(subjects, workloads, Design { rule, seed: 42, ..Design::default() });

@@ -1,10 +1,15 @@
 //! Changes of the format since the exports were frozen.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A frozen export in today's format.
 pub fn converted(mut study: Value) -> Value {
     assert_eq!(study["schema"], "plimsoll/2");
     study["schema"] = "plimsoll/1".into();
+    // Stein's two-stage rule is gone. Its first blocks are measured whatever the figures say.
+    let rule = &mut study["plan"]["rule"];
+    if rule["kind"] == "stein" {
+        *rule = json!({"kind": "fixed", "blocks": rule["pilot"]});
+    }
     study
 }

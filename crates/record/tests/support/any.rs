@@ -392,7 +392,6 @@ pub fn plan() -> impl Strategy<Value = Plan> {
         any::<(u32, f64, f64)>().prop_map(|(first, half_width, at_least_seconds)| {
             Rule::Sequential { first, half_width, at_least_seconds }
         }),
-        any::<(u32, f64)>().prop_map(|(pilot, half_width)| Rule::Stein { pilot, half_width }),
         any::<u32>().prop_map(|blocks| Rule::Fixed { blocks }),
     ];
     let compared = (

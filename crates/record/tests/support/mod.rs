@@ -459,7 +459,7 @@ pub fn plan() -> Plan {
         contrasts: vec![contrast(0), contrast(1)],
         amounts: Vec::new(),
         design: Design {
-            rule: Rule::Stein { pilot: 6, half_width: 0.05 },
+            rule: Rule::Fixed { blocks: 6 },
             cap_seconds: 600.0,
             baseline_seconds: 5.0,
             margin: 0.05,

@@ -32,12 +32,6 @@ pub(crate) fn sentences(shown: &Shown<'_>) -> Vec<String> {
             duration(design.cap_seconds),
             percent(half_width.exp_m1()),
         ),
-        Rule::Stein { pilot, half_width } => format!(
-            "Stein's two-stage rule: a pilot of {}, target half-width {}, at most {}",
-            counted(pilot.into(), "block"),
-            percent(half_width.exp_m1()),
-            duration(design.cap_seconds)
-        ),
         Rule::Fixed { blocks } => {
             format!("{}, a number fixed in advance", counted(blocks.into(), "block"))
         }
@@ -47,7 +41,7 @@ pub(crate) fn sentences(shown: &Shown<'_>) -> Vec<String> {
         percent(design.confidence),
         match design.rule {
             Rule::Sequential { .. } => "a confidence sequence, widened for correlated blocks",
-            Rule::Stein { .. } | Rule::Fixed { .. } => "Student's t",
+            Rule::Fixed { .. } => "Student's t",
         },
         percent(design.margin),
         family(shown),

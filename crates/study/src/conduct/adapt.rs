@@ -140,7 +140,7 @@ impl Conductor<'_> {
         let seconds: f64 = costs.values().map(|cost| cost.seconds(1.0, blocks)).sum();
         let at_least = match design.rule {
             Rule::Sequential { at_least_seconds, .. } => at_least_seconds,
-            Rule::Stein { .. } | Rule::Fixed { .. } => 0.0,
+            Rule::Fixed { .. } => 0.0,
         };
         let most = (design.cap_seconds * SHARE).max(at_least);
         // However long finding it took.
