@@ -3,8 +3,8 @@
 use crate::news::{Header, News, Notice};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Cell, CpuTimes, Design, HostLoad, Length, OpKind, Part, PatternJob, Plan, Rule, StorageOptions,
-    StudyId, Subject, Target, Window, Workload,
+    Cell, CpuTimes, Design, HostLoad, Length, OpKind, Part, PatternJob, Plan, Rule, StudyId,
+    Subject, Target, Window, Workload,
 };
 use std::num::NonZeroU16;
 
@@ -18,29 +18,12 @@ pub(crate) fn subject(target: &str) -> Subject {
 }
 
 pub(crate) fn header() -> Header {
+    let subjects = ["nfs://nas.example/volume1/films", "/mnt/films"].map(subject).into();
+    let workloads = PatternJob::all(Bytes(1 << 30)).map(workload).to_vec();
+    let rule = Rule::Sequential { first: 6, half_width: 0.025, at_least_seconds: 0.0 };
     let plan = Plan {
-        subjects: ["nfs://nas.example/volume1/films", "/mnt/films"].map(subject).into(),
-        workloads: PatternJob::all(Bytes(1 << 30)).map(workload).to_vec(),
-        labels: Vec::new(),
-        factors: Vec::new(),
-        commands: Default::default(),
-        reboot: None,
-        contrasts: Vec::new(),
-        amounts: Vec::new(),
-        design: Design {
-            rule: Rule::Sequential { first: 6, half_width: 0.025, at_least_seconds: 0.0 },
-            cap_seconds: 600.0,
-            baseline_seconds: 5.0,
-            margin: 0.05,
-            confidence: 0.95,
-            seed: 1,
-            calibrate: false,
-            quick: false,
-        },
-        clients: Vec::new(),
-        hosts: Vec::new(),
-        storage: StorageOptions::default(),
         command: "plimsoll check".to_owned(),
+        ..Plan::new(subjects, workloads, Design { rule, seed: 1, ..Design::default() })
     };
     Header { pid: 42, ..Header::new(StudyId("00c0ffee".to_owned()), 1_760_000_000, plan) }
 }

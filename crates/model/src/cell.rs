@@ -53,11 +53,19 @@ pub struct Contrast {
     pub claim: bool,
 }
 
+/// Most comparisons that a plan gets by default.
+const MOST_CONTRASTS: usize = 1 << 16;
+
 impl Contrast {
     /// Every subject against the first, and every setting against the first of its subject, under
-    /// every workload, by its headline.
+    /// every workload, by its headline. None where a plan has so many of all that it was made to have them.
     pub fn against_first(plan: &Plan) -> Vec<Contrast> {
         let mut contrasts = Vec::new();
+        let settings = factor::settings(&plan.factors);
+        let all = plan.subjects.len().saturating_mul(plan.workloads.len()).saturating_mul(settings);
+        if all > MOST_CONTRASTS {
+            return contrasts;
+        }
         for (workload, what) in plan.workloads.iter().enumerate() {
             let Some(main) = what.main() else { continue };
             let (metric, part) = (main.headline(), what.headline_part());
@@ -72,7 +80,7 @@ impl Contrast {
                 numbered.filter(move |(_, subject)| subject.kind() == kind).map(|(i, _)| i)
             };
             let Some(first) = subjects().next() else { continue };
-            for setting in 0..factor::settings(&plan.factors) {
+            for setting in 0..settings {
                 for subject in subjects().filter(|subject| (*subject, setting) != (first, 0)) {
                     let baseline = if setting == 0 { first } else { subject };
                     let (of, against) = (measurand(subject, setting), measurand(baseline, 0));

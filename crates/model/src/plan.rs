@@ -186,6 +186,13 @@ impl Plan {
         plan
     }
 
+    /// The plan with these factors, whose settings are compared with the first.
+    pub fn with_factors(self, factors: Vec<Factor>) -> Plan {
+        let mut plan = Plan { factors, ..self };
+        plan.contrasts = Contrast::against_first(&plan);
+        plan
+    }
+
     /// The host that the first part of each workload is driven on.
     pub fn client(&self) -> &HostName {
         self.clients.first().unwrap_or(&HostName::Local)

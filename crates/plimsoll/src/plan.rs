@@ -189,28 +189,17 @@ pub fn plan(storage: Storage<'_>) -> Result<Plan, Failure> {
     let workloads: Vec<Workload> = storage.work.iter().map(workload).collect();
     let explained = storage.work.iter().zip(&workloads).filter(|(work, _)| work.explain);
     let ladders: Vec<Workload> = explained.filter_map(|(_, workload)| ladder(workload)).collect();
-    let mut plan = Plan {
-        hosts: servers(&storage.hosts.hosts, &storage.targets)?,
-        workloads,
-        subjects: storage.targets.into_iter().map(Into::into).collect(),
-        labels: Vec::new(),
-        factors: storage.factors,
-        commands: Default::default(),
-        reboot: None,
-        contrasts: Vec::new(),
-        amounts: Vec::new(),
-        design: storage.design,
-        storage: StorageOptions {
-            operation_timeout_seconds: storage.timeout.as_secs_f64(),
-            engine: storage.engine,
-            cache: storage.cache.unwrap_or_default(),
-            drop_caches: storage.hosts.drop_caches,
-            ..StorageOptions::default()
-        },
-        command: String::new(),
-        clients,
+    let hosts = servers(&storage.hosts.hosts, &storage.targets)?;
+    let options = StorageOptions {
+        operation_timeout_seconds: storage.timeout.as_secs_f64(),
+        engine: storage.engine,
+        cache: storage.cache.unwrap_or_default(),
+        drop_caches: storage.hosts.drop_caches,
+        ..StorageOptions::default()
     };
-    plan.contrasts = Contrast::against_first(&plan);
+    let subjects = storage.targets.into_iter().map(Into::into).collect();
+    let plan = Plan::new(subjects, workloads, storage.design).with_factors(storage.factors);
+    let mut plan = Plan { hosts, clients, storage: options, ..plan };
     // With nothing to compare a level is all there is to be found out.
     if let (Rule::Sequential { half_width, .. }, true) =
         (&mut plan.design.rule, plan.contrasts.is_empty())

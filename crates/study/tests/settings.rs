@@ -111,10 +111,7 @@ fn plan(factors: Vec<Factor>, blocks: u32) -> Plan {
     let rule = Rule::Fixed { blocks };
     let design = Design { rule, baseline_seconds: 0.0, seed: 3, ..Design::default() };
     let workloads = vec![workload("random-read"), workload("sequential-read")];
-    let mut plan = Plan::new(vec![target.into()], workloads, design);
-    plan.factors = factors;
-    plan.contrasts = Contrast::against_first(&plan);
-    plan
+    Plan::new(vec![target.into()], workloads, design).with_factors(factors)
 }
 
 fn run(plan: Plan, refused: Option<(usize, usize)>, left: Vec<Flag>) -> (Study, Vec<Done>) {

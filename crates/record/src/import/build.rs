@@ -3,13 +3,13 @@
 use super::asked;
 use super::malformed::{Malformed, Parsed};
 use super::run::{Client, Half, Run};
-use super::workloads::{ClosedLoop, Workloads, contrasts, directory};
+use super::workloads::{ClosedLoop, Workloads, directory};
 use super::{ImportFile, ImportOptions, latency};
 use crate::document;
 use plimsoll_model::{
     Cause, Cell, Design, Ended, Failure, Flag, ImportedCpu, ImportedRun, LatencySummary, Length,
     Measure, Metric, OpKind, OpStats, Origin, Outcome, PartResult, Plan, PointResult, Rule, SCHEMA,
-    StorageOptions, Study, StudyId, SubjectFacts, TargetFacts, Trial,
+    Study, StudyId, SubjectFacts, TargetFacts, Trial,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -89,31 +89,16 @@ pub(super) fn study(
     }
     let longest = |trial: &Trial| trial.imported.as_ref().map_or(0.0, |run| run.runtime_seconds);
     let seconds = trials.iter().map(longest).fold(0.0, f64::max);
-    let mut plan = Plan {
-        subjects: targets.facts.iter().map(|facts| directory(&facts.given)).collect(),
-        workloads: workloads.planned(Length::For { seconds, warm_up_seconds: 0.0 }),
-        factors: Vec::new(),
-        labels: Vec::new(),
-        commands: Default::default(),
-        reboot: None,
-        contrasts: Vec::new(),
-        amounts: Vec::new(),
-        design: Design {
-            rule: Rule::Fixed { blocks: 1 },
-            cap_seconds: 0.0,
-            baseline_seconds: 0.0,
-            margin: 0.05,
-            confidence: 0.95,
-            seed: 0,
-            calibrate: false,
-            quick: false,
-        },
-        clients: Vec::new(),
-        hosts: Vec::new(),
-        storage: StorageOptions::default(),
-        command: options.command.clone(),
+    let subjects = targets.facts.iter().map(|facts| directory(&facts.given)).collect();
+    let workloads = workloads.planned(Length::For { seconds, warm_up_seconds: 0.0 });
+    let design = Design {
+        rule: Rule::Fixed { blocks: 1 },
+        cap_seconds: 0.0,
+        baseline_seconds: 0.0,
+        ..Design::default()
     };
-    plan.contrasts = contrasts(&plan);
+    let command = options.command.clone();
+    let plan = Plan { command, ..Plan::new(subjects, workloads, design) };
     flags.dedup();
     Study {
         schema: SCHEMA.to_owned(),

@@ -1,8 +1,6 @@
 //! Workloads of fio's runs: patterns in closed loops, on targets.
 
-use plimsoll_model::{
-    Contrast, DirectoryTarget, Length, Part, PatternJob, Plan, Subject, Target, Workload,
-};
+use plimsoll_model::{DirectoryTarget, Length, Part, PatternJob, Subject, Target, Workload};
 use std::collections::HashMap;
 use std::num::NonZeroU16;
 
@@ -41,18 +39,6 @@ impl Workloads {
     pub(super) fn planned(self, length: Length) -> Vec<Workload> {
         let part = |of: ClosedLoop| Part::closed(of.job.into(), of.workers, of.depth);
         self.list.into_iter().map(|of| Workload::of(part(of), length)).collect()
-    }
-}
-
-/// Most comparisons that are planned for a record from elsewhere.
-const MOST_CONTRASTS: usize = 1 << 16;
-
-/// Every subject against the first, under every workload; none where a record has so many of both that
-/// it was made to have them.
-pub(super) fn contrasts(plan: &Plan) -> Vec<Contrast> {
-    match plan.subjects.len().saturating_mul(plan.workloads.len()) <= MOST_CONTRASTS {
-        true => Contrast::against_first(plan),
-        false => Vec::new(),
     }
 }
 

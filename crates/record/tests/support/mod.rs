@@ -438,48 +438,21 @@ pub fn plan() -> Plan {
         transport: None,
         nconnect: None,
     };
-    let contrast = |workload| {
-        let measurand = |subject| Measurand {
-            cell: Cell { subject, workload, setting: 0 },
-            part: 0,
-            metric: Metric::all(Measure::THROUGHPUT),
-        };
-        Contrast { of: measurand(1), against: measurand(0), claim: true }
-    };
+    let subjects = vec![
+        Subject::from(Target::Nfs(nfs)),
+        Subject::from(Target::Directory(DirectoryTarget { path: "/srv/Übung".into() })),
+    ];
+    let workloads = vec![workload(Pattern::RandomMixed), workload(Pattern::SequentialWrite)];
+    let design = Design { seed: u64::MAX, ..Design::default() };
     Plan {
-        subjects: vec![
-            Subject::from(Target::Nfs(nfs)),
-            Subject::from(Target::Directory(DirectoryTarget { path: "/srv/Übung".into() })),
-        ],
-        labels: Vec::new(),
-        workloads: vec![workload(Pattern::RandomMixed), workload(Pattern::SequentialWrite)],
-        factors: Vec::new(),
-        commands: Default::default(),
-        reboot: None,
-        contrasts: vec![contrast(0), contrast(1)],
-        amounts: Vec::new(),
-        design: Design {
-            rule: Rule::Fixed { blocks: 6 },
-            cap_seconds: 600.0,
-            baseline_seconds: 5.0,
-            margin: 0.05,
-            confidence: 0.95,
-            seed: u64::MAX,
-            calibrate: false,
-            quick: false,
-        },
-        clients: Vec::new(),
-        hosts: Vec::new(),
         storage: StorageOptions {
-            operation_timeout_seconds: 30.0,
             server_memory: Some(Bytes(2 * GIB)),
             engine: Some(Engine::Psync),
-            cache: plimsoll_model::PageCache::Direct,
             adapt_size: true,
-            fit_size: false,
-            drop_caches: false,
+            ..StorageOptions::default()
         },
         command: "plimsoll check nfs://nas/volume1 /srv/Übung".into(),
+        ..Plan::new(subjects, workloads, design)
     }
 }
 
