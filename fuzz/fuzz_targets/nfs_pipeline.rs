@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use plimsoll_nfs::Error;
 use plimsoll_nfs::nfs3::{
     AccessArguments, Completion, CreateArguments, CreateHow, Done, Exchange, FileHandle, Listing,
-    Name, Nfs3, PipelineOptions, Place, ReadArguments, Request, SetAttributes, Stability,
+    Name, Nfs3, Other, PipelineOptions, Place, ReadArguments, Request, SetAttributes, Stability,
     WriteArguments,
 };
 use plimsoll_nfs::rpc::Credential;
@@ -61,7 +61,7 @@ impl Exchange<Nfs3> for User {
                 assert!(count <= completion.tag % MOST, "more than sent");
                 Vec::new()
             }
-            Done::Page(page) => {
+            Done::Other(Other::Page(page)) => {
                 assert!(page.entries.len() <= MOST as usize * 100, "names of nowhere");
                 Vec::new()
             }

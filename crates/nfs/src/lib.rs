@@ -10,6 +10,7 @@
 //! and special files.
 #![forbid(unsafe_code)]
 
+mod done;
 mod error;
 mod handle;
 pub mod mount;
@@ -22,6 +23,7 @@ mod version;
 mod wire;
 pub mod xdr;
 
+pub use done::Done;
 pub use error::Error;
 pub use handle::Handle;
 pub use version::Version;

@@ -1,8 +1,9 @@
 //! The calls that names below a target are worked with, whatever the version: each waits for its reply.
 
 use super::files::NfsFile;
-use super::namespace::{DIRECTORY_MODE, FILE_MODE};
+use super::namespace::{DIRECTORY_MODE, FILE_MODE, kind};
 use super::site::Site;
+use crate::op;
 use crate::share::Space;
 use plimsoll_model::{Deadline, Failure};
 use plimsoll_nfs::Error;
@@ -104,6 +105,12 @@ pub(crate) trait Calls: Send + 'static {
     fn tell_oddities(&mut self, site: &Site);
 }
 
+impl From<About> for op::Attributes {
+    fn from(of: About) -> op::Attributes {
+        op::Attributes { kind: kind(of.kind), size: of.size.unwrap_or_default() }
+    }
+}
+
 impl From<Attributes> for About {
     fn from(of: Attributes) -> About {
         About {
@@ -129,48 +136,57 @@ impl Server for Site {
     }
 }
 
+/// Calls that the clients of all versions make alike.
+macro_rules! calls_of_all_versions {
+    () => {
+        fn channel(&self) -> &Channel {
+            self.socket()
+        }
+
+        fn set_deadline(&mut self, deadline: Deadline) {
+            Client::set_deadline(self, deadline);
+        }
+
+        fn null(&mut self) -> Result<(), Error> {
+            Client::null(self)
+        }
+
+        fn attributes(&mut self, file: FileHandle) -> Result<About, Error> {
+            Client::attributes(self, file).map(About::from)
+        }
+
+        fn lookup(
+            &mut self,
+            directory: FileHandle,
+            name: Name<'_>,
+        ) -> Result<(FileHandle, About), Error> {
+            let (file, of) = Client::lookup(self, directory, name)?;
+            Ok((file, of.into()))
+        }
+
+        fn list(&mut self, directory: FileHandle) -> Result<Vec<DirectoryEntry>, Error> {
+            Client::list(self, directory)
+        }
+
+        fn make_directory(
+            &mut self,
+            directory: FileHandle,
+            name: Name<'_>,
+        ) -> Result<FileHandle, Error> {
+            Client::make_directory(self, directory, name, DIRECTORY_MODE)
+        }
+    };
+}
+
+pub(crate) use calls_of_all_versions;
+
 /// Versions 2 and 3, which know of no open files: opening is looking up.
 impl Calls for Client {
     type Handle = FileHandle;
     type File = NfsFile;
     const KEEPS_FILES_OPEN: bool = false;
 
-    fn channel(&self) -> &Channel {
-        self.socket()
-    }
-
-    fn set_deadline(&mut self, deadline: Deadline) {
-        Client::set_deadline(self, deadline);
-    }
-
-    fn null(&mut self) -> Result<(), Error> {
-        Client::null(self)
-    }
-
-    fn attributes(&mut self, file: FileHandle) -> Result<About, Error> {
-        Client::attributes(self, file).map(About::from)
-    }
-
-    fn lookup(
-        &mut self,
-        directory: FileHandle,
-        name: Name<'_>,
-    ) -> Result<(FileHandle, About), Error> {
-        let (file, of) = Client::lookup(self, directory, name)?;
-        Ok((file, of.into()))
-    }
-
-    fn list(&mut self, directory: FileHandle) -> Result<Vec<DirectoryEntry>, Error> {
-        Client::list(self, directory)
-    }
-
-    fn make_directory(
-        &mut self,
-        directory: FileHandle,
-        name: Name<'_>,
-    ) -> Result<FileHandle, Error> {
-        Client::make_directory(self, directory, name, DIRECTORY_MODE)
-    }
+    calls_of_all_versions!();
 
     fn remove_directory(&mut self, directory: FileHandle, name: Name<'_>) -> Result<(), Error> {
         Client::remove_directory(self, directory, name)

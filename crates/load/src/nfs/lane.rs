@@ -1,12 +1,13 @@
 //! How operations become NFS calls.
 
+use super::calls::About;
 use super::failures::{lane_dead, op_error};
 use super::files::NfsFile;
 use super::held::{Held, Way};
-use super::namespace::{DIRECTORY_MODE, FILE_MODE, entry, kind};
+use super::namespace::{DIRECTORY_MODE, FILE_MODE, entry};
 use super::parts::{EVERY_RIGHT, last, name};
 use super::site::Site;
-use super::stable::{Flush, written};
+use super::stable::Flush;
 use crate::op::{Attributes, Found, NewAttribute, Node, Op, OpError, Span, not_done_here};
 use crate::open_files::LaneFiles;
 use crate::paths::Paths;
@@ -17,7 +18,7 @@ use crate::wire::{
 use plimsoll_model::{ErrorKind, OpKind, Stability};
 use plimsoll_nfs::nfs3::{
     self, AccessArguments, CreateArguments, CreateHow, DirectoryEntry, Done, FileHandle, Listing,
-    MakeDirectoryArguments, Name, Nfs3, Place, ReadArguments, RenameArguments, Request,
+    MakeDirectoryArguments, Name, Nfs3, Other, Place, ReadArguments, RenameArguments, Request,
     SetAttributes, SetAttributesArguments, Status, Time, WriteArguments,
 };
 use plimsoll_nfs::{Error, Version};
@@ -151,7 +152,7 @@ impl NfsWire {
                 }
             }
             (_, Some(of)) => {
-                let found = Attributes { kind: kind(Some(of.kind)), size: of.size };
+                let found = Attributes::from(About::from(of));
                 return Ok(Outcome::Found(Some(Found::Attributes(found))));
             }
         }
@@ -190,24 +191,10 @@ impl NfsWire {
 
     /// What a reply means for an operation on an open file.
     fn transferred(&mut self, of: Of<'_>, done: Done<'_>) -> Result<Outcome, OpError> {
-        let Of { op, call } = of;
-        let file = op.file().and_then(|file| self.files.get(file));
+        let file = of.op.file().and_then(|file| self.files.get(file));
         let unstable = file.map(|file| &file.unstable);
-        match (done, unstable) {
-            (Done::Write { count, committed, verifier }, unstable) => {
-                written(of, unstable, (count, committed, verifier));
-                Ok(Outcome::Moved { count, ended: false })
-            }
-            (Done::Attributes(of), _) => {
-                let found = Attributes { kind: kind(Some(of.kind)), size: of.size };
-                Ok(Outcome::Found(Some(Found::Attributes(found))))
-            }
-            (Done::Commit { verifier }, Some(unstable)) => {
-                let flush = &mut self.steps[usize::from(call.op)].flush;
-                flush.committed(call, unstable, verifier, self.write_again)
-            }
-            _ => Ok(Outcome::Found(None)),
-        }
+        let flush = &mut self.steps[usize::from(of.call.op)].flush;
+        flush.transferred(of, done, unstable, self.write_again)
     }
 }
 
@@ -333,20 +320,22 @@ impl Wire for NfsWire {
         let next = self.steps[usize::from(tag)].next;
         let outcome = match (next, done) {
             (Next::Transfer(_), done) => self.transferred(of, done),
-            (Next::Resolve, Done::Found(found)) => self.resolved(op, tag, &found),
-            (Next::Kind(at), Done::Found(found)) => {
+            (Next::Resolve, Done::Other(Other::Found(found))) => self.resolved(op, tag, &found),
+            (Next::Kind(at), Done::Other(Other::Found(found))) => {
                 if let Some(entry) = self.steps[usize::from(tag)].entries.get_mut(at) {
                     entry.kind = found.attributes.map(|of| of.kind);
                 }
                 Ok(self.find_kinds(tag, at + 1))
             }
-            (_, Done::Found(found)) => self.reached(op, tag, found.file, found.attributes),
+            (_, Done::Other(Other::Found(found))) => {
+                self.reached(op, tag, found.file, found.attributes)
+            }
             (Next::Attributes(file), Done::Attributes(of)) => {
                 self.reached(op, tag, file, Some(*of))
             }
-            (_, Done::Page(page)) => self.page(tag, &page),
-            (_, Done::NamesPage(page)) => self.page(tag, &page),
-            (_, Done::Made(made)) => match (op, made.file) {
+            (_, Done::Other(Other::Page(page))) => self.page(tag, &page),
+            (_, Done::Other(Other::NamesPage(page))) => self.page(tag, &page),
+            (_, Done::Other(Other::Made(made))) => match (op, made.file) {
                 (Op::MakeDirectory(_), file) => {
                     if let Some(file) = file {
                         self.held.hold(&self.steps[usize::from(tag)].way.path, file);

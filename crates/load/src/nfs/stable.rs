@@ -1,10 +1,11 @@
-//! What is not yet stable of a file, and what becomes of it when it is flushed.
+//! What is not yet stable of a file, what transfers add to it, and what becomes of it when it is flushed.
 
+use super::calls::About;
 use super::failures::op_error;
-use crate::op::{Op, OpError};
+use crate::op::{Found, Op, OpError};
 use crate::wire::{Call, Of, Outcome};
-use plimsoll_nfs::Error;
-use plimsoll_nfs::nfs3::{CommitBegun, Piece, Stability, UnstableData, Verifier};
+use plimsoll_nfs::nfs3::{CommitBegun, Piece, Stability, UnstableData};
+use plimsoll_nfs::{Done, Error};
 
 /// How often a flush writes again what was lost, at most: a server that gives another verifier each time
 /// makes nothing stable, ever.
@@ -23,15 +24,29 @@ impl Flush {
         self.commit = unstable.commit_begins();
     }
 
-    /// The COMMIT was answered: what the server has lost in a restart is written again, where that is
-    /// wanted.
-    pub fn committed(
+    /// What a reply means for an operation on an open file, whose data may not be stable. What the server has
+    /// lost in a restart when it answers a COMMIT is written again, where that is wanted.
+    pub fn transferred<A: Into<About>, O>(
         &mut self,
-        call: &Call,
-        unstable: &UnstableData,
-        verifier: Verifier,
+        of: Of<'_>,
+        done: Done<'_, A, O>,
+        unstable: Option<&UnstableData>,
         write_again: bool,
     ) -> Result<Outcome, OpError> {
+        let (verifier, unstable) = match (done, unstable) {
+            (Done::Write { count, committed, verifier }, unstable) => {
+                if let (Stability::Unstable, Some(unstable)) = (committed, unstable) {
+                    unstable.written(piece(of, count), verifier);
+                }
+                return Ok(Outcome::Moved { count, ended: false });
+            }
+            (Done::Attributes(attributes), _) => {
+                let about: About = (*attributes).into();
+                return Ok(Outcome::Found(Some(Found::Attributes(about.into()))));
+            }
+            (Done::Commit { verifier }, Some(unstable)) => (verifier, unstable),
+            _ => return Ok(Outcome::Found(None)),
+        };
         let lost = unstable.committed(std::mem::take(&mut self.commit), verifier);
         if lost.is_empty() {
             return Ok(Outcome::Found(None));
@@ -42,25 +57,17 @@ impl Flush {
         }
         let again = |piece: &Piece| {
             let Piece { offset, length, generation } = *piece;
-            Call { offset, length, generation, ..*call }
+            Call { offset, length, generation, ..*of.call }
         };
         Ok(Outcome::WriteAgain(lost.iter().map(again).collect()))
     }
 }
 
-/// Notes what a WRITE has written, where it is not stable.
-pub(crate) fn written(
-    Of { op, call }: Of<'_>,
-    unstable: Option<&UnstableData>,
-    (count, committed, verifier): (u32, Stability, Verifier),
-) {
-    if committed == Stability::Unstable
-        && let Some(unstable) = unstable
-    {
-        let generation = match op {
-            Op::Write(span, _) => span.generation,
-            _ => call.generation,
-        };
-        unstable.written(Piece { offset: call.offset, length: count, generation }, verifier);
-    }
+/// What a WRITE has written.
+fn piece(Of { op, call }: Of<'_>, length: u32) -> Piece {
+    let generation = match op {
+        Op::Write(span, _) => span.generation,
+        _ => call.generation,
+    };
+    Piece { offset: call.offset, length, generation }
 }

@@ -2,7 +2,7 @@
 
 use super::share::Server;
 use super::{Nfs4File, exports};
-use crate::nfs::calls::{self, About, Calls};
+use crate::nfs::calls::{self, About, Calls, calls_of_all_versions};
 use crate::nfs::namespace::{DIRECTORY_MODE, FILE_MODE};
 use crate::nfs::site::Site;
 use crate::share::Space;
@@ -44,42 +44,7 @@ impl Calls for Client {
     type File = Nfs4File;
     const KEEPS_FILES_OPEN: bool = true;
 
-    fn channel(&self) -> &Channel {
-        self.socket()
-    }
-
-    fn set_deadline(&mut self, deadline: Deadline) {
-        Client::set_deadline(self, deadline);
-    }
-
-    fn null(&mut self) -> Result<(), Error> {
-        Client::null(self)
-    }
-
-    fn attributes(&mut self, file: FileHandle) -> Result<About, Error> {
-        Client::attributes(self, file).map(About::from)
-    }
-
-    fn lookup(
-        &mut self,
-        directory: FileHandle,
-        name: Name<'_>,
-    ) -> Result<(FileHandle, About), Error> {
-        let (file, of) = Client::lookup(self, directory, name)?;
-        Ok((file, of.into()))
-    }
-
-    fn list(&mut self, directory: FileHandle) -> Result<Vec<DirectoryEntry>, Error> {
-        Client::list(self, directory)
-    }
-
-    fn make_directory(
-        &mut self,
-        directory: FileHandle,
-        name: Name<'_>,
-    ) -> Result<FileHandle, Error> {
-        Client::make_directory(self, directory, name, DIRECTORY_MODE)
-    }
+    calls_of_all_versions!();
 
     fn remove_directory(&mut self, directory: FileHandle, name: Name<'_>) -> Result<(), Error> {
         self.remove(directory, name)

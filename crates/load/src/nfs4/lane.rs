@@ -2,11 +2,12 @@
 
 use super::share::Server;
 use super::{Held, Nfs4File};
+use crate::nfs::calls::About;
 use crate::nfs::failures::{lane_dead, op_error};
 use crate::nfs::held::Way;
-use crate::nfs::namespace::{DIRECTORY_MODE, FILE_MODE, entry, kind};
+use crate::nfs::namespace::{DIRECTORY_MODE, FILE_MODE, entry};
 use crate::nfs::parts::{EVERY_RIGHT, last, name};
-use crate::nfs::stable::{Flush, written};
+use crate::nfs::stable::Flush;
 use crate::op::{Attributes, Found, NewAttribute, Node, Op, OpError, Whole};
 use crate::open_files::LaneFiles;
 use crate::paths::Paths;
@@ -19,7 +20,7 @@ use plimsoll_model::{ErrorKind, OpKind, Stability};
 use plimsoll_nfs::Error;
 use plimsoll_nfs::nfs3::{self, FileType, Listing, Status};
 use plimsoll_nfs::nfs4::{
-    self, Done, FileHandle, Nfs4, OpenHow, Place, Request, SetAttributes, StateId, Time,
+    self, Done, FileHandle, Nfs4, OpenHow, Other, Place, Request, SetAttributes, StateId, Time,
 };
 use std::sync::Arc;
 
@@ -161,41 +162,30 @@ impl Nfs4Wire {
                 Ok(Outcome::Transfer)
             }
             _ => {
-                let size = of.size.unwrap_or_default();
-                let found = Attributes { kind: kind(of.kind), size };
+                let found = Attributes::from(About::from(of));
                 Ok(Outcome::Found(Some(Found::Attributes(found))))
             }
         }
     }
 
-    /// What was written, or is stable now.
-    fn transferred(&mut self, of: Of<'_>, done: &Done<'_>) -> Result<Outcome, OpError> {
+    /// What a reply means for an operation on an open file.
+    fn transferred(&mut self, of: Of<'_>, done: Done<'_>) -> Result<Outcome, OpError> {
         let Of { op, call } = of;
         let file = op.file().and_then(|file| self.files.get(file));
+        let steps = &mut self.steps[usize::from(call.op)];
         match (done, file) {
-            (&Done::Write { count, committed, verifier }, file) => {
-                let unstable = file.map(|file| &file.unstable);
-                written(of, unstable, (count, committed, verifier));
-                if self.steps[usize::from(call.op)].next == Next::Whole && count < call.length {
-                    let detail = format!("{count} of {} bytes were written", call.length);
-                    return Err(failed(ErrorKind::Short, detail));
-                }
-                Ok(Outcome::Moved { count, ended: false })
-            }
-            (Done::Attributes(of), _) => {
-                let size = of.size.unwrap_or_default();
-                let found = Attributes { kind: kind(of.kind), size };
-                Ok(Outcome::Found(Some(Found::Attributes(found))))
-            }
-            (Done::Locked(state), Some(file)) => {
-                *file.lock() = Some(*state);
+            (Done::Other(Other::Locked(state)), Some(file)) => {
+                *file.lock() = Some(state);
                 Ok(Outcome::Found(None))
             }
-            (Done::Commit { verifier }, Some(file)) => {
-                let flush = &mut self.steps[usize::from(call.op)].flush;
-                flush.committed(call, &file.unstable, *verifier, self.write_again)
+            (Done::Write { count, .. }, _) if steps.next == Next::Whole && count < call.length => {
+                let detail = format!("{count} of {} bytes were written", call.length);
+                Err(failed(ErrorKind::Short, detail))
             }
-            _ => Ok(Outcome::Found(None)),
+            (done, file) => {
+                let unstable = file.map(|file| &file.unstable);
+                steps.flush.transferred(of, done, unstable, self.write_again)
+            }
         }
     }
 
@@ -357,13 +347,13 @@ impl Wire for Nfs4Wire {
                 return Ok(Reply::Data(data, end_of_file));
             }
             (_, Done::Read { data, end_of_file }) => return Ok(Reply::Data(data, end_of_file)),
-            (Next::Resolve, Done::Found(found)) => self.resolved(op, tag, &found),
-            (_, Done::Found(found)) => self.found(op, tag, *found),
-            (_, Done::Opened(open, of)) => regular(&of).map(|()| {
+            (Next::Resolve, Done::Other(Other::Found(found))) => self.resolved(op, tag, &found),
+            (_, Done::Other(Other::Found(found))) => self.found(op, tag, *found),
+            (_, Done::Other(Other::Opened(open, of))) => regular(&of).map(|()| {
                 let file = self.files.open(Nfs4File::new(open));
                 Outcome::Found(Some(Found::File(file)))
             }),
-            (_, Done::Page(page)) => {
+            (_, Done::Other(Other::Page(page))) => {
                 let steps = &mut self.steps[usize::from(tag)];
                 match steps.listing.add(&page).map_err(|e| op_error(&e))? {
                     false => Ok(Outcome::GoOn),
@@ -390,7 +380,7 @@ impl Wire for Nfs4Wire {
                 }
                 Ok(Outcome::Found(None))
             }
-            (_, done) => self.transferred(of, &done),
+            (_, done) => self.transferred(of, done),
         };
         outcome.map(Reply::from)
     }

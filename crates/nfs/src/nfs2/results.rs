@@ -3,7 +3,7 @@
 use super::{HANDLE_BYTES, LONGEST_TRANSFER};
 use crate::nfs3::{
     Asked, Attributes, Changed, CreateOk, Data, Done, FileHandle, FileSystemInfo, FileSystemSpace,
-    FileType, LookupOk, Page, PageEntry, Procedure, ReadOk, Reply, Skipped, Stability, Time,
+    FileType, LookupOk, Other, Page, PageEntry, Procedure, ReadOk, Reply, Skipped, Stability, Time,
     Verifier, checked_data,
 };
 use crate::xdr::{Decode, Decoder, Error};
@@ -192,12 +192,14 @@ pub(crate) fn results<'a>(
         Asked::Lookup => {
             let File { file, attributes } = take(from, procedure)?;
             let attributes = Some(attributes);
-            Done::Found(Box::new(LookupOk { file, attributes, directory: Skipped }))
+            let found = LookupOk { file, attributes, directory: Skipped };
+            Done::Other(Other::Found(Box::new(found)))
         }
         Asked::Make(_) => {
             let File { file, attributes } = take(from, procedure)?;
             let (file, attributes) = (Some(file), Some(attributes));
-            Done::Made(Box::new(CreateOk { file, attributes, directory: Changed }))
+            let made = CreateOk { file, attributes, directory: Changed };
+            Done::Other(Other::Made(Box::new(made)))
         }
         Asked::Change(Procedure::SetAttributes) => {
             take::<Attributes2>(from, procedure)?;
@@ -207,7 +209,7 @@ pub(crate) fn results<'a>(
             take::<()>(from, procedure)?;
             Done::Changed
         }
-        Asked::ListNames => Done::NamesPage(take::<Entries<'_>>(from, procedure)?.0),
+        Asked::ListNames => Done::Other(Other::NamesPage(take::<Entries<'_>>(from, procedure)?.0)),
         // Not sent.
         Asked::Commit | Asked::List | Asked::Access => {
             let status = crate::nfs3::Status::NotSupported;

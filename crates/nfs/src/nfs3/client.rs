@@ -7,7 +7,7 @@ use super::arguments::{
 use super::attributes::{Attributes, SetAttributes};
 use super::listing::PAGE_BYTES;
 use super::pipeline::DATAGRAM_PAGE;
-use super::request::{Done, Request};
+use super::request::{Done, Other, Request};
 use super::results::{AccessOk, CreateOk, FileSystemInfo, FileSystemSpace, Reply};
 use super::types::{FileHandle, Name, Procedure, Stability, Verifier};
 use crate::rpc::{self, Credential};
@@ -152,7 +152,8 @@ impl Client {
         directory: FileHandle,
         name: Name<'_>,
     ) -> Result<(FileHandle, Attributes), Error> {
-        let Done::Found(found) = self.ask(Request::Lookup(Place { directory, name }), &[])? else {
+        let place = Place { directory, name };
+        let Done::Other(Other::Found(found)) = self.ask(Request::Lookup(place), &[])? else {
             return Err(unexpected(Procedure::Lookup));
         };
         let attributes = match found.attributes {
@@ -236,8 +237,8 @@ impl Client {
                 Err(error) => return Err(error),
             }
         }
-        let Done::Made(made) = self.ask(Request::Create(CreateArguments { place, how }), &[])?
-        else {
+        let arguments = CreateArguments { place, how };
+        let Done::Other(Other::Made(made)) = self.ask(Request::Create(arguments), &[])? else {
             return Err(unexpected(Procedure::Create));
         };
         self.handle_of(*made, directory, name)
@@ -253,7 +254,8 @@ impl Client {
         let place = Place { directory, name };
         let attributes = SetAttributes { mode: Some(mode), ..SetAttributes::default() };
         let arguments = MakeDirectoryArguments { place, attributes };
-        let Done::Made(made) = self.ask(Request::MakeDirectory(arguments), &[])? else {
+        let Done::Other(Other::Made(made)) = self.ask(Request::MakeDirectory(arguments), &[])?
+        else {
             return Err(unexpected(Procedure::MakeDirectory));
         };
         self.handle_of(*made, directory, name)

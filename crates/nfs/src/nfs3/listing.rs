@@ -4,7 +4,7 @@ use super::arguments::{ReadDirectoryArguments, ReadDirectoryPlusArguments};
 use super::client::unexpected;
 use super::results::{Page, PageEntry, PagePlusEntry};
 use super::types::{FileHandle, FileType, Name, Procedure, Verifier};
-use super::{Client, Done, Request, Status};
+use super::{Client, Done, Other, Request, Status};
 use crate::Error;
 
 /// Most names taken from one directory: a server can give names without end.
@@ -135,14 +135,14 @@ impl Client {
 
     fn page(&mut self, directory: FileHandle, listing: &mut Listing) -> Result<bool, Error> {
         match self.ask(Request::List(listing.next_page(directory)), &[])? {
-            Done::Page(page) => listing.add(&page),
+            Done::Other(Other::Page(page)) => listing.add(&page),
             _ => Err(unexpected(Procedure::ReadDirectoryPlus)),
         }
     }
 
     fn names_page(&mut self, directory: FileHandle, listing: &mut Listing) -> Result<bool, Error> {
         match self.ask(Request::ListNames(listing.next_names(directory)), &[])? {
-            Done::NamesPage(page) => listing.add(&page),
+            Done::Other(Other::NamesPage(page)) => listing.add(&page),
             _ => Err(unexpected(Procedure::ReadDirectory)),
         }
     }

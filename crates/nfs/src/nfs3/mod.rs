@@ -24,7 +24,7 @@ pub use listing::{DirectoryEntry, Listed, Listing, MOST_ENTRIES};
 pub use pipeline::{Call, Completion, DATAGRAM_TRANSFER, Datagrams, Nfs3, Pipeline};
 pub use plimsoll_transport::{Exchange, Full, PipelineOptions};
 pub(crate) use request::Asked;
-pub use request::{Done, Request};
+pub use request::{Done, Other, Request};
 pub(crate) use results::checked_data;
 pub use results::{
     AccessOk, Before, Changed, CommitOk, CreateOk, FileSystemInfo, FileSystemSpace, LookupOk, Page,

@@ -11,7 +11,7 @@ use super::results::{
     Reply, WriteOk, check_written, checked_data,
 };
 use super::status::Status;
-use super::types::{FileHandle, Procedure, Stability, Verifier};
+use super::types::{FileHandle, Procedure, Stability};
 use crate::rpc::Rejection;
 use crate::xdr::{Decode, Decoder, Encode, Encoder};
 use crate::{Error, Version, nfs2};
@@ -113,40 +113,16 @@ impl Encode for Request<'_> {
     }
 }
 
-/// What a call did.
+/// Result of a call of versions 2 and 3.
+pub type Done<'a> = crate::Done<'a, Attributes, Other<'a>>;
+
+/// Results that version 4 does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Done<'a> {
-    /// READ: never more than asked for, perhaps less.
-    Read {
-        /// The bytes, in the receive buffer.
-        data: &'a [u8],
-        /// Whether the file ends after them.
-        end_of_file: bool,
-    },
-    /// WRITE: never more than sent, perhaps less; never less safe than asked for.
-    Write {
-        /// Bytes written.
-        count: u32,
-        /// How safe they are.
-        committed: Stability,
-        /// Changes when the server restarts.
-        verifier: Verifier,
-    },
-    /// COMMIT.
-    Commit {
-        /// Changes when the server restarts.
-        verifier: Verifier,
-    },
-    /// GETATTR. What is large is boxed, so that reads and writes do not pay for it.
-    Attributes(Box<Attributes>),
-    /// ACCESS: the rights granted, of those that were asked for, as bits.
-    Access(u32),
+pub enum Other<'a> {
     /// LOOKUP: the file, and its attributes where the server gives them.
     Found(Box<LookupOk>),
     /// CREATE and MKDIR: the new file, where the server gives it.
     Made(Box<CreateOk>),
-    /// REMOVE, RMDIR, SETATTR and RENAME.
-    Changed,
     /// READDIRPLUS.
     Page(PagePlus<'a>),
     /// READDIR.
@@ -233,12 +209,12 @@ impl Asked {
             Asked::Commit => Done::Commit { verifier: take::<CommitOk>(from, procedure)?.verifier },
             Asked::Attributes => Done::Attributes(Box::new(take(from, procedure)?)),
             Asked::Access => Done::Access(take::<AccessOk>(from, procedure)?.rights),
-            Asked::Lookup => Done::Found(Box::new(take(from, procedure)?)),
-            Asked::Make(_) => Done::Made(Box::new(take(from, procedure)?)),
+            Asked::Lookup => Done::Other(Other::Found(Box::new(take(from, procedure)?))),
+            Asked::Make(_) => Done::Other(Other::Made(Box::new(take(from, procedure)?))),
             Asked::Change(_) => take::<Changed>(from, procedure).map(|_| Done::Changed)?,
             Asked::Rename => take::<Renamed>(from, procedure).map(|_| Done::Changed)?,
-            Asked::List => Done::Page(take(from, procedure)?),
-            Asked::ListNames => Done::NamesPage(take(from, procedure)?),
+            Asked::List => Done::Other(Other::Page(take(from, procedure)?)),
+            Asked::ListNames => Done::Other(Other::NamesPage(take(from, procedure)?)),
         })
     }
 
@@ -255,7 +231,7 @@ impl Asked {
             (Asked::Make(_), Status::Exists) => {
                 // Its user looks it up.
                 let made = CreateOk { file: None, attributes: None, directory: Changed };
-                Some(Done::Made(Box::new(made)))
+                Some(Done::Other(Other::Made(Box::new(made))))
             }
             _ => None,
         }

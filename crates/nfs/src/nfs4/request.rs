@@ -16,7 +16,7 @@ use super::operations::{
 use super::types::{FileHandle, Minor, StateId};
 use super::{checked_data, checked_written};
 use crate::Error;
-use crate::nfs3::{FileType, Listing, Name, Page, Stability, Verifier};
+use crate::nfs3::{FileType, Listing, Name, Page, Stability};
 use std::sync::Arc;
 
 /// The length of a lock that reaches to the end of the file, wherever that is (RFC 8881, section 18.10.3).
@@ -108,42 +108,18 @@ pub enum Request<'a> {
     },
 }
 
-/// What a call did.
+/// Result of a call of version 4.
+pub type Done<'a> = crate::Done<'a, Attributes, Other<'a>>;
+
+/// Results that versions 2 and 3 do not have.
 #[derive(Debug)]
-pub enum Done<'a> {
-    /// READ, and a small file: never more than asked for, perhaps less.
-    Read {
-        /// The bytes, in the receive buffer.
-        data: &'a [u8],
-        /// Whether the file ends after them.
-        end_of_file: bool,
-    },
-    /// WRITE, and a small file: never more than sent, perhaps less; never less safe than asked for.
-    Write {
-        /// Bytes written.
-        count: u32,
-        /// How safe they are.
-        committed: Stability,
-        /// Changes when the server restarts.
-        verifier: Verifier,
-    },
-    /// COMMIT.
-    Commit {
-        /// Changes when the server restarts.
-        verifier: Verifier,
-    },
-    /// GETATTR.
-    Attributes(Box<Attributes>),
-    /// ACCESS: the rights granted, of those that were asked for, as bits.
-    Access(u32),
+pub enum Other<'a> {
     /// LOCK: what it is unlocked by.
     Locked(StateId),
     /// LOOKUP, and a new directory.
     Found(Box<(FileHandle, Attributes)>),
     /// OPEN and a new file.
     Opened(Arc<OpenFile>, Box<Attributes>),
-    /// CLOSE, REMOVE, SETATTR, RENAME, LOCKU, and a small file without bytes.
-    Changed,
     /// READDIR.
     Page(Page<PageEntry<'a>>),
 }
@@ -383,7 +359,7 @@ impl Building<'_, '_> {
             Asked::Commit => Done::Commit { verifier: results.take::<Commit>()? },
             Asked::Attributes => Done::Attributes(Box::new(results.take::<GetAttributes>()?)),
             Asked::Access => Done::Access(results.take::<Access>()?.rights),
-            Asked::Lock => Done::Locked(results.take::<Lock<'_>>()?),
+            Asked::Lock => Done::Other(Other::Locked(results.take::<Lock<'_>>()?)),
             Asked::Unlock => results.take::<Unlock>().map(|_| Done::Changed)?,
             Asked::SetAttributes => results.take::<SetAttributesOf>().map(|_| Done::Changed)?,
             Asked::Lookup => {
@@ -403,13 +379,14 @@ impl Building<'_, '_> {
             }
             Asked::Remove => results.take::<Remove<'_>>().map(|_| Done::Changed)?,
             Asked::Rename => results.take::<Rename<'_>>().map(|_| Done::Changed)?,
-            Asked::List => Done::Page(results.take::<ReadDirectory>()?.0),
+            Asked::List => Done::Other(Other::Page(results.take::<ReadDirectory>()?.0)),
             Asked::Open(access, owner) => return self.opened(results, access, owner),
             Asked::Confirm(opened) => {
                 let state = results.take::<ConfirmOpen>()?;
                 let (handle, attributes, access, owner) = *opened;
                 let file = OpenFile::new(handle, access, owner, state, 2);
-                Done::Opened(self.identity.add(file), Box::new(attributes))
+                let opened = Other::Opened(self.identity.add(file), Box::new(attributes));
+                Done::Other(opened)
             }
             Asked::Whole(transfer) => return self.whole_reply(results, transfer),
             Asked::Rest(transfer, confirm) => {
@@ -438,7 +415,7 @@ impl Building<'_, '_> {
             return Ok(Step::Next(Asked::Confirm(Box::new((handle, attributes, access, owner)))));
         }
         let file = self.identity.add(OpenFile::new(handle, access, owner, ok.state, 1));
-        Ok(Step::Done(Done::Opened(file, Box::new(attributes))))
+        Ok(Step::Done(Done::Other(Other::Opened(file, Box::new(attributes)))))
     }
 
     fn whole_reply<'a>(
@@ -478,7 +455,7 @@ fn must_confirm(ok: &OpenOk) -> bool {
 
 fn found<'a>(results: &mut Results<'_>) -> Result<Done<'a>, Error> {
     let found = (results.take::<GetHandle>()?, results.take::<GetAttributes>()?);
-    Ok(Done::Found(Box::new(found)))
+    Ok(Done::Other(Other::Found(Box::new(found))))
 }
 
 fn read<'a>(results: &mut Results<'a>, count: u32) -> Result<Done<'a>, Error> {

@@ -1,7 +1,9 @@
 //! Many compounds in flight against a real server.
 
 use super::*;
-use plimsoll_nfs::nfs4::{Completion, Done, Nfs4, OpenFile, Pipeline, Place, Request, StateId};
+use plimsoll_nfs::nfs4::{
+    Completion, Done, Nfs4, OpenFile, Other, Pipeline, Place, Request, StateId,
+};
 use plimsoll_transport::{Exchange, PipelineOptions};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -38,7 +40,7 @@ impl Exchange<Nfs4> for User {
         let outcome = match completion.result {
             Ok(Done::Read { data, end_of_file }) => Outcome::Bytes(data.to_vec(), end_of_file),
             Ok(Done::Write { count, .. }) => Outcome::Written(count),
-            Ok(Done::Opened(file, _)) => {
+            Ok(Done::Other(Other::Opened(file, _))) => {
                 self.opened.push(file);
                 Outcome::Opened
             }
