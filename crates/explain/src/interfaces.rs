@@ -1,13 +1,9 @@
 //! Whether a client's traffic went over the slower of its network interfaces, while a faster one was idle.
 
+use crate::thresholds::{FASTER_INTERFACE, IDLE_INTERFACE, SLOWER_INTERFACE_BUSY};
 use plimsoll_model::{HostFacts, HostLoad, HostName, Study};
 use std::collections::BTreeMap;
 
-/// How full the slower one has to be for that to matter.
-const FULL: f64 = 0.5;
-/// How many times as fast the other one has to be, and the share of the traffic that it may carry.
-const FASTER: f64 = 1.5;
-const IDLE: f64 = 0.05;
 /// Interfaces that are no way to another machine, or a way through another interface.
 const VIRTUAL: [&str; 14] = [
     "lo", "docker", "br-", "virbr", "veth", "tap", "tun", "vnet", "wg", "cni", "cali", "flannel",
@@ -61,11 +57,11 @@ fn of_host(study: &Study, facts: &HostFacts) -> Option<SlowerInterface> {
     let names = facts.link_rates.keys().map(String::as_str).filter(|name| is_real(facts, name));
     let idle = names
         .filter(|name| name != used)
-        .filter(|name| carried.get(name).is_none_or(|(own, _)| *own < IDLE * bytes))
+        .filter(|name| carried.get(name).is_none_or(|(own, _)| *own < IDLE_INTERFACE * bytes))
         .filter_map(|name| Some((name, facts.link_rate(name)?)))
-        .filter(|(_, other)| *other as f64 >= FASTER * rate as f64)
+        .filter(|(_, other)| *other as f64 >= FASTER_INTERFACE * rate as f64)
         .max_by_key(|(_, rate)| *rate)?;
-    (share >= FULL).then(|| SlowerInterface {
+    (share >= SLOWER_INTERFACE_BUSY).then(|| SlowerInterface {
         host: facts.name.clone(),
         used: ((*used).to_owned(), rate, share.min(1.0)),
         idle: (idle.0.to_owned(), idle.1),

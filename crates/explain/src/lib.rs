@@ -26,6 +26,7 @@ mod scan;
 mod slots;
 mod stalls;
 mod stored;
+mod thresholds;
 mod transfers;
 mod whole_files;
 mod work;

@@ -2,15 +2,8 @@
 //! version 4.1 has slots, or its connection has, whatever programs ask for.
 
 use crate::gather::Gathered;
+use crate::thresholds::{SLOT_CALLS, SLOT_SECONDS, SLOT_WAIT, SMALL_BYTES};
 use plimsoll_model::{Cell, MountWire, Parameter, Steps, Study, Trial, Workload};
-
-/// Calls of more bytes wait for those before them to be sent, slots or not: writes tell nothing.
-const SMALL_BYTES: f64 = 16_384.0;
-/// Fewer calls, and less waiting together, are not judged: the kernel counts milliseconds.
-const LEAST_CALLS: u64 = 20;
-const LEAST_SECONDS: f64 = 0.05;
-/// Share of a call's time that has to be waiting.
-const WAITING: f64 = 0.25;
 
 /// Calls of a mount that waited for a slot.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,9 +49,9 @@ fn of_cell(study: &Study, cell: Cell, trials: &[&Trial]) -> Option<Slots> {
     }
     let in_flight = round_trips / seconds;
     let asked = asked(study.plan.workload(cell)?);
-    let waits = calls >= LEAST_CALLS
-        && waited >= LEAST_SECONDS
-        && waited >= WAITING * (waited + round_trips)
+    let waits = calls >= SLOT_CALLS
+        && waited >= SLOT_SECONDS
+        && waited >= SLOT_WAIT * (waited + round_trips)
         // What asks for no more than is in flight waits for something else.
         && in_flight >= 0.5
         && asked > in_flight + 0.5;
@@ -77,6 +70,7 @@ fn of_cell(study: &Study, cell: Cell, trials: &[&Trial]) -> Option<Slots> {
     })
 }
 
+/// Calls of more bytes wait for those before them to be sent, slots or not: writes tell nothing.
 fn is_small(count: u64, wire: &MountWire) -> bool {
     count > 0 && wire.sent_bytes as f64 / (count as f64) < SMALL_BYTES
 }

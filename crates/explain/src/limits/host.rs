@@ -1,32 +1,14 @@
 //! What the counters of one host show of its processors, disks, threads and links.
 
 use super::seen::{Run, Seen};
-use super::{Condition, FULL, IMPOSSIBLE, Resource, Role, Use};
+use super::{Condition, Resource, Role, Use};
 use crate::hosts::above_idle;
+use crate::thresholds::{
+    BUSIER_THAN_AVERAGE, BUSY_CORE, CLOCK_MOVED, FEW_TICKS_SECONDS, IMPOSSIBLE, MAY_BE_SATURATED,
+    MEMORY_LEFT, MEMORY_STALL, OWN_DISK_WORK, SATURATED, SMALL_BYTES, STOLEN, WAITS_FOR_IO,
+};
 use plimsoll_model::{CpuTimes, HostFacts, HostLoad, Study};
 use std::collections::BTreeMap;
-
-/// A core that is so busy, and so many times as busy as all of them on average, limits by itself.
-const BUSY_CORE: f64 = 0.6;
-const BUSIER: f64 = 1.25;
-/// CPU time below this, 20 ticks of the kernels' 10 ms, tells nothing of what an operation costs: one tick more or
-/// less is 5% of it.
-const TICKS_SECONDS: f64 = 0.2;
-/// A processor that may have been so busy, by so few ticks, may be the bottleneck.
-const MAY_BE_FULL: f64 = 0.5;
-
-/// A disk works for a workload if it moves at least this share of its bytes or, of operations of so few bytes,
-/// does so many for each: what is small is gathered, and what is kept in memory costs the disk nothing.
-const OURS: f64 = 0.2;
-const SMALL: f64 = 16_384.0;
-/// Idle time with I/O outstanding that is worth a word where no disk is known that may be the reason.
-const WAITS: f64 = 0.25;
-/// A clock that moved by more than this share, memory of which less than this share was left, time in which
-/// processes waited for it, and time that a hypervisor took, are worth a word.
-const CLOCK_MOVED: f64 = 0.05;
-const MEMORY_LEFT: f64 = 0.05;
-const STALLED: f64 = 0.01;
-const STOLEN: f64 = 0.02;
 
 /// The loads of one host over the runs, added up.
 pub(super) struct Host<'a> {
@@ -97,7 +79,7 @@ impl<'a> Host<'a> {
         }
         let stalls = self.loads().filter_map(|load| load.memory_stall_seconds);
         let share = stalls.sum::<f64>() / self.seconds;
-        if share > STALLED {
+        if share > MEMORY_STALL {
             found.push(Condition::MemoryPressure { host: host(), share });
         }
         let total = self.cpu();
@@ -122,7 +104,7 @@ impl<'a> Host<'a> {
             classes: Some(total * (1.0 / total.total())),
             ..Use::new(Resource::Processor, self.name, self.role)
         };
-        if caused < TICKS_SECONDS || !above_idle(&self.loads, self.confidence) {
+        if caused < FEW_TICKS_SECONDS || !above_idle(&self.loads, self.confidence) {
             return Some(all.inconclusive(busy));
         }
         let background = (total.busy().0 - caused) / self.seconds / cores;
@@ -133,8 +115,9 @@ impl<'a> Host<'a> {
     pub(super) fn core(&self, per_second: f64, all: &Use) -> Option<Use> {
         let (number, busy, cpu) = self.busiest_core()?;
         let on_average = self.cpu().busy().0 / self.seconds / self.cores();
-        let stands_out = busy >= BUSY_CORE && busy >= BUSIER * on_average && self.cores() > 1.0;
-        if !stands_out || !all.is_conclusive() || busy * self.seconds < TICKS_SECONDS {
+        let stands_out =
+            busy >= BUSY_CORE && busy >= BUSIER_THAN_AVERAGE * on_average && self.cores() > 1.0;
+        if !stands_out || !all.is_conclusive() || busy * self.seconds < FEW_TICKS_SECONDS {
             return None;
         }
         // What it does without the workload is not known core by core, nor more exactly than by ticks.
@@ -148,7 +131,7 @@ impl<'a> Host<'a> {
     /// ticks fell into the time to tell.
     pub(super) fn may_be_full(&self, all: &Use) -> bool {
         !all.is_conclusive()
-            && all.utilisation + TICKS_SECONDS / self.seconds / self.cores() >= MAY_BE_FULL
+            && all.utilisation + FEW_TICKS_SECONDS / self.seconds / self.cores() >= MAY_BE_SATURATED
     }
 
     /// The core that was busiest over all runs: its number, busy share, and shares by class.
@@ -227,8 +210,9 @@ impl<'a> Host<'a> {
         }
         let (name, (seconds, in_flight, operations, bytes)) =
             done.into_iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
-        let moved = bytes >= OURS * bytes_per_operation * self.operations;
-        let small = bytes_per_operation <= SMALL && operations >= OURS * self.operations;
+        let moved = bytes >= OWN_DISK_WORK * bytes_per_operation * self.operations;
+        let small =
+            bytes_per_operation <= SMALL_BYTES && operations >= OWN_DISK_WORK * self.operations;
         if !(bytes_per_operation > 0.0 && moved || small) {
             return None;
         }
@@ -248,7 +232,7 @@ impl<'a> Host<'a> {
     pub(super) fn waits_for_io(&self) -> Option<Condition> {
         let total = self.cpu();
         let share = total.iowait / total.total();
-        let waits = self.role == Role::Server && share >= WAITS;
+        let waits = self.role == Role::Server && share >= WAITS_FOR_IO;
         waits.then(|| Condition::WaitsForIo { host: self.name.to_owned(), share })
     }
 
@@ -285,9 +269,9 @@ impl<'a> Host<'a> {
         let disks = || self.loads().flat_map(|load| &load.disks);
         let reads: u64 = disks().map(|disk| disk.reads).sum();
         let writes: u64 = disks().map(|disk| disk.writes).sum();
-        let small = seen.bytes_per_operation > 0.0 && seen.bytes_per_operation <= SMALL;
+        let small = seen.bytes_per_operation > 0.0 && seen.bytes_per_operation <= SMALL_BYTES;
         let fewer = count > 0 && f64::from(count) < seen.in_flight;
-        if !(self.known() && small && fewer && reads as f64 >= OURS * self.operations)
+        if !(self.known() && small && fewer && reads as f64 >= OWN_DISK_WORK * self.operations)
             || writes > reads / 4
         {
             return None;
@@ -301,7 +285,7 @@ impl<'a> Host<'a> {
         let one = Use { servers: count.into(), ..one };
         let one = one.at(seen.per_second, kept / self.operations, 0.0);
         let one = one.bounded(seen.per_second, kept / self.seconds / f64::from(count));
-        (one.utilisation >= FULL && one.is_conclusive()).then_some(one)
+        (one.utilisation >= SATURATED && one.is_conclusive()).then_some(one)
     }
 
     /// The fullest of its interfaces whose rate is known.

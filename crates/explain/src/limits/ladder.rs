@@ -5,15 +5,9 @@ use super::network::Network;
 use super::seen::Seen;
 use super::{Resource, Use};
 use crate::gather::Gathered;
+use crate::thresholds::{CONSTANT_DEMAND, FLAT_GAIN, LEAST_DOUBLINGS};
 use plimsoll_model::{Cell, Parameter, Plan, Steps, Study, Workload};
 use std::collections::BTreeMap;
-
-/// Twice as many in flight that bring less than this more: it is saturated.
-const FLAT: f64 = 0.10;
-/// A step of so many doublings of what is in flight, at least, tells whether more of it helps.
-const STEP: f64 = 0.5;
-/// Demands further apart than this, as a share of the smallest, depend on load.
-const CONSTANT: f64 = 0.15;
 
 /// One workload at several depths.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +41,7 @@ impl Ladder {
         let [.., before, last] = self.rungs.as_slice() else { return None };
         let more = last.per_second / before.per_second;
         let doublings = (last.in_flight / before.in_flight).log2();
-        (doublings >= STEP).then(|| more.powf(1.0 / doublings) >= 1.0 + FLAT)
+        (doublings >= LEAST_DOUBLINGS).then(|| more.powf(1.0 / doublings) >= 1.0 + FLAT_GAIN)
     }
 
     /// The least and the most that one operation takes of a resource, over the depths at which it was
@@ -80,12 +74,12 @@ impl Ladder {
         let is_disk = matches!(of.resource, Resource::Disk { .. });
         // What the overlap does not explain was not asked of the disk.
         let seconds = (last * overlap).max(of.demand_seconds);
-        (is_disk && falling && overlap > 1.0 + CONSTANT).then_some((overlap, seconds))
+        (is_disk && falling && overlap > 1.0 + CONSTANT_DEMAND).then_some((overlap, seconds))
     }
 
     /// Whether U = U₀ + X·D holds of a resource. `None` where that was not tried.
     pub fn is_constant(&self, of: &Use) -> Option<bool> {
-        self.demands(of).map(|(least, most)| most <= least * (1.0 + CONSTANT))
+        self.demands(of).map(|(least, most)| most <= least * (1.0 + CONSTANT_DEMAND))
     }
 }
 

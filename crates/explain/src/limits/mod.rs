@@ -17,26 +17,11 @@ pub use ladder::{Ladder, Rung, is_ladder};
 pub use resources::{Resource, Role, Use};
 
 use crate::gather::Gathered;
+use crate::thresholds::{BOTH_SATURATED, LEAST_GAIN, ONE_CORE, STANDS_OUT, STREAMED_BYTES};
 use crate::transfers::largest_transfer;
 use network::Network;
 use plimsoll_model::{Cell, Study, Target};
 use seen::Seen;
-
-/// A resource whose doubling would help by less than this, as a share, is no limit.
-const HELPS: f64 = 0.05;
-/// Two that are both so busy: twice as much of either alone would help by next to nothing, as more than
-/// 1/U − 1 is not to be had of the other (Denning and Buzen 1978, ACM Computing Surveys 10, 225–261).
-const BOTH_FULL: f64 = 0.9;
-/// Share of the time from which processors as a whole are what holds the threads on them up, and all threads of a
-/// server are taken.
-const FULL: f64 = 0.85;
-/// Operations of so many bytes go through a link while their server still works on them: what one that was not seen
-/// takes of them may be as long as all of it, however long the link takes.
-const STREAMED: f64 = 65_536.0;
-/// What stands out would help by so many times as much as the next.
-const STANDS_OUT: f64 = 1.5;
-/// More than a link can carry is a wrong figure, beyond what rounding and clocks explain.
-const IMPOSSIBLE: f64 = 1.05;
 
 /// What limits a workload on a subject under a setting.
 #[derive(Clone, Debug, PartialEq)]
@@ -187,7 +172,7 @@ impl Limits {
         let full = matches!(self.verdict, Limit::Hidden);
         let one = |one: &&Use| {
             let busy = (one.utilisation - one.background) * one.servers;
-            one.resource == Resource::Processor && one.servers > 1.0 && (0.9..=1.1).contains(&busy)
+            one.resource == Resource::Processor && one.servers > 1.0 && ONE_CORE.contains(&busy)
         };
         self.uses.iter().find(one).filter(|_| full)
     }
@@ -300,7 +285,7 @@ fn of_what_is_known(limits: &Limits) -> Limit {
         return Limit::Several { uses: full, waiting: false };
     }
     helps.push((None, limits.waiting_gain));
-    helps.retain(|(_, gain)| *gain >= HELPS);
+    helps.retain(|(_, gain)| *gain >= LEAST_GAIN);
     helps.sort_by(|a, b| b.1.total_cmp(&a.1));
     let Some((first, most)) = helps.first().copied() else {
         let runner_up = None;
@@ -317,7 +302,7 @@ fn of_what_is_known(limits: &Limits) -> Limit {
     let may_be_unseen = |binding: usize| {
         !full.contains(&binding)
             && limits.unseen.contains(&Unseen::Server)
-            && (limits.leaves() >= BOTH_FULL || limits.bytes_per_operation >= STREAMED)
+            && (limits.leaves() >= BOTH_SATURATED || limits.bytes_per_operation >= STREAMED_BYTES)
     };
     match (alike.as_slice(), first) {
         // What is full is named, whatever else would help: by how much it would is not known well where others keep

@@ -1,6 +1,6 @@
 //! Resources, and how much of each an operation takes.
 
-use super::{BOTH_FULL, FULL, IMPOSSIBLE};
+use crate::thresholds::{BOTH_SATURATED, IMPOSSIBLE, SATURATED};
 use plimsoll_model::CpuTimes;
 
 /// Whose it is.
@@ -121,7 +121,7 @@ impl Use {
     /// have been used. What was busy nearly all the time carried what was measured: it cannot allow less. Of
     /// anything else, more than all of it is a contradiction: what an operation takes of it is not known.
     pub(super) fn bounded(self, per_second: f64, busy_share: f64) -> Use {
-        let full = BOTH_FULL..IMPOSSIBLE;
+        let full = BOTH_SATURATED..IMPOSSIBLE;
         if self.utilisation <= 1.0 {
             return self;
         }
@@ -150,7 +150,7 @@ impl Use {
     pub(super) fn is_full(&self) -> bool {
         let of_both = self.role == Role::Both
             && matches!(self.resource, Resource::Processor | Resource::Core { .. });
-        self.is_conclusive() && self.utilisation >= if of_both { FULL } else { BOTH_FULL }
+        self.is_conclusive() && self.utilisation >= if of_both { SATURATED } else { BOTH_SATURATED }
     }
 
     /// Whether it is known what of it an operation takes.

@@ -1,14 +1,12 @@
 //! What trials show of the resources that an operation goes through.
 
 use super::host::Host;
-use super::{Condition, FULL, IMPOSSIBLE, Resource, Role, Unseen, Use};
+use super::{Condition, Resource, Role, Unseen, Use};
+use crate::thresholds::{BEYOND_DRIVER, IMPOSSIBLE, SATURATED};
 use plimsoll_model::{
     Cell, Flag, HostLoad, HostName, Measure, Metric, Part, PartResult, Point, ServerHost, Study,
     Target, Trial,
 };
-
-/// It is so many times as busy as plimsoll's own threads make it.
-const BEYOND: f64 = 1.2;
 
 /// One run of a workload: a trial, or a point of one.
 pub(super) struct Run<'a> {
@@ -186,7 +184,7 @@ impl Seen {
             self.uses.push(one);
             return false;
         }
-        if !one.is_conclusive() || one.utilisation < FULL {
+        if !one.is_conclusive() || one.utilisation < SATURATED {
             return false;
         }
         match self.uses.iter().position(|known| known.resource == Resource::Driver) {
@@ -202,10 +200,10 @@ impl Seen {
         let driver = self.uses.iter().position(|known| known.resource == Resource::Driver);
         match driver {
             Some(driver)
-                if one.utilisation >= FULL
+                if one.utilisation >= SATURATED
                     && one.is_conclusive()
                     && one.utilisation - one.background
-                        > BEYOND * self.uses[driver].utilisation =>
+                        > BEYOND_DRIVER * self.uses[driver].utilisation =>
             {
                 self.uses[driver] = one;
             }

@@ -1,0 +1,84 @@
+//! Thresholds that decide what is named as a bottleneck, each with its source.
+//!
+//! "Labs" stands for the experiment `limits`: thirty cases drawn by seed, in beds with throttled links, quotas, slow
+//! disks, few server threads and added delays, in which each resource is doubled in turn. With all of these values
+//! together, 27 cases were named right, none wrong, and 3 were inconclusive (seed 20). Single values were not
+//! varied. After a change of one, run the experiment again.
+
+use std::ops::RangeInclusive;
+
+/// A resource whose doubling would help by less than this, as a share, is no bottleneck.
+/// Source: the default margin of verdicts, within which differences are practically equal.
+pub(crate) const LEAST_GAIN: f64 = 0.05;
+/// A bottleneck stands out where it would help by so many times as much as the next. Source: labs.
+pub(crate) const STANDS_OUT: f64 = 1.5;
+
+/// Utilisation from which two resources are both saturated: twice as much of either alone would help by next to
+/// nothing, as more than 1/U − 1 is not to be had of the other. Source: Denning and Buzen 1978, ACM Computing
+/// Surveys 10, 225–261; labs with two saturated resources.
+pub(crate) const BOTH_SATURATED: f64 = 0.9;
+/// Share of the time from which processors as a whole are what holds the threads on them up, and all threads of a
+/// server are taken. Source: labs.
+pub(crate) const SATURATED: f64 = 0.85;
+/// Utilisation beyond which a figure is wrong: more than rounding and clocks explain. Source: labs.
+pub(crate) const IMPOSSIBLE: f64 = 1.05;
+/// A client's processor is the bottleneck instead of plimsoll's own threads on it where it is so many times as busy
+/// as these make it. Source: labs.
+pub(crate) const BEYOND_DRIVER: f64 = 1.2;
+/// Operations of so many bytes go through a link while their server still works on them: what one that was not
+/// monitored takes of them may be as long as all of it, however long the link takes. Source: a link at 68% was named
+/// for reads of 1 MiB one at a time, although the server took a part of this time.
+pub(crate) const STREAMED_BYTES: f64 = 65_536.0;
+
+/// A core that is so busy, and so many times as busy as all of them on average, limits by itself. Source: labs.
+pub(crate) const BUSY_CORE: f64 = 0.6;
+pub(crate) const BUSIER_THAN_AVERAGE: f64 = 1.25;
+/// Busy cores together, where one thread is always busy and moves from one core to another. Source: it has one core's
+/// time; the tolerance of a tenth is chosen.
+pub(crate) const ONE_CORE: RangeInclusive<f64> = 0.9..=1.1;
+/// CPU time in seconds below which nothing is known of what an operation costs. Source: it is 20 ticks of the kernels'
+/// 10 ms, so that one tick more or less is 5% of it.
+pub(crate) const FEW_TICKS_SECONDS: f64 = 0.2;
+/// A processor that may have been so busy, by so few ticks, may be the bottleneck. Chosen.
+pub(crate) const MAY_BE_SATURATED: f64 = 0.5;
+
+/// A disk works for a workload if it moves at least this share of its bytes or, of small operations, does so many
+/// for each: what is small is gathered, and what is kept in memory costs the disk nothing. Source: labs.
+pub(crate) const OWN_DISK_WORK: f64 = 0.2;
+/// Operations of at most so many bytes are small: each takes the time of a seek or of a call, not of its bytes. Source:
+/// 16 KiB are 0.1 ms at 150 MB/s, a hundredth of a seek.
+pub(crate) const SMALL_BYTES: f64 = 16_384.0;
+/// Idle time with I/O outstanding that is reported where no disk is known that may be the reason. Chosen.
+pub(crate) const WAITS_FOR_IO: f64 = 0.25;
+
+/// A clock that moved by more than this share is reported. Source: demands are proportional to the clock, and differences
+/// within the margin of 5% are practically equal.
+pub(crate) const CLOCK_MOVED: f64 = 0.05;
+/// Memory of which less than this share was left is reported. Chosen.
+pub(crate) const MEMORY_LEFT: f64 = 0.05;
+/// Time that processes waited for memory is reported from this share on. Chosen.
+pub(crate) const MEMORY_STALL: f64 = 0.01;
+/// Time that a hypervisor took is reported from this share on. Chosen.
+pub(crate) const STOLEN: f64 = 0.02;
+
+/// A workload is saturated where twice as many operations in flight bring less than this more. Source: labs.
+pub(crate) const FLAT_GAIN: f64 = 0.10;
+/// A step of so many doublings of what is in flight, at least, tells whether more of it helps. Source: at
+/// [`FLAT_GAIN`] half a doubling brings 4.9%, about the default margin of verdicts.
+pub(crate) const LEAST_DOUBLINGS: f64 = 0.5;
+/// Demands further apart than this, as a share of the smallest, depend on load. Source: labs.
+pub(crate) const CONSTANT_DEMAND: f64 = 0.15;
+
+/// Calls of a mount waited for a slot where so many calls, and so many seconds of waiting together, were counted.
+/// Source: the kernel counts milliseconds, and one of 50 is 2%; the number of calls is chosen.
+pub(crate) const SLOT_CALLS: u64 = 20;
+pub(crate) const SLOT_SECONDS: f64 = 0.05;
+/// Share of a call's time that has to be waiting for a slot. Chosen.
+pub(crate) const SLOT_WAIT: f64 = 0.25;
+
+/// Traffic over the slower of two interfaces matters where this one is so busy. Chosen.
+pub(crate) const SLOWER_INTERFACE_BUSY: f64 = 0.5;
+/// The faster interface has so many times the rate, and carries at most this share of the traffic. Chosen: the rates of
+/// Ethernet differ by 2 and more.
+pub(crate) const FASTER_INTERFACE: f64 = 1.5;
+pub(crate) const IDLE_INTERFACE: f64 = 0.05;
