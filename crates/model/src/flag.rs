@@ -7,7 +7,7 @@ mod severity;
 
 pub use effect::Effect;
 pub use idle::IdleWindows;
-pub use message::{is_file_server, is_kernel_thread};
+pub use message::is_file_server;
 pub use severity::Severity;
 
 use crate::device::DisturbedFigure;
@@ -68,7 +68,7 @@ pub enum Flag {
         process: String,
         /// How much of a core it used, 1 being all of one; the most of all windows.
         cores: f64,
-        /// Whether it is a thread of the kernel. Of earlier versions: unknown, then its name tells.
+        /// Whether it is a thread of the kernel.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         kernel: bool,
         /// When.

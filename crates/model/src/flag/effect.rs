@@ -1,6 +1,6 @@
 //! Each warning in one line for the screen: its effect on the figures, then what to do.
 
-use super::message::{client, is_file_server, is_kernel_thread, place};
+use super::message::{client, is_file_server, place};
 use super::{Burst, Flag, Scaled};
 use crate::{ClientMemory, StoredOn, units};
 
@@ -50,9 +50,7 @@ impl Flag {
                 ),
                 match process {
                     process if is_file_server(process) => "If it serves others, run again later.",
-                    process if *kernel || is_kernel_thread(process) => {
-                        "It is a kernel thread: find its cause, then run again."
-                    }
+                    _ if *kernel => "It is a kernel thread: find its cause, then run again.",
                     _ => "Stop it, unless it is the server under test.",
                 },
             ),

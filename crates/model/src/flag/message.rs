@@ -305,7 +305,7 @@ impl Flag {
                  they are done.",
                 place(host)
             ),
-            Flag::BusyProcess { host, process, kernel, .. } if *kernel || is_kernel_thread(process) => {
+            Flag::BusyProcess { host, kernel: true, .. } => {
                 format!(
                     "It is a thread of the kernel, which works for other programs and devices: find out \
                      what else {} does then, and measure again when that has ended.",
@@ -516,44 +516,6 @@ pub fn is_file_server(process: &str) -> bool {
     FILE_SERVERS.iter().any(|name| [process, begin].contains(name))
 }
 
-/// Threads of Linux by the begin of their names, which end there or with `/`, `_`, `-` or a digit.
-const KERNEL_THREADS: [&str; 26] = [
-    "kworker",
-    "ksoftirqd",
-    "migration",
-    "rcu",
-    "rcuc",
-    "rcuob",
-    "rcuop",
-    "rcuos",
-    "kswapd",
-    "kcompactd",
-    "khugepaged",
-    "ksmd",
-    "kthreadd",
-    "jbd2",
-    "xfsaild",
-    "xfs",
-    "btrfs",
-    "txg",
-    "z_wr",
-    "z_rd",
-    "md",
-    "irq",
-    "watchdog",
-    "cpuhp",
-    "kdamond",
-    "ktimers",
-];
-
-/// Whether a process of this name is a thread of Linux: for studies that did not ask the kernel.
-pub fn is_kernel_thread(process: &str) -> bool {
-    KERNEL_THREADS.iter().any(|name| {
-        let ends = |c: char| matches!(c, '/' | '_' | '-') || c.is_ascii_digit();
-        process.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(ends))
-    })
-}
-
 pub(super) fn client(host: &Option<String>) -> &str {
     host.as_deref().unwrap_or("this machine")
 }
@@ -590,17 +552,10 @@ mod tests {
             let windows = crate::flag::IdleWindows::default();
             Flag::BusyProcess { host: "nas".into(), process, cores: 0.3, kernel, windows }.advice()
         };
-        let by_name =
-            ["rcu_preempt", "kworker/0:1H", "ksoftirqd/1", "kswapd0", "md127_raid1", "irq/32-eth0"];
-        for process in by_name {
-            let advice = advice(process, false);
-            assert!(advice.contains("thread of the kernel"), "{process}: {advice}");
-            assert!(!advice.to_lowercase().contains("stop"), "{process}: {advice}");
-        }
-        assert!(advice("anything", true).contains("thread of the kernel"));
-        for process in ["indexer", "mdadm", "xfsdump", "rcutorture", "irqbalance"] {
-            assert!(advice(process, false).contains("stop it"), "{process}");
-        }
+        let of_kernel = advice("kworker/0:1H", true);
+        assert!(of_kernel.contains("thread of the kernel"), "{of_kernel}");
+        assert!(!of_kernel.to_lowercase().contains("stop"), "{of_kernel}");
+        assert!(advice("indexer", false).contains("stop it"));
     }
 
     #[test]
