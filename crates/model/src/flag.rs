@@ -224,11 +224,6 @@ pub enum Flag {
         /// Whether they surely did.
         surely: bool,
     },
-    /// The file system refused O_DIRECT: the client's page cache serves reads. Of earlier versions.
-    PageCache {
-        /// The target.
-        target: String,
-    },
     /// A scan was answered from the client's cache of names: each trial follows a walk that is not timed.
     WarmScan {
         /// The target.
@@ -353,8 +348,6 @@ pub enum Flag {
         /// Anything else.
         corrupt: u64,
     },
-    /// The server restarted during the trial (its write verifier changed). Of earlier versions.
-    ServerRestarted,
     /// Connections broke or fell silent, and were made anew: the work went on.
     Reconnected {
         /// The target, as the user wrote it.

@@ -40,7 +40,7 @@ fn a_study_is_built_step_by_step_and_loaded() {
     };
     store.begin(&begun).unwrap();
     assert_eq!(store.load("latest").unwrap(), begun);
-    let partly = Study { flags: vec![Flag::ServerRestarted], ..begun };
+    let partly = Study { flags: vec![Flag::LongGap { seconds: 1.5 }], ..begun };
     store.update(&partly).unwrap();
     for trial in &whole.trials {
         store.add_trial(&whole.id, trial).unwrap();

@@ -301,7 +301,7 @@ fn names_with_markup_in_them_are_text() {
     study.plan.command = evil.into();
     study.hosts[0].name = evil.into();
     study.hosts[0].cpu_model = evil.into();
-    study.flags.push(Flag::PageCache { target: evil.into() });
+    study.flags.push(Flag::SameTarget { target: evil.into() });
     study.id = StudyId(evil.into());
     for facts in study.subjects.iter_mut().map(plain::storage) {
         facts.label = evil.into();

@@ -126,10 +126,6 @@ impl Flag {
                     }
                 },
             ),
-            Flag::PageCache { target } => line(
-                format!("Reads on {target} may come from the client's memory"),
-                "Give --size of twice its memory.",
-            ),
             Flag::WorkingSet { target, size, reads_from, settles } => line(
                 match reads_from {
                     StoredOn::ServerMemory => format!(

@@ -142,9 +142,6 @@ impl Flag {
                     ),
                 }
             }
-            Flag::PageCache { target } => {
-                format!("{target} does not take O_DIRECT: the client's page cache takes part")
-            }
             Flag::WarmScan { target } => format!(
                 "the scan of {target} is with a warm cache: before each trial the client's kernel has walked all names"
             ),
@@ -213,7 +210,6 @@ impl Flag {
             Flag::BadContent { stale, misplaced, corrupt } => format!(
                 "wrong content: {stale} stale, {misplaced} misplaced, {corrupt} corrupt blocks of 4 KiB"
             ),
-            Flag::ServerRestarted => "the server restarted during the trial".to_owned(),
             Flag::Reconnected { target, times, at_seconds, seconds } => format!(
                 "{target} lost {times} connection{} and had {} again: the first after {at_seconds:.1} s, \
                  for {} at most",
@@ -396,9 +392,6 @@ impl Flag {
                 }
             }
             .into(),
-            Flag::PageCache { .. } => {
-                "Reads may come from the client's memory; give --size above its memory to measure the storage.".into()
-            }
             Flag::WarmScan { .. } => {
                 "For a scan with a cold cache, check again with --drop-caches, as root.".into()
             }
@@ -449,7 +442,6 @@ impl Flag {
             Flag::BadContent { .. } => {
                 "Do not trust this storage with data; run again with --verify and check its disks and memory.".into()
             }
-            Flag::ServerRestarted => "Look at the server's log; run again.".into(),
             Flag::Reconnected { .. } => {
                 "The figures include the gap, as a user would see it; check the server's log, and run \
                  again for figures without it."
@@ -576,7 +568,5 @@ mod tests {
         let old: Flag =
             serde_json::from_str(r#"{"flag":"client_saturated","core_busy":0.97}"#).unwrap();
         assert_eq!((old.message(), old.advice()), of(None));
-        let cache = Flag::PageCache { target: "/srv".to_owned() };
-        assert!(![cache.message(), cache.advice()].concat().contains("this machine"));
     }
 }

@@ -43,7 +43,6 @@ impl Flag {
             | Flag::Throttled { .. }
             | Flag::Stolen { .. }
             | Flag::FiguresDisturbed { .. }
-            | Flag::ServerRestarted
             | Flag::Reconnected { .. }
             | Flag::WrittenAgain { .. }
             | Flag::HostRestarted { .. } => Severity::Disturbance,
@@ -51,8 +50,7 @@ impl Flag {
             | Flag::SameTarget { .. }
             | Flag::RateHeld { .. }
             | Flag::OperationRefused { .. } => Severity::Comparison,
-            Flag::PageCache { .. }
-            | Flag::ClientMemory { .. }
+            Flag::ClientMemory { .. }
             | Flag::WorkingSet { .. }
             | Flag::CachesKept { .. }
             | Flag::Scaled { .. } => Severity::Cache,

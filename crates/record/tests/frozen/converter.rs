@@ -11,5 +11,8 @@ pub fn converted(mut study: Value) -> Value {
     if rule["kind"] == "stein" {
         *rule = json!({"kind": "fixed", "blocks": rule["pilot"]});
     }
+    // Flags that nothing raised any more are gone.
+    let flags = study["flags"].as_array_mut().expect("flags");
+    flags.retain(|flag| flag["flag"] != "page_cache" && flag["flag"] != "server_restarted");
     study
 }
