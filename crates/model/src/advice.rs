@@ -1,7 +1,7 @@
 //! Advice for the command at hand: it names no option that this command does not have.
 
 /// The commands that measure, and those among them that measure storage.
-const ALL: &[&str] = &["check", "copy", "ops", "device"];
+const ALL: &[&str] = &["check", "copy", "ops", "device", "net"];
 const STORAGE: &[&str] = &["check", "copy", "ops"];
 
 /// Options that advice names, and the commands that have them. A test holds it against the commands.
@@ -25,15 +25,15 @@ const OPTIONS: [(&str, &[&str]); 32] = [
     ("--on", STORAGE),
     ("--only", &["copy", "ops", "device"]),
     ("--pattern", &["check"]),
-    ("--probe-dir", &["device"]),
+    ("--probe-dir", &["device", "net"]),
     ("--quick", ALL),
-    ("--rate", &["check"]),
+    ("--rate", &["check", "net"]),
     ("--repeats", ALL),
     ("--scale", &["copy"]),
-    ("--set", STORAGE),
+    ("--set", &["check", "copy", "ops", "net"]),
     ("--size", &["check", "ops"]),
     ("--stability", &["check", "ops"]),
-    ("--time", STORAGE),
+    ("--time", &["check", "copy", "ops", "net"]),
     ("--timeout", STORAGE),
     ("--verify", &["check", "copy"]),
     ("--via", &["copy"]),

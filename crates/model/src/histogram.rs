@@ -71,6 +71,33 @@ fn supported(n: u64, seconds: impl Fn(f64) -> f64) -> std::collections::BTreeMap
 }
 
 impl LatencySummary {
+    /// Summary of a distribution that another program recorded: the longest time of each bucket in nanoseconds, in
+    /// ascending order, and its count. Its buckets are kept as wide as those of [`Histogram`].
+    pub fn of_buckets(buckets: &[(u64, u64)], sum_ns: f64, least_ns: u64, most_ns: u64) -> Self {
+        let mut histogram = Histogram::default();
+        for (longest, count) in buckets {
+            let low = (longest >> width(*longest)) << width(*longest);
+            match histogram.buckets_ns.last_mut() {
+                Some(last) if last.0 >= low => last.1 = last.1.saturating_add(*count),
+                _ => histogram.buckets_ns.push((low, *count)),
+            }
+        }
+        let count = histogram.count();
+        if count == 0 {
+            return LatencySummary::default();
+        }
+        let (least, most) = (least_ns.min(most_ns) as f64 / 1e9, most_ns as f64 / 1e9);
+        let seconds = |q| (histogram.quantile_ns(q) as f64 / 1e9).min(most).max(least);
+        LatencySummary {
+            mean_seconds: sum_ns / count as f64 / 1e9,
+            min_seconds: least,
+            max_seconds: most,
+            standard_deviation_seconds: None,
+            quantiles_seconds: supported(count, seconds),
+            histogram: Some(histogram),
+        }
+    }
+
     /// Adds another summary; both have a histogram. The quantiles then come from the buckets, which
     /// are at most 1% wide.
     pub fn add(&mut self, other: &LatencySummary) {
@@ -160,6 +187,21 @@ mod tests {
                 prop_assert!((added / value - 1.0).abs() < 0.01, "{} {} {}", name, added, value);
             }
         }
+    }
+
+    #[test]
+    fn buckets_of_another_program_are_kept() {
+        let buckets = [(1_000, 30), (1_001, 10), (2_000_000, 60)];
+        let summary = LatencySummary::of_buckets(&buckets, 120e6, 900, 1_900_000);
+        let near = |value: f64, expected: f64| (value / expected - 1.0).abs() < 0.01;
+        assert!(near(summary.mean_seconds, 1.2e-3), "{summary:?}");
+        assert_eq!((summary.min_seconds, summary.max_seconds), (900e-9, 1.9e-3));
+        assert_eq!(summary.quantile("0.5"), Some(1.9e-3), "no longer than the longest");
+        assert_eq!(summary.quantile("0.9"), None, "100 x 10% is below 20");
+        assert_eq!(summary.histogram.unwrap().count(), 100);
+        // What contradicts itself makes no panic.
+        LatencySummary::of_buckets(&[(u64::MAX, u64::MAX), (5, u64::MAX)], f64::NAN, 9, 1);
+        assert_eq!(LatencySummary::of_buckets(&[], 1.0, 1, 1), LatencySummary::default());
     }
 
     #[test]

@@ -36,7 +36,10 @@ fn apart(subjects: &[Subject]) -> Vec<String> {
 fn otherwise(subject: &Subject, of: impl Fn(&Target) -> Option<String>) -> String {
     match subject {
         Subject::Storage { target } => of(target).unwrap_or_else(|| target.to_string()),
-        Subject::Path { .. } => subject.to_string(),
+        Subject::Path { from, to, via } => {
+            let via = via.as_ref().map_or(String::new(), |via| format!(" via {}", via.name()));
+            format!("{} to {}{via}", from.host.name(), to.host.name())
+        }
         Subject::Host { host } => host.name().to_owned(),
     }
 }
@@ -127,6 +130,19 @@ mod tests {
             ["no options", "rsize=4096"]
         );
         assert_eq!(named(&["/data", "/data"], &[]), ["/data", "/data (2)"]);
+    }
+
+    #[test]
+    fn paths_are_named_by_their_ends() {
+        let end = |host: &str| crate::Endpoint { host: host.parse().unwrap(), address: None };
+        let path = |to: &str| Subject::Path { from: end("local"), to: end(to), via: None };
+        let labels = |subjects| labels(&Plan::new(subjects, Vec::new(), Design::default()));
+        assert_eq!(labels(vec![path("ssh://root@nas")]), ["this machine to nas"]);
+        // Two that have one name are named in full.
+        assert_eq!(
+            labels(vec![path("ssh://nas"), path("ssh://root@nas")]),
+            ["local to ssh://nas", "local to ssh://root@nas"]
+        );
     }
 
     #[test]

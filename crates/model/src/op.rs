@@ -48,9 +48,17 @@ impl OpKind {
     pub const LOCK: OpKind = OpKind("lock");
     /// Give such a lock back.
     pub const UNLOCK: OpKind = OpKind("unlock");
+    /// Payload from A to B of a network path: system calls or datagrams of the receiver.
+    pub const SEND: OpKind = OpKind("send");
+    /// The same from B to A.
+    pub const RECEIVE: OpKind = OpKind("receive");
+    /// Request with its answer.
+    pub const REQUEST: OpKind = OpKind("request");
+    /// TCP connection.
+    pub const CONNECT: OpKind = OpKind("connect");
 }
 
-const KNOWN: [&str; 19] = [
+const KNOWN: [&str; 23] = [
     "read",
     "write",
     "flush",
@@ -70,6 +78,10 @@ const KNOWN: [&str; 19] = [
     "access",
     "lock",
     "unlock",
+    "send",
+    "receive",
+    "request",
+    "connect",
 ];
 open_set!(OpKind);
 

@@ -304,15 +304,17 @@ impl Part {
     /// Its settings in words: "4 KiB blocks, 1 GiB, 4 workers, 1 in flight each".
     pub fn settings(&self) -> String {
         let mut settings = self.job.settings();
-        let workers = self.workers;
-        settings.push(format!("{workers} worker{}", if workers.get() == 1 { "" } else { "s" }));
-        settings.push(match self.arrival {
-            Arrival::Closed { depth } => format!("{depth} in flight each"),
-            Arrival::Rounds { depth } => format!("batches of {depth} each"),
-            Arrival::Paced { depth, per_second } => {
-                format!("{per_second} operations a second, at most {depth} in flight each")
-            }
-        });
+        if self.job.has_workers() {
+            let workers = self.workers;
+            settings.push(format!("{workers} worker{}", if workers.get() == 1 { "" } else { "s" }));
+            settings.push(match self.arrival {
+                Arrival::Closed { depth } => format!("{depth} in flight each"),
+                Arrival::Rounds { depth } => format!("batches of {depth} each"),
+                Arrival::Paced { depth, per_second } => {
+                    format!("{per_second} operations a second, at most {depth} in flight each")
+                }
+            });
+        }
         settings.extend(self.techniques.iter().map(ToString::to_string));
         settings.join(", ")
     }

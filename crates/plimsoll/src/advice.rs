@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The commands that measure.
-const MEASURE: [&str; 4] = ["check", "copy", "ops", "device"];
+const MEASURE: [&str; 5] = ["check", "copy", "ops", "device", "net"];
 /// Crates whose texts tell a user what to do.
 const CRATES: [&str; 8] =
     ["model", "load", "host", "runner", "remote", "study", "explain", "report"];

@@ -9,6 +9,7 @@ use crate::copy::CopyArguments;
 use crate::device::DeviceArguments;
 use crate::explain::ExplainArguments;
 use crate::lab::LabArguments;
+use crate::net::NetArguments;
 use crate::ops::OpsArguments;
 use crate::references::ReferencesArguments;
 use crate::restore::RestoreArguments;
@@ -61,6 +62,9 @@ pub enum Command {
     Run(Box<RunArguments>),
     /// Measure a host: CPU, memory, cryptography, disk
     Device(Box<DeviceArguments>),
+    /// Measure the network between two hosts: throughput and latency
+    #[command(after_long_help = crate::net::EXAMPLES)]
+    Net(Box<NetArguments>),
     /// Test beds of network namespaces and virtual machines
     Lab(LabArguments),
     /// List the studies in the store
@@ -94,7 +98,7 @@ pub enum Command {
 }
 
 /// The options that most people need: `-h` shows these alone, `--help` shows them first.
-const COMMON: [(&str, &[&str]); 6] = [
+const COMMON: [(&str, &[&str]); 7] = [
     ("check", &["quick", "explain", "host", "on", "set", "pattern", "size", "details", "report"]),
     (
         "copy",
@@ -126,12 +130,13 @@ const COMMON: [(&str, &[&str]); 6] = [
         ],
     ),
     ("device", &["quick", "only", "disk", "details", "report"]),
+    ("net", &["quick", "job", "streams", "address", "details", "report"]),
     ("demo", &["live", "details", "report"]),
 ];
 
 /// Commands that `plimsoll -h` leaves to `plimsoll --help`.
-const RARE: [&str; 8] =
-    ["references", "export", "import", "serve", "clean", "restore", "completions", "man"];
+const RARE: [&str; 9] =
+    ["lab", "references", "export", "import", "serve", "clean", "restore", "completions", "man"];
 
 /// The definition of the command line.
 pub fn definition() -> clap::Command {

@@ -18,6 +18,7 @@ mod import;
 mod jobs;
 mod lab;
 mod manual;
+mod net;
 mod ops;
 mod output;
 mod plan;
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
         Command::Ops(ops) => ops::run(&ops, &arguments.store),
         Command::Run(plan) => run::run(&plan, &arguments.store),
         Command::Device(device) => device::run(&device, &arguments.store),
+        Command::Net(net) => net::run(&net, &arguments.store),
         Command::Lab(lab) => lab::run(&lab),
         Command::List => store::list(&arguments.store),
         Command::Show(show) => store::show(&show, &arguments.store),

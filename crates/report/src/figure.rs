@@ -12,6 +12,9 @@ pub struct Kind(&'static [(f64, &'static str)]);
 pub const RATE: Kind = Kind(&[(1e6, "M"), (1e4, "k"), (1.0, "")]);
 /// Bytes per second.
 pub const BANDWIDTH: Kind = Kind(&[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")]);
+/// Bytes per second, shown in bits as rates of links are.
+pub const BITRATE: Kind =
+    Kind(&[(1.25e8, "Gbit/s"), (1.25e5, "Mbit/s"), (125.0, "kbit/s"), (0.125, "bit/s")]);
 /// Bytes, as memory is sold.
 pub const BYTES: Kind = Kind(&[
     ((1u64 << 30) as f64, "GiB"),
@@ -119,6 +122,7 @@ mod tests {
             (TIME.within(0.0012, None), TIME.within(0.0, None)),
             ("1.20 ms".into(), "0".into())
         );
+        assert_eq!(BITRATE.value(117.6e6), "941 Mbit/s");
         assert_eq!(RATE.value(7334.4), "7334");
         assert_eq!(RATE.value(33_000.0), "33.0 k");
         assert_eq!(RATE.value(1.5e6), "1.50 M");

@@ -1,7 +1,10 @@
 //! How each measure is shown: what it is called, in which unit, and what a ratio of it means.
 
 use crate::device;
-use crate::figure::{BANDWIDTH, BYTES, COUNT, CPU_PER_100K, CPU_PER_GB, Kind, RATE, SHARE, TIME};
+use crate::figure::{
+    BANDWIDTH, BITRATE, BYTES, COUNT, CPU_PER_100K, CPU_PER_GB, Kind, RATE, SHARE, TIME,
+};
+use crate::study::paths;
 use crate::text::{printable, shortened};
 use plimsoll_explain::Level;
 use plimsoll_model::{Aggregation, Direction, Measure, MeasureInfo, Study};
@@ -116,6 +119,12 @@ pub(crate) fn is_further(measure: Measure) -> bool {
 pub(crate) fn shape(study: &Study, measure: Measure) -> Shape {
     let info = study.info(measure);
     let compared = Compared::of(info.as_ref());
+    // Rates of networks are known in bits.
+    let in_bits = paths::is_path(study);
+    if in_bits && measure == Measure::THROUGHPUT {
+        let name = || "goodput".to_owned();
+        return Shape { heading: name(), name: name(), kind: BITRATE, compared, legend: None };
+    }
     if let Some((_, heading, name, kind)) = NAMED.iter().find(|row| row.0 == measure) {
         let (heading, name) = ((*heading).to_owned(), (*name).to_owned());
         return Shape { heading, name, kind: *kind, compared, legend: None };
@@ -127,6 +136,7 @@ pub(crate) fn shape(study: &Study, measure: Measure) -> Shape {
     let (suffix, kind) = match unit {
         "s" => ("_seconds", Some(TIME)),
         "B" => ("_bytes", Some(BYTES)),
+        "B/s" if in_bits => ("_bytes_per_second", Some(BITRATE)),
         "B/s" => ("_bytes_per_second", Some(BANDWIDTH)),
         "1/s" => ("_per_second", Some(RATE)),
         "1" if measure.name().ends_with("_ratio") => ("_ratio", Some(SHARE)),

@@ -13,6 +13,7 @@ pub(crate) mod limits;
 pub(crate) mod method;
 pub(crate) mod mounts;
 pub(crate) mod operations;
+pub(crate) mod paths;
 pub(crate) mod stalls;
 pub(crate) mod steps;
 pub(crate) mod warnings;
@@ -22,7 +23,9 @@ pub(crate) mod writes;
 use crate::device;
 use crate::measure::{self, Shape};
 use crate::names::{self, Names};
-use plimsoll_explain::{CopyCosts, Findings, Forecast, Limits, Stalls, Transfers, Writes};
+use plimsoll_explain::{
+    CopyCosts, Findings, Forecast, Limits, PathLimits, Stalls, Transfers, Writes,
+};
 use plimsoll_model::{Cell, Contrast, Measure, Study, Workload, factor};
 
 /// A study and what is needed of it on every part of the page.
@@ -38,6 +41,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) transfers: Vec<Transfers>,
     /// What limits each workload.
     pub(crate) limits: Vec<Limits>,
+    /// What limits each load on a network path.
+    pub(crate) path_limits: Vec<PathLimits>,
     /// Whether writes are sustained.
     pub(crate) writes: Vec<Writes>,
     /// Times in which subjects did not answer.
@@ -57,6 +62,7 @@ impl<'a> Shown<'a> {
             costs: plimsoll_explain::copy_costs(study),
             transfers: plimsoll_explain::transfers(study),
             limits: plimsoll_explain::limits(study),
+            path_limits: plimsoll_explain::path_limits(study),
             writes: plimsoll_explain::writes(study),
             stalls: plimsoll_explain::stalls(study),
         }

@@ -15,6 +15,8 @@ const TICKS_SECONDS: f64 = 0.2;
 /// together is nobody's cost per operation, and is left out.
 pub(crate) fn add(result: &mut PointResult, loads: &[HostLoad], plan: &Plan, spec: &PointSpec) {
     let parts = &spec.workload.parts;
+    // Of a path, a full core is a bottleneck like any other, and no flaw of the measurement.
+    let is_storage = plan.target(spec.subject).is_some();
     let measures = (Measure::MACHINE_CPU_PER_OP, Measure::MACHINE_CPU_PER_BYTE);
     let mut machines = Some(0.0);
     for number in 0..plan.clients.len().max(1) {
@@ -28,7 +30,7 @@ pub(crate) fn add(result: &mut PointResult, loads: &[HostLoad], plan: &Plan, spe
             charge(result.parts.get_mut(part), load.caused(), measures);
         }
         machines = machines.map(|sum| sum + load.caused().0);
-        if let Some(core_busy) = full(load) {
+        if let Some(core_busy) = full(load).filter(|_| is_storage) {
             let host = Some(name).filter(|_| plan.is_remote());
             let serves = plan.target(spec.subject).is_some_and(Target::is_on_loopback);
             result.flags.push(Flag::ClientSaturated { host, core_busy, serves });
@@ -52,7 +54,7 @@ pub(crate) fn add(result: &mut PointResult, loads: &[HostLoad], plan: &Plan, spe
         clients => clients.iter().any(|client| load.host == client.to_string()),
     };
     for load in serving.iter().filter(|load| !is_client(load)) {
-        if let Some(core_busy) = full(load) {
+        if let Some(core_busy) = full(load).filter(|_| is_storage) {
             result.flags.push(Flag::ServerSaturated { host: load.host.clone(), core_busy });
         }
     }

@@ -10,10 +10,12 @@
 mod host;
 mod ladder;
 mod network;
+mod path;
 mod resources;
 mod seen;
 
 pub use ladder::{Ladder, Rung, is_ladder};
+pub use path::{PathBottleneck, PathEnd, PathLimits, path_limits};
 pub use resources::{Resource, Role, Use};
 
 use crate::gather::Gathered;

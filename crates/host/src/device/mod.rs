@@ -64,7 +64,7 @@ impl Verbs for Placed {
     ) -> Result<(), Failure> {
         match Placed::run(self, request, section, stop)?.status {
             Status::Done | Status::Stopped => Ok(()),
-            Status::Limit => Err(Failure::new(
+            Status::Limit | Status::Idle => Err(Failure::new(
                 Cause::Trial,
                 format!("measure with the probe ({})", request.verb()),
                 self.directory(),

@@ -24,6 +24,8 @@ pub enum Kind {
     Request = b'Q',
     /// To the probe: end now, keep what was reported.
     Stop = b'S',
+    /// To the probe: a trial of a verb that serves several, or the word that cancels it.
+    Trial = b'N',
     /// To the probe: a token. From the probe: that token and its clock.
     Clock = b'C',
     /// From the probe: a JSON object with `section`.

@@ -30,6 +30,8 @@ pub enum Status {
     Stopped,
     /// It used up its time.
     Limit,
+    /// It waited too long for a trial.
+    Idle,
 }
 
 /// The last words of a probe that did its work, with what it cost that host.
@@ -175,7 +177,7 @@ pub fn decode(frame: &Frame) -> Result<Message, String> {
             .map(Message::Done)
             .ok_or_else(|| "its last message does not say whether it succeeded".into()),
         Kind::Error => Ok(Message::Failed(refusal(&object(body)?))),
-        Kind::Request | Kind::Stop => {
+        Kind::Request | Kind::Stop | Kind::Trial => {
             Err("it sent a message that only this program may send".into())
         }
     }
@@ -223,6 +225,7 @@ fn done(value: &Value) -> Option<Done> {
         "done" => Status::Done,
         "stopped" => Status::Stopped,
         "limit" => Status::Limit,
+        "idle" => Status::Idle,
         _ => return None,
     };
     Some(Done {

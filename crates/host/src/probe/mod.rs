@@ -14,6 +14,7 @@ mod message;
 mod place;
 mod request;
 mod sampler;
+mod serving;
 mod session;
 
 pub use crate::clock::Moment;
@@ -22,6 +23,7 @@ pub use message::{Done, FileKind, SampledFile, Status};
 pub use place::Placed;
 pub use request::Request;
 pub use sampler::{Sample, Sampler, SamplerFacts};
+pub use serving::Serving;
 
 use crate::deploy::Bundle;
 use std::time::Duration;

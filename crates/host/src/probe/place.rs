@@ -3,6 +3,7 @@
 use super::message::Done;
 use super::request::Request;
 use super::sampler::Sampler;
+use super::serving::Serving;
 use super::session::Session;
 use crate::deploy::{Deployed, Machine, Programs};
 use crate::reach::Reach;
@@ -53,6 +54,11 @@ impl Placed {
     /// A probe that samples when asked.
     pub fn sampler(&self) -> Result<Sampler, Failure> {
         Sampler::start(self.0.reach(), &self.0.command())
+    }
+
+    /// A session of a verb that does trial after trial.
+    pub fn serve(&self, request: &Request) -> Result<Serving, Failure> {
+        Serving::start(self.0.reach(), &self.0.command(), request)
     }
 
     /// Removes it, and says if that failed.

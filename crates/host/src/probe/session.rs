@@ -134,8 +134,18 @@ impl Session {
         }
     }
 
+    /// Bytes of all messages since the start, or since the last [`Session::count_anew`].
+    pub fn taken(&self) -> usize {
+        self.taken
+    }
+
+    /// Counts the bytes of messages from 0 again.
+    pub fn count_anew(&mut self) {
+        self.taken = 0;
+    }
+
     /// Ends it without waiting for its last words.
-    fn close(&mut self) {
+    pub fn close(&mut self) {
         if let Some(channel) = self.channel.take() {
             let _ = channel.finish(FAREWELL);
         }

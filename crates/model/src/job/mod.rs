@@ -1,25 +1,35 @@
 //! Jobs: an open list, with a file for each. Only the code that runs a job matches on [`Job`]; all
 //! other code uses its [`JobFacts`].
 
+mod connect;
 mod copy;
+mod datagrams;
 mod dataset;
 mod device;
 mod file;
 mod log;
 mod operations;
+mod path;
 mod pattern;
+mod request;
 mod scan;
 mod stream;
+mod tcp_stream;
 
+pub use connect::ConnectJob;
 pub use copy::{CopyJob, Method, Transfer};
+pub use datagrams::{DatagramCall, DatagramsJob};
 pub use dataset::{DataClass, DataSource, Dataset, GeneratedData};
 pub use device::DeviceJob;
 pub use file::{FileJob, FileWay};
 pub use log::LogJob;
 pub use operations::OperationsJob;
+pub use path::Flow;
 pub use pattern::{Layout, Pattern, PatternJob, Stability};
+pub use request::RequestJob;
 pub use scan::{NamesCached, ScanJob};
 pub use stream::StreamJob;
+pub use tcp_stream::TcpStreamJob;
 
 use crate::metric::Row;
 use crate::units::Bytes;
@@ -72,11 +82,15 @@ jobs! {
     Copy(CopyJob),
     Stream(StreamJob),
     Device(DeviceJob),
+    TcpStream(TcpStreamJob),
+    Datagrams(DatagramsJob),
+    Request(RequestJob),
+    Connect(ConnectJob),
 }
 
 /// The measures of jobs that have some of their own.
 pub(crate) const MEASURES: &[&[Row]] =
-    &[&stream::MEASURES, &device::MEASURES, &log::MEASURES, &copy::MEASURES];
+    &[&stream::MEASURES, &path::MEASURES, &device::MEASURES, &log::MEASURES, &copy::MEASURES];
 
 /// Kind of subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -178,6 +192,12 @@ pub trait JobFacts {
 
     /// Measure shown as its speed.
     fn speed(&self) -> Measure;
+
+    /// Whether its workers and their operations in flight are settings of the workload; else it has streams of its
+    /// own.
+    fn has_workers(&self) -> bool {
+        true
+    }
 
     /// Kinds of operation that are shown in addition to their total.
     fn kinds_apart(&self) -> &'static [OpKind] {

@@ -262,7 +262,33 @@ fn job() -> impl Strategy<Value = Job> {
         let (buffer, size, stability) = (Bytes(buffer), Bytes(size), Stability::FileSync);
         Job::File(FileJob { way, buffer, size, stability })
     });
-    prop_oneof![pattern, scan, operations, file, copy, stream]
+    let flow = || select(vec![Flow::Out, Flow::In, Flow::Both]);
+    let tcp = (flow(), any::<(u16, u64)>(), option::of(any::<u64>()), option::of(text()));
+    let tcp = tcp.prop_map(|(flow, (streams, block), buffer, congestion)| {
+        Job::TcpStream(TcpStreamJob {
+            flow,
+            streams,
+            block: Bytes(block),
+            socket_buffer: buffer.map(Bytes),
+            no_delay: congestion.is_some(),
+            congestion,
+        })
+    });
+    let calls = select(vec![DatagramCall::One, DatagramCall::Mmsg, DatagramCall::Gso]);
+    let datagrams = (flow(), calls, any::<(u16, u64)>(), any::<Option<std::num::NonZeroU32>>());
+    let datagrams = datagrams.prop_map(|(flow, call, (streams, payload), rate)| {
+        let socket_buffer = rate.map(|_| Bytes(payload));
+        let payload = Bytes(payload);
+        Job::Datagrams(DatagramsJob { flow, streams, payload, call, rate, socket_buffer })
+    });
+    let request = (any::<(u16, u64, u64)>(), any::<Option<std::num::NonZeroU32>>());
+    let request = request.prop_map(|((streams, request, response), rate)| {
+        let (request, response) = (Bytes(request), Bytes(response));
+        Job::Request(RequestJob { streams, request, response, rate })
+    });
+    let connect = any::<u16>().prop_map(|streams| Job::Connect(ConnectJob { streams }));
+    let on_paths = prop_oneof![stream, tcp, datagrams, request, connect];
+    prop_oneof![pattern, scan, operations, file, copy, on_paths]
 }
 
 fn part() -> impl Strategy<Value = Part> {

@@ -107,7 +107,7 @@ const NAMES: [(&str, Kind); 5] = [
 ];
 
 /// Fields whose texts are words of the schema, figures or versions and never a user's.
-const OWN: [&str; 33] = [
+const OWN: [&str; 36] = [
     "kind",
     "subject",
     "job",
@@ -141,6 +141,9 @@ const OWN: [&str; 33] = [
     "cpu_accounting",
     "watched_by",
     "file_system",
+    "flow",
+    "call",
+    "congestion",
 ];
 
 /// Words of the schema in fields that hold a user's words elsewhere.

@@ -7,7 +7,7 @@ use crate::figure::{SHARE, TIME};
 use crate::study::limits::{
     amount_of, conditions, explained, not_monitored, resource, row, server, without_article,
 };
-use crate::study::{Shown, byte_costs, head, hosts};
+use crate::study::{Shown, byte_costs, head, hosts, paths};
 use crate::text::{capital, listed, printable};
 use crate::verdict::percent;
 use plimsoll_explain::{Ladder, Limit, Limits, Resource, Unseen, Use};
@@ -28,6 +28,7 @@ impl Document {
         let shown = Shown::new(study);
         let mut answer = Section::new("answer", "");
         match shown.limits.is_empty() {
+            true if !shown.path_limits.is_empty() => answer.list(paths::explained(&shown)),
             true => answer.text(NOTHING_SEEN),
             false => {
                 let mut sentences = sentences(&shown, first(&shown));
@@ -125,6 +126,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
         section.list(sentences(shown, first(shown)));
         resources_of(&mut section, shown);
     }
+    section.list(paths::explained(shown));
     section
 }
 

@@ -55,6 +55,7 @@ fn title(shown: &Shown<'_>) -> String {
         [one] if shown.names.setups() > 1 => format!("{one} under several settings"),
         [one] => match shown.study.subjects.first() {
             Some(SubjectFacts::Host(_)) => format!("Device: {one}"),
+            Some(SubjectFacts::Path(_)) => format!("Network path: {one}"),
             _ => format!("How fast is {one}?"),
         },
         few if few.len() <= 4 => format!("{} compared", listed(few)),

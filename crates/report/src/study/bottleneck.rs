@@ -23,7 +23,7 @@ pub(crate) struct Notes(Vec<String>);
 
 impl Notes {
     /// The mark of a reason: " (1)"; empty without one.
-    fn mark(&mut self, reason: &str) -> String {
+    pub(super) fn mark(&mut self, reason: &str) -> String {
         if reason.is_empty() {
             return String::new();
         }
@@ -87,7 +87,7 @@ pub(crate) fn words(
 }
 
 /// " 94%", " 88–94%".
-fn range(shares: &[f64]) -> String {
+pub(super) fn range(shares: &[f64]) -> String {
     let whole = |share: f64| percent((100.0 * share.min(1.0)).round() / 100.0);
     let least = shares.iter().copied().reduce(f64::min).map(whole);
     let most = shares.iter().copied().reduce(f64::max).map(whole);

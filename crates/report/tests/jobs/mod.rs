@@ -300,6 +300,73 @@ fn a_stream_over_two_paths_with_a_measure_of_another_version() {
     insta::assert_snapshot!(text);
 }
 
+/// Each load has a row with its goodput, the CPU of both ends, its latency and its bottleneck.
+#[test]
+fn a_network_path_on_one_screen() {
+    let alone = |job: Job| Workload::of(part(job), SHORT);
+    let streams = |flow| Job::from(TcpStreamJob::new(flow));
+    let loaded = vec![part(RequestJob::sparse().into()), part(streams(Flow::Both))];
+    let workloads = vec![
+        alone(streams(Flow::Out)),
+        alone(streams(Flow::Both)),
+        alone(RequestJob::new().into()),
+        Workload { parts: loaded, ..alone(RequestJob::new().into()) },
+    ];
+    let mut study = of(&[path("local", "ssh://nas")], workloads);
+    let all = Metric::all;
+    measure(&mut study, 3, |cell, off| {
+        let latency = |p50: f64| {
+            vec![
+                (all(Measure::LATENCY_MEAN), p50),
+                (all(Measure::LATENCY_P50), p50 * off),
+                (all(Measure::LATENCY_P99), 4.0 * p50),
+            ]
+        };
+        let stream = vec![
+            (all(Measure::THROUGHPUT), 117.6e6 * off),
+            (all(Measure::NEAR_CPU_PER_BYTE), 0.5e-9),
+            (all(Measure::FAR_CPU_PER_BYTE), 1.2e-9),
+            (all(Measure::FLOW_RTT_P50), 0.012),
+            (all(Measure::FLOW_RTT_LEAST), 0.0004),
+        ];
+        let both =
+            vec![(all(Measure::GOODPUT_OUT), 100e6 * off), (all(Measure::GOODPUT_IN), 60e6 * off)];
+        match cell.workload {
+            0 => vec![result(&stream)],
+            1 => vec![result(&[stream, both].concat())],
+            2 => vec![result(&latency(0.0002))],
+            _ => vec![result(&latency(0.013)), result(&[stream, both].concat())],
+        }
+    });
+    let style = Style { width: 80, colour: false };
+    let screen = Document::of_study(&study).screen(&style);
+    assert!(screen.lines().count() <= 24, "{screen}");
+    let row = |name: &str| {
+        let found = screen.lines().find(|line| line.starts_with(name));
+        found.unwrap_or_else(|| panic!("{name} in\n{screen}")).to_owned()
+    };
+    let out = row("TCP out");
+    for word in ["941 Mbit/s ±", "0.500 / 1.20"] {
+        assert!(out.contains(word), "{word} in\n{screen}");
+    }
+    assert!(row("TCP both: out").contains("800 Mbit/s"), "{screen}");
+    assert!(row("TCP both: in").contains("480 Mbit/s"), "{screen}");
+    let idle = row("requests ");
+    assert!(idle.contains("200 µs") && idle.contains("800 µs"), "{screen}");
+    assert!(screen.contains("requests during") && screen.contains("52.0 ms"), "{screen}");
+    // The queue is in front of something that was not monitored.
+    assert!(out.contains("not monitored (1)"), "{screen}");
+    assert!(screen.contains("(1) A queue grows on the path"), "{screen}");
+    let text = shown(&study);
+    for words in ["Network path: ", "128 KiB blocks, 1 stream.", "goodput"] {
+        assert!(text.contains(words), "{words} in\n{text}");
+    }
+    let explained = Document::explaining(&study, &[]).screen(&style);
+    assert!(explained.contains("TCP out: a queue grows"), "{explained}");
+    let redacted = redact(&study, &[]).unwrap();
+    assert!(!redacted.plan.subjects[0].to_string().contains("nas"), "{redacted:?}");
+}
+
 /// The settings of one target stand beside each other; what was changed is in the method.
 #[test]
 fn a_factor_of_two_levels() {

@@ -4,6 +4,7 @@
 mod copies;
 mod names;
 mod operations;
+mod paths;
 mod sentences;
 mod settings;
 mod speeds;
@@ -20,7 +21,7 @@ use crate::text::{counted, duration, listed, printable};
 use names::Brief;
 pub(super) use operations::binds;
 use plimsoll_explain::{WorkloadFindings, reads_from};
-use plimsoll_model::{Cell, Ended, Flag, Rule, SubjectKind};
+use plimsoll_model::{Cell, Ended, Flag, Rule, Subject, SubjectKind};
 pub(super) use table::fits_a_screen;
 
 /// What there is to say of a study without a complete trial.
@@ -64,6 +65,13 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
 
 /// The tables, with the reasons and marks in them explained. Whether they have the bottlenecks, and marks of bursts.
 fn figures(section: &mut Section, shown: &Shown<'_>, brief: &Brief) -> (bool, bool) {
+    if paths::are_shown(shown) {
+        let mut notes = Notes::default();
+        section.table(paths::table(shown, &mut notes), Layout::Words);
+        section.texts(notes.texts());
+        section.texts(paths::legend(shown));
+        return (true, false);
+    }
     let columns = table::has_columns(shown);
     let copies = Copies::new(shown).filter(|_| !columns);
     let copied = copies.as_ref().and_then(|copies| copies::table(shown, brief, copies));
@@ -150,6 +158,10 @@ fn introduced(shown: &Shown<'_>, brief: &Brief) -> Vec<(String, String)> {
 
 /// Whether a study stopped before its end. One whose blocks were fixed beforehand goes on after its cap, too.
 fn can_go_on(shown: &Shown<'_>) -> bool {
+    let storage = |subject: &Subject| subject.kind() == SubjectKind::Storage;
+    if !shown.study.plan.subjects.iter().all(storage) {
+        return false;
+    }
     let fixed = matches!(shown.study.plan.design.rule, Rule::Fixed { .. });
     match shown.study.ended {
         Ended::Interrupted | Ended::Open => true,

@@ -44,11 +44,13 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief, limited: bool) -> Vec<
             "{figures} figures have trials with other load on a host: see --details."
         )),
     }
-    if shown.limits.is_empty() {
-        hosts::fullest_links(&mut sentences, shown);
-        hosts::busiest(&mut sentences, shown);
-    } else if !limited {
-        sentences.extend(limits::sentences(shown, &name));
+    match (limited, shown.limits.is_empty()) {
+        (true, _) => {}
+        (false, true) => {
+            hosts::fullest_links(&mut sentences, shown);
+            hosts::busiest(&mut sentences, shown);
+        }
+        (false, false) => sentences.extend(limits::sentences(shown, &name)),
     }
     sentences
 }

@@ -1,0 +1,334 @@
+//! The bottleneck of streams over a network path, by rules. A path is no closed network of operations: of each
+//! resource that was monitored only its utilisation counts, and of what was not monitored what TCP noticed.
+
+use crate::gather::Gathered;
+use plimsoll_model::{
+    Cell, Flag, HostLoad, HostName, Measure, Metric, PartResult, Study, Subject, Trial,
+};
+
+/// Utilisation from which a link, a core or a quota is saturated.
+const SATURATED: f64 = 0.9;
+/// Share of the sending time from which a window or a buffer is the bottleneck.
+const LIMITED: f64 = 0.5;
+/// Share of the payload that was sent again from which loss is the bottleneck, if nothing else is.
+const LOSS: f64 = 0.01;
+/// A queue grows on the path if the round trip under load is so many times that of an empty path, and at least so
+/// much longer, in seconds.
+const QUEUE: f64 = 2.0;
+const QUEUE_SECONDS: f64 = 0.001;
+
+/// An end of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PathEnd {
+    /// The first host.
+    A,
+    /// The second host.
+    B,
+    /// One machine that is both, or in which the ends cannot be distinguished.
+    Both,
+}
+
+/// Bottleneck of a path.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PathBottleneck {
+    /// A link at an end, at this utilisation.
+    Link {
+        /// The end whose interface it is.
+        end: PathEnd,
+        /// Interface.
+        interface: String,
+        /// Its rate.
+        bits_per_second: u64,
+        /// Utilisation in its fuller direction.
+        share: f64,
+    },
+    /// A core of an end, at this utilisation.
+    Core {
+        /// The end.
+        end: PathEnd,
+        /// Utilisation.
+        share: f64,
+    },
+    /// The CPU quota of an end.
+    Quota {
+        /// The end.
+        end: PathEnd,
+        /// The quota in cores.
+        cores: f64,
+        /// Utilisation.
+        share: f64,
+    },
+    /// The receive window, for this share of the sending time.
+    ReceiveWindow {
+        /// Share.
+        share: f64,
+    },
+    /// The send buffer, for this share of the sending time.
+    SendBuffer {
+        /// Share.
+        share: f64,
+    },
+    /// Packet loss: this share of the payload was sent again.
+    Loss {
+        /// Share.
+        share: f64,
+    },
+    /// A saturated link or device on the path that is not monitored: a queue grows in front of it.
+    Queue {
+        /// Round trip under load, in seconds.
+        loaded_seconds: f64,
+        /// Round trip of the empty path, in seconds.
+        least_seconds: f64,
+    },
+    /// Nothing that was monitored is saturated.
+    Unknown {
+        /// Whether the rate of a link at an end is known.
+        knows_link: bool,
+        /// The busiest core that was monitored.
+        busiest_core: Option<f64>,
+    },
+}
+
+/// Bottleneck of the streams of a cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathLimits {
+    /// The cell.
+    pub cell: Cell,
+    /// Its bottleneck.
+    pub bottleneck: PathBottleneck,
+}
+
+/// Bottlenecks of all cells of paths that have complete trials and move payload.
+pub fn path_limits(study: &Study) -> Vec<PathLimits> {
+    let gathered = Gathered::new(study);
+    let workloads = (0..study.plan.workloads.len()).filter_map(|w| u16::try_from(w).ok());
+    let cells = workloads.flat_map(|workload| gathered.cells(workload));
+    cells.filter_map(|cell| of_cell(study, &gathered, cell)).collect()
+}
+
+fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<PathLimits> {
+    let Subject::Path { from, to, .. } = study.plan.subjects.get(usize::from(cell.subject))? else {
+        return None;
+    };
+    let workload = study.plan.workload(cell)?;
+    // The first part that puts a load of bytes on the path, and has streams of its own.
+    let part = workload.parts.iter().position(|p| p.job.moves_payload() && !p.job.has_workers())?;
+    let trials = gathered.complete(cell);
+    let seen: Vec<Seen> = trials
+        .iter()
+        .filter_map(|trial| Seen::new(study, trial, part, [&from.host, &to.host]))
+        .collect();
+    let bottleneck = Mean(&seen).bottleneck()?;
+    Some(PathLimits { cell, bottleneck })
+}
+
+/// What one trial shows.
+#[derive(Debug, Default)]
+struct Seen {
+    /// Busiest link of both ends: end, interface, rate, utilisation.
+    link: Option<(PathEnd, String, u64, f64)>,
+    /// Busiest core or process of an end.
+    cores: Vec<(PathEnd, f64)>,
+    /// Quotas: end, cores, utilisation.
+    quotas: Vec<(PathEnd, f64, f64)>,
+    receive_window: Option<f64>,
+    send_buffer: Option<f64>,
+    loss: Option<f64>,
+    least_trip: Option<f64>,
+    loaded_trip: Option<f64>,
+}
+
+impl Seen {
+    fn new(study: &Study, trial: &Trial, part: usize, ends: [&HostName; 2]) -> Option<Seen> {
+        let result: &PartResult = trial.result.parts.get(part)?;
+        let value = |measure| result.quantities.get(&Metric::all(measure)).copied();
+        let mut seen = Seen {
+            receive_window: value(Measure::WINDOW_LIMITED),
+            send_buffer: value(Measure::BUFFER_LIMITED),
+            loss: value(Measure::RETRANSMITTED),
+            least_trip: value(Measure::FLOW_RTT_LEAST),
+            loaded_trip: value(Measure::FLOW_RTT_P50),
+            ..Seen::default()
+        };
+        // Monitoring begins before the load and ends after it.
+        let seconds = result.answered_seconds.filter(|seconds| *seconds > 0.0);
+        let [a, b] = ends.map(ToString::to_string);
+        let is_shared = |flag: &Flag| matches!(flag, Flag::SameMachine { .. });
+        let shared = a == b || study.flags.iter().any(is_shared);
+        let sides = [
+            (PathEnd::A, &a, value(Measure::NEAR_BUSIEST)),
+            (PathEnd::B, &b, value(Measure::FAR_BUSIEST)),
+        ];
+        for (end, name, process) in sides {
+            seen.cores.extend(process.map(|share| (end, share.min(1.0))));
+            let Some(load) = trial.loads.iter().find(|load| load.host == *name) else { continue };
+            let seconds = seconds.unwrap_or(load.seconds);
+            seen.host(study, load, if shared { PathEnd::Both } else { end }, end, seconds);
+        }
+        Some(seen)
+    }
+
+    /// What the counters of a host show. Its cores may be those of the other end, too; its quota and its links are
+    /// its own.
+    fn host(
+        &mut self,
+        study: &Study,
+        load: &HostLoad,
+        of_cores: PathEnd,
+        end: PathEnd,
+        seconds: f64,
+    ) {
+        if seconds <= 0.0 || load.seconds <= 0.0 {
+            return;
+        }
+        let within = load.seconds / seconds;
+        let busiest = load.cores_busy.iter().copied().reduce(f64::max);
+        self.cores.extend(busiest.map(|busy| (of_cores, (busy * within).min(1.0))));
+        let quota = load.control_group.and_then(|group| Some((group, group.quota_cores?)));
+        if let Some((group, cores)) = quota.filter(|(_, cores)| *cores > 0.0) {
+            let used = group.cpu_seconds / (cores * seconds);
+            let share = used.max(group.throttled_share.unwrap_or(0.0));
+            self.quotas.push((end, cores, share.min(1.0)));
+        }
+        let facts = study.hosts.iter().find(|facts| facts.name == load.host);
+        for interface in &load.interfaces {
+            let Some(rate) = facts.and_then(|facts| facts.link_rate(&interface.name)) else {
+                continue;
+            };
+            let bytes = interface.received_bytes.max(interface.sent_bytes);
+            let share = (8.0 * bytes as f64 / rate as f64 / seconds).min(1.0);
+            if self.link.as_ref().is_none_or(|known| share > known.3) {
+                self.link = Some((end, interface.name.clone(), rate, share));
+            }
+        }
+    }
+}
+
+/// Arithmetic means over the trials of a cell.
+struct Mean<'a>(&'a [Seen]);
+
+impl Mean<'_> {
+    fn of(&self, value: impl Fn(&Seen) -> Option<f64>) -> Option<f64> {
+        let values: Vec<f64> = self.0.iter().filter_map(value).filter(|v| v.is_finite()).collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    }
+
+    /// What is saturated, else what TCP noticed, else nothing. A saturated link comes first: it is the bottleneck
+    /// however busy the cores are. A quota and a process are an end's own; a core may be busy with other work.
+    fn bottleneck(&self) -> Option<PathBottleneck> {
+        let first = self.0.first()?;
+        let saturated = |share: &f64| *share >= SATURATED;
+        let link = self.of(|seen| Some(seen.link.as_ref()?.3));
+        if let (Some(share), Some((end, interface, rate, _))) =
+            (link.filter(saturated), &first.link)
+        {
+            let (end, interface, bits_per_second) = (*end, interface.clone(), *rate);
+            return Some(PathBottleneck::Link { end, interface, bits_per_second, share });
+        }
+        for (end, cores, _) in &first.quotas {
+            let of =
+                |seen: &Seen| seen.quotas.iter().find(|quota| quota.0 == *end).map(|quota| quota.2);
+            if let Some(share) = self.of(of).filter(saturated) {
+                return Some(PathBottleneck::Quota { end: *end, cores: *cores, share });
+            }
+        }
+        let mut cores: Vec<(PathEnd, f64)> = Vec::new();
+        for end in [PathEnd::A, PathEnd::B, PathEnd::Both] {
+            let of = |seen: &Seen| {
+                seen.cores.iter().filter(|core| core.0 == end).map(|core| core.1).reduce(f64::max)
+            };
+            cores.extend(self.of(of).map(|share| (end, share)));
+        }
+        let own = cores.iter().filter(|(end, share)| *end != PathEnd::Both && saturated(share));
+        let own = own.copied().reduce(|a, b| if b.1 > a.1 { b } else { a });
+        let shared = cores.iter().copied().find(|(_, share)| saturated(share));
+        if let Some((end, share)) = own.or(shared) {
+            return Some(PathBottleneck::Core { end, share });
+        }
+        let busiest_core = cores.iter().map(|(_, share)| *share).reduce(f64::max);
+        let limited = |share: Option<f64>| share.filter(|share| *share >= LIMITED);
+        if let Some(share) = limited(self.of(|seen| seen.receive_window)) {
+            return Some(PathBottleneck::ReceiveWindow { share });
+        }
+        if let Some(share) = limited(self.of(|seen| seen.send_buffer)) {
+            return Some(PathBottleneck::SendBuffer { share });
+        }
+        let trips = (self.of(|seen| seen.loaded_trip), self.of(|seen| seen.least_trip));
+        if let (Some(loaded_seconds), Some(least_seconds)) = trips
+            && loaded_seconds >= QUEUE * least_seconds
+            && loaded_seconds - least_seconds >= QUEUE_SECONDS
+        {
+            return Some(PathBottleneck::Queue { loaded_seconds, least_seconds });
+        }
+        if let Some(share) = self.of(|seen| seen.loss).filter(|share| *share >= LOSS) {
+            return Some(PathBottleneck::Loss { share });
+        }
+        Some(PathBottleneck::Unknown { knows_link: link.is_some(), busiest_core })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn idle() -> Seen {
+        Seen {
+            link: Some((PathEnd::A, "lan".into(), 100_000_000, 0.3)),
+            cores: vec![(PathEnd::A, 0.2), (PathEnd::B, 0.4), (PathEnd::Both, 0.5)],
+            receive_window: Some(0.0),
+            send_buffer: Some(0.1),
+            loss: Some(0.0),
+            least_trip: Some(0.0005),
+            loaded_trip: Some(0.0007),
+            ..Seen::default()
+        }
+    }
+
+    fn named(seen: Seen) -> PathBottleneck {
+        Mean(&[seen]).bottleneck().unwrap()
+    }
+
+    #[test]
+    fn what_is_saturated_is_named() {
+        let link = Some((PathEnd::B, "eth0".into(), 1_000_000_000, 0.95));
+        let found = named(Seen { link: link.clone(), ..idle() });
+        assert!(matches!(found, PathBottleneck::Link { end: PathEnd::B, share: 0.95, .. }));
+        // Other work that keeps a core busy does not hide it.
+        let busy = vec![(PathEnd::Both, 1.0)];
+        let found = named(Seen { link, cores: busy.clone(), ..idle() });
+        assert!(matches!(found, PathBottleneck::Link { .. }), "{found:?}");
+        let quotas = vec![(PathEnd::A, 0.2, 1.0)];
+        let found = named(Seen { quotas, cores: busy, ..idle() });
+        assert_eq!(found, PathBottleneck::Quota { end: PathEnd::A, cores: 0.2, share: 1.0 });
+        let cores = vec![(PathEnd::A, 0.93), (PathEnd::B, 0.99)];
+        let found = named(Seen { cores, ..idle() });
+        assert_eq!(found, PathBottleneck::Core { end: PathEnd::B, share: 0.99 });
+        // A core that is known to be an end's own is named before one that both ends share.
+        let cores = vec![(PathEnd::A, 1.0), (PathEnd::Both, 1.0)];
+        let found = named(Seen { cores, ..idle() });
+        assert_eq!(found, PathBottleneck::Core { end: PathEnd::A, share: 1.0 });
+    }
+
+    #[test]
+    fn what_tcp_noticed_is_named_where_nothing_is_saturated() {
+        let found = named(Seen { receive_window: Some(0.8), ..idle() });
+        assert_eq!(found, PathBottleneck::ReceiveWindow { share: 0.8 });
+        let found = named(Seen { send_buffer: Some(0.6), ..idle() });
+        assert_eq!(found, PathBottleneck::SendBuffer { share: 0.6 });
+        let found = named(Seen { loaded_trip: Some(0.02), loss: Some(0.05), ..idle() });
+        assert!(matches!(found, PathBottleneck::Queue { .. }), "{found:?}");
+        let found = named(Seen { loss: Some(0.05), ..idle() });
+        assert_eq!(found, PathBottleneck::Loss { share: 0.05 });
+        let found = named(idle());
+        assert_eq!(found, PathBottleneck::Unknown { knows_link: true, busiest_core: Some(0.5) });
+        assert_eq!(Mean(&[]).bottleneck(), None);
+    }
+
+    #[test]
+    fn trials_are_averaged() {
+        let link = |share| Some((PathEnd::A, "lan".into(), 1, share));
+        let seen = [Seen { link: link(0.85), ..idle() }, Seen { link: link(0.97), ..idle() }];
+        let found = Mean(&seen).bottleneck().unwrap();
+        assert!(matches!(found, PathBottleneck::Link { share, .. } if (share - 0.91).abs() < 1e-9));
+    }
+}

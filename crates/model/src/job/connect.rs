@@ -1,0 +1,53 @@
+//! TCP connections over a network path.
+
+use super::{JobFacts, SubjectKind};
+use crate::{Measure, Metric};
+use serde::{Deserialize, Serialize};
+
+/// TCP connections, opened and closed one after the other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConnectJob {
+    /// Connections at a time.
+    pub streams: u16,
+}
+
+impl JobFacts for ConnectJob {
+    fn kind(&self) -> &'static str {
+        "connect"
+    }
+
+    fn title(&self) -> String {
+        "connections".to_owned()
+    }
+
+    fn subject(&self) -> SubjectKind {
+        SubjectKind::Path
+    }
+
+    fn has_workers(&self) -> bool {
+        false
+    }
+
+    fn headline(&self) -> Metric {
+        Metric::all(Measure::LATENCY_MEAN)
+    }
+
+    fn speed(&self) -> Measure {
+        Measure::LATENCY_MEAN
+    }
+
+    fn moves_payload(&self) -> bool {
+        false
+    }
+
+    fn settings(&self) -> Vec<String> {
+        vec![match self.streams {
+            1 => "one after the other".to_owned(),
+            many => format!("{many} at a time"),
+        }]
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        vec![("streams", self.streams.to_string())]
+    }
+}

@@ -1,0 +1,132 @@
+//! UDP datagrams over a network path.
+
+use super::path::streams;
+use super::{Flow, JobFacts, SubjectKind};
+use crate::units::Bytes;
+use crate::{Measure, Metric};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::num::NonZeroU32;
+
+/// Streams of UDP datagrams.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DatagramsJob {
+    /// Direction of the data.
+    pub flow: Flow,
+    /// Streams in each direction.
+    pub streams: u16,
+    /// Payload of a datagram.
+    pub payload: Bytes,
+    /// How datagrams are handed to the kernel.
+    #[serde(default)]
+    pub call: DatagramCall,
+    /// Datagrams per second of each stream; `None`: as many as the sender can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<NonZeroU32>,
+    /// Socket buffers at both ends; `None`: the probe's defaults.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub socket_buffer: Option<Bytes>,
+}
+
+/// How datagrams are handed to the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DatagramCall {
+    /// One for each system call.
+    #[default]
+    One,
+    /// Several for each system call: sendmmsg and recvmmsg.
+    Mmsg,
+    /// Several as one large segment that the kernel cuts: UDP_SEGMENT and UDP_GRO.
+    Gso,
+}
+
+impl fmt::Display for DatagramCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            DatagramCall::One => "one",
+            DatagramCall::Mmsg => "mmsg",
+            DatagramCall::Gso => "gso",
+        })
+    }
+}
+
+impl DatagramsJob {
+    /// Payload if the user names none: it fits into a packet of Ethernet, tunnels included.
+    pub const PAYLOAD: Bytes = Bytes(1400);
+
+    /// One stream in this direction, one datagram a call, as fast as the sender can.
+    pub fn new(flow: Flow) -> DatagramsJob {
+        DatagramsJob {
+            flow,
+            streams: 1,
+            payload: DatagramsJob::PAYLOAD,
+            call: DatagramCall::One,
+            rate: None,
+            socket_buffer: None,
+        }
+    }
+}
+
+impl JobFacts for DatagramsJob {
+    fn kind(&self) -> &'static str {
+        match self.flow {
+            Flow::Out => "udp-out",
+            Flow::In => "udp-in",
+            Flow::Both => "udp-both",
+        }
+    }
+
+    fn title(&self) -> String {
+        format!("UDP {}", self.flow)
+    }
+
+    fn subject(&self) -> SubjectKind {
+        SubjectKind::Path
+    }
+
+    fn has_workers(&self) -> bool {
+        false
+    }
+
+    fn headline(&self) -> Metric {
+        Metric::all(Measure::THROUGHPUT)
+    }
+
+    fn speed(&self) -> Measure {
+        Measure::THROUGHPUT
+    }
+
+    fn settings(&self) -> Vec<String> {
+        let mut settings =
+            vec![format!("{} payload", self.payload), streams(self.streams, self.flow)];
+        settings.push(match self.call {
+            DatagramCall::One => "one datagram a call".to_owned(),
+            DatagramCall::Mmsg => "sendmmsg".to_owned(),
+            DatagramCall::Gso => "UDP segmentation".to_owned(),
+        });
+        settings.extend(self.rate.map(|rate| format!("{rate} datagrams a second each")));
+        settings.extend(self.socket_buffer.map(|bytes| format!("socket buffers of {bytes}")));
+        settings
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        let mut parameters = vec![
+            ("direction", self.flow.to_string()),
+            ("streams", self.streams.to_string()),
+            ("payload_bytes", self.payload.0.to_string()),
+            ("call", self.call.to_string()),
+        ];
+        parameters.extend(self.rate.map(|rate| ("rate_per_second", rate.to_string())));
+        parameters.extend(self.socket_buffer.map(|b| ("socket_buffer_bytes", b.0.to_string())));
+        parameters
+    }
+
+    fn block(&self) -> Option<Bytes> {
+        Some(self.payload)
+    }
+
+    fn set_block(&mut self, block: Bytes) {
+        self.payload = block;
+    }
+}

@@ -1,0 +1,117 @@
+//! Common to the jobs on network paths: the direction of the data, and their measures.
+//!
+//! A path leads from end A (near) to end B (far). Directions and ends are named from A.
+
+use crate::Measure;
+use crate::metric::{Aggregation, Direction, Row};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Direction of the data on a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Flow {
+    /// From A to B.
+    Out,
+    /// From B to A.
+    In,
+    /// In both directions at the same time.
+    Both,
+}
+
+impl fmt::Display for Flow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Flow::Out => "out",
+            Flow::In => "in",
+            Flow::Both => "both",
+        })
+    }
+}
+
+/// "1 stream", "4 streams each way".
+pub(super) fn streams(count: u16, flow: Flow) -> String {
+    let streams = match count {
+        1 => "1 stream".to_owned(),
+        many => format!("{many} streams"),
+    };
+    match flow {
+        Flow::Out | Flow::In => streams,
+        Flow::Both => format!("{streams} each way"),
+    }
+}
+
+impl Measure {
+    /// Payload bytes per second that B received from A, of jobs in both directions.
+    pub const GOODPUT_OUT: Measure = Measure::own("goodput_out_bytes_per_second");
+    /// Payload bytes per second that A received from B, of jobs in both directions.
+    pub const GOODPUT_IN: Measure = Measure::own("goodput_in_bytes_per_second");
+    /// Datagrams received per second, each once.
+    pub const PACKETS: Measure = Measure::own("packets_per_second");
+    /// Answered requests per second.
+    pub const REQUESTS: Measure = Measure::own("requests_per_second");
+    /// TCP connections per second.
+    pub const CONNECTIONS: Measure = Measure::own("connections_per_second");
+    /// CPU time of the probe's processes at A (user and system) per payload byte. Interrupts are not in it.
+    pub const NEAR_CPU_PER_BYTE: Measure = Measure::own("near_process_cpu_seconds_per_byte");
+    /// The same at B.
+    pub const FAR_CPU_PER_BYTE: Measure = Measure::own("far_process_cpu_seconds_per_byte");
+    /// CPU time of the probe's processes at A per datagram or request.
+    pub const NEAR_CPU_PER_PACKET: Measure = Measure::own("near_process_cpu_seconds_per_packet");
+    /// The same at B.
+    pub const FAR_CPU_PER_PACKET: Measure = Measure::own("far_process_cpu_seconds_per_packet");
+    /// Busy share of the busiest process of the probe at A: each stream is one process.
+    pub const NEAR_BUSIEST: Measure = Measure::own("near_busiest_process_ratio");
+    /// The same at B.
+    pub const FAR_BUSIEST: Measure = Measure::own("far_busiest_process_ratio");
+    /// Share of the datagrams that arrived after a later one.
+    pub const REORDERED: Measure = Measure::own("reordered_ratio");
+    /// Share of the datagrams that arrived more than once.
+    pub const DUPLICATED: Measure = Measure::own("duplicated_ratio");
+    /// Share of the datagrams that the receiving socket dropped because it was full.
+    pub const SOCKET_DROPPED: Measure = Measure::own("socket_dropped_ratio");
+    /// Jitter of the one-way delay (RFC 3550, section 6.4.1).
+    pub const JITTER: Measure = Measure::own("jitter_seconds");
+    /// Share of the TCP payload that was sent again.
+    pub const RETRANSMITTED: Measure = Measure::own("retransmitted_ratio");
+    /// Median of the round trips that TCP measured within the streams.
+    pub const FLOW_RTT_P50: Measure = Measure::own("flow_rtt_p50_seconds");
+    /// Largest of them.
+    pub const FLOW_RTT_MAX: Measure = Measure::own("flow_rtt_max_seconds");
+    /// Smallest round trip that TCP measured on the connections.
+    pub const FLOW_RTT_LEAST: Measure = Measure::own("flow_rtt_least_seconds");
+    /// Share of the sending time in which the receive window of the other end limited TCP.
+    pub const WINDOW_LIMITED: Measure = Measure::own("receive_window_limited_ratio");
+    /// Share of the sending time in which the send buffer limited TCP.
+    pub const BUFFER_LIMITED: Measure = Measure::own("send_buffer_limited_ratio");
+    /// Share of the requests without an answer in time.
+    pub const UNANSWERED: Measure = Measure::own("unanswered_ratio");
+}
+
+use Aggregation::{Arithmetic, Geometric};
+use Direction::{Less, More, Neither};
+
+pub(super) const MEASURES: [Row; 22] = [
+    (Measure::GOODPUT_OUT, "B/s", "", More, Geometric),
+    (Measure::GOODPUT_IN, "B/s", "", More, Geometric),
+    (Measure::PACKETS, "1/s", "", More, Geometric),
+    (Measure::REQUESTS, "1/s", "", More, Geometric),
+    (Measure::CONNECTIONS, "1/s", "", More, Geometric),
+    (Measure::NEAR_CPU_PER_BYTE, "s", "byte", Less, Arithmetic),
+    (Measure::FAR_CPU_PER_BYTE, "s", "byte", Less, Arithmetic),
+    (Measure::NEAR_CPU_PER_PACKET, "s", "packet", Less, Arithmetic),
+    (Measure::FAR_CPU_PER_PACKET, "s", "packet", Less, Arithmetic),
+    (Measure::NEAR_BUSIEST, "1", "", Neither, Arithmetic),
+    (Measure::FAR_BUSIEST, "1", "", Neither, Arithmetic),
+    (Measure::REORDERED, "1", "", Less, Arithmetic),
+    (Measure::DUPLICATED, "1", "", Less, Arithmetic),
+    (Measure::SOCKET_DROPPED, "1", "", Less, Arithmetic),
+    (Measure::JITTER, "s", "", Less, Geometric),
+    (Measure::RETRANSMITTED, "1", "", Less, Arithmetic),
+    (Measure::FLOW_RTT_P50, "s", "", Less, Geometric),
+    (Measure::FLOW_RTT_MAX, "s", "", Less, Geometric),
+    (Measure::FLOW_RTT_LEAST, "s", "", Less, Geometric),
+    (Measure::WINDOW_LIMITED, "1", "", Neither, Arithmetic),
+    (Measure::BUFFER_LIMITED, "1", "", Neither, Arithmetic),
+    (Measure::UNANSWERED, "1", "", Less, Arithmetic),
+];

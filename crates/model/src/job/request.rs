@@ -1,0 +1,96 @@
+//! Requests and answers over a network path.
+
+use super::{JobFacts, SubjectKind};
+use crate::units::Bytes;
+use crate::{Measure, Metric};
+use serde::{Deserialize, Serialize};
+use std::num::NonZeroU32;
+
+/// Requests from A that B answers, one at a time on each connection: round trips as programs see them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RequestJob {
+    /// Connections.
+    pub streams: u16,
+    /// Bytes of a request.
+    pub request: Bytes,
+    /// Bytes of an answer.
+    pub response: Bytes,
+    /// Requests per second of each connection, timed from when they are due; `None`: one after the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<NonZeroU32>,
+}
+
+impl RequestJob {
+    /// One connection, one request of a byte after the other.
+    pub fn new() -> RequestJob {
+        RequestJob { streams: 1, request: Bytes(1), response: Bytes(1), rate: None }
+    }
+
+    /// A sparse flow: 100 requests a second, which put no load of their own on the path. Ten connections share
+    /// them, so that a round trip of up to 100 ms delays no later request.
+    pub fn sparse() -> RequestJob {
+        RequestJob { streams: 10, rate: NonZeroU32::new(10), ..RequestJob::new() }
+    }
+}
+
+impl Default for RequestJob {
+    fn default() -> Self {
+        RequestJob::new()
+    }
+}
+
+impl JobFacts for RequestJob {
+    fn kind(&self) -> &'static str {
+        "request"
+    }
+
+    fn title(&self) -> String {
+        "requests".to_owned()
+    }
+
+    fn subject(&self) -> SubjectKind {
+        SubjectKind::Path
+    }
+
+    fn has_workers(&self) -> bool {
+        false
+    }
+
+    fn headline(&self) -> Metric {
+        Metric::all(Measure::LATENCY_MEAN)
+    }
+
+    fn speed(&self) -> Measure {
+        Measure::LATENCY_MEAN
+    }
+
+    fn moves_payload(&self) -> bool {
+        false
+    }
+
+    fn settings(&self) -> Vec<String> {
+        let mut settings = vec![
+            match self.streams {
+                1 => "1 connection".to_owned(),
+                many => format!("{many} connections"),
+            },
+            format!("requests of {}", self.request),
+            format!("answers of {}", self.response),
+        ];
+        settings.push(match self.rate {
+            Some(rate) => format!("{rate} a second each"),
+            None => "one after the other".to_owned(),
+        });
+        settings
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        let mut parameters = vec![
+            ("streams", self.streams.to_string()),
+            ("request_bytes", self.request.0.to_string()),
+            ("response_bytes", self.response.0.to_string()),
+        ];
+        parameters.extend(self.rate.map(|rate| ("rate_per_second", rate.to_string())));
+        parameters
+    }
+}

@@ -1,0 +1,102 @@
+//! TCP streams over a network path.
+
+use super::path::streams;
+use super::{Flow, JobFacts, SubjectKind};
+use crate::units::Bytes;
+use crate::{Measure, Metric};
+use serde::{Deserialize, Serialize};
+
+/// TCP streams that send as fast as they can.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TcpStreamJob {
+    /// Direction of the data.
+    pub flow: Flow,
+    /// Streams in each direction.
+    pub streams: u16,
+    /// Bytes of each system call, at both ends.
+    pub block: Bytes,
+    /// Socket buffers at both ends; `None`: the kernel adjusts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub socket_buffer: Option<Bytes>,
+    /// Congestion control of the sender; `None`: the system's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<String>,
+    /// Whether Nagle's algorithm is off.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_delay: bool,
+}
+
+impl TcpStreamJob {
+    /// Bytes of a system call if the user names no number.
+    pub const BLOCK: Bytes = Bytes(128 << 10);
+
+    /// One stream in this direction, with the settings of the system.
+    pub fn new(flow: Flow) -> TcpStreamJob {
+        TcpStreamJob {
+            flow,
+            streams: 1,
+            block: TcpStreamJob::BLOCK,
+            socket_buffer: None,
+            congestion: None,
+            no_delay: false,
+        }
+    }
+}
+
+impl JobFacts for TcpStreamJob {
+    fn kind(&self) -> &'static str {
+        match self.flow {
+            Flow::Out => "tcp-out",
+            Flow::In => "tcp-in",
+            Flow::Both => "tcp-both",
+        }
+    }
+
+    fn title(&self) -> String {
+        format!("TCP {}", self.flow)
+    }
+
+    fn subject(&self) -> SubjectKind {
+        SubjectKind::Path
+    }
+
+    fn has_workers(&self) -> bool {
+        false
+    }
+
+    fn headline(&self) -> Metric {
+        Metric::all(Measure::THROUGHPUT)
+    }
+
+    fn speed(&self) -> Measure {
+        Measure::THROUGHPUT
+    }
+
+    fn settings(&self) -> Vec<String> {
+        let mut settings = vec![format!("{} blocks", self.block), streams(self.streams, self.flow)];
+        settings.extend(self.socket_buffer.map(|bytes| format!("socket buffers of {bytes}")));
+        settings.extend(self.congestion.as_ref().map(|name| format!("congestion control {name}")));
+        settings.extend(self.no_delay.then(|| "without Nagle's algorithm".to_owned()));
+        settings
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        let mut parameters = vec![
+            ("direction", self.flow.to_string()),
+            ("streams", self.streams.to_string()),
+            ("block_bytes", self.block.0.to_string()),
+            ("no_delay", self.no_delay.to_string()),
+        ];
+        parameters.extend(self.socket_buffer.map(|b| ("socket_buffer_bytes", b.0.to_string())));
+        parameters.extend(self.congestion.clone().map(|name| ("congestion", name)));
+        parameters
+    }
+
+    fn block(&self) -> Option<Bytes> {
+        Some(self.block)
+    }
+
+    fn set_block(&mut self, block: Bytes) {
+        self.block = block;
+    }
+}

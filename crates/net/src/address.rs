@@ -1,0 +1,150 @@
+//! Addresses of the data: where the ends of a path find each other.
+
+use crate::ends::Side;
+use plimsoll_host::reach::{Reach, quote};
+use plimsoll_model::{Cause, Failure};
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// Longest time that a host may take to say what it is asked.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Addresses that are known before the hosts are asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Data address of A.
+    pub a: Option<IpAddr>,
+    /// Data address of B.
+    pub b: Option<IpAddr>,
+}
+
+/// Addresses of both ends, each as the other end sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Addresses {
+    /// Of A.
+    pub a: IpAddr,
+    /// Of B.
+    pub b: IpAddr,
+}
+
+impl Addresses {
+    /// The address of an end.
+    pub fn of(&self, side: Side) -> IpAddr {
+        match side {
+            Side::A => self.a,
+            Side::B => self.b,
+        }
+    }
+
+    /// Finds the addresses that are not named. The end that listens has the address at which ssh reached it, or from
+    /// which ssh went to the other end. The end that connects is known by the address from which its route leads there.
+    ///
+    /// # Errors
+    /// [`Cause::Usage`] if an address cannot be found; it says how to name it.
+    pub fn find(
+        a: &dyn Reach,
+        b: &dyn Reach,
+        listener: Side,
+        wanted: Wanted,
+    ) -> Result<Addresses, Failure> {
+        let ((listening, listens), (connecting, connects)) = match listener {
+            Side::A => ((a, wanted.a), (b, wanted.b)),
+            Side::B => ((b, wanted.b), (a, wanted.a)),
+        };
+        let (to_listening, to_connecting) = (login(listening)?, login(connecting)?);
+        let listens = listens
+            .or(to_listening.map(|login| login.server))
+            .or(to_connecting.filter(|_| is_here(listening)).map(|login| login.client))
+            .ok_or_else(|| unknown(listening.name()))?;
+        // This machine is known by the address that its ssh came from, if that went to the same address.
+        let seen = to_listening.filter(|login| is_here(connecting) && login.server == listens);
+        let connects = match connects.or(seen.map(|login| login.client)) {
+            Some(address) => address,
+            None => {
+                let route = format!("ip route get {} 2>/dev/null", quote(&listens.to_string()));
+                route_source(&asked(connecting, &route)?)
+                    .or(to_connecting.map(|login| login.server))
+                    .ok_or_else(|| unknown(connecting.name()))?
+            }
+        };
+        Ok(match listener {
+            Side::A => Addresses { a: listens, b: connects },
+            Side::B => Addresses { a: connects, b: listens },
+        })
+    }
+}
+
+/// The ends of an ssh connection, as the server sees them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Login {
+    client: IpAddr,
+    server: IpAddr,
+}
+
+/// How ssh from this machine came to a host; `None` if it did not.
+fn login(host: &dyn Reach) -> Result<Option<Login>, Failure> {
+    match host.name().starts_with("ssh://") {
+        true => Ok(ssh_connection(&asked(host, "printf %s \"$SSH_CONNECTION\"")?)),
+        false => Ok(None),
+    }
+}
+
+fn is_here(host: &dyn Reach) -> bool {
+    host.name() == "local"
+}
+
+/// What a host prints.
+fn asked(host: &dyn Reach, command: &str) -> Result<String, Failure> {
+    let output = host.run(command, b"", PATIENCE)?;
+    Ok(String::from_utf8_lossy(&output.output).into_owned())
+}
+
+fn unknown(host: &str) -> Failure {
+    let happened = "the address of its end of the path is not known";
+    let next = "Name it: --address ADDRESS for B, --address-a ADDRESS for A.";
+    Failure::new(Cause::Usage, "choose the addresses of the path", host, happened, next)
+}
+
+/// Client and server of `SSH_CONNECTION`: "192.168.1.5 51022 192.168.1.2 22".
+fn ssh_connection(text: &str) -> Option<Login> {
+    let mut words = text.split_whitespace();
+    let (client, _, server) = (words.next()?, words.next()?, words.next()?);
+    Some(Login { client: plain(client)?, server: plain(server)? })
+}
+
+/// An address, that of IPv4 mapped into IPv6 as IPv4. Addresses of one link have a zone, which needs a name.
+fn plain(text: &str) -> Option<IpAddr> {
+    text.parse::<IpAddr>().ok().map(|address| address.to_canonical())
+}
+
+/// The source of a route: "192.168.1.2 dev eth0 src 192.168.1.5 uid 0".
+fn route_source(text: &str) -> Option<IpAddr> {
+    let mut words = text.split_whitespace().skip_while(|word| *word != "src");
+    words.nth(1).and_then(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn words_of_hosts_are_understood() {
+        assert_eq!(
+            ssh_connection("192.168.1.5 51022 192.168.1.2 22\n"),
+            Some(Login { client: address("192.168.1.5"), server: address("192.168.1.2") })
+        );
+        let mapped = ssh_connection("::ffff:10.0.0.1 1 ::ffff:10.0.0.2 22").unwrap();
+        assert_eq!(mapped.server, address("10.0.0.2"));
+        for none in ["", "a b c d", "10.0.0.1", "fe80::1%eth0 5 fe80::2%eth0 22"] {
+            assert_eq!(ssh_connection(none), None, "{none}");
+        }
+        let route = "10.77.1.2 dev lan src 10.77.1.1 uid 0 \n    cache \n";
+        assert_eq!(route_source(route), Some(address("10.77.1.1")));
+        assert_eq!(route_source("local 127.0.0.1 dev lo src"), None);
+        assert_eq!(route_source(""), None);
+    }
+}

@@ -1,0 +1,358 @@
+//! Figures of a trial from the reports of both ends. Pure: no input or output.
+
+use crate::report::{Report, Row, Stream};
+use plimsoll_model::{
+    ErrorKind, Flow, Job, LatencySummary, Measure, Metric, OpKind, OpStats, PartResult, Series,
+    StreamJob, Window,
+};
+use std::collections::BTreeMap;
+
+/// Nanoseconds and microseconds of a second.
+const NANOSECONDS: f64 = 1e9;
+const MICROSECONDS: f64 = 1e6;
+/// Most windows of a series: two hours of tenths of a second.
+const MOST_WINDOWS: usize = 72_000;
+
+/// The result of one part of a workload. Figures that no end reported are left out.
+pub(crate) fn part(job: &Job, near: &Report, far: &Report, window_seconds: f64) -> PartResult {
+    let mut figures = Figures(PartResult::default());
+    match job {
+        Job::TcpStream(job) => {
+            figures.goodput(job.flow, near, far);
+            figures.tcp(near, far);
+        }
+        Job::Datagrams(job) => {
+            figures.goodput(job.flow, near, far);
+            figures.datagrams(near, far);
+        }
+        Job::Request(_) => {
+            figures.requests(near, OpKind::REQUEST, Measure::REQUESTS);
+            figures.cpu_per_packet(near, far, Report::sum(near.streams.iter(), "packets_count"));
+        }
+        Job::Connect(_) => {
+            // Whichever end opens the connections reports their times.
+            let opens =
+                |report: &&Report| report.streams.iter().any(|s| s.times("latency").is_some());
+            let opener = [near, far].into_iter().find(opens).unwrap_or(near);
+            figures.requests(opener, OpKind::CONNECT, Measure::CONNECTIONS);
+            let count = Report::sum(opener.streams.iter(), "packets_count");
+            figures.cpu_per_packet(near, far, count);
+        }
+        _ => {}
+    }
+    figures.busiest(near, far);
+    figures.series(job, near, far, window_seconds);
+    let PartResult { mut quantities, ops, series, .. } = figures.0;
+    quantities.retain(|_, value| value.is_finite());
+    let elapsed =
+        near.streams.iter().chain(&far.streams).filter_map(|s| s.number("total_elapsed_ns"));
+    let answered_seconds = elapsed.reduce(f64::max).map(|ns| ns / NANOSECONDS);
+    PartResult { quantities, ops, series, answered_seconds, ..PartResult::default() }
+}
+
+struct Figures(PartResult);
+
+/// Bytes or counts per second of the measured part, of all streams together; `None` without one.
+fn rate<'a>(streams: impl Iterator<Item = &'a Stream>, key: &str) -> Option<f64> {
+    let of = |stream: &Stream| {
+        let seconds = stream.number("elapsed_ns")? / NANOSECONDS;
+        (seconds > 0.0).then_some(stream.number(key)? / seconds)
+    };
+    let rates: Vec<f64> = streams.filter_map(of).collect();
+    (!rates.is_empty()).then(|| rates.iter().sum())
+}
+
+/// A share of a whole; `None` of nothing.
+fn share(part: Option<f64>, whole: Option<f64>) -> Option<f64> {
+    Some(part? / whole.filter(|whole| *whole > 0.0)?)
+}
+
+impl Figures {
+    fn put(&mut self, measure: Measure, value: Option<f64>) {
+        if let Some(value) = value {
+            self.0.quantities.insert(Metric::all(measure), value);
+        }
+    }
+
+    /// Goodput is counted where it arrives.
+    fn goodput(&mut self, flow: Flow, near: &Report, far: &Report) {
+        let (out, back) = (rate(far.received(), "bytes"), rate(near.received(), "bytes"));
+        match flow {
+            Flow::Out => self.put(Measure::THROUGHPUT, out),
+            Flow::In => self.put(Measure::THROUGHPUT, back),
+            Flow::Both => {
+                self.put(Measure::THROUGHPUT, out.zip(back).map(|(out, back)| out + back));
+                self.put(Measure::GOODPUT_OUT, out);
+                self.put(Measure::GOODPUT_IN, back);
+            }
+        }
+        let bytes = Report::sum(far.received().chain(near.received()), "bytes");
+        for (measure, end) in [(Measure::NEAR_CPU_PER_BYTE, near), (Measure::FAR_CPU_PER_BYTE, far)]
+        {
+            let cpu = Report::sum(end.streams.iter(), "cpu_ns").map(|ns| ns / NANOSECONDS);
+            self.put(measure, share(cpu, bytes));
+        }
+    }
+
+    /// What TCP knows of its connections, at the ends that sent.
+    fn tcp(&mut self, near: &Report, far: &Report) {
+        let sent = || near.sent().chain(far.sent());
+        let sum = |key: &str| Report::sum(sent(), key);
+        let by_bytes = sum("retransmitted_bytes").zip(sum("acked_bytes"));
+        let retransmitted = match by_bytes {
+            Some((again, acked)) => share(Some(again), Some(again + acked)),
+            None => share(sum("retransmits_count"), sum("sent_segments_count")),
+        };
+        self.put(Measure::RETRANSMITTED, retransmitted);
+        self.put(Measure::WINDOW_LIMITED, share(sum("window_limited_us"), sum("busy_us")));
+        self.put(Measure::BUFFER_LIMITED, share(sum("buffer_limited_us"), sum("busy_us")));
+        let least =
+            sent().filter_map(|stream| stream.number("least_rtt_us")).filter(|us| *us > 0.0);
+        self.put(Measure::FLOW_RTT_LEAST, least.reduce(f64::min).map(|us| us / MICROSECONDS));
+        // Round trips while the stream was already counted.
+        let lead = |stream: &Stream| {
+            let whole = stream.rows.last().map_or(0, |row| row.at_ns);
+            whole.saturating_sub(stream.number("elapsed_ns").unwrap_or(0.0) as u64)
+        };
+        let counted = |stream: &'_ Stream| {
+            let lead = lead(stream);
+            let rows = stream.rows.iter().filter(move |row| row.at_ns > lead && row.rtt_us > 0);
+            rows.map(|row| row.rtt_us as f64 / MICROSECONDS).collect::<Vec<_>>()
+        };
+        let mut trips: Vec<f64> = sent().flat_map(counted).collect();
+        trips.sort_by(f64::total_cmp);
+        self.put(Measure::FLOW_RTT_P50, trips.get(trips.len() / 2).copied());
+        self.put(Measure::FLOW_RTT_MAX, trips.last().copied());
+    }
+
+    fn datagrams(&mut self, near: &Report, far: &Report) {
+        let received = || near.received().chain(far.received());
+        let sum = |key: &str| Report::sum(received(), key);
+        self.put(Measure::PACKETS, rate(received(), "packets_count"));
+        self.put(StreamJob::OFFERED, rate(near.sent().chain(far.sent()), "bytes"));
+        let (got, lost) = (sum("received_count"), sum("lost_count"));
+        let due = got.zip(lost).map(|(got, lost)| got + lost);
+        self.put(StreamJob::LOSS, share(lost, due));
+        self.put(Measure::REORDERED, share(sum("reordered_count"), got));
+        self.put(Measure::DUPLICATED, share(sum("duplicate_count"), got));
+        self.put(Measure::SOCKET_DROPPED, share(sum("socket_dropped_count"), due));
+        let jitter = received().filter_map(|stream| stream.number("jitter_ns"));
+        self.put(Measure::JITTER, jitter.reduce(f64::max).map(|ns| ns / NANOSECONDS));
+        self.cpu_per_packet(near, far, sum("packets_count"));
+    }
+
+    fn requests(&mut self, opener: &Report, kind: OpKind, per_second: Measure) {
+        let streams = || opener.streams.iter();
+        self.put(per_second, rate(streams(), "packets_count"));
+        let answered = Report::sum(streams(), "packets_count");
+        let unanswered = Report::sum(streams(), "unanswered_count");
+        let asked = answered.zip(unanswered).map(|(answered, not)| answered + not);
+        self.put(Measure::UNANSWERED, share(unanswered, asked));
+        let mut latency: Option<LatencySummary> = None;
+        for times in streams().filter_map(|stream| stream.times("latency")) {
+            match &mut latency {
+                Some(all) => all.add(&times),
+                None => latency = Some(times),
+            }
+        }
+        let Some(client_latency) = latency.filter(|times| times.histogram.is_some()) else {
+            return;
+        };
+        self.put(Measure::LATENCY_MEAN, Some(client_latency.mean_seconds));
+        self.put(Measure::LATENCY_P50, client_latency.quantile("0.5"));
+        self.put(Measure::LATENCY_P99, client_latency.quantile("0.99"));
+        self.put(Measure::LATENCY_MAX, Some(client_latency.max_seconds));
+        let count = client_latency.histogram.as_ref().map_or(0, |histogram| histogram.count());
+        let errors = unanswered.filter(|count| *count > 0.0);
+        let errors = errors.map(|count| (ErrorKind::TimedOut, count as u64)).into_iter().collect();
+        let stats = OpStats { count, bytes: 0, errors, client_latency, rpc_latency: None };
+        self.0.ops = BTreeMap::from([(kind, stats)]);
+    }
+
+    fn cpu_per_packet(&mut self, near: &Report, far: &Report, packets: Option<f64>) {
+        for (measure, end) in
+            [(Measure::NEAR_CPU_PER_PACKET, near), (Measure::FAR_CPU_PER_PACKET, far)]
+        {
+            let cpu = Report::sum(end.streams.iter(), "cpu_ns").map(|ns| ns / NANOSECONDS);
+            self.put(measure, share(cpu, packets));
+        }
+    }
+
+    /// Each stream is a process, which one core at most works for.
+    fn busiest(&mut self, near: &Report, far: &Report) {
+        for (measure, end) in [(Measure::NEAR_BUSIEST, near), (Measure::FAR_BUSIEST, far)] {
+            let busy =
+                |stream: &Stream| share(stream.number("cpu_ns"), stream.number("elapsed_ns"));
+            self.put(measure, end.streams.iter().filter_map(busy).reduce(f64::max));
+        }
+    }
+
+    /// What arrived, window by window, from the start of the streams.
+    fn series(&mut self, job: &Job, near: &Report, far: &Report, window_seconds: f64) {
+        let kinds: Vec<(OpKind, Vec<&Stream>)> = match job {
+            Job::TcpStream(_) | Job::Datagrams(_) => vec![
+                (OpKind::SEND, far.received().collect()),
+                (OpKind::RECEIVE, near.received().collect()),
+            ],
+            Job::Request(_) => vec![(OpKind::REQUEST, near.streams.iter().collect())],
+            Job::Connect(_) => vec![(OpKind::CONNECT, near.streams.iter().collect())],
+            _ => Vec::new(),
+        };
+        let mut windows: Vec<Window> = Vec::new();
+        for (kind, streams) in kinds {
+            for stream in streams {
+                add_windows(&mut windows, kind, &stream.rows, window_seconds);
+            }
+        }
+        self.0.series = Series::new(window_seconds, &windows);
+    }
+}
+
+/// Adds what a stream did in each window: its sums, interpolated at the ends of the windows.
+fn add_windows(windows: &mut Vec<Window>, kind: OpKind, rows: &[Row], window_seconds: f64) {
+    let window_ns = window_seconds * NANOSECONDS;
+    let Some(last) = rows.last().filter(|_| window_ns >= 1.0) else { return };
+    let count = ((last.at_ns as f64 / window_ns).ceil() as usize).min(MOST_WINDOWS);
+    let (mut before, mut row) = (Row::default(), 0);
+    for number in 0..count {
+        let end = if number + 1 == count { f64::INFINITY } else { (number + 1) as f64 * window_ns };
+        while rows.get(row).is_some_and(|next| (next.at_ns as f64) < end) {
+            row += 1;
+        }
+        let at = match (row.checked_sub(1).map(|at| rows[at]), rows.get(row)) {
+            (earlier, Some(later)) => {
+                let earlier = earlier.unwrap_or_default();
+                let span = (later.at_ns - earlier.at_ns).max(1) as f64;
+                let passed = ((end - earlier.at_ns as f64) / span).clamp(0.0, 1.0);
+                let between = |a: u64, b: u64| a + ((b - a) as f64 * passed).round() as u64;
+                Row {
+                    bytes: between(earlier.bytes, later.bytes),
+                    operations: between(earlier.operations, later.operations),
+                    ..Row::default()
+                }
+            }
+            (_, None) => *last,
+        };
+        let window = Window::of(
+            kind,
+            at.operations.saturating_sub(before.operations),
+            at.bytes.saturating_sub(before.bytes),
+        );
+        before = at;
+        if windows.len() == number {
+            windows.push(Window::default());
+        }
+        windows[number].add(&window);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::{DatagramsJob, RequestJob, TcpStreamJob};
+    use serde_json::{Value, json};
+
+    fn report(sections: &[Value]) -> Report {
+        let mut report = Report::default();
+        sections.iter().for_each(|section| report.take(section, 0).unwrap());
+        report
+    }
+
+    fn stream(direction: &str, more: Value) -> Value {
+        let mut section = json!({"section": "net_stream", "stream_number": 0, "direction": direction,
+            "outcome": "done", "elapsed_ns": 2_000_000_000_u64, "cpu_ns": 500_000_000_u64,
+            "total_elapsed_ns": 2_200_000_000_u64});
+        let values = more.as_object().cloned().unwrap();
+        section.as_object_mut().unwrap().extend(values);
+        section
+    }
+
+    #[track_caller]
+    fn value(result: &PartResult, measure: Measure) -> f64 {
+        *result
+            .quantities
+            .get(&Metric::all(measure))
+            .unwrap_or_else(|| panic!("{measure}: {result:?}"))
+    }
+
+    #[test]
+    fn goodput_is_what_the_receiver_got_and_cpu_is_known_at_both_ends() {
+        let rows = json!({"section": "net_intervals", "stream_number": 0,
+            "columns": ["at_ns", "bytes", "calls_count", "rtt_us"],
+            "rows": [[150_000_000, 1500, 3, 0], [250_000_000, 2500, 5, 0]]});
+        let sent = stream(
+            "send",
+            json!({"bytes": 9_000_000, "retransmitted_bytes": 100, "acked_bytes": 9900,
+            "busy_us": 2000, "window_limited_us": 500, "buffer_limited_us": 0, "least_rtt_us": 90}),
+        );
+        let trips = json!({"section": "net_intervals", "stream_number": 0, "columns": ["at_ns", "rtt_us"],
+            "rows": [[100_000_000, 5], [1_200_000_000, 100], [1_700_000_000, 300], [2_200_000_000_u64, 200]]});
+        let near = report(&[sent, trips]);
+        let far = report(&[stream("receive", json!({"bytes": 8_000_000})), rows]);
+        let result = part(&TcpStreamJob::new(Flow::Out).into(), &near, &far, 0.1);
+        assert_eq!(value(&result, Measure::THROUGHPUT), 4e6);
+        assert_eq!(value(&result, Measure::NEAR_CPU_PER_BYTE), 0.5 / 8e6);
+        assert_eq!(value(&result, Measure::FAR_BUSIEST), 0.25);
+        assert_eq!(value(&result, Measure::RETRANSMITTED), 0.01);
+        assert_eq!(value(&result, Measure::WINDOW_LIMITED), 0.25);
+        let trip = |measure| (value(&result, measure) * 1e6).round();
+        // That of the lead-in is left out.
+        assert_eq!((trip(Measure::FLOW_RTT_P50), trip(Measure::FLOW_RTT_MAX)), (200.0, 300.0));
+        assert_eq!(trip(Measure::FLOW_RTT_LEAST), 90.0);
+        assert_eq!(result.answered_seconds, Some(2.2));
+        let windows: Vec<(u64, u64)> =
+            result.series.windows().map(|window| (window.operations(), window.bytes())).collect();
+        assert_eq!(windows, [(2, 1000), (2, 1000), (1, 500)]);
+    }
+
+    #[test]
+    fn both_directions_are_summed_and_shown_apart() {
+        let near = report(&[
+            stream("send", json!({"bytes": 1})),
+            stream("receive", json!({"bytes": 2_000_000})),
+        ]);
+        let far = report(&[stream("receive", json!({"bytes": 6_000_000}))]);
+        let result = part(&TcpStreamJob::new(Flow::Both).into(), &near, &far, 0.1);
+        assert_eq!(value(&result, Measure::GOODPUT_OUT), 3e6);
+        assert_eq!(value(&result, Measure::GOODPUT_IN), 1e6);
+        assert_eq!(value(&result, Measure::THROUGHPUT), 4e6);
+    }
+
+    #[test]
+    fn datagrams_are_lost_reordered_and_late() {
+        let near = report(&[stream("send", json!({"bytes": 10_000_000}))]);
+        let received = json!({"bytes": 4_000_000, "packets_count": 1000, "received_count": 900, "lost_count": 100,
+            "reordered_count": 9, "duplicate_count": 0, "socket_dropped_count": 50, "jitter_ns": 2000});
+        let far = report(&[stream("receive", received)]);
+        let result = part(&DatagramsJob::new(Flow::Out).into(), &near, &far, 0.1);
+        assert_eq!(value(&result, StreamJob::LOSS), 0.1);
+        assert_eq!(value(&result, StreamJob::OFFERED), 5e6);
+        assert_eq!(value(&result, Measure::PACKETS), 500.0);
+        assert_eq!(value(&result, Measure::SOCKET_DROPPED), 0.05);
+        assert_eq!(value(&result, Measure::FAR_CPU_PER_PACKET), 0.0005);
+    }
+
+    #[test]
+    fn requests_have_a_distribution() {
+        let latency = json!({"count": 4000, "sum_ns": 800_000_000_u64, "least_ns": 150_000, "most_ns": 400_000,
+            "steps": [[200_000, 3900], [400_000, 100]]});
+        let near = report(&[stream(
+            "send",
+            json!({"packets_count": 4000, "unanswered_count": 0, "latency": latency}),
+        )]);
+        let result = part(&RequestJob::new().into(), &near, &Report::default(), 0.1);
+        assert_eq!(value(&result, Measure::REQUESTS), 2000.0);
+        assert!((value(&result, Measure::LATENCY_MEAN) - 200e-6).abs() < 1e-9);
+        assert!((value(&result, Measure::LATENCY_P99) / 400e-6 - 1.0).abs() < 0.01);
+        assert_eq!(result.ops[&OpKind::REQUEST].count, 4000);
+        assert_eq!(value(&result, Measure::UNANSWERED), 0.0);
+    }
+
+    #[test]
+    fn nothing_reported_is_no_figure() {
+        let none = Report::default();
+        let result = part(&TcpStreamJob::new(Flow::Both).into(), &none, &none, 0.1);
+        assert!(result.quantities.is_empty() && result.ops.is_empty(), "{result:?}");
+        assert!(result.series.is_empty() && result.answered_seconds.is_none());
+    }
+}

@@ -1,0 +1,22 @@
+//! Network paths as subjects of a study. The probe is deployed at both ends and puts the load on the path: one data
+//! path at both ends, so that the network is compared and not two programs (probe/README.md, verb `net`).
+//!
+//! [`Ends`] are the two hosts with their addresses, [`PathRunner`] measures points on them. A point is a trial of the
+//! probes for each part of its workload: `order` writes it down, `session` carries it out at one end, `report` decodes
+//! what that end says, and `figures` makes figures of both. What a host sends is untrusted: its frames are bounded, and
+//! each section is read key by key.
+#![forbid(unsafe_code)]
+
+mod address;
+mod ends;
+mod figures;
+#[doc(hidden)]
+pub mod fuzzing;
+mod order;
+mod report;
+mod runner;
+mod session;
+
+pub use address::{Addresses, Wanted};
+pub use ends::{End, Ends, Side};
+pub use runner::{PathRunner, Token};

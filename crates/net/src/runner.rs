@@ -1,0 +1,367 @@
+//! Paths as the subjects of a study: a point is a trial of the probes at both ends.
+
+use crate::ends::{Ends, Pair, Side};
+use crate::figures;
+use crate::order::{DRAIN, Once, Order, SETUP};
+use crate::report::{Complaint, Ending, Report};
+use plimsoll_model::{
+    Cause, Event, Failure, Flag, Job, Length, LoadObserver, Outcome, PathFacts, Phase, PointResult,
+    PointSpec, Prepared, RequestJob, SubjectFacts, SubjectRunner, Workload,
+};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Longest wait for one end before the other one is looked at.
+const SLICE: Duration = Duration::from_millis(10);
+/// Time for reports after the end of a trial; a message may queue behind the load.
+const REPORTING: Duration = Duration::from_secs(15);
+/// Time by which a part that runs beside the first one outlasts it.
+const OUTLASTS: Duration = Duration::from_millis(500);
+
+/// Length of the trial that shows whether the ends reach each other.
+const FIRST_CONTACT: Duration = Duration::from_millis(50);
+
+/// Source of secrets for trials: random bytes that nobody can guess.
+pub type Token = Box<dyn FnMut() -> [u8; 16]>;
+
+/// Measures points on one path.
+pub struct PathRunner {
+    ends: Option<Ends>,
+    facts: PathFacts,
+    sessions: Vec<Pair>,
+    stop: Arc<AtomicBool>,
+    token: Token,
+    trial: u32,
+}
+
+/// A part of a workload under way.
+struct Running<'a> {
+    job: &'a Job,
+    order: Order,
+    once: Once,
+}
+
+impl PathRunner {
+    /// A runner of the path between these ends; `stop` is set when the user wants an end.
+    pub fn new(given: String, ends: Ends, stop: Arc<AtomicBool>, token: Token) -> PathRunner {
+        let facts = PathFacts { label: given.clone(), given, notes: vec![note(&ends)] };
+        PathRunner { ends: Some(ends), facts, sessions: Vec::new(), stop, token, trial: 0 }
+    }
+
+    /// Runs all jobs at the same time, the first one last, so that the others are under way when it begins. The
+    /// reports of A and B for each.
+    fn run(
+        &mut self,
+        jobs: &[&Job],
+        (lead, duration): (Duration, Duration),
+        observer: &mut dyn LoadObserver,
+    ) -> Result<Vec<(Report, Report)>, Failure> {
+        let Some(ends) = &self.ends else { return Err(closed()) };
+        let mut running = Vec::new();
+        for (number, job) in jobs.iter().enumerate() {
+            self.trial = self.trial.wrapping_add(1);
+            let longer = if number == 0 { Duration::ZERO } else { OUTLASTS };
+            let (token, duration) = ((self.token)(), duration + longer);
+            let once = Once { number: self.trial, token, lead, duration };
+            running.push(Running { job, order: Order::of(job, ends.opener)?, once });
+        }
+        self.sessions.resize_with(jobs.len().max(self.sessions.len()), Pair::default);
+        for pair in self.sessions.iter_mut().take(jobs.len()) {
+            pair.ready(ends)?;
+        }
+        observer.load_begins();
+        let ran = drive(ends, &mut self.sessions, &running, &self.stop);
+        observer.load_ends();
+        ran?;
+        let reports = self.sessions.iter_mut().take(jobs.len()).map(Pair::take_reports);
+        let reports: Vec<(Report, Report)> = reports.collect();
+        for (running, (near, far)) in running.iter().zip(&reports) {
+            expect_whole(ends, running, near, far)?;
+        }
+        Ok(reports)
+    }
+}
+
+/// Observer of a trial that belongs to no point.
+struct Unwatched;
+
+impl LoadObserver for Unwatched {
+    fn load_begins(&mut self) {}
+    fn load_ends(&mut self) {}
+    fn event(&mut self, _: Event) {}
+}
+
+/// Starts every part and waits for the end of all.
+fn drive(
+    ends: &Ends,
+    sessions: &mut [Pair],
+    running: &[Running<'_>],
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    let under_way = &mut sessions[..running.len()];
+    let has_failed = |pairs: &mut [Pair]| {
+        let mut all = pairs.iter_mut().flat_map(Pair::both);
+        all.any(|session| session.report.end == Some(Ending::Failed))
+    };
+    let first = running.iter().enumerate().take(1);
+    for (number, part) in running.iter().enumerate().skip(1).chain(first) {
+        if !has_failed(under_way) && !stop.load(Ordering::Relaxed) {
+            start(ends, &mut under_way[number], (number, part), stop)?;
+        }
+    }
+    let longest = running.iter().map(|part| part.once.lead + part.once.duration).max();
+    let patience = longest.unwrap_or_default() + DRAIN + REPORTING;
+    let end = Instant::now() + patience;
+    let mut is_cancelled = false;
+    while under_way.iter_mut().flat_map(Pair::both).any(|session| session.is_busy()) {
+        if !is_cancelled && (stop.load(Ordering::Relaxed) || has_failed(under_way)) {
+            is_cancelled = true;
+            for session in under_way.iter_mut().flat_map(Pair::both) {
+                session.cancel()?;
+            }
+        }
+        for session in under_way.iter_mut().flat_map(Pair::both) {
+            session.take_in(Instant::now() + SLICE)?;
+            if session.is_busy() && Instant::now() > end {
+                return Err(session.late(patience));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Starts a part: first the end that listens, then the other one; waits until its connections are up.
+fn start(
+    ends: &Ends,
+    pair: &mut Pair,
+    (number, part): (usize, &Running<'_>),
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    let (opener, listener) = (ends.opener, ends.opener.other());
+    let patience = SETUP + REPORTING;
+    let end = Instant::now() + patience;
+    // Parts at the same time cannot share a port.
+    let port = match ends.port {
+        0 => 0,
+        port => port.saturating_add(u16::try_from(number).unwrap_or(0)),
+    };
+    let text = part.order.listening(listener, &part.once, ends.addresses.of(opener), port);
+    let Some(session) = pair.at(listener) else { return Err(closed()) };
+    session.begin(part.once.number, &text)?;
+    while session.report.port.is_none() && session.is_busy() {
+        session.take_in(Instant::now() + SLICE)?;
+        if session.report.port.is_none() && Instant::now() > end {
+            return Err(session.late(patience));
+        }
+    }
+    // It says why it could not listen; the other end is not started then.
+    let Some(port) = session.report.port else { return Ok(()) };
+    let text = part.order.connecting(opener, &part.once, ends.addresses.of(listener), port);
+    let Some(session) = pair.at(opener) else { return Err(closed()) };
+    session.begin(part.once.number, &text)?;
+    let is_over = |pair: &mut Pair| {
+        pair.both().all(|session| session.report.is_started)
+            || pair.both().any(|session| !session.is_busy())
+    };
+    while !is_over(pair) && !stop.load(Ordering::Relaxed) {
+        for session in pair.both() {
+            session.take_in(Instant::now() + SLICE)?;
+            if Instant::now() > end {
+                return Err(session.late(patience));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The uncounted and the counted time of a trial.
+fn times(workload: &Workload) -> (Duration, Duration) {
+    let duration = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default();
+    match workload.length {
+        Length::For { seconds, warm_up_seconds } => {
+            (duration(warm_up_seconds), duration(seconds - warm_up_seconds))
+        }
+        Length::UntilDone { at_most_seconds } => (Duration::ZERO, duration(at_most_seconds)),
+    }
+}
+
+/// Fails unless the trial ran to its end at both ends.
+fn expect_whole(
+    ends: &Ends,
+    part: &Running<'_>,
+    near: &Report,
+    far: &Report,
+) -> Result<(), Failure> {
+    let reports = [(Side::A, near), (Side::B, far)];
+    // The end that opens the connections knows best why that failed.
+    let of =
+        |side: Side| reports.into_iter().find(|(own, _)| *own == side).map(|(_, report)| report);
+    for side in [ends.opener, ends.opener.other()] {
+        if let Some(why) = of(side).and_then(|report| report.failed.as_ref()) {
+            let stage = match (far.port.or(near.port), reports.iter().all(|(_, r)| r.is_started)) {
+                (None, _) => Stage::Listening,
+                (Some(_), false) => Stage::Connecting,
+                (Some(_), true) => Stage::Loaded,
+            };
+            return Err(failed(ends, part, side, why, stage));
+        }
+    }
+    for (side, report) in reports {
+        let broken = report.streams.iter().find_map(|stream| stream.broken.clone());
+        let unsaid = (report.end == Some(Ending::Failed)).then(|| "no reason given".to_owned());
+        if let Some(happened) = broken.or(unsaid) {
+            let tried = format!("keep the connections of {} open", part.job.title());
+            let next = "Check both hosts and the network between them, and try again.";
+            let on = format!("{side} ({})", ends.end(side).name);
+            return Err(Failure::new(Cause::Trial, tried, on, happened, next));
+        }
+    }
+    Ok(())
+}
+
+/// How far a trial came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// One end was to listen.
+    Listening,
+    /// The other one was to connect.
+    Connecting,
+    /// All connections were up.
+    Loaded,
+}
+
+/// A trial that failed as a whole, in the words of the probe.
+fn failed(ends: &Ends, part: &Running<'_>, side: Side, why: &Complaint, stage: Stage) -> Failure {
+    let Complaint { tried, on, happened, next, path_mtu } = why;
+    let (opener, listener) = (ends.opener, ends.opener.other());
+    let place =
+        |side: Side| format!("{side} ({}, {})", ends.end(side).name, ends.addresses.of(side));
+    let on = match on {
+        Some(on) => format!("{}: {on}", place(side)),
+        None => place(side),
+    };
+    let tried = format!("{tried} for {}", part.job.title());
+    if let Some(bytes) = path_mtu {
+        let next =
+            format!("Use a smaller payload: packets of this path have at most {bytes} bytes.");
+        return Failure::new(Cause::Trial, tried, on, happened, next);
+    }
+    let own = |otherwise: &str| next.as_deref().map_or_else(|| otherwise.to_owned(), sentence);
+    match stage {
+        Stage::Listening if ends.port != 0 => {
+            let next = format!("Choose another port than {}: --port N.", ends.port);
+            return Failure::new(Cause::Usage, tried, on, happened, next);
+        }
+        Stage::Listening => {
+            let next = own("Check the address of this end: --address for B, --address-a for A.");
+            return Failure::new(Cause::Usage, tried, on, happened, next);
+        }
+        Stage::Loaded => return Failure::new(Cause::Trial, tried, on, happened, own("Try again.")),
+        Stage::Connecting => {}
+    }
+    let port = match ends.port {
+        0 => "a free port (--port names a fixed one)".to_owned(),
+        port => format!("port {port}"),
+    };
+    let advice = format!(
+        "Check the addresses and the firewalls: all connections go from {} to {}, {port}, TCP and UDP. --address and \
+         --address-a name other addresses (jump hosts and address translation hide them), and --connect-from {} opens \
+         the connections from there.",
+        place(opener),
+        place(listener),
+        listener.to_string().to_lowercase(),
+    );
+    // No other trial would come through, either.
+    Failure::new(Cause::Unreachable, tried, on, happened, advice)
+}
+
+/// Advice of the probe, as a sentence.
+fn sentence(text: &str) -> String {
+    let mut letters = text.trim_end_matches('.').chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
+}
+
+fn closed() -> Failure {
+    Failure::new(Cause::Trial, "measure a path", "its ends", "they are closed already", "")
+}
+
+/// "data from 10.0.0.1 to 10.0.0.2".
+fn note(ends: &Ends) -> String {
+    let opened = match ends.opener {
+        Side::A => "",
+        Side::B => ", connections opened from B",
+    };
+    format!("data between {} and {}{opened}", ends.addresses.a, ends.addresses.b)
+}
+
+impl SubjectRunner for PathRunner {
+    /// Starts the probes, and finds out with a few requests whether they reach each other.
+    fn attach(&mut self, _: usize) -> Result<Vec<Flag>, Failure> {
+        let job = Job::from(RequestJob::new());
+        if let Err(failure) = self.run(&[&job], (Duration::ZERO, FIRST_CONTACT), &mut Unwatched) {
+            self.sessions.clear();
+            return Err(failure);
+        }
+        let Some(pair) = self.sessions.first_mut() else { return Err(closed()) };
+        let without: Vec<String> = Side::BOTH
+            .into_iter()
+            .filter(|side| pair.at(*side).is_some_and(|s| s.has_realtime() == Some(false)))
+            .map(|side| side.to_string())
+            .collect();
+        if !without.is_empty() {
+            let without = without.join(" and ");
+            self.facts.notes.push(format!("no real-time priority at {without}, which root has"));
+        }
+        Ok(Vec::new())
+    }
+
+    /// Nothing is prepared: each trial opens its connections.
+    fn prepare(
+        &mut self,
+        _: usize,
+        _: &[Workload],
+        _: &mut dyn LoadObserver,
+    ) -> Result<Prepared, Failure> {
+        Ok(Prepared::default())
+    }
+
+    fn facts(&self) -> Vec<SubjectFacts> {
+        vec![SubjectFacts::Path(self.facts.clone())]
+    }
+
+    fn point(&mut self, spec: &PointSpec, observer: &mut dyn LoadObserver) -> PointResult {
+        observer.event(Event::Phase { phase: Phase::Measure, total_bytes: 0 });
+        if let Some(main) = spec.workload.main() {
+            observer.event(Event::Step { what: main.job.title() });
+        }
+        let jobs: Vec<&Job> = spec.workload.parts.iter().map(|part| &part.job).collect();
+        match self.run(&jobs, times(&spec.workload), observer) {
+            Ok(_) if self.stop.load(Ordering::Relaxed) => PointResult::empty(Outcome::Stopped),
+            Ok(reports) => {
+                let parts = spec.workload.parts.iter().zip(&reports);
+                let parts = parts.map(|(part, (near, far))| {
+                    figures::part(&part.job, near, far, spec.window_seconds)
+                });
+                PointResult { parts: parts.collect(), ..PointResult::empty(Outcome::Complete) }
+            }
+            Err(failure) => {
+                // What still runs ends with its session.
+                self.sessions.clear();
+                match self.stop.load(Ordering::Relaxed) {
+                    true => PointResult::empty(Outcome::Stopped),
+                    false => {
+                        let phase = Phase::Measure.to_string();
+                        PointResult::empty(Outcome::Failed { phase, failure })
+                    }
+                }
+            }
+        }
+    }
+
+    fn close(&mut self) -> Vec<Flag> {
+        self.sessions.drain(..).for_each(Pair::stop);
+        self.ends.take().map(Ends::remove).unwrap_or_default()
+    }
+}

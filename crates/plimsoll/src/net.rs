@@ -1,0 +1,521 @@
+//! `plimsoll net`: what the network between two hosts carries, how late it is under load, and its bottleneck.
+
+use crate::arguments::{OutputArguments, StoreArguments, percent};
+use crate::check::{self, More, SetUp};
+use crate::output::Progress;
+use crate::signals::Signals;
+use crate::{hosts, plan, restore, settings};
+use clap::{Args, ValueEnum};
+use plimsoll_host::probe::{BUNDLE, Placed, Programs};
+use plimsoll_host::reach::Reach;
+use plimsoll_load::SystemClock;
+use plimsoll_model::units::{Bytes, parse_duration};
+use plimsoll_model::{
+    Cause, Clock, ConnectJob, Contrast, DatagramCall, DatagramsJob, Deadline, Design, Endpoint,
+    Failure, Flow, HostName, Job, Length, Part, Plan, RequestJob, Rule, ServerHost, Subject,
+    TcpStreamJob, Workload,
+};
+use plimsoll_net::{Addresses, End, Ends, PathRunner, Side, Wanted};
+use std::net::IpAddr;
+use std::num::{NonZeroU16, NonZeroU32};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Blocks where the user names no number: the fewest that have an interval which says something.
+const BLOCKS: u32 = 3;
+/// Seconds of a trial of streams, of requests on the idle path, and of requests under load: of the last, so many that
+/// three blocks have 2000 requests, which a 99th percentile needs.
+const STREAM_SECONDS: f64 = 2.5;
+const REQUEST_SECONDS: f64 = 1.2;
+const LOADED_SECONDS: f64 = 7.5;
+const QUICK_SECONDS: f64 = 1.5;
+/// Share of a trial that is not counted, and most of it in seconds: connections start slowly.
+const WARM_UP: f64 = 0.2;
+const MOST_WARM_UP_SECONDS: f64 = 0.5;
+const SHORTEST_SECONDS: f64 = 0.2;
+const BASELINE_SECONDS: f64 = 2.0;
+const CAP_SECONDS: f64 = 600.0;
+/// Streams in each direction of the presets up, down and rrul.
+const PRESET_STREAMS: u16 = 4;
+/// Most streams in one direction of a trial.
+const MOST_STREAMS: u16 = 64;
+/// Largest block that the probe takes, and payloads of datagrams: its header, and the most that IPv4 has room for.
+const LARGEST_BLOCK: u64 = 4 << 20;
+const PAYLOADS: std::ops::RangeInclusive<u64> = 16..=65_507;
+
+/// Shown by `--help`.
+pub const EXAMPLES: &str = "Examples:
+  The network between this machine and a NAS, in about a minute:
+    plimsoll net ssh://root@nas
+  Between two other hosts, whose connections go from the first to the second:
+    plimsoll net ssh://laptop ssh://root@nas
+  Block sizes of TCP:
+    plimsoll net --job tcp-out --blocks 1KiB,8KiB,128KiB ssh://root@nas
+  Packets per second, by payload:
+    plimsoll net --job udp-out --payloads 18,400,1400 ssh://root@nas
+  Latency while four streams run in each direction:
+    plimsoll net --job rrul ssh://root@nas
+  A fixed port, because of a firewall:
+    plimsoll net --port 5201 ssh://root@nas";
+
+const HOSTS_HELP: &str = "One host, or two: ssh://[user@]host[:port], lab://name/host or local. The path leads from \
+A to B; of one host, A is this machine";
+
+#[derive(Args)]
+pub struct NetArguments {
+    #[arg(required = true, num_args = 1..=2, value_name = "HOST", help = HOSTS_HELP)]
+    pub hosts: Vec<String>,
+    /// Kinds of load [default: tcp-out, tcp-in, tcp-both, request, loaded]
+    #[arg(long = "job", value_name = "JOBS", value_enum, value_delimiter = ',')]
+    pub jobs: Vec<JobChoice>,
+    /// Bytes of each system call of TCP streams [default: 128KiB]
+    ///
+    /// Several sizes are measured one by one
+    #[arg(long, value_name = "SIZES", value_delimiter = ',')]
+    pub blocks: Vec<Bytes>,
+    /// Payloads of datagrams in bytes [default: 1400]
+    ///
+    /// Several payloads are measured one by one
+    #[arg(long, value_name = "SIZES", value_delimiter = ',')]
+    pub payloads: Vec<Bytes>,
+    /// Streams in each direction [default: 1; 4 of up, down and rrul]
+    ///
+    /// Several numbers are measured one by one
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
+    pub streams: Vec<NonZeroU16>,
+    /// Datagrams per second of each stream [default: as many as the sender can]
+    #[arg(long, value_name = "PER SECOND")]
+    pub rate: Option<NonZeroU32>,
+    /// How datagrams are handed to the kernel [default: one]
+    #[arg(long, value_enum)]
+    pub call: Option<CallChoice>,
+    /// Socket buffers at both ends [default: the system's]
+    #[arg(long, value_name = "SIZE")]
+    pub socket_buffer: Option<Bytes>,
+    /// Congestion control of TCP [default: the system's]
+    #[arg(long, value_name = "NAME")]
+    pub congestion: Option<String>,
+    /// Data address of B [default: the address at which ssh reached it]
+    #[arg(long, value_name = "ADDRESS")]
+    pub address: Option<IpAddr>,
+    /// Data address of A [default: the address from which it reaches B]
+    #[arg(long, value_name = "ADDRESS")]
+    pub address_a: Option<IpAddr>,
+    /// Port for TCP and UDP [default: a free one]
+    ///
+    /// Jobs with several parts use the following ports, too
+    #[arg(long, value_name = "N")]
+    pub port: Option<NonZeroU16>,
+    /// End that opens all connections, in either direction of the data
+    ///
+    /// Choose b if a firewall at B refuses connections
+    #[arg(long, value_enum, default_value = "a")]
+    pub connect_from: SideChoice,
+    /// Compare values of a setting of a host [default host: A]
+    ///
+    /// As for plimsoll check: docs/settings.md lists the settings
+    #[arg(long = "set", value_name = "[HOST/]NAME=A,B")]
+    pub set: Vec<String>,
+    /// Directory on the hosts for the probe [default: a RAM file system]
+    #[arg(long, value_name = "DIR")]
+    pub probe_dir: Option<String>,
+    /// Length of one trial [default: 2.5s; 1.2s of requests, 7.5s under load]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub time: Option<Duration>,
+    /// Number of measurements of each job [default: 3; 1 with --quick]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub repeats: Option<u32>,
+    /// One short measurement of each job, without intervals
+    #[arg(long)]
+    pub quick: bool,
+    /// Time limit of the study [default: 10min]
+    ///
+    /// No block starts that would end later
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub max_time: Option<Duration>,
+    /// Differences below this are practically equal
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
+    pub margin: f64,
+    /// Seed of the order [default: random, recorded]
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+/// A kind of load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum JobChoice {
+    /// TCP from A to B
+    TcpOut,
+    /// TCP from B to A
+    TcpIn,
+    /// TCP in both directions
+    TcpBoth,
+    /// UDP from A to B
+    UdpOut,
+    /// UDP from B to A
+    UdpIn,
+    /// Round trips, one after the other
+    Request,
+    /// 100 round trips a second during TCP in both directions
+    Loaded,
+    /// TCP connections, one after the other
+    Connect,
+    /// Round trips during four streams from A to B
+    Up,
+    /// Round trips during four streams from B to A
+    Down,
+    /// Round trips during four streams in each direction
+    Rrul,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CallChoice {
+    /// One datagram a call
+    One,
+    /// sendmmsg and recvmmsg
+    Mmsg,
+    /// UDP_SEGMENT and UDP_GRO
+    Gso,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SideChoice {
+    A,
+    B,
+}
+
+impl SideChoice {
+    fn side(self) -> Side {
+        match self {
+            SideChoice::A => Side::A,
+            SideChoice::B => Side::B,
+        }
+    }
+}
+
+/// The jobs if the user names none.
+const DEFAULT_JOBS: [JobChoice; 5] = [
+    JobChoice::TcpOut,
+    JobChoice::TcpIn,
+    JobChoice::TcpBoth,
+    JobChoice::Request,
+    JobChoice::Loaded,
+];
+
+/// Measures a path and returns the exit code.
+pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failure> {
+    // Not parsed by clap: what it refuses, it repeats, and there may be a password in it.
+    let named = arguments.hosts.iter().map(|host| host.parse::<HostName>());
+    let named = named.collect::<Result<Vec<_>, _>>()?;
+    let (a, b) = match named.as_slice() {
+        [b] => (HostName::Local, b.clone()),
+        [a, b, ..] => (a.clone(), b.clone()),
+        [] => (HostName::Local, HostName::Local),
+    };
+    let mut plan = plan(arguments, &a, &b)?;
+    plan.command = plan::repeatable_command(&plan);
+    let mut concerned = vec![&a, &b];
+    concerned.extend(plan.factors.iter().map(|factor| &factor.host));
+    restore::expect_none_left(&concerned, &[])?;
+    let (output, quiet) = (&arguments.output, arguments.output.quiet);
+    let (study, interrupted) =
+        check::conducted(plan, output, kept, More::default(), |plan, id, signals| {
+            let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+            let deadline = Deadline::new(clock.clone(), signals.stop.clone());
+            let progress = Progress::new(quiet);
+            let (at_a, reach_a) = end(&a, arguments, &deadline, &progress)?;
+            let (at_b, reach_b) = end(&b, arguments, &deadline, &progress)?;
+            let opener = arguments.connect_from.side();
+            let wanted = wanted(arguments, &a, &b)?;
+            let addresses = {
+                let (reach_a, reach_b) = (reach_a.clone(), reach_b);
+                Signals::leave_when_over(&deadline, "find the addresses", &b, move || {
+                    Addresses::find(&*reach_a, &*reach_b, opener.other(), wanted)
+                })?
+            };
+            let port = arguments.port.map_or(0, NonZeroU16::get);
+            let ends = Ends { a: at_a, b: at_b, addresses, opener, port };
+            let given = plan.subjects.first().map(ToString::to_string).unwrap_or_default();
+            let token = Box::new(rand::random::<[u8; 16]>);
+            let runner = PathRunner::new(given, ends, signals.stop.clone(), token);
+            let on = plan.clients.iter().map(|_| reach_a.clone()).collect();
+            let (watched, time) = (plan.clone(), clock.clone());
+            let watching =
+                Signals::leave_when_over(&deadline, "monitor the hosts", "the plan", move || {
+                    hosts::watch(&watched, on, &time)
+                })?;
+            let (varied, id) = (plan.clone(), id.clone());
+            let settings =
+                Signals::leave_when_over(&deadline, "read the settings", "the plan", move || {
+                    settings::open(&varied, &id)
+                })?;
+            let runner = Box::new(runner);
+            Ok(SetUp { begun: clock.now(), clock, runner, settings, watching })
+        })?;
+    Ok(check::exit_code(&study, interrupted))
+}
+
+/// Reaches a host and deploys the probe there.
+fn end(
+    host: &HostName,
+    arguments: &NetArguments,
+    deadline: &Deadline,
+    progress: &Progress,
+) -> Result<(End, Arc<dyn Reach>), Failure> {
+    progress.show(&format!("reaching {host}"));
+    let named = host.clone();
+    let reach = Signals::leave_when_over(deadline, "reach the host", host, move || {
+        let reach = hosts::open(&named, true)?;
+        plimsoll_host::settings::expect_none_left_on(&*reach).map(|()| reach)
+    })?;
+    progress.show(&format!("deploying the probe on {host}"));
+    let (on, directory) = (reach.clone(), arguments.probe_dir.clone());
+    let placed = Signals::leave_when_over(deadline, "deploy the probe", host, move || {
+        Placed::place(on, &Programs::of_this_program(BUNDLE), directory.as_deref())
+    })?;
+    Ok((End { name: host.clone(), placed }, reach))
+}
+
+/// The addresses that the user names, or a lab knows.
+fn wanted(arguments: &NetArguments, a: &HostName, b: &HostName) -> Result<Wanted, Failure> {
+    let of_lab = |own: &HostName, other: &HostName| match own {
+        HostName::Lab { lab, host } => {
+            let status = plimsoll_lab::status_of(lab)?;
+            let at = |host: &str| status.hosts.get(host).map(|known| &known.addresses);
+            let others = match other {
+                HostName::Lab { lab: same, host } if same == lab => at(host),
+                _ => None,
+            };
+            let Some(own) = at(host) else { return Ok(None) };
+            // On the link that both have, if there is one.
+            let shared = own.iter().find(|(link, _)| others.is_some_and(|o| o.contains_key(*link)));
+            Ok(shared.or(own.iter().next()).map(|(_, address)| IpAddr::V4(*address)))
+        }
+        // Both ends are this machine.
+        HostName::Local if own == other => Ok(Some(IpAddr::V4(std::net::Ipv4Addr::LOCALHOST))),
+        HostName::Local | HostName::Ssh { .. } => Ok::<_, Failure>(None),
+    };
+    let b_opens = arguments.connect_from == SideChoice::B;
+    // The end that listens must be known; the other one is asked for its route.
+    Ok(Wanted {
+        a: match arguments.address_a {
+            None if b_opens || a == b => of_lab(a, b)?,
+            named => named,
+        },
+        b: match arguments.address {
+            None if !b_opens || a == b => of_lab(b, a)?,
+            named => named,
+        },
+    })
+}
+
+/// The plan of a study of one path.
+fn plan(arguments: &NetArguments, a: &HostName, b: &HostName) -> Result<Plan, Failure> {
+    let jobs = if arguments.jobs.is_empty() { &DEFAULT_JOBS[..] } else { &arguments.jobs };
+    expect_sizes(arguments)?;
+    let mut workloads: Vec<Workload> = Vec::new();
+    for job in jobs {
+        for workload in self::workloads(arguments, *job) {
+            if !workloads.contains(&workload) {
+                workloads.push(workload);
+            }
+        }
+    }
+    let end = |host: &HostName, address| Endpoint { host: host.clone(), address };
+    let path = Subject::Path {
+        from: end(a, arguments.address_a),
+        to: end(b, arguments.address),
+        via: None,
+    };
+    let blocks = arguments.repeats.unwrap_or(if arguments.quick { 1 } else { BLOCKS });
+    let design = Design {
+        rule: Rule::Fixed { blocks },
+        cap_seconds: arguments.max_time.map_or(CAP_SECONDS, |time| time.as_secs_f64()),
+        baseline_seconds: if arguments.quick { 1.0 } else { BASELINE_SECONDS },
+        margin: arguments.margin,
+        confidence: plan::CONFIDENCE,
+        seed: arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>())),
+        calibrate: false,
+        quick: false,
+    };
+    let mut plan = Plan::new(vec![path], workloads, design);
+    plan.clients = plan::clients(&[a.to_string()])?;
+    plan.hosts = vec![ServerHost { host: b.clone(), subject: None, guessed: false }];
+    plan.factors = settings::factors(&arguments.set, a)?;
+    plan.contrasts = Contrast::against_first(&plan);
+    Ok(plan)
+}
+
+/// Refuses sizes that the probe does not take.
+fn expect_sizes(arguments: &NetArguments) -> Result<(), Failure> {
+    let refuse = |option: &str, size: String, happened: &str, next: &str| {
+        let on = format!("{option} {size}");
+        Err(Failure::new(Cause::Usage, "plan the study", on, happened, next))
+    };
+    if let Some(block) = arguments.blocks.iter().find(|b| !(1..=LARGEST_BLOCK).contains(&b.0)) {
+        let happened = "a block has 1 byte to 4 MiB";
+        return refuse("--blocks", block.to_string(), happened, "Give a size such as 128KiB.");
+    }
+    if let Some(payload) = arguments.payloads.iter().find(|p| !PAYLOADS.contains(&p.0)) {
+        let happened = "a datagram has 16 to 65507 bytes of payload, 16 of which are its header";
+        return refuse("--payloads", payload.to_string(), happened, "Give a size such as 1400.");
+    }
+    if let Some(streams) = arguments.streams.iter().find(|s| s.get() > MOST_STREAMS) {
+        let happened = "a trial has at most 64 streams in one direction";
+        return refuse("--streams", streams.to_string(), happened, "Give 64 at most.");
+    }
+    if let Some(time) = arguments.time.filter(|time| time.as_secs_f64() < SHORTEST_SECONDS) {
+        let happened = "a trial must last at least 200 ms";
+        let next = "Give --time 2s or more for reliable figures.";
+        return refuse("--time", format!("{time:?}"), happened, next);
+    }
+    let plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+    let is_none = |name: &&String| name.is_empty() || !plain(name);
+    if let Some(name) = arguments.congestion.as_ref().filter(is_none) {
+        let happened = "it is not the name of a congestion control";
+        return refuse("--congestion", name.clone(), happened, "Give a name such as bbr or cubic.");
+    }
+    Ok(())
+}
+
+/// The workloads of a kind of load: one for each combination of the sizes and numbers that matter to it.
+fn workloads(arguments: &NetArguments, job: JobChoice) -> Vec<Workload> {
+    let seconds = |usual: f64| match (arguments.time, arguments.quick) {
+        (Some(time), _) => time.as_secs_f64(),
+        (None, true) => usual.min(QUICK_SECONDS),
+        (None, false) => usual,
+    };
+    let streams: Vec<Option<u16>> = match arguments.streams.as_slice() {
+        [] => vec![None],
+        some => some.iter().map(|streams| Some(streams.get())).collect(),
+    };
+    let blocks: Vec<Bytes> = match arguments.blocks.as_slice() {
+        [] => vec![TcpStreamJob::BLOCK],
+        some => some.to_vec(),
+    };
+    let tcp = |flow: Flow, usual: u16| -> Vec<TcpStreamJob> {
+        let all = streams.iter().flat_map(|s| blocks.iter().map(move |b| (*s, *b)));
+        all.map(|(streams, block)| TcpStreamJob {
+            streams: streams.unwrap_or(usual),
+            block,
+            socket_buffer: arguments.socket_buffer,
+            congestion: arguments.congestion.clone(),
+            ..TcpStreamJob::new(flow)
+        })
+        .collect()
+    };
+    let udp = |flow: Flow| -> Vec<Job> {
+        let payloads: Vec<Bytes> = match arguments.payloads.as_slice() {
+            [] => vec![DatagramsJob::PAYLOAD],
+            some => some.to_vec(),
+        };
+        let all = streams.iter().flat_map(|s| payloads.iter().map(move |p| (*s, *p)));
+        all.map(|(streams, payload)| {
+            Job::Datagrams(DatagramsJob {
+                streams: streams.unwrap_or(1),
+                payload,
+                call: match arguments.call {
+                    None | Some(CallChoice::One) => DatagramCall::One,
+                    Some(CallChoice::Mmsg) => DatagramCall::Mmsg,
+                    Some(CallChoice::Gso) => DatagramCall::Gso,
+                },
+                rate: arguments.rate,
+                socket_buffer: arguments.socket_buffer,
+                ..DatagramsJob::new(flow)
+            })
+        })
+        .collect()
+    };
+    let alone = |jobs: Vec<Job>, usual: f64| -> Vec<Workload> {
+        jobs.into_iter().map(|job| Workload::of(part(job), length(seconds(usual)))).collect()
+    };
+    let streams_alone =
+        |flow: Flow| alone(tcp(flow, 1).into_iter().map(Job::from).collect(), STREAM_SECONDS);
+    let under = |flow: Flow, usual: u16| -> Vec<Workload> {
+        let load = tcp(flow, usual).into_iter().map(|load| Workload {
+            parts: vec![part(RequestJob::sparse().into()), part(load.into())],
+            steps: None,
+            length: length(seconds(LOADED_SECONDS)),
+        });
+        load.collect()
+    };
+    match job {
+        JobChoice::TcpOut => streams_alone(Flow::Out),
+        JobChoice::TcpIn => streams_alone(Flow::In),
+        JobChoice::TcpBoth => streams_alone(Flow::Both),
+        JobChoice::UdpOut => alone(udp(Flow::Out), STREAM_SECONDS),
+        JobChoice::UdpIn => alone(udp(Flow::In), STREAM_SECONDS),
+        JobChoice::Request => alone(vec![RequestJob::new().into()], REQUEST_SECONDS),
+        JobChoice::Connect => alone(vec![ConnectJob { streams: 1 }.into()], REQUEST_SECONDS),
+        JobChoice::Loaded => under(Flow::Both, 1),
+        JobChoice::Up => under(Flow::Out, PRESET_STREAMS),
+        JobChoice::Down => under(Flow::In, PRESET_STREAMS),
+        JobChoice::Rrul => under(Flow::Both, PRESET_STREAMS),
+    }
+}
+
+fn part(job: Job) -> Part {
+    Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN)
+}
+
+fn length(seconds: f64) -> Length {
+    Length::For { seconds, warm_up_seconds: (WARM_UP * seconds).min(MOST_WARM_UP_SECONDS) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command_line::{Arguments, Command};
+    use clap::Parser;
+
+    fn planned(words: &[&str]) -> Result<Plan, Failure> {
+        let words = ["plimsoll", "net"].iter().chain(words);
+        let Command::Net(given) = Arguments::parse_from(words).command else { panic!() };
+        plan(&given, &HostName::Local, &"ssh://nas".parse().unwrap())
+    }
+
+    #[test]
+    fn without_options_a_study_takes_about_a_minute() {
+        let plan = planned(&["ssh://nas"]).unwrap();
+        let names: Vec<String> =
+            plan.workloads.iter().map(|w| w.main().unwrap().job.title()).collect();
+        assert_eq!(names, ["TCP out", "TCP in", "TCP both", "requests", "requests"]);
+        let seconds: f64 = plan.workloads.iter().map(Workload::seconds).sum();
+        let all = seconds * f64::from(BLOCKS) + BASELINE_SECONDS;
+        assert!((40.0..60.0).contains(&all), "{all} s");
+        // The 99th percentile under load needs 2000 requests.
+        let Length::For { seconds, warm_up_seconds } = plan.workloads[4].length else { panic!() };
+        assert!((seconds - warm_up_seconds) * 100.0 * f64::from(BLOCKS) >= 2000.0);
+        assert!(plan.clients.is_empty() && plan.contrasts.is_empty());
+        assert_eq!(plan.hosts[0].host.to_string(), "ssh://nas");
+    }
+
+    #[test]
+    fn lists_are_measured_one_by_one() {
+        let plan = planned(&["ssh://nas", "--job=tcp-out", "--blocks=1KiB,8KiB", "--streams=1,4"])
+            .unwrap();
+        assert_eq!(plan.workloads.len(), 4);
+        let plan = planned(&["ssh://nas", "--job=udp-in,udp-in", "--payloads=18,1400"]).unwrap();
+        assert_eq!(plan.workloads.len(), 2, "the same twice is measured once");
+        let plan = planned(&["ssh://nas", "--job=rrul"]).unwrap();
+        let Job::TcpStream(load) = &plan.workloads[0].parts[1].job else { panic!() };
+        assert_eq!((load.streams, load.flow), (4, Flow::Both));
+    }
+
+    #[test]
+    fn sizes_that_cannot_be_are_refused() {
+        for (words, expected) in [
+            (["--payloads=8", "--job=udp-out"], "16 to 65507"),
+            (["--blocks=8MiB", "--job=tcp-out"], "4 MiB"),
+            (["--streams=100", "--job=tcp-out"], "64 streams"),
+            (["--congestion=a b", "--job=tcp-out"], "congestion control"),
+            (["--time=10ms", "--job=tcp-out"], "200 ms"),
+        ] {
+            let failure = planned(&[&["ssh://nas"][..], &words].concat()).unwrap_err();
+            assert_eq!(failure.cause, Cause::Usage);
+            assert!(failure.happened.contains(expected), "{failure}");
+        }
+    }
+}

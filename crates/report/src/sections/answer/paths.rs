@@ -1,0 +1,212 @@
+//! A network path: a row for each kind of load, with goodput, CPU of both ends, latency and bottleneck.
+
+use super::table::NOTHING;
+use crate::chart::Table;
+use crate::figure::{BITRATE, CPU_PER_GB, RATE, SHARE, TIME};
+use crate::study::bottleneck::Notes;
+use crate::study::{Shown, hosts, paths};
+use crate::text::listed;
+use plimsoll_explain::{CellFindings, Levels, WorkloadFindings};
+use plimsoll_model::{Measure, Metric, StreamJob, Subject};
+
+/// Headings, in the order of [`Line::cells`].
+const HEADINGS: [&str; 8] = [
+    "load",
+    "goodput",
+    "per\nsecond",
+    "lost",
+    "CPU s/GB\nA / B",
+    "latency\np50",
+    "\np99",
+    "bottleneck",
+];
+
+/// Whether the study is of one path, whose loads are compared with nothing.
+pub(super) fn are_shown(shown: &Shown<'_>) -> bool {
+    paths::is_path(shown.study)
+        && shown.names.setups() == 1
+        && shown.study.plan.contrasts.is_empty()
+        && !shown.findings.imported
+}
+
+/// A row of the table.
+struct Line {
+    cells: [String; 8],
+}
+
+/// Which CPU time the table shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CpuOf {
+    /// All of each host, less its idle baseline.
+    Hosts,
+    /// The processes of the probe at each end.
+    Processes,
+}
+
+/// The table, without columns that have no figure.
+pub(super) fn table(shown: &Shown<'_>, notes: &mut Notes) -> Table {
+    let cpu_of = cpu_of(shown);
+    let mut lines: Vec<Line> = Vec::new();
+    for found in &shown.findings.workloads {
+        for cell in &found.cells {
+            lines.extend(lines_of(shown, found, cell, cpu_of, notes));
+        }
+    }
+    let last = HEADINGS.len() - 1;
+    let shown_columns: Vec<usize> = (0..HEADINGS.len())
+        .filter(|column| {
+            *column == 0
+                || *column == last
+                || lines.iter().any(|line| line.cells[*column] != NOTHING)
+        })
+        .collect();
+    let header = shown_columns.iter().map(|column| HEADINGS[*column].to_owned());
+    let mut table = Table::new(header.collect());
+    table.rows.extend(
+        lines.iter().map(|line| shown_columns.iter().map(|c| line.cells[*c].clone()).collect()),
+    );
+    table
+}
+
+fn lines_of(
+    shown: &Shown<'_>,
+    found: &WorkloadFindings,
+    cell: &CellFindings,
+    cpu_of: CpuOf,
+    notes: &mut Notes,
+) -> Vec<Line> {
+    let name = shown.names.workload(found.number);
+    let bottleneck = paths::bottleneck(shown, cell.cell, notes);
+    let bottleneck = bottleneck.unwrap_or_else(|| NOTHING.to_owned());
+    let nothing = || NOTHING.to_owned();
+    if cell.complete == 0 {
+        let mut cells = std::array::from_fn(|_| nothing());
+        cells[0] = name.replacen(" during ", " during\n", 1);
+        cells[1] = if cell.failed > 0 { "failed" } else { "stopped" }.to_owned();
+        return vec![Line { cells }];
+    }
+    let own = &cell.levels;
+    let goodput = |levels: &Levels, measure: Measure| {
+        let level = levels.get(&Metric::all(measure));
+        level.map_or_else(nothing, |level| BITRATE.within(level.estimate, level.interval))
+    };
+    let latency = |measure: Measure| {
+        let level = own.get(&Metric::all(measure));
+        level.map_or_else(nothing, |level| TIME.value(level.estimate))
+    };
+    let per_second = own.get(&Metric::all(Measure::PACKETS));
+    let per_second = per_second.map_or_else(nothing, |level| RATE.value(level.estimate));
+    let lost = own.get(&Metric::all(StreamJob::LOSS));
+    let lost = lost.map_or_else(nothing, |level| SHARE.value(level.arithmetic_mean));
+    let line = |name: String, goodput: String, cpu: String, bottleneck: String| Line {
+        cells: [
+            name.replacen(" during ", " during\n", 1),
+            goodput,
+            per_second.clone(),
+            lost.clone(),
+            cpu,
+            latency(Measure::LATENCY_P50),
+            latency(Measure::LATENCY_P99),
+            bottleneck,
+        ],
+    };
+    let cpu = cpu(own, cpu_of);
+    if own.contains_key(&Metric::all(Measure::GOODPUT_OUT)) {
+        // One row for each direction.
+        return vec![
+            line(format!("{name}: out"), goodput(own, Measure::GOODPUT_OUT), cpu, bottleneck),
+            line(format!("{name}: in"), goodput(own, Measure::GOODPUT_IN), nothing(), nothing()),
+        ];
+    }
+    // Of requests under load, the goodput of the load.
+    let loaded = cell.parts.get(1).map(|load| goodput(load, Measure::THROUGHPUT));
+    let goodput = loaded.unwrap_or_else(|| goodput(own, Measure::THROUGHPUT));
+    vec![line(name, goodput, cpu, bottleneck)]
+}
+
+/// "0.51 / 1.20".
+fn cpu(levels: &Levels, cpu_of: CpuOf) -> String {
+    let measures = match cpu_of {
+        CpuOf::Hosts => [Measure::MACHINE_CPU_PER_BYTE, Measure::SERVER_CPU_PER_BYTE],
+        CpuOf::Processes => [Measure::NEAR_CPU_PER_BYTE, Measure::FAR_CPU_PER_BYTE],
+    };
+    let bare = |measure: &Measure| {
+        let level = levels.get(&Metric::all(*measure))?;
+        let value = CPU_PER_GB.value(level.estimate.max(0.0));
+        Some(value.trim_end_matches(" s/GB").to_owned())
+    };
+    let ends: Vec<Option<String>> = measures.iter().map(bare).collect();
+    match ends.iter().any(Option::is_some) {
+        true => {
+            let ends = ends.into_iter().map(|end| end.unwrap_or_else(|| NOTHING.to_owned()));
+            ends.collect::<Vec<_>>().join(" / ")
+        }
+        false => NOTHING.to_owned(),
+    }
+}
+
+/// CPU of the hosts if each end has its own, and both were monitored; else that of the processes.
+fn cpu_of(shown: &Shown<'_>) -> CpuOf {
+    let mut cells = shown.findings.workloads.iter().flat_map(|found| &found.cells);
+    let known = |measure| {
+        let metric = Metric::all(measure);
+        move |cell: &CellFindings| cell.levels.contains_key(&metric)
+    };
+    let at_a = known(Measure::MACHINE_CPU_PER_BYTE);
+    let at_b = known(Measure::SERVER_CPU_PER_BYTE);
+    let both = cells.any(|cell| at_a(cell) && at_b(cell));
+    match both && !paths::ends_share_a_machine(shown.study) {
+        true => CpuOf::Hosts,
+        false => CpuOf::Processes,
+    }
+}
+
+/// What the columns mean, and the round trips within the streams.
+pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
+    let mut legend = Vec::new();
+    let ends = shown.study.plan.subjects.first().and_then(|subject| match subject {
+        Subject::Path { from, to, .. } => {
+            Some([&from.host, &to.host].map(|host| hosts::name(&host.to_string())))
+        }
+        _ => None,
+    });
+    if let Some([a, b]) = ends {
+        let cpu = match cpu_of(shown) {
+            CpuOf::Hosts => "CPU: busy time of each host above idle",
+            CpuOf::Processes => "CPU: the probe's own processes",
+        };
+        legend.push(format!("A: {a}. B: {b}. Out: from A to B. {cpu}."));
+    }
+    let mut trips: Vec<String> = Vec::new();
+    for found in &shown.findings.workloads {
+        for cell in &found.cells {
+            let levels = cell.parts.get(1).unwrap_or(&cell.levels);
+            let trip = |measure| Some(levels.get(&Metric::all(measure))?.estimate);
+            if let Some(p50) = trip(Measure::FLOW_RTT_P50).filter(|_| cell.parts.len() < 2) {
+                let name = shown.names.workload(found.number);
+                trips.push(format!("{} in {name}", TIME.value(p50)));
+            }
+        }
+    }
+    let least = least_trip(shown);
+    if let (false, Some(least)) = (trips.is_empty(), least) {
+        trips.truncate(MOST_TRIPS);
+        legend.push(format!(
+            "Round trips within the streams (p50): {}; least {}.",
+            listed(&trips),
+            TIME.value(least)
+        ));
+    }
+    legend
+}
+
+/// Loads whose round trips are listed.
+const MOST_TRIPS: usize = 4;
+
+/// The shortest round trip that TCP measured on any connection.
+fn least_trip(shown: &Shown<'_>) -> Option<f64> {
+    let cells = shown.findings.workloads.iter().flat_map(|found| &found.cells);
+    let all = cells.flat_map(|cell| std::iter::once(&cell.levels).chain(&cell.parts));
+    let metric = Metric::all(Measure::FLOW_RTT_LEAST);
+    all.filter_map(|levels| Some(levels.get(&metric)?.estimate)).reduce(f64::min)
+}

@@ -1,0 +1,201 @@
+//! `plimsoll net` end to end: on this machine, and between two namespaces of a lab.
+
+#[path = "../crates/host/tests/probe_support/mod.rs"]
+mod probe_support;
+mod support;
+
+use plimsoll_model::{Ended, Measure, Metric, Outcome, Study, SubjectFacts};
+use plimsoll_testkit::Need;
+use probe_support::processes_with;
+use support::beds::Beds;
+use support::{Plimsoll, Ran, ended, probes, signal, wait_until};
+
+fn program() -> Plimsoll {
+    Plimsoll::new().with("PLIMSOLL_PROBES", probes().to_str().expect("a path in letters"))
+}
+
+/// Two hosts on a link that any machine can fill.
+const PAIR: &str = r#"
+[host.a]
+kind = "netns"
+[host.b]
+kind = "netns"
+[link.lan]
+between = ["a", "b"]
+rate = "20Mbit/s"
+"#;
+
+/// A lab of that file, up; `None` where this machine has no namespaces.
+fn lab(text: &str) -> Option<Beds> {
+    let needs = [Need::Namespaces, Need::Nftables, Need::Ping];
+    if !needs.into_iter().all(plimsoll_testkit::available) {
+        return None;
+    }
+    let beds = Beds::of(program());
+    let file = beds.file("pair", text);
+    beds.lab(&["up", &file]).expect(0);
+    Some(beds)
+}
+
+const ENDS: [&str; 2] = ["lab://pair/a", "lab://pair/b"];
+
+/// `plimsoll net` between the two hosts.
+fn net(beds: &Beds, words: &[&str]) -> Ran {
+    beds.program.run(&[&["net"], &ENDS[..], words].concat())
+}
+
+#[track_caller]
+fn study(ran: &Ran) -> Study {
+    plimsoll_record::from_json(&ran.out).unwrap_or_else(|e| panic!("{e}: {ran:?}"))
+}
+
+/// The figures of the first part of a workload, trial by trial.
+fn figures(study: &Study, workload: u16, measure: Measure) -> Vec<f64> {
+    let own = study.trials.iter().filter(|trial| trial.cell.workload == workload);
+    own.filter_map(|trial| trial.result.value(0, Metric::all(measure))).collect()
+}
+
+#[test]
+fn this_machine_is_measured_kept_shown_and_compared() {
+    let program = program();
+    let words = ["net", "local", "--quick", "--time=400ms", "--json=-"];
+    let ran = program.run(&words).expect(0);
+    let whole = study(&ran);
+    assert_eq!((&whole.ended, whole.trials.len()), (&Ended::Done, 5));
+    assert!(whole.trials.iter().all(|trial| trial.result.outcome == Outcome::Complete));
+    let SubjectFacts::Path(path) = &whole.subjects[0] else { panic!("{:?}", whole.subjects) };
+    assert_eq!(path.given, "local to local");
+    assert!(path.notes[0].contains("127.0.0.1"), "{path:?}");
+    for workload in 0..3 {
+        assert!(figures(&whole, workload, Measure::THROUGHPUT)[0] > 1e6);
+    }
+    assert!(figures(&whole, 3, Measure::LATENCY_MEAN)[0] > 0.0);
+    let loaded = &whole.trials.iter().find(|trial| trial.cell.workload == 4).unwrap().result;
+    assert!(loaded.value(1, Metric::all(Measure::GOODPUT_IN)).unwrap() > 0.0);
+
+    let id = &whole.id.0;
+    let shown = program.run(&["show", id]).expect(0).out;
+    assert!(shown.lines().count() <= 24, "{shown}");
+    for words in ["TCP out", "TCP both: in", "requests during", "bit/s", "bottleneck", "CPU s/GB"] {
+        assert!(shown.contains(words), "{words} in\n{shown}");
+    }
+    let details = program.run(&["show", id, "--details"]).expect(0).out;
+    for words in ["TCP out", "goodput", "128 KiB blocks", "least"] {
+        assert!(details.contains(words), "{words} in\n{details}");
+    }
+    assert!(!details.contains("1 worker"), "{details}");
+    let exported = study(&program.run(&["export", id]).expect(0));
+    assert_eq!((&exported.plan, &exported.subjects), (&whole.plan, &whole.subjects));
+    assert_eq!(exported.trials.len(), whole.trials.len());
+    let list = program.run(&["list"]).expect(0).out;
+    assert!(list.contains(id) && list.contains("tcp-out"), "{list}");
+    program.run(&["compare", id, id]).expect(0);
+    let page = program.home().join("page.html");
+    program.run(&["report", "--output", page.to_str().unwrap()]).expect(0);
+    // Only studies of storage can be continued.
+    let refused = program.run(&["check", "--continue", id]).expect(2);
+    assert!(refused.err.contains("only studies of storage"), "{}", refused.err);
+}
+
+#[test]
+fn a_shaped_link_is_the_bottleneck() {
+    let Some(beds) = lab(PAIR) else { return };
+    let words = ["--quick", "--time=2s", "--job=tcp-out,tcp-in,request", "--json=-"];
+    let whole = study(&net(&beds, &words).expect(0));
+    for workload in 0..2 {
+        // Bytes per second: headers take 6%, and the queue of the shaper lets the first ones through.
+        let goodput = figures(&whole, workload, Measure::THROUGHPUT)[0];
+        assert!((0.7 * 2.5e6..1.1 * 2.5e6).contains(&goodput), "{goodput}");
+    }
+    let SubjectFacts::Path(path) = &whole.subjects[0] else { panic!("{:?}", whole.subjects) };
+    assert!(path.notes[0].contains("10.77.1.1 and 10.77.1.2"), "{path:?}");
+    let shown = beds.program.run(&["show"]).expect(0).out;
+    let row = shown.lines().find(|line| line.starts_with("TCP out")).expect(&shown);
+    assert!(
+        row.contains("Mbit/s") && (row.contains("link 9") || row.contains("link 100%")),
+        "{shown}"
+    );
+    // The data went over the link, and not around it.
+    let load = whole.trials[0].loads.iter().find(|load| load.host == ENDS[0]).unwrap();
+    assert!(load.interfaces.iter().any(|one| one.name == "lan"), "{load:?}");
+}
+
+#[test]
+fn a_share_of_a_core_is_the_bottleneck() {
+    let slow = PAIR.replacen("kind = \"netns\"", "kind = \"netns\"\ncpu = \"10%\"", 1);
+    let Some(beds) = lab(&slow.replace("rate = \"20Mbit/s\"\n", "")) else { return };
+    net(&beds, &["--quick", "--time=2s", "--job=tcp-out"]).expect(0);
+    let shown = beds.program.run(&["show"]).expect(0).out;
+    assert!(shown.contains("CPU quota of A"), "{shown}");
+}
+
+#[test]
+fn a_firewall_is_named_with_the_ways_around_it() {
+    let Some(beds) = lab(PAIR) else { return };
+    beds.on(
+        "pair/b",
+        "nft 'add table inet t; add chain inet t in { type filter hook input priority 0; }; \
+        add rule inet t in tcp dport 5301 drop'",
+    );
+    let words = ["--quick", "--time=400ms", "--job=tcp-in"];
+    let port = ["--port=5301"];
+    let ran = net(&beds, &[&words[..], &port].concat()).expect(3);
+    for word in ["port 5301", "lab://pair/b", "10.77.1.2", "--connect-from b", "firewalls"] {
+        assert!(ran.err.contains(word), "{word} in {}", ran.err);
+    }
+    // From the other side it is open.
+    net(&beds, &[&words[..], &port, &["--connect-from=b"]].concat()).expect(0);
+    // A wrong address.
+    let ran = net(&beds, &[&words[..], &["--address=10.77.1.77"]].concat()).expect(3);
+    assert!(ran.err.contains("10.77.1.77"), "{}", ran.err);
+}
+
+#[test]
+fn an_interrupted_study_leaves_nothing_at_either_end() {
+    let Some(beds) = lab(PAIR) else { return };
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().to_str().unwrap();
+    let words =
+        [&["net"], &ENDS[..], &["--job=tcp-both", "--time=600s", "--probe-dir", path]].concat();
+    let child = beds.program.start(&words);
+    let sent = || beds.on("pair/a", "cat /sys/class/net/lan/statistics/tx_bytes");
+    wait_until("the load runs", || {
+        sent().trim().parse::<u64>().is_ok_and(|bytes| bytes > 1_000_000)
+    });
+    signal(&child, "-INT");
+    ended(child).expect(130);
+    wait_until("its processes are gone", || processes_with(path).is_empty());
+    assert_eq!(std::fs::read_dir(path).unwrap().count(), 0, "the probes are removed");
+}
+
+#[test]
+fn a_setting_is_compared_on_a_path() {
+    let Some(beds) = lab(PAIR) else { return };
+    let set = "--set=lab://pair/a/sysctl:net.ipv4.tcp_congestion_control=as-found,reno";
+    let words = ["--time=400ms", "--job=tcp-out", "--repeats=2", set, "--json=-"];
+    let whole = study(&net(&beds, &words).expect(0));
+    assert_eq!((whole.plan.contrasts.len(), whole.trials.len()), (1, 4));
+    let shown = beds.program.run(&["show"]).expect(0).out;
+    assert!(shown.contains("reno") && shown.contains("bit/s"), "{shown}");
+}
+
+#[test]
+fn bad_arguments_are_refused_before_anything_is_reached() {
+    let program = program();
+    for (words, code, expected) in [
+        (&["net"][..], 2, "HOST"),
+        (&["net", "nas"], 2, "ssh://nas"),
+        (&["net", "a", "b", "c"], 2, "unexpected"),
+        (&["net", "ssh://root:secret@nas"], 2, "password"),
+        (&["net", "local", "--job", "sctp"], 2, "sctp"),
+        (&["net", "local", "--payloads", "8"], 2, "16 to 65507"),
+        (&["net", "local", "--address", "nas"], 2, "nas"),
+        (&["net", "local", "--probe-dir=/proc", "--quick"], 5, "/proc"),
+        (&["net", "lab://nowhere/a"], 2, "no lab"),
+    ] {
+        let ran = program.run(words);
+        assert_eq!(ran.code, Some(code), "{words:?}: {ran:?}");
+        assert!(ran.err.contains(expected), "{expected} in {}", ran.err);
+        assert!(!ran.err.contains("secret"), "{}", ran.err);
+    }
+}
