@@ -28,7 +28,7 @@ const FOREIGN: [Foreign; 12] = [
             &["[ ID] Interval", "Transfer", "Bandwidth"],
             &["\"start\"", "\"intervals\"", "\"test_start\""],
         ],
-        next: "It is about a network, not storage: measure that with plimsoll path.",
+        next: "Import the whole output of iperf3 --json, or measure the network with plimsoll net.",
     },
     Foreign {
         what: "a result of elbencho",
@@ -42,7 +42,7 @@ const FOREIGN: [Foreign; 12] = [
     Foreign {
         what: "a result of flent",
         marks: &[&["\"x_values\"", "\"results\"", "\"metadata\""]],
-        next: "It is about a network, not storage: measure that with plimsoll path.",
+        next: "It is about a network, not storage: measure that with plimsoll net.",
     },
     Foreign {
         what: "a result of YABS",

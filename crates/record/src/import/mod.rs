@@ -1,4 +1,4 @@
-//! Results that come from elsewhere: plimsoll's own JSON, and fio's JSON, text and terse output,
+//! Results that come from elsewhere: plimsoll's own JSON, fio's JSON, text and terse output, and iperf3's JSON,
 //! documented in docs/import.md. A file is read whole before anything is made of it, and every
 //! failure names file and line. A job that cannot be taken does not keep the others out.
 
@@ -9,6 +9,7 @@ mod fio_json;
 mod fio_terse;
 mod fio_text;
 mod foreign;
+mod iperf3;
 mod latency;
 mod malformed;
 mod run;
@@ -107,13 +108,13 @@ fn utf_16(bytes: &[u8]) -> String {
 /// Content of files.
 #[derive(Debug, Default)]
 pub struct Imports {
-    /// plimsoll's own studies, unchanged, and one study of all runs of fio.
+    /// plimsoll's own studies, unchanged, one study of all runs of iperf3, and one of all runs of fio.
     pub studies: Vec<Study>,
     /// Skipped content of the files, each with its place and the reason.
     pub left_out: Vec<Failure>,
 }
 
-/// Studies in the files: plimsoll's own, unchanged, and one study of all runs of fio. The same
+/// Studies in the files: plimsoll's own, unchanged, one study of all runs of iperf3, and one of all runs of fio. The same
 /// files and options always give the same study with the same id. Stores nothing.
 ///
 /// # Errors
@@ -129,10 +130,16 @@ pub fn import(files: &[ImportFile], options: &ImportOptions) -> Result<Imports, 
         ));
     }
     let mut imports = Imports::default();
-    let mut sources = Vec::new();
+    let (mut sources, mut paths) = (Vec::new(), Vec::new());
     for (i, file) in files.iter().enumerate() {
         let jobs = options.jobs.map(|n| u64::from(n.get()));
         let content = file.text.strip_prefix('\u{feff}').unwrap_or(&file.text);
+        let label = options.labels.get(i).or(options.labels.first()).cloned();
+        if let Some(runs) = iperf3::runs(content) {
+            let runs = runs.map_err(|malformed| malformed.in_file(&file.name))?;
+            paths.push(iperf3::Source { file, label, runs });
+            continue;
+        }
         let Found { studies: own, runs, left_out } = scan::scan(content, jobs);
         if own.is_empty() && runs.is_empty() {
             return Err(nothing(file, left_out));
@@ -145,19 +152,23 @@ pub fn import(files: &[ImportFile], options: &ImportOptions) -> Result<Imports, 
         }
         imports.studies.extend(own);
         if !runs.is_empty() {
-            let label = options.labels.get(i).or(options.labels.first()).cloned();
             let label = label.unwrap_or_else(|| stem(&file.name));
             sources.push(build::Source { file, label, runs });
         }
     }
+    let mut built = Vec::new();
+    if !paths.is_empty() {
+        let texts = paths.iter().map(|s| (&*s.file.text, s.label.as_deref().unwrap_or_default()));
+        let id = id(texts, options);
+        built.push(iperf3::study(&paths, options, id, &mut imports.left_out));
+    }
     if !sources.is_empty() {
-        let id = id(&sources, options);
-        let study = build::study(sources, options, id, &mut imports.left_out);
-        if !study.trials.is_empty() {
-            imports.studies.push(study);
-        } else if imports.studies.is_empty() && !imports.left_out.is_empty() {
-            return Err(imports.left_out.swap_remove(0));
-        }
+        let id = id(sources.iter().map(|s| (&*s.file.text, &*s.label)), options);
+        built.push(build::study(sources, options, id, &mut imports.left_out));
+    }
+    imports.studies.extend(built.into_iter().filter(|study| !study.trials.is_empty()));
+    if imports.studies.is_empty() && !imports.left_out.is_empty() {
+        return Err(imports.left_out.swap_remove(0));
     }
     Ok(imports)
 }
@@ -208,7 +219,7 @@ fn stem(name: &str) -> String {
 
 /// An identity that follows from what is imported, so that the same import is known again: FNV-1a
 /// (Fowler, Noll, Vo), 64 bits folded to 32.
-fn id(sources: &[build::Source<'_>], options: &ImportOptions) -> StudyId {
+fn id<'a>(sources: impl Iterator<Item = (&'a str, &'a str)>, options: &ImportOptions) -> StudyId {
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     let mut add = |text: &str| {
         // No UTF-8 text holds the byte 0xff: parts cannot run into each other.
@@ -216,9 +227,9 @@ fn id(sources: &[build::Source<'_>], options: &ImportOptions) -> StudyId {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
     };
-    for source in sources {
-        add(&source.file.text);
-        add(&source.label);
+    for (text, label) in sources {
+        add(text);
+        add(label);
     }
     add(options.pattern.map_or("", |pattern| pattern.name()));
     add(&options.jobs.map(|n| n.to_string()).unwrap_or_default());

@@ -1,7 +1,7 @@
 //! Small samples of every form, written for these tests.
 
 use super::*;
-use plimsoll_model::{Measure, Metric, OpKind, Origin, Outcome, Part, Trial};
+use plimsoll_model::{Measure, Metric, OpKind, Origin, Outcome, Part, StreamJob, Trial};
 use proptest::prelude::*;
 use std::num::NonZeroU16;
 
@@ -341,7 +341,7 @@ fn results_of_other_tools_are_recognised_by_name() {
     assert!(failure.happened.contains("output of dd"), "{failure}");
     assert!(failure.next.contains("plimsoll check"), "{failure}");
     let iperf3 = "{\"start\": {\"test_start\": {}}, \"intervals\": [], \"end\": {}}\n";
-    assert!(one(iperf3).unwrap_err().next.contains("plimsoll path"));
+    assert!(one(iperf3).unwrap_err().happened.contains("expected TCP or UDP"));
     // What fio wrote beside it is imported.
     assert_eq!(one(&format!("{dd}{TEXT}")).unwrap().trials.len(), 3);
     let directory = tempfile::tempdir().unwrap();
@@ -598,4 +598,68 @@ fn the_corpora_of_fuzz_targets_are_imported() {
         }
     }
     assert!(imported > 10, "{imported}");
+}
+
+const IPERF3: &str = r#"{"start": {"connected": [{"local_host": "192.0.2.5", "remote_host": "192.0.2.7"}],
+ "version": "iperf 3.12", "timestamp": {"timesecs": 1760000000},
+ "test_start": {"protocol": "TCP", "num_streams": 2, "blksize": 131072, "duration": 10, "reverse": 0}},
+ "intervals": [{"sum": {"seconds": 1.0001, "bytes": 100}}, {"sum": {"seconds": 1, "bytes": 300}}],
+ "end": {"streams": [{"sender": {"min_rtt": 200}}, {"sender": {"min_rtt": 180}}], "sum_sent": {"retransmits": 7},
+  "sum_received": {"seconds": 10, "bytes": 1250000000, "bits_per_second": 1000000000},
+  "cpu_utilization_percent": {"host_total": 50, "remote_total": 100}}}
+"#;
+
+const IPERF3_UDP: &str = r#"{"start": {"connected": [{"local_host": "192.0.2.5", "remote_host": "192.0.2.7"}],
+ "version": "iperf 3.1.3", "test_start": {"protocol": "UDP", "num_streams": 1, "blksize": 1448, "duration": 10, "reverse": 1}},
+ "intervals": [],
+ "end": {"sum": {"seconds": 10, "bytes": 14480000, "bits_per_second": 11584000, "jitter_ms": 0.5,
+  "lost_packets": 100, "packets": 10000, "lost_percent": 1}}}
+"#;
+
+#[test]
+fn runs_of_iperf3_become_paths() {
+    let value = |study: &Study, trial: usize, measure| {
+        study.trials[trial].result.value(0, Metric::all(measure)).unwrap()
+    };
+    let study = one(IPERF3).unwrap();
+    assert_eq!(study.origin, Origin::Imported { tool: "iperf3-3.12".into() });
+    assert_eq!(study.started_unix_seconds, 1_760_000_000);
+    assert_eq!(study.subjects[0].given(), "192.0.2.5 to 192.0.2.7");
+    let main = study.plan.workloads[0].main().unwrap();
+    assert_eq!(main.job.kind(), "tcp-out");
+    assert_eq!(main.settings(), "128 KiB blocks, 2 streams");
+    assert_eq!(value(&study, 0, Measure::THROUGHPUT), 125e6);
+    assert!((value(&study, 0, Measure::NEAR_CPU_PER_BYTE) / 4e-9 - 1.0).abs() < 1e-9);
+    assert!((value(&study, 0, Measure::FAR_CPU_PER_BYTE) / 8e-9 - 1.0).abs() < 1e-9);
+    assert!((value(&study, 0, Measure::FLOW_RTT_LEAST) / 180e-6 - 1.0).abs() < 1e-9);
+    let series = &study.trials[0].result.parts[0].series;
+    assert_eq!((series.window_seconds, series.total().bytes), (1.0, 400));
+    let run = study.trials[0].imported.as_ref().unwrap();
+    assert!(run.notes[0].contains("7 segments"), "{run:?}");
+
+    // Another one in the same file, in the words of an old version.
+    let study = one(&format!("{IPERF3}{IPERF3_UDP}")).unwrap();
+    assert_eq!((study.trials.len(), study.subjects.len()), (2, 1));
+    assert_eq!(study.plan.workloads[1].main().unwrap().job.kind(), "udp-in");
+    assert_eq!(study.trials[1].imported.as_ref().unwrap().line, 8);
+    assert!((value(&study, 1, Measure::THROUGHPUT) / (1_448_000.0 * 0.99) - 1.0).abs() < 1e-9);
+    assert!((value(&study, 1, StreamJob::LOSS) - 0.01).abs() < 1e-12);
+    assert_eq!(value(&study, 1, Measure::JITTER), 0.0005);
+
+    // As a stream of events.
+    let whole: serde_json::Value = serde_json::from_str(IPERF3).unwrap();
+    let mut lines = format!("{{\"event\": \"start\", \"data\": {}}}\n", whole["start"]);
+    for interval in whole["intervals"].as_array().unwrap() {
+        lines.push_str(&format!("{{\"event\": \"interval\", \"data\": {interval}}}\n"));
+    }
+    lines.push_str(&format!("{{\"event\": \"end\", \"data\": {}}}\n", whole["end"]));
+    let streamed = one(&lines).unwrap();
+    assert_eq!(value(&streamed, 0, Measure::THROUGHPUT), 125e6);
+    assert_eq!(streamed.trials[0].result.parts[0].series.total().bytes, 400);
+
+    // A run that failed, and one that was cut off.
+    let failed = IPERF3.replacen("\"end\"", "\"error\": \"the server is busy\", \"end\"", 1);
+    assert!(matches!(one(&failed).unwrap().trials[0].result.outcome, Outcome::Failed { .. }));
+    let cut = one(&IPERF3[..600]).unwrap_err();
+    assert!(cut.next.contains("iperf3 --json"), "{cut}");
 }
