@@ -178,7 +178,9 @@ fn a_killed_probe_is_reported_and_its_directory_removed() {
 
 #[test]
 fn without_its_guard_the_directory_is_removed_all_the_same() {
-    let placed = placed();
+    // Where no other run looks for what was left.
+    let below = tempfile::tempdir().unwrap();
+    let placed = Placed::place(local(), &programs(), below.path().to_str()).unwrap();
     let directory = placed.directory().to_owned();
     let name = Path::new(&directory).file_name().unwrap().to_str().unwrap();
     let guards = processes_with(name);

@@ -2,9 +2,9 @@
 
 use crate::arguments::{self, CleanArguments};
 use crate::signals::Signals;
-use crate::{credentials, hosts, output};
-use plimsoll_host::deploy::Programs;
-use plimsoll_host::reach::quote;
+use crate::{credentials, forgotten, hosts, output};
+use plimsoll_host::deploy::{self, Programs};
+use plimsoll_host::reach::{Local, Reach};
 use plimsoll_load::{Names, OpenOptions, SystemClock, TimeLimits};
 use plimsoll_model::{Cause, Deadline, Failure, HostName, StudyId, printable};
 use plimsoll_remote::RemoteRunner;
@@ -71,19 +71,13 @@ fn run_until(clean: &CleanArguments, signals: &Signals) -> Result<u8, Failure> {
         }
         output::print(&text)?;
     }
-    if let Some(far) = &far {
-        let host = printable(far.host());
-        let mut text = String::new();
-        for directory in far.forgotten() {
-            let command = format!("rm -rf {}", quote(&directory));
-            let _ = writeln!(
-                text,
-                "left {} on {host}: a program that a killed run deployed. Run there: {}",
-                printable(&directory),
-                printable(&command)
-            );
+    match &far {
+        Some(far) => {
+            for line in forgotten::lines(&deploy::forgotten(far.reach(), &[]), far.host()) {
+                output::print(&format!("{line}\n"))?;
+            }
         }
-        output::print(&text)?;
+        None => forgotten::note(&deploy::forgotten(&Local, &[]), Local.name()),
     }
     Ok(signals.cause().map_or(code, Cause::exit_code))
 }

@@ -4,7 +4,7 @@ use crate::arguments::{OutputArguments, StoreArguments, percent};
 use crate::check::{self, More, SetUp};
 use crate::output::Progress;
 use crate::signals::Signals;
-use crate::{hosts, plan, restore};
+use crate::{forgotten, hosts, plan, restore};
 use clap::Args;
 use plimsoll_host::device::{Asked, Host, HostRunner, Verbs};
 use plimsoll_host::probe::{BUNDLE, Placed, Programs};
@@ -203,6 +203,7 @@ fn reach(
     progress.show(&format!("deploying the probe on {host}"));
     let on = reach.clone();
     let placed = Signals::leave_when_over(deadline, "deploy the probe", &host, move || {
+        forgotten::remove(&*on);
         Placed::place(on, &Programs::of_this_program(BUNDLE), directory.as_deref())
     });
     let verbs: Result<Box<dyn Verbs>, Failure> = match placed {

@@ -1,6 +1,6 @@
 //! Hosts of every kind, reached and watched.
 
-use crate::restore;
+use crate::{forgotten, restore};
 use plimsoll_host::probe::{BUNDLE, Programs};
 use plimsoll_host::reach::Reach;
 use plimsoll_host::watch::{Probe, Remote};
@@ -38,6 +38,7 @@ pub fn watch(
     let mut seen = Vec::new();
     for (host, reach) in plan.clients.iter().zip(on) {
         seen.push(host);
+        forgotten::remove(&*reach);
         watching.hosts.push(match host {
             HostName::Local => Box::new(Local::new(clock.clone())),
             _ => Box::new(watch_by(reach, host, clock.clone())?),
@@ -45,6 +46,7 @@ pub fn watch(
     }
     if seen.is_empty() {
         restore::expect_none_left_here()?;
+        forgotten::remove(&plimsoll_host::reach::Local);
         seen.push(plan.client());
         watching.hosts.push(Box::new(Local::new(clock.clone())));
     }
@@ -58,8 +60,10 @@ pub fn watch(
             continue;
         }
         let unchanged = |reach: Arc<dyn Reach>| {
-            plimsoll_host::settings::expect_none_left_on(&*reach)
-                .and_then(|()| watch_by(reach, host, clock.clone()))
+            plimsoll_host::settings::expect_none_left_on(&*reach).and_then(|()| {
+                forgotten::remove(&*reach);
+                watch_by(reach, host, clock.clone())
+            })
         };
         match open(host, !guessed).and_then(unchanged) {
             Ok(watch) => watching.hosts.push(Box::new(watch)),

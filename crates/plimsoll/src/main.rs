@@ -13,6 +13,7 @@ mod credentials;
 mod demo;
 mod device;
 mod explain;
+mod forgotten;
 mod hosts;
 mod import;
 mod jobs;

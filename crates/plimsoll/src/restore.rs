@@ -1,9 +1,10 @@
 //! `plimsoll restore`: put back what killed runs left changed; and what stops a measurement of a
 //! host until that is done.
 
-use crate::{hosts, output};
+use crate::{forgotten, hosts, output};
 use clap::Args;
-use plimsoll_host::reach::Local;
+use plimsoll_host::deploy;
+use plimsoll_host::reach::{Local, Reach};
 use plimsoll_host::settings::{self, Entry, Journal, Process, Restored};
 use plimsoll_model::{Cause, Failure, HostName, Plan, printable};
 use std::fmt::Write;
@@ -41,9 +42,14 @@ pub fn run(arguments: &RestoreArguments) -> Result<u8, Failure> {
     if named.is_empty() && unreadable.is_empty() {
         output::print("nothing to restore\n")?;
     }
+    if arguments.host.is_none() && !named.contains(&HostName::Local) {
+        forgotten::note(&deploy::forgotten(&Local, &[]), Local.name());
+    }
     for host in &named {
-        let restored = hosts::open(host, true)
-            .and_then(|reach| settings::restore(&journal, host, &*reach, arguments.force));
+        let restored = hosts::open(host, true).and_then(|reach| {
+            forgotten::note(&deploy::forgotten(&*reach, &[]), reach.name());
+            settings::restore(&journal, host, &*reach, arguments.force)
+        });
         let own = match restored {
             Ok(restored) => show(host, &restored)?,
             Err(failure) => {

@@ -59,6 +59,12 @@ impl ProcessId {
         }
     }
 
+    /// The space ([`space`]) in which it runs, while it does.
+    pub fn space(self) -> Option<String> {
+        let space = space_of(&self.pid.to_string())?;
+        self.fields().map(|_| space)
+    }
+
     /// Its children.
     pub fn children(self) -> Vec<ProcessId> {
         let parent = self.pid.to_string();
@@ -79,8 +85,12 @@ pub fn boot() -> String {
 
 /// One boot and one process-id namespace: process numbers compare only within.
 pub fn space() -> String {
-    let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-    format!("{} {}", boot(), namespace.display())
+    space_of("self").unwrap_or_else(|| format!("{} ", boot()))
+}
+
+fn space_of(process: &str) -> Option<String> {
+    let namespace = std::fs::read_link(format!("/proc/{process}/ns/pid")).ok()?;
+    Some(format!("{} {}", boot(), namespace.display()))
 }
 
 fn ended(fields: &[String]) -> bool {

@@ -123,9 +123,9 @@ impl RemoteRunner {
         flags
     }
 
-    /// Directories of earlier runs' programs on the host that nobody uses any more.
-    pub fn forgotten(&self) -> Vec<String> {
-        plimsoll_host::deploy::forgotten(self.deployed.reach())
+    /// The host, to run commands there.
+    pub fn reach(&self) -> &dyn Reach {
+        self.deployed.reach()
     }
 
     /// The host.

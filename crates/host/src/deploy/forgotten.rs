@@ -1,13 +1,31 @@
 //! Directories of programs that nobody uses any more: their guard was killed with everything else of the run.
 
 use super::{DIRECTORIES, PATIENCE};
-use crate::reach::Reach;
+use crate::reach::{Reach, quote};
 
-/// Prints each directory of this user in which a program was deployed and whose name is in no command line: neither
-/// its guard nor its program runs. Of what another container runs the host's shell sees nothing, so none is removed.
+/// `space`: this boot of the host and this namespace of processes, as [`plimsoll_process::space`] has it.
+pub(super) const SPACE: &str = r#"
+space() {
+    space=$(ls -l /proc/self/ns/pid 2>/dev/null)
+    echo "$(cat /proc/sys/kernel/random/boot_id 2>/dev/null) ${space##* }"
+}
+"#;
+
+/// Looks at each directory of this user in which a program was deployed and whose name is in no command line:
+/// neither its guard nor its program runs here. It is removed if they would run here, or in a space that has
+/// ended. The first namespace sees the processes of all others. Where others can exchange names, nothing is removed.
 const LOOK: &str = r#"
+ended=ENDED
+own=$(space)
+boot=${own%% *}
+would_be_here() {
+    [ -n "$1" ] && [ -n "$boot" ] || return 1
+    case $ended in *"|$1|"*) return 0 ;; esac
+    [ "$1" = "$own" ] || { [ "$own" = "$boot pid:[4026531836]" ] && [ "${1%% *}" = "$boot" ]; }
+}
 for above in DIRECTORIES; do
-    cd -P "$above" 2>/dev/null || continue
+    safe=y
+    enter_below "$above" sticky || { safe=; cd -P "$above" || continue; }
     for d in ./plimsoll-????????????????; do
         name=${d#./}
         case ${name#plimsoll-} in *[!0-9a-f]*) continue ;; esac
@@ -16,22 +34,42 @@ for above in DIRECTORIES; do
         for p in /proc/[0-9]*; do
             case $(tr '\0' ' ' <"$p/cmdline" 2>/dev/null) in *"$name"*) used=y; break ;; esac
         done
-        [ -n "$used" ] || echo "forgotten $(pwd -P)/$name"
+        [ -z "$used" ] || continue
+        place=$(pwd -P)/$name
+        if [ -n "$safe" ] && would_be_here "$(cat "$d/owner")" && rm -rf "$d"; then
+            echo "removed $place"
+        else
+            echo "kept $place"
+        fi
     done
 done 2>/dev/null
 true"#;
 
-/// The directories on a host that programs were deployed to and that nobody uses any more, by their paths. Empty
-/// also where the host does not say.
-pub fn forgotten(reach: &dyn Reach) -> Vec<String> {
-    let look = LOOK.replace("DIRECTORIES", &DIRECTORIES.join(" "));
-    let Ok(output) = reach.run(&look, b"", PATIENCE) else { return Vec::new() };
-    String::from_utf8_lossy(&output.output).lines().filter_map(path).collect()
+/// Directories of programs that killed runs left on a host, by their paths.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    /// Removed just now: nothing can use them any more.
+    pub removed: Vec<String>,
+    /// Not removed: processes that cannot be seen may use them, as those of another container, or others can
+    /// exchange names there.
+    pub kept: Vec<String>,
 }
 
-/// The path in a line; `None` of one that is no directory of ours.
-fn path(line: &str) -> Option<String> {
-    let path = line.strip_prefix("forgotten ")?;
+/// Removes what killed runs left on a host; `ended` are the spaces ([`plimsoll_process::space`]) whose processes
+/// have all ended. Empty also where the host does not say.
+pub fn forgotten(reach: &dyn Reach, ended: &[String]) -> Forgotten {
+    let functions = crate::private_dir::FUNCTIONS;
+    let ended = quote(&format!("|{}|", ended.join("|")));
+    let look = LOOK.replace("ENDED", &ended).replace("DIRECTORIES", &DIRECTORIES.join(" "));
+    let look = format!("LC_ALL=C; export LC_ALL\n{functions}{SPACE}{look}");
+    let Ok(output) = reach.run(&look, b"", PATIENCE) else { return Forgotten::default() };
+    let text = String::from_utf8_lossy(&output.output);
+    let all = |word: &str| text.lines().filter_map(|line| path(line.strip_prefix(word)?)).collect();
+    Forgotten { removed: all("removed "), kept: all("kept ") }
+}
+
+/// A path; `None` of one that is no directory of ours.
+fn path(path: &str) -> Option<String> {
     let (_, name) = path.rsplit_once("/plimsoll-")?;
     let is_ours = name.len() == 16 && name.bytes().all(|b| b.is_ascii_hexdigit());
     (path.starts_with('/') && is_ours && !path.contains(char::is_control)).then(|| path.to_owned())
@@ -42,10 +80,11 @@ mod tests {
     use super::*;
     use crate::deploy::RemoteDir;
     use crate::probe::BUNDLE;
-    use crate::reach::{Channel, Local, Output, quote};
+    use crate::reach::{Channel, Local, Output};
     use plimsoll_model::Failure;
-    use std::fs::{create_dir, write};
-    use std::path::Path;
+    use std::fs::{Permissions, create_dir, set_permissions, write};
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::{Path, PathBuf};
     use std::time::Duration;
 
     /// This machine with another HOME.
@@ -68,9 +107,19 @@ mod tests {
     fn a_directory_without_its_guard_is_found_and_one_in_use_is_not() {
         let home = tempfile::tempdir().unwrap();
         let below = |name: &str| home.path().join(name);
-        let left = below("plimsoll-0123456789abcdef");
-        create_dir(&left).unwrap();
-        write(left.join("plimsoll-runner"), "").unwrap();
+        let left = |number: u8, owner: Option<&str>| {
+            let place = below(&format!("plimsoll-0123456789abcde{number}"));
+            create_dir(&place).unwrap();
+            write(place.join("plimsoll-runner"), "").unwrap();
+            if let Some(owner) = owner {
+                write(place.join("owner"), format!("{owner}\n")).unwrap();
+            }
+            place
+        };
+        let (own, boot) = (plimsoll_process::space(), plimsoll_process::boot());
+        let gone = format!("{boot} pid:[17]");
+        let dead = [left(0, Some(&own)), left(1, Some(&gone))];
+        let unknown = [left(2, None), left(3, Some("another-boot pid:[4026531836]"))];
         for other in ["plimsoll-0123456789abcdeX", "plimsoll-notes", "music-0123456789abcdef"] {
             create_dir(below(other)).unwrap();
         }
@@ -80,24 +129,58 @@ mod tests {
             panic!("a directory in use")
         };
         let here = home.path().canonicalize().unwrap();
-        let found = forgotten(&At(home.path()));
-        let found: Vec<&String> =
-            found.iter().filter(|f| Path::new(f).starts_with(&here)).collect();
-        assert_eq!(found, [here.join("plimsoll-0123456789abcdef").to_str().unwrap()]);
+        let own_of = |found: Vec<String>| -> Vec<PathBuf> {
+            let mut own: Vec<PathBuf> = found.into_iter().map(PathBuf::from).collect();
+            own.retain(|path| path.starts_with(&here));
+            own.sort();
+            own
+        };
+        let found = forgotten(&At(home.path()), &["x".into(), gone]);
+        assert_eq!(
+            own_of(found.removed),
+            dead.each_ref().map(|p| here.join(p.file_name().unwrap()))
+        );
+        assert_eq!(
+            own_of(found.kept),
+            unknown.each_ref().map(|p| here.join(p.file_name().unwrap()))
+        );
+        assert!(dead.iter().all(|path| !path.exists()) && unknown.iter().all(|path| path.exists()));
+        assert!(Path::new(&used.directory).join("owner").exists());
         used.remove(&Local).unwrap();
+
+        // Others can exchange names there.
+        set_permissions(home.path(), Permissions::from_mode(0o777)).unwrap();
+        let own = left(4, Some(&own));
+        let found = forgotten(&At(home.path()), &[]);
+        assert!(own.exists() && own_of(found.removed).is_empty());
+        assert_eq!(own_of(found.kept).len(), 3);
+    }
+
+    /// The first namespace of processes sees all others; from within another one nothing is known of the first.
+    #[test]
+    fn what_another_namespace_left_is_removed_from_where_its_processes_could_be_seen() {
+        const FIRST: &str = "pid:[4026531836]";
+        let own = plimsoll_process::space();
+        if !own.ends_with(FIRST) {
+            return;
+        }
+        let home = tempfile::tempdir().unwrap();
+        let place = home.path().join("plimsoll-0123456789abcdef");
+        create_dir(&place).unwrap();
+        write(place.join("owner"), own.replace(FIRST, "pid:[17]")).unwrap();
+        forgotten(&At(home.path()), &[]);
+        assert!(!place.exists());
     }
 
     #[test]
     fn only_directories_of_ours_are_named() {
-        let path = |line: &str| super::path(line);
         let ours = "/dev/shm/plimsoll-0123456789abcdef";
-        assert_eq!(path(&format!("forgotten {ours}")).as_deref(), Some(ours));
+        assert_eq!(path(ours).as_deref(), Some(ours));
         for line in [
-            ours,
-            "forgotten /etc",
-            "forgotten dev/shm/plimsoll-0123456789abcdef",
-            "forgotten /dev/shm/plimsoll-0123456789abcde",
-            "forgotten /dev/\u{1b}shm/plimsoll-0123456789abcdef",
+            "/etc",
+            "dev/shm/plimsoll-0123456789abcdef",
+            "/dev/shm/plimsoll-0123456789abcde",
+            "/dev/\u{1b}shm/plimsoll-0123456789abcdef",
         ] {
             assert_eq!(path(line), None, "{line:?}");
         }

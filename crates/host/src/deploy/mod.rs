@@ -18,7 +18,7 @@ mod remote_dir;
 
 pub use bundle::Bundle;
 pub use deployed::Deployed;
-pub use forgotten::forgotten;
+pub use forgotten::{Forgotten, forgotten};
 pub use machine::Machine;
 pub use programs::Programs;
 

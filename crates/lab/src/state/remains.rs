@@ -2,6 +2,8 @@
 
 use super::{Bed, Directory, MARK_VARIABLE};
 use crate::netns::group;
+use plimsoll_host::deploy;
+use plimsoll_host::reach::Local;
 use plimsoll_model::{Cause, Failure};
 use plimsoll_process::{ProcessId, kill_all, marked};
 use std::io::ErrorKind;
@@ -24,10 +26,15 @@ pub(crate) fn remove(directory: &Directory, bed: Option<&Bed>) -> Result<(), Fai
             .flat_map(|h| h.processes.iter().copied().chain(h.inside))
             .collect();
         processes.extend(marked(MARK_VARIABLE, &bed.mark));
+        let inside = bed.holders.values().filter_map(|holder| holder.inside);
+        let spaces: Vec<String> = inside.filter_map(ProcessId::space).collect();
         if !kill_all(&processes, PATIENCE) {
             let left: Vec<u32> = processes.iter().filter(|p| p.alive()).map(|p| p.pid).collect();
             return Err(failed(directory, format!("these processes do not end: {left:?}")));
         }
+        // Programs of runs that were measuring inside lie in directories that hosts share with this machine, and
+        // the guards that would remove them were killed as well.
+        deploy::forgotten(&Local, &spaces);
         for group in bed.groups.values().flat_map(|path| group::both(path)) {
             if let Err(error) = remove_group(&group) {
                 let stays = format!("the control group {} stays: {error}", group.display());
