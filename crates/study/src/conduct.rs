@@ -362,6 +362,17 @@ impl Conductor<'_> {
         (self.latest_end() - self.elapsed()).max(LEAST_TIMEOUT_SECONDS)
     }
 
+    /// A workload that is begun now: one that ends when it is done has no longer than the study has.
+    fn in_time(&self, workload: Workload) -> Workload {
+        let length = match workload.length {
+            Length::UntilDone { at_most_seconds } => {
+                Length::UntilDone { at_most_seconds: at_most_seconds.min(self.left()) }
+            }
+            timed @ Length::For { .. } => timed,
+        };
+        Workload { length, ..workload }
+    }
+
     /// How long an operation may take that is begun now, in seconds.
     fn operation_timeout(&self) -> f64 {
         self.study.plan.storage.operation_timeout_seconds.min(self.left())
@@ -438,7 +449,7 @@ impl Conductor<'_> {
                 let mut order = plimsoll_stats::order::generator(seed, &format!("steps {number}"));
                 let mut point = |workload: &Workload| {
                     let spec = PointSpec {
-                        workload: workload.clone(),
+                        workload: self.in_time(workload.clone()),
                         operation_timeout_seconds: self.operation_timeout(),
                         left_seconds: self.left(),
                         ..spec.clone()
@@ -485,7 +496,7 @@ impl Conductor<'_> {
         PointSpec {
             number,
             subject,
-            workload,
+            workload: self.in_time(workload),
             first_file: 0,
             window_seconds: WINDOW_SECONDS,
             operation_timeout_seconds: self.operation_timeout(),
