@@ -9,6 +9,7 @@ mod machines {
     mod knobs;
     mod nfs;
     mod power;
+    mod quota;
     mod read_ahead;
     mod reboot;
     mod saved;
