@@ -113,6 +113,7 @@ fn requests_are_as_large_as_samba_takes_by_then() {
         paths: Arc::default(),
         deadline: SystemClock::no_deadline(),
         operation_timeout: Duration::from_secs(20),
+        stalls: Default::default(),
     };
     let file = share.namespace().unwrap().create("f").unwrap();
     let file = LaidOut { file, generation: 1 };

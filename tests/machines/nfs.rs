@@ -119,25 +119,18 @@ fn check(image: &str, versions: &[&str], ways: &[Way], restart: Option<&str>) {
     assert_eq!(study.ended, Ended::Interrupted);
     let protocols = study.subjects.iter().map(|of| of.storage().expect("storage").protocol.clone());
     assert!(protocols.eq(ways.iter().map(|way| way.protocol)));
-    let (mut complete, mut stood_still) = (0, 0);
+    let mut complete = 0;
     for trial in &study.trials {
         let result = &trial.result;
         let wrong = |flag: &Flag| matches!(flag, Flag::BadContent { .. });
         assert!(!result.flags.iter().any(wrong), "{:?}", result.flags);
         match &result.outcome {
             Outcome::Complete => complete += 1,
-            // The restart may take all the time of a trial, once on each target.
-            Outcome::Failed { failure, .. }
-                if restart.is_some() && failure.happened.contains("no operation completed") =>
-            {
-                stood_still += 1;
-            }
             // The one that was under way at the end.
             other => assert_eq!(other, &Outcome::Stopped),
         }
     }
-    assert!(complete >= block && stood_still <= ways.len(), "{complete}, {stood_still}");
-    assert!(complete + stood_still >= block * if restart.is_some() { 2 } else { 1 });
+    assert!(complete >= block * if restart.is_some() { 2 } else { 1 }, "{complete}");
     assert_eq!(beds.on("nfs/server", "ls -A /srv/data"), "", "nothing is left");
     beds.lab(&["down", "nfs"]).expect(0);
 }

@@ -26,7 +26,8 @@ pub struct Stalls {
     pub seconds: f64,
     /// Time of the longest, in seconds.
     pub longest_seconds: f64,
-    /// Their share of the time of the subject's trials, change-overs included: 0 to 1.
+    /// Their share of the subject's time, which is that of its trials and change-overs and its part of the time
+    /// before the first trial, in which files are created: 0 to 1.
     pub share: f64,
 }
 
@@ -40,7 +41,10 @@ pub fn stalls(study: &Study) -> Vec<Stalls> {
         let span = next.map_or_else(|| load_seconds(trial), |next| next - trial.started_seconds);
         *time.entry(trial.cell.subject).or_default() += span.max(0.0);
     }
+    let before = trials.first().map_or(0.0, |trial| trial.started_seconds.max(0.0));
+    let before = before / time.len().max(1) as f64;
     let of_subject = |(subject, time): (u16, f64)| {
+        let time = before + time;
         let own = trials.iter().filter(|trial| trial.cell.subject == subject);
         let stalls: Vec<Stall> = own.flat_map(|trial| of_trial(trial)).collect();
         let seconds: f64 = stalls.iter().map(|stall| stall.seconds).sum();

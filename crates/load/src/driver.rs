@@ -1,12 +1,13 @@
 //! The worker loop: keeps up to `depth` operations of one source in flight on one lane.
 
 use crate::jobs::{OperationSource, Step};
-use crate::op::{Done, FileId, KINDS, Op, OpError, Tag};
+use crate::op::{Done, FileId, Op, OpError, Tag};
+use crate::schedule::Issue;
 use crate::share::Lane;
-use crate::tally::{Counts, Tally};
-use plimsoll_model::{Clock, Count, ErrorKind, Nanos, OpKind};
-use std::num::{NonZeroU16, NonZeroU32};
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use crate::tally::Tally;
+use crate::team::{Progress, Stop};
+use plimsoll_model::{Clock, ErrorKind, Nanos};
+use std::num::NonZeroU16;
 use std::time::Duration;
 
 /// How often, at least, a waiting worker looks at the stop flags and for overdue operations.
@@ -48,131 +49,9 @@ pub(crate) struct Limits {
     pub issue: Issue,
 }
 
-/// When a worker issues operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Issue {
-    /// As soon as there are fewer in flight than there may be.
-    Closed,
-    /// As many as there may be in flight together, and the next when all of them have ended.
-    Rounds,
-    /// When they are due; later where as many are in flight as there may be.
-    Paced(Schedule),
-}
-
-/// When the operations of one of several workers are due that take turns at a fixed rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Schedule {
-    pub start: Nanos,
-    /// Of all workers together.
-    pub per_second: NonZeroU32,
-    pub workers: NonZeroU16,
-    /// Its number, from 0.
-    pub worker: u16,
-}
-
-impl Schedule {
-    /// When the worker's n-th operation is due, the first at n = 0.
-    fn due(&self, number: u64) -> Nanos {
-        let before = u128::from(number) * u128::from(self.workers.get()) + u128::from(self.worker);
-        let after = before * 1_000_000_000 / u128::from(self.per_second.get());
-        Nanos(self.start.0.saturating_add(u64::try_from(after).unwrap_or(u64::MAX)))
-    }
-
-    /// The first operation, from this number on, that is due when `takes` no longer holds.
-    fn first_after(&self, number: u64, takes: impl Fn(Nanos) -> bool) -> u64 {
-        let (mut from, mut to) = (number, u64::MAX);
-        while from < to {
-            let middle = from + (to - from) / 2;
-            match takes(self.due(middle)) {
-                true => from = middle + 1,
-                false => to = middle,
-            }
-        }
-        from
-    }
-}
-
 /// How many times the operations that an open loop leaves over are recorded at most: of 800 million, one
 /// stands for several that are due after it. One by one they would take minutes, in which no answer is read.
 const LEFT_OVER_RECORDS: u64 = 1 << 16;
-
-/// How the workers of a load stand together.
-#[derive(Default)]
-pub(crate) struct Team(AtomicU8);
-
-const ENDED: u8 = 1;
-const FAILED: u8 = 2;
-
-impl Team {
-    /// The main part is done: everybody ends.
-    pub fn end(&self) {
-        let _ = self.0.compare_exchange(0, ENDED, Ordering::Relaxed, Ordering::Relaxed);
-    }
-
-    /// A worker failed: everybody stops.
-    pub fn fail(&self) {
-        self.0.store(FAILED, Ordering::Relaxed);
-    }
-}
-
-/// Reasons to stop early: the user, and how the team stands.
-#[derive(Clone, Copy)]
-pub(crate) struct Stop<'a> {
-    pub user: &'a AtomicBool,
-    pub team: &'a Team,
-}
-
-impl Stop<'_> {
-    /// Whether there is any.
-    #[inline]
-    fn any(&self) -> bool {
-        self.user.load(Ordering::Relaxed) || self.team.0.load(Ordering::Relaxed) != 0
-    }
-
-    /// Whether it is not the end of the main part.
-    fn asked(&self) -> bool {
-        self.user.load(Ordering::Relaxed) || self.team.0.load(Ordering::Relaxed) == FAILED
-    }
-}
-
-/// What a worker has done so far of the kinds that it is expected to do, for observers. Only the
-/// worker writes.
-#[derive(Default)]
-pub(crate) struct Progress {
-    counters: Box<[Counter]>,
-}
-
-struct Counter {
-    kind: usize,
-    operations: AtomicU64,
-    bytes: AtomicU64,
-}
-
-impl Progress {
-    pub(crate) fn of(kinds: &[OpKind]) -> Self {
-        let counter = |(kind, _)| Counter { kind, operations: 0.into(), bytes: 0.into() };
-        let used = KINDS.iter().enumerate().filter(|(_, kind)| kinds.contains(kind));
-        Progress { counters: used.map(counter).collect() }
-    }
-
-    fn publish(&self, total: &Counts) {
-        for counter in &self.counters {
-            let count = &total[counter.kind];
-            counter.operations.store(count.operations, Ordering::Relaxed);
-            counter.bytes.store(count.bytes, Ordering::Relaxed);
-        }
-    }
-
-    /// Adds what it has done so far.
-    pub(crate) fn add_to(&self, total: &mut Counts) {
-        for counter in &self.counters {
-            total[counter.kind].add(Count {
-                operations: counter.operations.load(Ordering::Relaxed),
-                bytes: counter.bytes.load(Ordering::Relaxed),
-            });
-        }
-    }
-}
 
 /// Whether going on after this error is useless. Wrong content, a short transfer or a bad block
 /// says something about one operation; the others say that none will work.
@@ -314,7 +193,7 @@ impl<'a> Driver<'a> {
             let now = self.clock.now();
             self.now = now;
             let over = now >= tally.end();
-            if over && !self.goes_on(source, tally) {
+            if over && !self.is_first() && !self.goes_on(source, tally) {
                 self.out_of_time();
                 break;
             }
@@ -322,7 +201,7 @@ impl<'a> Driver<'a> {
                 Issue::Closed | Issue::Rounds => now,
                 Issue::Paced(schedule) => schedule.due(self.scheduled),
             };
-            if over && !tally.takes(due) {
+            if over && !self.is_first() && !tally.takes(due) {
                 break;
             }
             if due > now {
@@ -332,7 +211,12 @@ impl<'a> Driver<'a> {
                 Some(op) => op,
                 None => match source.next(now) {
                     Step::Issue(op) => op,
-                    Step::WaitUntil(_) if over => break,
+                    Step::WaitUntil(_) if over => {
+                        if self.is_first() {
+                            self.out_of_time();
+                        }
+                        break;
+                    }
                     Step::WaitUntil(until) => return until.min(tally.end()),
                     Step::End => {
                         self.issuing = false;
@@ -410,6 +294,12 @@ impl<'a> Driver<'a> {
             self.issuing = false;
             tally.end_at(self.clock.now());
         }
+    }
+
+    /// Whether nothing was issued of what has no schedule. A worker that the system runs only after the end of its
+    /// trial does one operation all the same: else a trial on a busy machine could have none.
+    fn is_first(&self) -> bool {
+        self.scheduled == 0 && !matches!(self.limits.issue, Issue::Paced(_))
     }
 
     /// Whether an open loop issues operations after the tally's end: those that were due before it, or
@@ -537,24 +427,4 @@ fn describe(op: &Op) -> String {
 
 fn error(kind: ErrorKind, detail: &str) -> OpError {
     OpError { kind, detail: detail.into() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn workers_take_turns_at_equal_intervals_without_drift() {
-        let [three, seven] = [3, 7].map(|n| NonZeroU32::new(n).unwrap());
-        let workers = NonZeroU16::new(2).unwrap();
-        let of = |worker, per_second| Schedule { start: Nanos(5), per_second, workers, worker };
-        let turns = [(0, 0), (1, 0), (0, 1), (1, 1)];
-        let due = turns.map(|(worker, number)| of(worker, three).due(number));
-        assert_eq!(due, [0, 333_333_333, 666_666_666, 1_000_000_000].map(|at| Nanos(at + 5)));
-        assert_eq!(of(1, seven).due(3_500_000_003), Nanos(1_000_000_001_000_000_005));
-        assert_eq!(of(1, three).due(u64::MAX), Nanos(u64::MAX));
-        let before = |end| of(1, three).first_after(0, |due| due < Nanos(end));
-        assert_eq!([0, 333_333_338, 333_333_339, 1_000_000_006].map(before), [0, 0, 1, 2]);
-        assert_eq!(of(0, three).first_after(7, |due| due < Nanos(5)), 7);
-    }
 }

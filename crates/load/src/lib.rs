@@ -23,6 +23,7 @@
 //!     paths: Arc::default(),
 //!     deadline: Deadline::new(clock.clone(), Arc::default()),
 //!     operation_timeout: Duration::from_secs(30),
+//!     stalls: Default::default(),
 //! };
 //! let size = 16 << 20;
 //! let mut namespace = share.namespace()?;
@@ -82,10 +83,12 @@ mod random;
 mod result;
 mod round_trip;
 mod run;
+mod schedule;
 mod share;
 mod smb;
 mod stall;
 mod tally;
+mod team;
 mod techniques;
 mod wire;
 
@@ -121,5 +124,4 @@ pub use run::{Observer, RunSpec, StartGate, run, run_from};
 pub use share::{
     Entry, EntryKind, Full, Lane, LaneDead, LaneRequest, Memory, Namespace, Share, Space,
 };
-pub use stall::Stalled;
-pub use tally::SILENCE;
+pub use stall::{OutsideStalls, SILENCE, Stalled};

@@ -2,12 +2,15 @@
 
 use crate::connection;
 use crate::content::Content;
-use crate::driver::{Driver, Ended, Issue, Limits, Progress, Stop, Team};
+use crate::driver::{Driver, Ended, Limits};
 use crate::jobs::{LaidOut, OperationSource, ReadBack, WriteOnce, Written};
 use crate::op::{Done, OpError, Span};
 use crate::paths::Paths;
+use crate::schedule::Issue;
 use crate::share::{Lane, LaneRequest, Share};
-use crate::tally::{Shape, Tally};
+use crate::stall::{OutsideStalls, Stalled, least_seconds, stalls};
+use crate::tally::{Finished, Shape, Tally, histogram};
+use crate::team::{Progress, Stop, Team};
 use plimsoll_model::{Cause, Deadline, ErrorKind, Failure, Over};
 use std::num::NonZeroU16;
 use std::ops::Range;
@@ -32,6 +35,8 @@ pub struct Means {
     pub deadline: Deadline,
     /// No operation may take longer.
     pub operation_timeout: Duration,
+    /// Where stalls of work that is not measured are kept.
+    pub stalls: OutsideStalls,
 }
 
 impl Means {
@@ -192,6 +197,9 @@ impl Pass<'_> {
         let (ended, _) = Driver::new(&mut *lane, DEPTH, clock, &limits, stop, &progress)
             .drive(&mut work, &mut tally);
         let counted = tally.finish(clock.now());
+        for stalled in stalls_of(&counted) {
+            self.means.stalls.keep(counted.start + stalled.start, stalled.length);
+        }
         let on = || self.share.facts().given;
         match ended {
             Ended::Failed(error) => Err(failure(tried, on(), &error)),
@@ -212,6 +220,18 @@ impl Pass<'_> {
             },
         }
     }
+}
+
+/// The stalls in work that one worker did.
+fn stalls_of(counted: &Finished) -> Vec<Stalled> {
+    let own = std::slice::from_ref(&counted.silences);
+    stalls(counted.start, own, || {
+        let mut all = histogram();
+        for kind in counted.segments.iter().flat_map(|segment| &segment.kinds) {
+            let _ = kind.client.as_ref().map(|client| all.add(client));
+        }
+        least_seconds(&all, counted.in_stalls, own)
+    })
 }
 
 /// The failure of a check of content.

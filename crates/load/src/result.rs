@@ -2,9 +2,9 @@
 
 use crate::driver::Ended;
 use crate::op::KINDS;
-use crate::stall::{Stalled, stalls};
+use crate::stall::{Silence, Stalled, least_seconds, stalls};
 use crate::tally::{
-    Counts, Finished, KindTally, Segment, Silence, Timing, by_kind, histogram, segment_length,
+    Counts, Finished, KindTally, Segment, Timing, by_kind, histogram, segment_length,
 };
 use hdrhistogram::Histogram;
 use plimsoll_model::{
@@ -53,7 +53,7 @@ pub struct TeamResult {
     /// Per worker.
     segments: Vec<Vec<Segment>>,
     silences: Vec<Vec<Silence>>,
-    in_silence: u64,
+    in_stalls: u64,
 }
 
 /// The figures of a measured part.
@@ -135,7 +135,7 @@ impl TeamResult {
             start: Nanos(0),
             segments: Vec::with_capacity(workers.len()),
             silences: Vec::with_capacity(workers.len()),
-            in_silence: 0,
+            in_stalls: 0,
         };
         for worker in workers {
             team.add(worker);
@@ -144,26 +144,13 @@ impl TeamResult {
         team
     }
 
-    /// The least length of a stall (method, section 4): 20 times the 99th percentile of the latencies, in
-    /// seconds. The operations that were in flight or due in a silence are left out: they have the largest
-    /// latencies, and where stalls are long they are more than one in a hundred. Where there are no others,
-    /// the server is slow if its workers were silent more than once each; else it stood still from the begin.
+    /// The least length of a stall, in seconds.
     fn stall_seconds(&self) -> f64 {
         let mut all = histogram();
         for kind in self.segments.iter().flatten().flat_map(|segment| &segment.kinds) {
             let _ = kind.client.as_ref().map(|client| all.add(client));
         }
-        let mut counted = all.len().saturating_sub(self.in_silence + self.left_over);
-        if counted == 0 {
-            // The last of each worker's is what came after its last completion.
-            let silences: usize = self.silences.iter().map(|own| own.len() - 1).sum();
-            if silences <= self.silences.len() {
-                return 0.0;
-            }
-            counted = all.len();
-        }
-        let rank = 0.99 * counted as f64 / all.len().max(1) as f64;
-        20.0 * all.value_at_quantile(rank) as f64 / 1e9
+        least_seconds(&all, self.in_stalls + self.left_over, &self.silences)
     }
 
     fn add(&mut self, worker: WorkerResult) {
@@ -183,7 +170,7 @@ impl TeamResult {
             seconds: took.as_secs_f64(),
         }));
         self.silences.push(counted.silences);
-        self.in_silence += counted.in_silence;
+        self.in_stalls += counted.in_stalls;
         self.left_over += counted.left_over;
         let windows = self.windows.len().max(counted.windows.len());
         self.windows.resize(windows, Window::default());
@@ -214,6 +201,22 @@ impl TeamResult {
         let stalled: Duration =
             self.stalls.iter().map(|stall| stall.within(Duration::ZERO, self.measured)).sum();
         self.measured.saturating_sub(stalled) + self.flush.unwrap_or_default()
+    }
+
+    /// The figures of the whole trial and of what was in flight at its end, up to the last completion; `None` where
+    /// nothing completed.
+    pub fn to_the_last(&self) -> Option<Measured> {
+        // The last silence of a worker begins with its last completion.
+        let last = self.silences.iter().filter_map(|own| own.last()).map(|silence| silence.from);
+        let length = last.max()?.since(self.start);
+        let mut whole = self.measured(Duration::ZERO);
+        (whole.length, whole.answered) = (length, length);
+        for (name, kind) in &mut whole.kinds {
+            let all = self.total.count(*name);
+            (kind.operations, kind.bytes) = (all.operations, all.bytes);
+            kind.shares = (all.operations as f64, all.bytes as f64);
+        }
+        (self.total.operations() > 0).then_some(whole)
     }
 
     /// The figures after a warm-up of `cut` is taken off. The trial is kept in 20ths: the cut is

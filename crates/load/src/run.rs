@@ -3,12 +3,15 @@
 //! [`StartGate`].
 
 use crate::cpu;
-use crate::driver::{Driver, Ended, Issue, Limits, Progress, Schedule, Stop, Team};
+use crate::driver::{Driver, Ended, Limits};
 use crate::jobs::{Asks, Files, OperationSource, PatternSource, Written, pattern};
 use crate::prepare::Means;
 use crate::result::{TeamResult, WorkerResult};
+use crate::schedule::{Issue, Schedule};
 use crate::share::{Lane, LaneRequest, Share};
-use crate::tally::{Counts, SILENCE, Shape, Tally, Timing, by_kind, difference};
+use crate::stall::SILENCE;
+use crate::tally::{Counts, Shape, Tally, Timing, by_kind, difference};
+use crate::team::{Progress, Stop, Team};
 use plimsoll_model::{Arrival, Clock, Failure, Nanos, PatternJob, Window};
 use std::num::NonZeroU16;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -105,7 +108,7 @@ fn work<S: OperationSource>(
 ) -> WorkerResult {
     let mut tally = Tally::new(Shape { timing: Some(timing), kinds: needs.asks.kinds });
     let clock = &**means.deadline.clock();
-    gate.wait(clock);
+    let _shares = gate.wait(clock);
     let start = *gate.start.get_or_init(|| clock.now());
     let issue = match needs.arrival {
         Arrival::Closed { .. } => Issue::Closed,
@@ -163,18 +166,37 @@ pub(crate) struct Gate<'a> {
 
 impl Gate<'_> {
     /// Until every worker is ready and, where one was agreed on, until the instant of the start.
-    fn wait(&self, clock: &dyn Clock) {
+    fn wait<'c>(&self, clock: &'c dyn Clock) -> SharedClock<'c> {
         let one = self.barrier.wait().is_leader();
-        let Some(agreed) = self.agreed else { return };
-        if one {
+        if one && let Some(agreed) = self.agreed {
             let _ = self.instant.set(agreed());
         }
+        let shares = SharedClock::of(clock);
+        // Before anybody waits for the clock, all share it.
         self.barrier.wait();
         match self.instant.get() {
             Some(Ok(at)) => clock.sleep_until(*at),
             // Nothing is issued.
-            _ => self.team.fail(),
+            Some(Err(_)) => self.team.fail(),
+            None => {}
         }
+        shares
+    }
+}
+
+/// The clock that a worker shares with the others until it ends.
+struct SharedClock<'c>(&'c dyn Clock);
+
+impl<'c> SharedClock<'c> {
+    fn of(clock: &'c dyn Clock) -> SharedClock<'c> {
+        clock.share();
+        SharedClock(clock)
+    }
+}
+
+impl Drop for SharedClock<'_> {
+    fn drop(&mut self) {
+        self.0.leave();
     }
 }
 

@@ -8,10 +8,9 @@
 //! that crosses the begin or the end of what is measured, the share of its time that lies inside. Else a
 //! short trial of slow operations would come out in whole operations, and one that is a tenth faster the
 //! same.
-//!
-//! Times of a second and more without a completion are kept as [`Silence`]s, also after the end of the trial.
 
 use crate::op::{Done, KINDS, OpError};
+use crate::stall::{Silence, Silences};
 use hdrhistogram::Histogram;
 use plimsoll_model::{Count, ErrorKind, Nanos, OpKind, Window};
 use std::collections::BTreeMap;
@@ -20,16 +19,6 @@ use std::time::Duration;
 /// The first half of a trial is kept in this many segments, so that a warm-up can be cut off when
 /// the trial is over; the second half is one segment.
 pub(crate) const WARM_UP_SEGMENTS: u32 = 10;
-
-/// A time without a completion is kept if it is at least this long. A stall is never shorter.
-pub const SILENCE: Duration = Duration::from_secs(1);
-
-/// How much of it at least something has to be in flight. What an open loop asks a server that stands still
-/// for a second waits for a little less.
-pub(crate) const WAITED: Duration = Duration::from_millis(900);
-
-/// Silences that are kept of a worker.
-const MOST_SILENCES: usize = 4096;
 
 /// Longest latency recorded as it is, in nanoseconds; longer ones count as this long.
 const LONGEST_NANOS: u64 = 1_000_000_000_000;
@@ -142,25 +131,6 @@ impl KindTally {
     }
 }
 
-/// A time in which a worker completed nothing, of [`SILENCE`] at least.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Silence {
-    /// The completion before it, or the begin of the trial.
-    pub from: Nanos,
-    /// Since when the worker waited for an operation: never, where it had nothing in flight.
-    pub waiting_from: Nanos,
-    /// The completion that ended it; never, where none came.
-    pub until: Nanos,
-}
-
-impl Silence {
-    /// Whether it is as long as the least stall, and not for want of operations.
-    pub(crate) fn is_stall(&self) -> bool {
-        let waited = self.until.since(self.waiting_from.max(self.from));
-        self.until.since(self.from) >= SILENCE && waited >= WAITED
-    }
-}
-
 /// A part of a trial.
 #[derive(Clone, Default)]
 pub(crate) struct Segment {
@@ -194,15 +164,7 @@ pub(crate) struct Tally {
     area: u64,
     area_before_segment: u64,
     area_before_window: u64,
-    last_completion: Nanos,
-    /// When an operation was last issued with none in flight.
-    idle_until: Nanos,
-    silences: Vec<Silence>,
-    /// When the last silence ended, and how many operations were in flight or due in one.
-    silent_until: Nanos,
-    in_silence: u64,
-    /// How long silences were after the end.
-    silent_after_end: Duration,
+    silences: Silences,
     /// What completed up to the end; when the segment began; when the window began. Windows and
     /// segments are differences of totals: an operation adds to one counter, not to three.
     on_time: Counts,
@@ -240,12 +202,7 @@ impl Tally {
             area: 0,
             area_before_segment: 0,
             area_before_window: 0,
-            last_completion: Nanos(0),
-            idle_until: Nanos(0),
-            silences: Vec::new(),
-            silent_until: Nanos(0),
-            in_silence: 0,
-            silent_after_end: Duration::ZERO,
+            silences: Silences::default(),
             on_time: Counts::default(),
             before_segment: Counts::default(),
             before_window: Counts::default(),
@@ -259,8 +216,8 @@ impl Tally {
 
     /// The trial begins at `start`.
     pub(crate) fn begin(&mut self, start: Nanos) {
-        (self.start, self.now, self.last_completion) = (start, start, start);
-        self.silent_until = start;
+        (self.start, self.now) = (start, start);
+        self.silences.begin(start);
         if let Some(timing) = self.shape.timing {
             self.end = start + timing.length;
             self.segment_end = timing.segment().map_or(Nanos(u64::MAX), |long| start + long);
@@ -290,7 +247,7 @@ impl Tally {
     pub(crate) fn issued(&mut self, at: Nanos) {
         self.advance(at);
         if self.in_flight == 0 {
-            self.idle_until = at;
+            self.silences.wait_from(at);
         }
         self.in_flight += 1;
     }
@@ -308,26 +265,19 @@ impl Tally {
             self.failed(kind, error);
             return;
         }
-        let gap = done.done.0.saturating_sub(self.last_completion.0);
-        if gap >= nanos(SILENCE) {
-            self.silent(done.done);
-        }
-        if done.issued < self.silent_until {
-            self.in_silence += 1;
-        }
+        let gap = self.silences.completed(done, self.end);
         if done.issued < self.segment_start {
             self.crossed(kind, done);
         } else {
             self.segments[self.segment].kinds[kind].record(done);
         }
+        let segment = &mut self.segments[self.segment];
+        segment.longest_gap = segment.longest_gap.max(gap);
         if done.done > self.end {
             self.late(kind, done);
             return;
         }
         add(&mut self.on_time, kind, done.bytes);
-        let segment = &mut self.segments[self.segment];
-        segment.longest_gap = segment.longest_gap.max(gap);
-        self.last_completion = done.done.max(self.last_completion);
     }
 
     /// An operation completed after the end.
@@ -338,46 +288,21 @@ impl Tally {
         if done.issued < self.end {
             segment.kinds[kind].unfinished.add(done, self.end);
         }
-        // The first of them ends the gap that was there at the end.
-        if self.last_completion <= self.end {
-            let gap = done.done.0.saturating_sub(self.last_completion.0);
-            segment.longest_gap = segment.longest_gap.max(gap);
-        }
-        self.last_completion = done.done.max(self.last_completion);
     }
 
-    /// A silence ended.
-    #[cold]
-    fn silent(&mut self, until: Nanos) {
-        let from = self.last_completion;
-        let waiting_from = self.idle_until.max(from);
-        let silence = Silence { from, waiting_from, until };
-        if self.silences.len() < MOST_SILENCES {
-            self.silences.push(silence);
-        }
-        if silence.is_stall() {
-            self.silent_until = until;
-            self.silent_after_end += until.since(waiting_from.max(self.end));
-        }
-    }
-
-    /// Whether an operation that is due at `due` belongs to the trial: before its end, or before the end of
-    /// a silence that began before and outlasts it. Then the histogram has of the silence what a trial without
-    /// end would have.
+    /// Whether an operation that is due at `due` belongs to the trial.
     pub(crate) fn takes(&self, due: Nanos) -> bool {
-        let outlasts = |silence: &&Silence| silence.waiting_from < self.end && silence.is_stall();
-        let last = self.silences.iter().rev().find(outlasts);
-        due < last.map_or(self.end, |silence| silence.until.max(self.end))
+        self.silences.takes(due, self.end)
     }
 
     /// Whether the silence that was there at the end goes on.
     pub(crate) fn is_silent_since_end(&self) -> bool {
-        self.in_flight > 0 && self.last_completion <= self.end
+        self.in_flight > 0 && self.silences.since(self.end)
     }
 
     /// How long operations completed after the end.
     pub(crate) fn answered_after_end(&self, now: Nanos) -> Duration {
-        now.since(self.end).saturating_sub(self.silent_after_end)
+        self.silences.answered_since(self.end, now)
     }
 
     /// How long it takes.
@@ -432,21 +357,17 @@ impl Tally {
         self.close_segment();
         // Silence up to the end is a gap too; while something is in flight it goes on.
         let waits = self.in_flight > 0 && self.end < Nanos(u64::MAX);
-        if self.last_completion <= self.end {
-            let gap = if waits { at } else { self.now }.0.saturating_sub(self.last_completion.0);
+        if self.silences.since(self.end) {
+            let gap = self.silences.gap_to(if waits { at } else { self.now });
             let segment = &mut self.segments[self.segment];
             segment.longest_gap = segment.longest_gap.max(gap);
         }
-        // A worker that is done does not end the silence of others.
-        let (from, never) = (self.last_completion, Nanos(u64::MAX));
-        let waiting_from = if waits { self.idle_until.max(from) } else { never };
-        let until = if waits { at.max(from) } else { never };
-        self.silences.push(Silence { from, waiting_from, until });
+        let (silences, in_stalls) = self.silences.finish(waits.then_some(at));
         Finished {
             start: self.start,
             measured: self.now - self.start,
-            silences: self.silences,
-            in_silence: self.in_silence,
+            silences,
+            in_stalls,
             left_over: self.left_over,
             segments: self.segments,
             windows: self.windows,
@@ -526,8 +447,8 @@ pub(crate) struct Finished {
     pub measured: Duration,
     /// In their order; the last one has what came after the last completion.
     pub silences: Vec<Silence>,
-    /// Operations that completed and were in flight or due in a silence.
-    pub in_silence: u64,
+    /// Operations that completed and were in flight or due in a stall.
+    pub in_stalls: u64,
     /// Operations that were due and not issued.
     pub left_over: u64,
     pub segments: Vec<Segment>,

@@ -34,6 +34,7 @@ fn means() -> Means {
         paths: Arc::default(),
         deadline: SystemClock::no_deadline(),
         operation_timeout: Duration::from_secs(20),
+        stalls: Default::default(),
     }
 }
 

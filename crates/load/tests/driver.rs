@@ -308,6 +308,44 @@ fn a_stop_is_noticed_while_nothing_answers() {
     assert!(result.measured <= 1300 * MS, "a tick and the grace: {:?}", result.measured);
 }
 
+/// A clock that is 150 ms later as soon as the start of a load was read: the thread did not run meanwhile.
+struct Starved {
+    clock: Arc<VirtualClock>,
+    /// How often it was read since the start of the load, if that has begun.
+    read: AtomicU64,
+}
+
+const NOT_BEGUN: u64 = u64::MAX / 2;
+
+impl Clock for Starved {
+    fn now(&self) -> Nanos {
+        let later = match self.read.fetch_add(1, Ordering::Relaxed) {
+            1..NOT_BEGUN => 150 * MS,
+            _ => Duration::ZERO,
+        };
+        self.clock.now() + later
+    }
+
+    fn sleep_until(&self, until: Nanos) {
+        self.clock.sleep_until(until);
+        self.read.store(0, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_worker_that_runs_after_the_end_alone_does_one_operation() {
+    let clock = Arc::new(VirtualClock::new());
+    let share = MockShare::new(clock.clone(), workers(1), |_, _| Reply::After(MS));
+    let starved = Arc::new(Starved { clock, read: NOT_BEGUN.into() });
+    let spec = spec(job(Pattern::RandomRead), starved, 100 * MS);
+    let (result, _, _) = run_from(&share, &spec, None, Some(&|| Ok(Nanos(5)))).unwrap();
+    assert_eq!((&result.ended, result.total.operations()), (&Ended::Complete, 1));
+    assert!(result.measured(Duration::ZERO).kinds.values().all(|kind| kind.operations == 0));
+    let whole = result.to_the_last().unwrap();
+    assert_eq!(whole.kinds[&OpKind::READ].operations, 1);
+    assert_eq!(whole.length, 151 * MS);
+}
+
 #[test]
 fn the_load_begins_when_the_gate_says_so_or_not_at_all() {
     for number in [1, 3] {

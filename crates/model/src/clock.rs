@@ -37,4 +37,9 @@ pub trait Clock: Send + Sync {
     fn now(&self) -> Nanos;
     /// Waits until `until` (or a little later). A scripted clock just moves on.
     fn sleep_until(&self, until: Nanos);
+    /// Until it leaves, the calling thread shares the clock with others that do the same: a scripted clock moves
+    /// when all of them wait. Real ones move by themselves.
+    fn share(&self) {}
+    /// The calling thread no longer shares the clock.
+    fn leave(&self) {}
 }

@@ -81,7 +81,7 @@ pub struct Stall {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StallPhase {
-    /// Making the connections of the workers.
+    /// Before the load: creation of files, connections of the workers.
     SetUp,
     /// The warm-up, which is cut off.
     WarmUp,

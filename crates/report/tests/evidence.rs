@@ -7,6 +7,7 @@ use plimsoll_model::*;
 use plimsoll_record::{StudySummary, SubjectSummary};
 use plimsoll_report::{Document, Style, list};
 use proptest::prelude::*;
+use std::num::NonZeroU16;
 use support::plain::{add, copied, copies, dataset, empty};
 
 const SCREEN: Style = Style { width: 80, colour: false };
@@ -80,6 +81,59 @@ fn a_server_that_does_not_answer_leads_the_screen() {
     let two = screen(&stalled(&["smb://nas/a", "nfs://nas/b"], 5.5, 5.3));
     assert!(two.contains("did not answer for 23% of the time"), "{two}");
     assert_eq!(two.matches("over all time").count(), 1, "the other answered: {two}");
+}
+
+/// Adds a stall of 5 s to every fourth trial, each of which was answered for 5 s.
+fn stall_some(study: &mut Study) {
+    for (number, trial) in (0..).zip(&mut study.trials) {
+        trial.started_seconds = 6.25 * f64::from(number);
+        let part = &mut trial.result.parts[0];
+        part.answered_seconds = Some(5.0);
+        if trial.block.unwrap() % 4 == 0 {
+            let phase = StallPhase::Measured;
+            part.stalls.push(Stall { phase, start_seconds: 1.0, seconds: 5.0 });
+        }
+    }
+}
+
+/// Copies and single operations had the figure between stalls alone.
+#[test]
+fn copies_and_operations_have_their_rates_over_all_time() {
+    let screen = |study: &Study| words(&Document::of_study(study).screen(&SCREEN));
+    let movies = dataset(DataClass::Movies, 1.0);
+    let (count, mean) = DataClass::Movies.whole();
+    let rate = |_: u16, _: &FileWork| count as f64 * mean / 100e6;
+    let mut copy = copied(&["nfs://nas/a"], copies(&[movies]), 12, 0.0, rate);
+    stall_some(&mut copy);
+    let copy = screen(&copy);
+    // 5 s answered and 1.25 s not, on average.
+    assert_eq!(copy.matches("100 MB/s [100–100] (80.0 over all time)").count(), 2, "{copy}");
+
+    let mut ops = empty(&["nfs://nas/a"], &[]);
+    let job = OperationsJob { entries: 10, block: Bytes(4096) };
+    let part = Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
+    let length = Length::For { seconds: 5.0, warm_up_seconds: 0.5 };
+    ops.plan.workloads = vec![Workload::of(part, length)];
+    let mean = Metric { kind: Some(OpKind::LOOKUP), measure: Measure::LATENCY_MEAN };
+    for number in 0..12 {
+        let quantities = [(mean, 5e-3), (Metric::all(Measure::IOPS), 200.0)].into();
+        let part = PartResult { quantities, ..PartResult::default() };
+        ops.trials.push(Trial {
+            number,
+            block: Some(number),
+            cell: Cell { subject: 0, workload: 0, setting: 0 },
+            started_seconds: 0.0,
+            result: PointResult { parts: vec![part], ..PointResult::empty(Outcome::Complete) },
+            points: Vec::new(),
+            loads: Vec::new(),
+            mount: None,
+            imported: None,
+        });
+    }
+    assert!(!screen(&ops).contains("over all time"));
+    stall_some(&mut ops);
+    let ops = screen(&ops);
+    assert!(ops.contains("Mean of all kinds: 5.00 ms (6.25 over all time)."), "{ops}");
 }
 
 #[test]

@@ -6,11 +6,13 @@ use crate::lease::LeaseState;
 use crate::options::RunnerOptions;
 use crate::timed::SlowCalls;
 use crate::{cache_test, summarize};
-use plimsoll_load::{Content, Jobs, LaidOut, Means, Memory, NotGood, PartDone, Share, StartGate};
+use plimsoll_load::{
+    Content, Jobs, LaidOut, Means, Memory, NotGood, OutsideStalls, PartDone, Share, StartGate,
+};
 use plimsoll_model::units::{Bytes, MIB};
 use plimsoll_model::{
-    Cause, ClientMemory, Event, Failure, Flag, InPlace, Length, LoadObserver, Outcome, Phase,
-    PointResult, PointSpec, Prepared, StoredOn, TargetFacts, Workload,
+    Cause, ClientMemory, Event, Failure, Flag, InPlace, LoadObserver, Outcome, Phase, PointResult,
+    PointSpec, Prepared, StoredOn, TargetFacts, Workload,
 };
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
@@ -55,7 +57,8 @@ impl Session {
         nonce: u32,
     ) -> Result<(Self, Vec<Flag>), Failure> {
         let facts = share.facts();
-        let slow = SlowCalls::new(options.deadline.clone());
+        let stalls = OutsideStalls::default();
+        let slow = SlowCalls::new(options.deadline.clone(), stalls.clone());
         let mut namespace = slow.names(share.namespace()?);
         let deadline = &options.deadline;
         // A study that was stopped meanwhile learns of it from the next call.
@@ -100,6 +103,7 @@ impl Session {
             paths: Arc::default(),
             deadline: options.deadline.clone(),
             operation_timeout: options.operation_timeout,
+            stalls,
         };
         flags.extend(share.take_flags());
         let session = Session {
@@ -256,11 +260,7 @@ impl Session {
         let begun = self.load(gate, observer);
         observer.load_ends();
         observer.event(Event::Phase { phase: Phase::Summarize, total_bytes: 0 });
-        let left = match spec.workload.length {
-            Length::For { .. } => end.since(self.means.deadline.now()).max(AFTER_THE_LOAD),
-            // It ends when it is done, which may be long after that.
-            Length::UntilDone { .. } => self.options.set_up,
-        };
+        let left = end.since(self.means.deadline.now()).max(AFTER_THE_LOAD);
         self.means.deadline.give(left.min(self.options.set_up));
         let (jobs, mut context) = self.jobs(observer);
         let parts = jobs.finish(&mut context);
@@ -288,7 +288,7 @@ impl Session {
         }
         result.flags.extend(self.share.take_flags());
         if let Some(main) = result.parts.first_mut() {
-            main.stalls.extend(self.slow.take(load));
+            main.stalls.extend(self.means.stalls.take(load));
         }
         (result, late)
     }

@@ -38,23 +38,24 @@ pub(crate) fn part(
     given: &str,
 ) -> (PartResult, Outcome, Vec<Flag>) {
     let job = &part.job;
-    let cut = match team.stalls[..] {
-        [] => warm_up(&team.windows, job, spec),
-        // A stall near the begin would be cut off as a part of it, one near the end would not.
-        _ => fixed_warm_up(spec),
-    };
-    let mut measured = team.measured(cut);
-    if part.arrival.per_second().is_some() {
+    let mut measured = team.measured(warm_up(&team.windows, job, spec, !team.stalls.is_empty()));
+    let for_a_time = matches!(spec.workload.length, Length::For { .. });
+    let is_open_loop = part.arrival.per_second().is_some();
+    if is_open_loop {
         open_loop(team, &mut measured);
+    }
+    // A trial that is too short for a single operation goes on until those that are in flight have ended.
+    let too_short = for_a_time && !is_open_loop && team.stalls.is_empty() && done(&measured) == 0;
+    if let Some(whole) = team.to_the_last().filter(|_| too_short) {
+        measured = whole;
     }
     let end = measured.from + measured.length;
     let stall = |stalled: &Stalled| stalled.stall(measured.from, end);
     let stalls = team.set_up_stalls.iter().copied().chain(team.stalls.iter().map(stall)).collect();
     let outcome = outcome(team, &measured, part.arrival, given);
     let mut flags = flags(&measured, part.arrival);
-    let few = measured.kinds.values().map(|kind| kind.operations).sum::<u64>();
+    let few = done(&measured);
     // Work that ends by itself takes the time that it takes, however little it is.
-    let for_a_time = matches!(spec.workload.length, Length::For { .. });
     let stalled = measured.answered < measured.length;
     if for_a_time && outcome == Outcome::Complete && few < FEW_OPERATIONS && !stalled {
         flags.push(Flag::FewOperations { count: few });
@@ -76,11 +77,16 @@ pub(crate) fn part(
             let elapsed = team.measured.as_secs_f64();
             result.quantities.insert(Metric::all(Measure::ELAPSED), elapsed);
         }
-        if job.moves_payload() {
+        if job.moves_payload() && !too_short {
             flags.extend(phases(team, spec, &measured, &mut result.quantities));
         }
     }
     (result, outcome, flags)
+}
+
+/// The operations that completed in the measured part.
+fn done(measured: &Measured) -> u64 {
+    measured.kinds.values().map(|kind| kind.operations).sum()
 }
 
 /// Adds figures of the job to those of its workers, where there are such; and whether what the client
@@ -100,9 +106,13 @@ fn speed(window: &Window, job: &Job) -> f64 {
 }
 
 /// What is cut from the start of a part: by MSER-5 where there are enough windows, else the fixed
-/// time.
-pub fn warm_up(windows: &[Window], job: &Job, spec: &PointSpec) -> Duration {
+/// time; that also where the target stalled: a stall near the begin would be cut off as a part of it, one near
+/// the end would not.
+pub fn warm_up(windows: &[Window], job: &Job, spec: &PointSpec, stalled: bool) -> Duration {
     let Length::For { .. } = spec.workload.length else { return Duration::ZERO };
+    if stalled {
+        return fixed_warm_up(spec);
+    }
     let rates: Vec<f64> = windows.iter().map(|w| speed(w, job)).collect();
     match plimsoll_stats::warm_up::mser_5(&rates) {
         Some(windows) => Duration::from_secs_f64(windows as f64 * spec.window_seconds),
@@ -175,10 +185,12 @@ fn outcome(team: &TeamResult, measured: &Measured, arrival: Arrival, given: &str
 /// Whether no operation completed although the server did not stall. What was due in an open loop is done
 /// after the trial.
 fn nothing_completed(team: &TeamResult, measured: &Measured, arrival: Arrival) -> bool {
-    let done: u64 = measured.kinds.values().map(|kind| kind.operations).sum();
     let due: u64 = measured.kinds.values().map(|kind| kind.client.len()).sum();
     let done_later = arrival.per_second().is_some() && due > team.left_over;
-    done == 0 && !done_later && measured.answered >= measured.length && team.stalls.is_empty()
+    done(measured) == 0
+        && !done_later
+        && measured.answered >= measured.length
+        && team.stalls.is_empty()
 }
 
 fn ops(team: &TeamResult, measured: &Measured) -> BTreeMap<OpKind, OpStats> {

@@ -1,48 +1,26 @@
 //! Names whose calls are timed: one that takes as long as a stall is one, wherever it falls.
 
-use plimsoll_load::{Entry, FileId, Namespace, SILENCE, Space};
-use plimsoll_model::{Deadline, Failure, Nanos, Stall, StallPhase};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use plimsoll_load::{Entry, FileId, Namespace, OutsideStalls, Space};
+use plimsoll_model::{Deadline, Failure};
 
-/// Slow calls that are kept between two points.
-const MOST: usize = 4096;
-
-/// Calls outside the load that took as long as a stall.
+/// Calls outside the load that may take as long as a stall.
 #[derive(Clone)]
 pub(crate) struct SlowCalls {
     deadline: Deadline,
-    calls: Arc<Mutex<Vec<(Nanos, Duration)>>>,
+    stalls: OutsideStalls,
 }
 
 impl SlowCalls {
-    pub(crate) fn new(deadline: Deadline) -> SlowCalls {
-        SlowCalls { deadline, calls: Arc::default() }
+    pub(crate) fn new(deadline: Deadline, stalls: OutsideStalls) -> SlowCalls {
+        SlowCalls { deadline, stalls }
     }
 
     /// Does a call, and keeps its time if it is long.
     pub(crate) fn timed<T>(&self, call: impl FnOnce() -> T) -> T {
         let begun = self.deadline.now();
         let result = call();
-        let took = self.deadline.now().since(begun);
-        if took >= SILENCE {
-            let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-            if calls.len() < MOST {
-                calls.push((begun, took));
-            }
-        }
+        self.stalls.keep(begun, self.deadline.now().since(begun));
         result
-    }
-
-    /// The slow calls since this was called last, as stalls of a load that began at `load`.
-    pub(crate) fn take(&self, load: Nanos) -> Vec<Stall> {
-        let calls = std::mem::take(&mut *self.calls.lock().unwrap_or_else(PoisonError::into_inner));
-        let stall = |(begun, took): (Nanos, Duration)| Stall {
-            phase: if begun < load { StallPhase::SetUp } else { StallPhase::Drain },
-            start_seconds: begun.since(load).as_secs_f64() - load.since(begun).as_secs_f64(),
-            seconds: took.as_secs_f64(),
-        };
-        calls.into_iter().map(stall).collect()
     }
 
     /// A namespace whose calls are timed.

@@ -183,6 +183,29 @@ fn the_final_flush_counts() {
     assert!((iops / 1000.0 - 1.0).abs() < 0.005, "nothing to flush: {iops}");
 }
 
+/// "no operation completed within 0.1 s": on a busy machine, and over links that a trial is too short for.
+#[test]
+fn a_trial_that_is_too_short_for_an_operation_goes_on_until_it_has_ended() {
+    for workers in [1, 4] {
+        let mut stage = Stage::new();
+        stage.open(stage.share(|op, _| match op {
+            Op::Read(_) => Reply::After(450 * MS),
+            _ => Reply::After(MS),
+        }));
+        stage.prepare(Pattern::RandomRead).unwrap();
+        let mut spec = spec(0, Pattern::RandomRead);
+        spec.workload.length = Length::For { seconds: 0.3, warm_up_seconds: 0.03 };
+        spec.workload.parts[0].workers = NonZeroU16::new(workers).unwrap();
+        let result = stage.point(&spec);
+        assert_eq!(result.outcome, Outcome::Complete);
+        // One server: the second worker's read waits for the first.
+        assert!((quantity(&result, Measure::IOPS) * 0.45 - 1.0).abs() < 1e-6);
+        let mean = 0.45 * f64::from(workers + 1) / 2.0;
+        assert!((quantity(&result, Measure::LATENCY_MEAN) / mean - 1.0).abs() < 0.001);
+        assert!(result.flags.contains(&Flag::FewOperations { count: workers.into() }));
+    }
+}
+
 #[test]
 fn the_halves_of_a_mix_are_kept_apart_and_together() {
     let mut stage = Stage::new();

@@ -2,13 +2,14 @@
 
 mod support;
 
-use plimsoll_load::{Op, Reply};
+use plimsoll_load::{MockShare, Op, Reply};
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
-    Design, Ended, Flag, Length, Nanos, OpKind, Outcome, Parameter, Pattern, PatternJob, Plan,
-    Rule, Steps, Study, Workload,
+    CopyJob, DataClass, Design, Ended, Flag, GeneratedData, Length, Method, Nanos, OpKind, Outcome,
+    Parameter, Part, Pattern, PatternJob, Plan, Rule, Steps, Study, Transfer, Workload,
 };
 use plimsoll_study::Progress;
+use std::num::NonZeroU16;
 use std::time::Duration;
 use support::{MS, plan_of, run};
 
@@ -174,11 +175,13 @@ fn a_ladder_on_a_slow_link_lasts_as_long_as_its_slowest_step_needs() {
         if let Some(seconds) = own_length {
             plan.workloads[0].length = Length::For { seconds, warm_up_seconds: 0.5 };
         }
-        let study = run(plan, replies([1400 * MS], MS)).unwrap();
-        let [own, ladder] = lengths(&study)[..] else { panic!("two workloads") };
-        assert_eq!(own, own_length.unwrap_or(3.5), "{:?}", study.plan.design);
-        // The threads of a step share the clock: it can pass a second operation before a late thread reads it.
-        assert!((3.5..=7.0).contains(&ladder), "{ladder} s, {:?}", study.plan.design);
+        let share = |clock: &_, _| {
+            let sixteen = NonZeroU16::new(16).unwrap();
+            let replies = replies([1400 * MS], MS);
+            MockShare::new(std::sync::Arc::clone(clock), sixteen, move |op, _| replies(0, op))
+        };
+        let study = support::conducted(plan, share, &mut |_, _| {}).unwrap();
+        assert_eq!(lengths(&study), [own_length.unwrap_or(3.5), 3.5], "{:?}", study.plan.design);
         assert!(study.trials.iter().any(|trial| trial.points.len() == 3), "it is not left out");
         for trial in &study.trials {
             assert_eq!(trial.result.outcome, Outcome::Complete, "{:?}", trial.cell);
@@ -249,6 +252,44 @@ fn the_time_left_is_right_from_the_second_block_on() {
                 (left - truth).abs() <= 0.25 * truth + 0.1,
                 "said {left}, took {truth}: {design:?}"
             );
+        }
+    }
+}
+
+/// Copies went on for as long as all of `--max-time`, each.
+#[test]
+fn copies_end_with_the_time_of_the_study() {
+    let (count, mean_bytes, class) = (10, 100_000.0, DataClass::Pictures);
+    let copy = CopyJob {
+        dataset: GeneratedData { class, count, mean_bytes, scale: 1.0, seed: 1 }.dataset(),
+        transfer: Transfer::Up,
+        method: Method::default(),
+        block: Bytes(16 * KIB),
+        verify: false,
+    };
+    for (service, ended) in [(10, true), (1000, false)] {
+        let mut plan = plan(1, &[Pattern::RandomRead], fixed(100, 20.0));
+        let length = Length::UntilDone { at_most_seconds: 20.0 };
+        let one = NonZeroU16::MIN;
+        plan.workloads = vec![Workload::of(Part::closed(copy.clone().into(), one, one), length)];
+        let mut end = 0.0;
+        let script = move |_: usize, _: &Op, _: Nanos| Reply::After(service * MS);
+        let study = support::watched(plan, script, &mut |now, progress| {
+            if let Progress::Ended(_) = progress {
+                end = now.since(Nanos(0)).as_secs_f64();
+            }
+        });
+        let study = study.unwrap();
+        assert_eq!(study.ended, Ended::CapReached);
+        assert!(end > 10.0 && end < 1.25 * 20.0 + 2.0, "{service} ms: {end} s");
+        for trial in &study.trials {
+            match &trial.result.outcome {
+                Outcome::Complete => assert!(ended),
+                Outcome::Failed { failure, .. } => {
+                    assert!(!ended && failure.happened.contains("did not end within"), "{failure}");
+                }
+                other => panic!("{other:?}"),
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
     Arrival, CopyJob, DataClass, Design, GeneratedData, Job, LatencySummary, Length, Measure,
     Method, Metric, Nanos, OpKind, OperationsJob, Outcome, Part, Pattern, PatternJob, Plan, Rule,
-    ScanJob, Study, Transfer, Workload,
+    ScanJob, Stall, StallPhase, Study, Transfer, Workload,
 };
 use std::num::{NonZeroU16, NonZeroU32};
 use std::time::Duration;
@@ -136,6 +136,25 @@ fn one_freeze_of_a_minute_is_one_stall() {
     let (between, over_all) = rates(&study, Metric::all(Measure::IOPS));
     assert_within(0.01, "between", between, full());
     assert_within(0.05, "over all time", over_all, full() * 120.0 / 180.0);
+}
+
+/// The freeze falls into the time in which the files are created: it is in no rate, and in the share of the time.
+#[test]
+fn a_freeze_while_files_are_created_is_a_stall() {
+    let large = PatternJob::new(Pattern::RandomRead, Bytes(4 * KIB), Bytes(64 * MIB));
+    let frozen = pauses(150, 1_000_000_000, 60_000);
+    let frozen = Pauses { jitter: Duration::ZERO, ..frozen };
+    let study = study(large.into(), closed(4), for_time(0.5), 240, frozen);
+    let stall = |stall: &Stall| (stall.phase, stall.seconds.round());
+    let kept = study.trials.iter().flat_map(|trial| &trial.result.parts[0].stalls).map(stall);
+    assert_eq!(kept.collect::<Vec<_>>(), [(StallPhase::SetUp, 60.0)]);
+    assert!(study.trials[0].started_seconds > 60.0);
+    let [stalls] = stalls(&study)[..] else { panic!("one subject stalled") };
+    assert_eq!(stalls.count, 1);
+    assert_within(0.05, "its share", stalls.share, 60.0 / 180.0);
+    let (between, over_all) = rates(&study, Metric::all(Measure::IOPS));
+    assert_eq!(between, over_all);
+    assert_within(0.01, "between", between, full());
 }
 
 /// Quantiles of all operations of a study.

@@ -7,13 +7,14 @@ use super::pattern::{LaidOut, PatternRun};
 use super::scan::ScanRun;
 use super::test_files::{TestFiles, write_file_name};
 use super::{Counted, NotGood, Point, RunContext, StorageJob, Workspace};
-use crate::driver::{Ended, Progress};
+use crate::driver::Ended;
 use crate::op::FileId;
 use crate::prepare::Means;
 use crate::result::{TeamResult, WorkerResult};
 use crate::run::{Crew, Needs, Observer, Ran, StartGate, Task, run_all};
 use crate::share::Share;
 use crate::tally::Timing;
+use crate::team::Progress;
 use crate::techniques;
 use plimsoll_model::{
     Cause, Failure, Flag, Footprint, Job, Length, Measure, Part, PatternJob, PointSpec, Prepared,

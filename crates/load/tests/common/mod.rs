@@ -49,5 +49,6 @@ pub fn means(clock: Arc<dyn Clock>) -> Means {
         paths: Arc::default(),
         deadline: Deadline::new(clock, Arc::default()),
         operation_timeout: Duration::from_secs(30),
+        stalls: Default::default(),
     }
 }

@@ -52,6 +52,7 @@ impl Run {
             paths: Arc::clone(&paths),
             deadline: Deadline::new(clock, Arc::default()),
             operation_timeout: Duration::from_secs(20),
+            stalls: Default::default(),
         };
         Run {
             jobs: Jobs::new(share, means, None),

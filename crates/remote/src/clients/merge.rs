@@ -1,15 +1,18 @@
 //! What several clients did of one job, put together.
 
+use plimsoll_load::Stalled;
 use plimsoll_model::{
     CopyJob, Count, Job, LatencySummary, Length, Measure, Metric, OpKind, OpStats, PartResult,
-    PointSpec, Series, Window,
+    PointSpec, Series, Stall, StallPhase, Window,
 };
 use plimsoll_runner::{PAYLOAD, WRITING};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// Several clients' parts of the same job as one. Operations, bytes and windows add up, latencies by
 /// their histograms; rates are those of everything over the time that the clients have in common,
-/// and latencies those of each client's own measured part. It has quantities only if every part has.
+/// and latencies those of each client's own measured part. Stalls are the times in which no client completed
+/// anything. It has quantities only if every part has.
 pub(super) fn together(spec: &PointSpec, parts: &[PartResult]) -> PartResult {
     let mut windows = Vec::new();
     let mut ops: BTreeMap<OpKind, OpStats> = BTreeMap::new();
@@ -24,16 +27,67 @@ pub(super) fn together(spec: &PointSpec, parts: &[PartResult]) -> PartResult {
             add(ops.entry(*kind).or_default(), more);
         }
     }
-    let mut quantities = BTreeMap::new();
-    if let Some(main) = spec.workload.main()
-        && parts.iter().all(|part| !part.quantities.is_empty())
-    {
-        let sum = Sum { spec, job: &main.job, parts, windows: &windows, ops: &ops };
-        quantities = sum.quantities();
-    }
     let series = Series { late, ..Series::new(spec.window_seconds, &windows) };
-    PartResult { quantities, ops, series, ..PartResult::default() }
+    let mut all = PartResult { series, ..PartResult::default() };
+    if let Some(main) = spec.workload.main() {
+        let stalled = stalled(spec, parts);
+        let paced = main.arrival.per_second().is_some();
+        let sum =
+            Sum { spec, job: &main.job, parts, windows: &windows, ops: &ops, stalled: &stalled };
+        let measured = sum.measured(paced);
+        all.stalls = set_up_stalls(parts);
+        let (from, until) = (seconds(measured.from), seconds(measured.until));
+        all.stalls.extend(stalled.iter().map(|stall| stall.stall(from, until)));
+        if parts.iter().all(|part| !part.quantities.is_empty()) {
+            all.quantities = sum.quantities(&measured);
+            let flush = sum.largest(Measure::FLUSH_TIME).unwrap_or(0.0);
+            all.answered_seconds = Some(measured.until - sum.stalled(0.0, measured.until) + flush);
+        }
+    }
+    all.ops = ops;
+    all
 }
+
+/// The times in which all clients stalled; one that is done does not wait.
+fn stalled(spec: &PointSpec, parts: &[PartResult]) -> Vec<Stalled> {
+    let load = |part: &PartResult| {
+        let elapsed = part.quantities.get(&Metric::all(Measure::ELAPSED)).copied();
+        let length = match spec.workload.length {
+            Length::For { seconds, .. } => seconds,
+            Length::UntilDone { .. } => elapsed.unwrap_or(f64::MAX),
+        };
+        let own = part.stalls.iter().filter(|stall| stall.phase != StallPhase::SetUp);
+        let own = own.map(|stall| Stalled {
+            start: seconds(stall.start_seconds),
+            length: seconds(stall.seconds),
+        });
+        (own.collect(), seconds(length))
+    };
+    Stalled::of_all(&parts.iter().map(load).collect::<Vec<_>>())
+}
+
+/// Stalls before the load, of the client that waited longest: the others waited for it.
+fn set_up_stalls(parts: &[PartResult]) -> Vec<Stall> {
+    let of = |part: &PartResult| -> Vec<Stall> {
+        let stalls = part.stalls.iter().copied();
+        stalls.filter(|stall| stall.phase == StallPhase::SetUp).collect()
+    };
+    let time = |stalls: &Vec<Stall>| stalls.iter().map(|stall| stall.seconds).sum::<f64>();
+    let longest = parts.iter().map(of).max_by(|a, b| time(a).total_cmp(&time(b)));
+    longest.unwrap_or_default()
+}
+
+/// A time of another host, which may be anything.
+fn seconds(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or(if seconds > 0.0 {
+        MOST
+    } else {
+        Duration::ZERO
+    })
+}
+
+/// Longer than any trial.
+const MOST: Duration = Duration::from_secs(1 << 32);
 
 fn add(sum: &mut OpStats, more: &OpStats) {
     sum.count = sum.count.saturating_add(more.count);
@@ -58,13 +112,17 @@ struct Sum<'a> {
     parts: &'a [PartResult],
     windows: &'a [Window],
     ops: &'a BTreeMap<OpKind, OpStats>,
+    stalled: &'a [Stalled],
 }
 
 /// What is measured of all windows.
 struct Measured {
     /// What completed.
     sum: Window,
-    /// The time that it took.
+    /// Its begin and its end, in seconds since the start.
+    from: f64,
+    until: f64,
+    /// The time that it took, without the stalls in it where nothing was due in them.
     seconds: f64,
     /// Its share of the final flush, which made everything stable that was written from the start
     /// on, in seconds.
@@ -72,14 +130,13 @@ struct Measured {
 }
 
 impl Sum<'_> {
-    fn quantities(&self) -> BTreeMap<Metric, f64> {
+    fn quantities(&self, measured: &Measured) -> BTreeMap<Metric, f64> {
         let mut q = BTreeMap::new();
-        let measured = self.measured();
         let is_payload = |kind: &OpKind| !self.job.moves_payload() || PAYLOAD.contains(kind);
         let all: Vec<OpKind> = self.ops.keys().copied().filter(is_payload).collect();
-        self.of_kinds(&mut q, None, &all, &measured);
+        self.of_kinds(&mut q, None, &all, measured);
         for kind in self.job.kinds_apart() {
-            self.of_kinds(&mut q, Some(*kind), &[*kind], &measured);
+            self.of_kinds(&mut q, Some(*kind), &[*kind], measured);
         }
         let mut put = |measure, value: Option<f64>| {
             value.map(|value| q.insert(Metric::all(measure), value));
@@ -142,10 +199,11 @@ impl Sum<'_> {
 
     /// What is left after the warm-up that all windows together show; half of the trial stays, as
     /// with one client.
-    fn measured(&self) -> Measured {
+    fn measured(&self, paced: bool) -> Measured {
         let window = self.spec.window_seconds.max(1e-9);
-        let cut =
-            plimsoll_runner::warm_up(self.windows, self.job, self.spec).as_secs_f64() / window;
+        let stalled = !self.stalled.is_empty();
+        let cut = plimsoll_runner::warm_up(self.windows, self.job, self.spec, stalled);
+        let cut = cut.as_secs_f64() / window;
         let first = (cut.ceil() as usize).min(self.windows.len() / 2);
         let total = match self.spec.workload.length {
             Length::For { seconds, .. } => seconds,
@@ -157,7 +215,15 @@ impl Sum<'_> {
         let ever: u64 = self.windows.iter().map(written).sum();
         let flush = self.largest(Measure::FLUSH_TIME).unwrap_or(0.0);
         let flush = flush * written(&sum) as f64 / ever.max(1) as f64;
-        Measured { sum, seconds: (total - first as f64 * window).max(1e-9), flush }
+        let from = first as f64 * window;
+        let stalled = if paced { 0.0 } else { self.stalled(from, total) };
+        Measured { sum, from, until: total, seconds: (total - from - stalled).max(1e-9), flush }
+    }
+
+    /// How much of the time between two instants all clients stalled, in seconds.
+    fn stalled(&self, from: f64, until: f64) -> f64 {
+        let within = |stall: &Stalled| stall.within(seconds(from), seconds(until)).as_secs_f64();
+        self.stalled.iter().map(within).sum()
     }
 
     /// Rates and latencies of some kinds of operation.
@@ -177,9 +243,19 @@ impl Sum<'_> {
         let seconds = measured.seconds + if flushed { measured.flush } else { 0.0 };
         let done = count(&measured.sum, kinds);
         let mut put = |measure, value| q.insert(Metric { kind: name, measure }, value);
-        put(Measure::IOPS, done.operations as f64 / seconds);
+        if done.operations > 0 {
+            put(Measure::IOPS, done.operations as f64 / seconds);
+        }
         if done.bytes > 0 {
             put(Measure::THROUGHPUT, done.bytes as f64 / seconds);
+        }
+        if done.operations == 0 {
+            // Trials that were too short for an operation went on, by each client for itself.
+            for measure in [Measure::IOPS, Measure::THROUGHPUT] {
+                let metric = Metric { kind: name, measure };
+                let each = self.parts.iter().filter_map(|part| part.quantities.get(&metric));
+                each.copied().reduce(|all, one| all + one).map(|all| put(measure, all));
+            }
         }
         let client = &stats.client_latency;
         put(Measure::LATENCY_MEAN, client.mean_seconds);
@@ -299,6 +375,38 @@ mod tests {
         assert_near(&all, Measure::ELAPSED, 2.0);
         assert_near(&all, Measure::ENTRIES, 100.0);
         assert_near(&all, Measure::IOPS, 100.0);
+    }
+
+    #[test]
+    fn the_clients_stalls_are_stalls_of_all_while_none_of_them_goes_on() {
+        let job = PatternJob::named("random-read", Bytes(1 << 20)).unwrap();
+        let spec = spec(job.into(), Length::For { seconds: 4.0, warm_up_seconds: 0.5 });
+        let stall = |phase, start_seconds, seconds| Stall { phase, start_seconds, seconds };
+        let with = |counts: &[u64], stalls: &[Stall]| PartResult {
+            stalls: stalls.to_vec(),
+            ..part(OpKind::READ, counts, 4096, 1000, &[(Measure::IN_FLIGHT, 1.0)])
+        };
+        use StallPhase::{Drain, Measured, SetUp};
+        // The second goes on for half a second longer, and stalls alone later on; both wait at the end.
+        let one = [stall(SetUp, -2.0, 1.5), stall(Measured, 1.0, 1.5), stall(Measured, 3.9, 2.0)];
+        let two = [stall(Measured, 1.5, 1.0), stall(Drain, 4.0, 1.7)];
+        let parts = [
+            with(&[10, 10, 0, 0, 0, 10, 10, 10], &one),
+            with(&[10, 10, 10, 0, 0, 10, 10, 10], &two),
+        ];
+        let all = together(&spec, &parts);
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-6;
+        let found = all.stalls.iter().map(|s| (s.phase, s.start_seconds, s.seconds));
+        let found: Vec<_> = found.collect();
+        let expected = [(SetUp, -2.0, 1.5), (Measured, 1.5, 1.0), (Drain, 4.0, 1.7)];
+        let same = found
+            .iter()
+            .zip(&expected)
+            .all(|(a, b)| a.0 == b.0 && near(a.1, b.1) && near(a.2, b.2));
+        assert!(found.len() == expected.len() && same, "{found:?}");
+        // 90 operations without the first window, in 3.5 s of which the server did not answer for one.
+        assert_near(&all, Measure::IOPS, 90.0 / 2.5);
+        assert!(all.answered_seconds.is_some_and(|answered| near(answered, 3.0)), "{all:?}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Whole files that were read and written, beside those of the RTEMS list.
 
-use super::Shown;
+use super::{Shown, stalls};
 use crate::columns::Columns;
 use crate::figure::BANDWIDTH;
 use plimsoll_explain::{CellFindings, WorkloadFindings};
@@ -44,7 +44,8 @@ pub(crate) fn table(
         let Some(part) = found.workload.main() else { continue };
         let rate = |cell: &CellFindings| {
             let level = cell.levels.get(&Metric::all(Measure::THROUGHPUT))?;
-            Some(BANDWIDTH.with_ends(level.estimate, level.interval))
+            let over_all = stalls::over_all_time(shown, cell, Measure::THROUGHPUT);
+            Some(BANDWIDTH.with_ends(level.estimate, level.interval) + &over_all)
         };
         let own = setups.iter().map(|setup| {
             let same = |c: &&CellFindings| {

@@ -1,11 +1,12 @@
 //! Times in which a target did not answer, in words; and the rates that these times are in.
 
 use super::Shown;
+use crate::figure::{Kind, TIME};
 use crate::text::counted;
 use crate::verdict::percent;
 use plimsoll_explain::{CellFindings, Stalls};
 use plimsoll_model::units::three_digits;
-use plimsoll_model::{Measure, Metric, Target};
+use plimsoll_model::{Measure, Metric, Target, Workload};
 
 /// Share of the time from which on the screen begins with the stalls.
 const LEADS: f64 = 0.01;
@@ -45,20 +46,36 @@ fn sentence(shown: &Shown<'_>, stalls: &Stalls) -> String {
 
 /// " (9.2 over all time)" after the speed of a cell, where the screen begins with the stalls of its subject.
 pub(crate) fn over_all_time(shown: &Shown<'_>, cell: &CellFindings, speed: Measure) -> String {
+    let Some((level, rate)) = rates(shown, cell, speed) else { return String::new() };
+    format!(" ({} over all time)", beside(shown.shape(speed).kind, level, rate))
+}
+
+/// "5.00 ms (7.00 over all time)": the mean time of an operation of all kinds, under the same condition.
+pub(crate) fn time_over_all(
+    shown: &Shown<'_>,
+    workload: &Workload,
+    cell: &CellFindings,
+) -> Option<String> {
+    let part = workload.main()?;
+    let at_once = f64::from(part.workers.get()) * f64::from(part.depth().get());
+    let (level, rate) = rates(shown, cell, Measure::IOPS)?;
+    let (level, time) = (at_once / level, at_once / rate);
+    Some(format!("{} ({} over all time)", TIME.value(level), beside(TIME, level, time)))
+}
+
+/// The rate of a cell between stalls and over all time.
+fn rates(shown: &Shown<'_>, cell: &CellFindings, speed: Measure) -> Option<(f64, f64)> {
     let leads = |stalls: &Stalls| stalls.subject == cell.cell.subject && stalls.share > LEADS;
-    let rate = cell.over_all_time.get(&Metric::all(speed));
-    let level = cell.levels.get(&Metric::all(speed)).map(|level| level.estimate);
-    match rate.filter(|_| shown.stalls.iter().any(leads)) {
-        Some(rate) => {
-            // In the unit of the figure before it.
-            let kind = shown.shape(speed).kind;
-            let unit = |value: f64| kind.value(value).split(' ').nth(1).map(str::to_owned);
-            let value = match level.is_some_and(|level| unit(level) == unit(*rate)) {
-                true => kind.value(*rate).split(' ').next().unwrap_or_default().to_owned(),
-                false => kind.value(*rate),
-            };
-            format!(" ({value} over all time)")
-        }
-        None => String::new(),
+    let level = cell.levels.get(&Metric::all(speed))?.estimate;
+    let rate = cell.over_all_time.get(&Metric::all(speed))?;
+    shown.stalls.iter().any(leads).then_some((level, *rate))
+}
+
+/// A figure in the unit of the one before it, without the unit where that is the same.
+fn beside(kind: Kind, first: f64, value: f64) -> String {
+    let unit = |value: f64| kind.value(value).split(' ').nth(1).map(str::to_owned);
+    match unit(first) == unit(value) {
+        true => kind.value(value).split(' ').next().unwrap_or_default().to_owned(),
+        false => kind.value(value),
     }
 }

@@ -7,6 +7,7 @@ use crate::figure::{BANDWIDTH, Kind, RATE, TIME};
 use crate::study::Shown;
 use crate::study::files::{self, files};
 use crate::study::operations::{Column, Figure, Operations, advertised, long, row, rows};
+use crate::study::stalls;
 use crate::text::{capital, listed, width};
 use crate::verdict::percent;
 use plimsoll_explain::{ENOUGH, Enough, Flights, NAMES, RoundTrip, Scan, Transfers};
@@ -32,6 +33,7 @@ pub(super) fn add(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
     let operations = Operations::new(shown);
     if let Some(operations) = &operations {
         times(section, shown, brief, operations);
+        section.texts(over_all_time(shown, brief, operations));
         section.texts(broken_round_trip(shown));
     }
     section.table(transfers(shown, brief), Layout::Words);
@@ -83,6 +85,20 @@ fn times(section: &mut Section, shown: &Shown<'_>, brief: &Brief, operations: &O
     if !notes.is_empty() {
         section.text(notes.join(" "));
     }
+}
+
+/// "Mean of all kinds: 5.00 ms (7.00 over all time).", of those whose server stalled.
+fn over_all_time(shown: &Shown<'_>, brief: &Brief, operations: &Operations<'_>) -> Option<String> {
+    let columns = operations.columns(shown);
+    let of = |column: &Column<'_>| {
+        let time = stalls::time_over_all(shown, column.workload, column.found?)?;
+        Some(match columns.len() {
+            1 => time,
+            _ => format!("{} {time}", whose(shown, brief, column)),
+        })
+    };
+    let times: Vec<String> = columns.iter().filter_map(of).collect();
+    (!times.is_empty()).then(|| format!("Mean of all kinds: {}.", times.join("; ")))
 }
 
 /// The lower half of the rows beside the upper one.
