@@ -175,7 +175,7 @@ fn credits_that_do_not_suffice() {
     let config = SambaConfig::one(SambaShare::new("films")).line("smb2 max credits = 8");
     let server = Samba::start(&stage, config).unwrap();
     let ran = check(&program(), &server.url("films"), &["--pattern=sequential-read"]).expect(1);
-    assert!(ran.out.contains("credits"), "{}\n{}", ran.out, ran.err);
+    assert!(ran.err.contains("credits"), "{}\n{}", ran.out, ran.err);
     let small = format!("{}?rsize=65536&wsize=65536", server.url("films"));
     check(&program(), &small, &["--pattern=sequential-read"]).expect(0);
     assert_eq!(listing(&server.directory("films").unwrap()), vec![]);

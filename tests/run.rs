@@ -208,19 +208,18 @@ fn what_is_wrong_is_found_before_anything_is_done() {
         fs::create_dir(&path).unwrap();
         path.to_str().unwrap().to_owned()
     });
-    for (from, to, code, words) in [
-        ("directories", "direktories", 2, &["`direktories`", "`directories`"][..]),
-        ("levels = [\"as-found\", 300]", "levels = [300]", 2, &["at least two levels"][..]),
-        ("sysctl:net", "sysctl:no.such.net", 5, &["no.such.net.ipv4.tcp_keepalive_time"][..]),
-        ("compare = \"targets\"", "compare = \"target\"", 2, &["`target`", "`targets`"][..]),
+    for (from, to, words) in [
+        ("directories", "direktories", &["`direktories`", "`directories`"][..]),
+        ("levels = [\"as-found\", 300]", "levels = [300]", &["at least two levels"][..]),
+        ("sysctl:net", "sysctl:no.such.net", &["no.such.net.ipv4.tcp_keepalive_time"][..]),
+        ("compare = \"targets\"", "compare = \"target\"", &["`target`", "`targets`"][..]),
     ] {
         let (program, plan) = program(&PLAN.replacen(from, to, 1));
         let ran = program.run(&["run", &plan, &one, &other, "--quiet"]);
-        assert_eq!(ran.code, Some(code), "{to}: {}", ran.err);
-        // A setting that a host does not have is no slip in the plan.
+        assert_eq!(ran.code, Some(2), "{to}: {}", ran.err);
         let line = 1 + PLAN[..PLAN.find(from).unwrap()].matches('\n').count();
         let place = format!("plan.toml:{line}");
-        assert_eq!(ran.err.contains(&place), code == 2, "{place}: {}", ran.err);
+        assert!(ran.err.contains(&place), "{place}: {}", ran.err);
         for word in words {
             assert!(ran.err.contains(word), "'{word}' is missing in: {}", ran.err);
         }
