@@ -4,7 +4,6 @@
 use super::malformed::{Malformed, Parsed};
 use super::{ImportFile, ImportOptions};
 use crate::document;
-use crate::workloads::contrasts;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
     Cell, DatagramsJob, Design, Ended, Endpoint, Flow, HostName, ImportedRun, Job, Length, Measure,
@@ -168,10 +167,8 @@ pub(super) fn study(
         baseline_seconds: 0.0,
         ..Design::default()
     };
-    let empty = Plan::new(Vec::new(), Vec::new(), design);
     let command = options.command.clone();
-    let mut plan = Plan { subjects, workloads, command, ..empty };
-    plan.contrasts = contrasts(&plan);
+    let plan = Plan { command, ..Plan::new(subjects, workloads, design) };
     Study {
         schema: SCHEMA.to_owned(),
         id,
