@@ -204,7 +204,7 @@ fn without_a_probe_that_fits_a_shell_watches() {
     let facts = &study.hosts[1];
     assert_eq!(facts.watched_by, Some(WatchedBy::Shell));
     let why = facts.without_probe.as_deref().unwrap();
-    assert!(why.contains("none of the available programs runs on it"), "{why}");
+    assert!(why.contains("none of the available programs runs on this host"), "{why}");
     assert!(shown.contains("by a shell on the host"), "{shown}");
     assert!(shown.contains("could not be used"), "{shown}");
     for trial in &study.trials {

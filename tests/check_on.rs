@@ -222,7 +222,7 @@ fn hosts_that_will_not_do_are_told_before_anything_is_measured() {
     let build = "make runner";
     refused(&instead(Path::new("/nowhere/runner")), &host, 2, &[build, "PLIMSOLL_RUNNER"]);
     refused(&instead(&uname), &host, 2, &[build, "not a program"]);
-    refused(&instead(Path::new("/bin/sh")), &host, 2, &[build, "libraries"]);
+    refused(&instead(Path::new("/bin/sh")), &host, 2, &[build, "dynamically linked"]);
     let fake = |body: &str| {
         let place = tempfile::tempdir().unwrap();
         let file = impostor(place.path(), body);

@@ -221,7 +221,7 @@ fn stable_writes_and_guests_and_servers_that_insist_on_signing() {
     let study = signed.latest();
     let facts = target(&study, 0);
     assert_eq!(facts.protocol, "SMB 3.1.1, not signed");
-    let note = "the server made stranger a guest";
+    let note = "the server treats stranger as a guest";
     assert!(facts.notes.iter().any(|n| n == note), "{facts:?}");
     assert_eq!(listing(&server.directory("films").unwrap()), vec![]);
 }

@@ -157,7 +157,7 @@ fn clients_that_do_different_jobs_have_results_of_their_own_and_no_sum() {
     spec.workload.parts[1].client = 0;
     spec.workload.length = Length::UntilDone { at_most_seconds: 1.0 };
     let failure = clients.prepare(0, &[spec.workload.clone()], &mut watch(|_| {})).unwrap_err();
-    assert!(failure.happened.contains("would not end together"), "{failure}");
+    assert!(failure.happened.contains("would end at different times"), "{failure}");
     spec.workload.parts[1].client = 2;
     let failure = clients.prepare(0, &[spec.workload], &mut watch(|_| {})).unwrap_err();
     assert!(failure.happened.contains("client 3"), "{failure}");

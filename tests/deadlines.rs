@@ -20,7 +20,7 @@ use support::{Plimsoll, Ran, ended, listing, run_directories, signal, wait_until
 
 /// What is printed within a second of a signal; that it is printed while nothing else can go on is what
 /// these tests see.
-const ANNOUNCEMENT: &str = "cleaning up; press again to exit at once";
+const ANNOUNCEMENT: &str = "cleaning up; press Ctrl-C again to exit at once";
 /// Procedures of MOUNT and NFS (RFC 1813).
 const MNT: Call = (MOUNT, 1);
 const EXPORT: Call = (MOUNT, 5);
@@ -134,7 +134,7 @@ fn clean_is_ended_by_ctrl_c_by_its_timeout_and_by_its_time_for_all() {
     wait_until("the listing is asked for", || liar.lies() > 0);
     interrupt(child).expect(130);
     let ran = program.run(&["clean", &url, "--timeout=1s"]).expect(3);
-    assert!(ran.err.contains("within 1s"), "{}", ran.err);
+    assert!(ran.err.contains("within 1 s"), "{}", ran.err);
     let ran = program.run(&["clean", &url, "--timeout=1000s", "--max-time=1s"]).expect(1);
     assert!(ran.err.contains("the time limit was reached"), "{}", ran.err);
 }
@@ -218,7 +218,11 @@ fn a_server_that_trickles_is_given_up_by_the_timeout_and_by_the_time_for_all() {
     });
     let program = Plimsoll::new();
     let ran = program.run(&check(&url, &["--timeout=2s"])).expect(3);
-    assert!(ran.err.contains("list the directory") && ran.err.contains("within 2s"), "{}", ran.err);
+    assert!(
+        ran.err.contains("list the directory") && ran.err.contains("within 2 s"),
+        "{}",
+        ran.err
+    );
     let ran = program.run(&check(&url, &["--timeout=1000s", "--max-time=2s"])).expect(1);
     assert!(ran.err.contains("the time limit was reached"), "{}", ran.err);
     assert_eq!(listing(there.path()), vec![]);
@@ -354,7 +358,7 @@ fn calls_that_can_be_done_without_may_fail() {
     for (call, words) in [
         (FSSTAT, "could not query the free space (FSSTAT)"),
         (FSINFO, "could not query the limits (FSINFO)"),
-        (READDIRPLUS, "could not look for other runs and their files"),
+        (READDIRPLUS, "could not search for other runs and their files"),
     ] {
         let there = tempfile::tempdir().unwrap();
         let server = BuiltinServer::start(there.path()).unwrap();

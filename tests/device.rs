@@ -253,7 +253,7 @@ fn without_a_probe_what_the_host_has_is_measured_and_the_rest_said_to_be_missing
     let failure = &part(&device, Part::Memory).failures[0];
     assert_eq!(failure.tried, "put the probe on the host");
     let shown = program.run(&["show", "--details"]).expect(0).out;
-    assert!(shown.contains("Read by the host's shell"), "{shown}");
+    assert!(shown.contains("Read with the host's shell"), "{shown}");
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn slips_in_a_lab_file_are_told_before_anything_is_made() {
     };
     refused(&PAIR.replace("rate", "rat"), &["typo.toml:9", "unknown key `rat`", "`rate`"]);
     refused(&PAIR.replace(r#""b"]"#, r#""bb"]"#), &["typo.toml:8", "no host `bb`", "`b`"]);
-    refused(&PAIR.replace("50%", "50"), &["typo.toml:4", "`50` is no share"]);
+    refused(&PAIR.replace("50%", "50"), &["typo.toml:4", "`50` is not a percentage"]);
     let slow_router = PAIR.replace("cpu =", "forward = true\ncpu =");
     refused(&slow_router, &["typo.toml:5", "interrupts", "slow-router"]);
     let long = PAIR.replace("link.lan", "link.abcdefghijklmnop");
@@ -59,7 +59,7 @@ fn slips_in_a_lab_file_are_told_before_anything_is_made() {
     beds.lab(&["up", &good, "--name", "No Name"]).expect(2);
     assert!(beds.lab(&["down", "nothing"]).expect(2).err.contains("no lab of this name"));
     beds.lab(&["exec", "nothing/a", "--", "true"]).expect(2);
-    assert_eq!(beds.lab(&["status"]).expect(0).out, "no lab is up\n");
+    assert_eq!(beds.lab(&["status"]).expect(0).out, "no lab is running\n");
     let found = beds.lab(&["doctor", "--json"]).expect(0).out;
     let found: serde_json::Value = serde_json::from_str(&found).unwrap();
     let root = nix::unistd::geteuid().is_root();
@@ -297,7 +297,7 @@ fn whatever_is_killed_goes_down_without_a_trace() {
     wait_until("the command has ended with its host", || inside.try_wait().unwrap().is_some());
     assert!(beds.lab(&["status", "pair"]).expect(0).out.contains("broken"));
     let dead = beds.lab(&["exec", "pair/a", "--", "true"]).expect(3);
-    assert!(dead.err.contains("it has died"), "{}", dead.err);
+    assert!(dead.err.contains("it has stopped"), "{}", dead.err);
     beds.lab(&["down", "pair"]).expect(0);
     traces.are_gone();
 

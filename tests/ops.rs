@@ -246,7 +246,7 @@ fn what_a_client_does_by_itself_stands_beside_the_same_without_it() {
     let words = ["ops", &url, "--only=kinds", "--entries=5", "--attribute-cache=0s,1h"];
     let more = ["--repeats=2", "--time=250ms", "--baseline=0s", "--quiet"];
     let ran = program.run(&[&words[..], &more].concat()).expect(0);
-    for word in ["every attribute requested", "attributes cached for 3600 s", "scan, lookups"] {
+    for word in ["every attribute requested", "attributes cached for 1 h", "scan, lookups"] {
         assert!(ran.out.contains(word), "{word} in:\n{}", ran.out);
     }
     assert_eq!(listing(server.directory("films").unwrap()), vec![]);

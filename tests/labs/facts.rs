@@ -58,12 +58,12 @@ fn the_doctor_looks_at_the_cache_in_use_and_tries_kvm() {
     let word = kvm["found"].as_str().unwrap().to_owned();
     let device = fs::File::options().read(true).write(true).open("/dev/kvm").is_ok();
     let signs: &[&str] = match (device, plimsoll_testkit::available(Need::Machines)) {
-        (true, true) => &["ran under it", "hung under it"],
+        (true, true) => &["ran with it", "hung with it"],
         (true, false) => &["cannot start a guest"],
         (false, _) => &["/dev/kvm: "],
     };
     assert!(signs.iter().any(|sign| word.contains(sign)), "{word}");
-    assert_eq!(kvm["good"], word.contains("ran under it"), "{kvm}");
+    assert_eq!(kvm["good"], word.contains("ran with it"), "{kvm}");
     assert!(!cache.exists(), "nothing is changed");
     // What was found out with a whole machine is known.
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
@@ -71,7 +71,7 @@ fn the_doctor_looks_at_the_cache_in_use_and_tries_kvm() {
     fs::write(cache.join("kvm"), format!("{} hangs\n", boot.trim())).unwrap();
     if device {
         let known = says(&findings(&cache), "kvm");
-        assert!(known["found"].as_str().unwrap().contains("a machine hung"), "{known}");
+        assert!(known["found"].as_str().unwrap().contains("a virtual machine hung"), "{known}");
     }
     let file = beds.program.home().join("file");
     fs::write(&file, "").unwrap();

@@ -83,7 +83,7 @@ fn what_a_lab_writes_down_is_nobody_elses() {
     assert!(ran.err.contains("another user"), "{}", ran.err);
     fs::remove_dir(beds.directory("pair")).unwrap();
     std::os::unix::fs::symlink(beds.program.home(), beds.directory("pair")).unwrap();
-    assert!(beds.lab(&["up", &file]).expect(5).err.contains("no directory"));
+    assert!(beds.lab(&["up", &file]).expect(5).err.contains("is not a directory"));
     fs::remove_file(beds.directory("pair")).unwrap();
 
     // The usual place too, in a /run of its own: made, corrected, and refused.
@@ -100,7 +100,7 @@ fn what_a_lab_writes_down_is_nobody_elses() {
     assert_eq!(in_own_run("true").expect(0).out, "700\n700\n700\n");
     assert_eq!(in_own_run("mkdir -p -m 777 /run/plimsoll/lab").expect(0).out, "700\n700\n700\n");
     for bad in ["install -d -o 65534 /run/plimsoll", "mkdir /run/x; ln -s x /run/plimsoll"] {
-        assert!(in_own_run(bad).expect(5).err.contains("make a private directory"), "{bad}");
+        assert!(in_own_run(bad).expect(5).err.contains("create a private directory"), "{bad}");
     }
 }
 
@@ -140,7 +140,7 @@ fn whoever_is_not_root_has_one_message() {
         command.env("PLIMSOLL_LABS", beds.directory("")).env("HOME", place.path());
         let ran: support::Ran = command.stdin(Stdio::null()).output().unwrap().into();
         let ran = ran.expect(5);
-        assert!(ran.err.contains("this is not root"), "{words:?}: {}", ran.err);
+        assert!(ran.err.contains("does not run as root"), "{words:?}: {}", ran.err);
         said.insert(ran.err);
     }
     assert_eq!(said.len(), 1, "{said:?}");

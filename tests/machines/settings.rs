@@ -147,7 +147,7 @@ fn start(beds: &Beds) -> Setter {
 /// Where machines are emulated beside other work, one may take longer to boot than a lab waits.
 pub(super) fn cut_power(beds: &Beds, host: &str) {
     let boots = || beds.lab(&["reset", host]);
-    let slow = |ran: &Ran| ran.code == Some(3) && ran.err.contains("did not come up within");
+    let slow = |ran: &Ran| ran.code == Some(3) && ran.err.contains("did not boot within");
     let mut ran = boots();
     for _ in 0..4 {
         if slow(&ran) {

@@ -55,7 +55,7 @@ impl File<'_> {
         if self.text.len() > LONGEST_FILE {
             let length = self.text.len();
             let happened =
-                format!("it has {length} bytes; a {} has {LONGEST_FILE} at most", self.what);
+                format!("it has {length} bytes, but a {} has at most {LONGEST_FILE}", self.what);
             return Err(self.usage(None, &happened, &format!("Name a {}.", self.what)));
         }
         toml::from_str(self.text).map_err(|error| {
@@ -133,8 +133,8 @@ pub fn nearest<S: AsRef<str>>(found: &str, good: &[S]) -> String {
     let near = all.iter().min_by_key(|word| distance(word));
     let near = near.filter(|word| distance(word) <= word.len().max(3) / 2);
     match near {
-        Some(word) => format!("Did you mean `{word}`? Known here: {}.", all.join(", ")),
-        None if all.is_empty() => "There is none.".to_owned(),
-        None => format!("Known here: {}.", all.join(", ")),
+        Some(word) => format!("Did you mean `{word}`? Valid here: {}.", all.join(", ")),
+        None if all.is_empty() => "None exists.".to_owned(),
+        None => format!("Valid here: {}.", all.join(", ")),
     }
 }

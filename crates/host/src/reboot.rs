@@ -4,6 +4,7 @@
 use crate::printed::last_line;
 use crate::reach::Reach;
 use crate::settings::BEGIN;
+use plimsoll_model::units::chosen_time;
 use plimsoll_model::{Cause, Deadline, Failure, Over};
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,7 +49,7 @@ pub fn reboot(
         deadline.sleep(LOOK).map_err(|over| match over {
             Over::Stopped => failed(Cause::Interrupted, "it was interrupted".to_owned(), ""),
             Over::Step(time) => {
-                failed(cause, format!("after {} s {happened}", time.as_secs()), NEXT)
+                failed(cause, format!("after {} {happened}", chosen_time(time.as_secs_f64())), NEXT)
             }
             Over::Whole => failed(cause, happened, NEXT),
         })?;
@@ -56,7 +57,8 @@ pub fn reboot(
 }
 
 const TRIED: &str = "reboot the device";
-const NEXT: &str = "Check its power and its console. If it only needs longer, give a longer time.";
+const NEXT: &str = "Check its power and its console. If it needs more time to boot, give a longer \
+limit.";
 
 /// Which start of its kernel this is.
 fn boot(host: &dyn Reach) -> Result<String, Failure> {

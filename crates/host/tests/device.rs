@@ -315,18 +315,18 @@ fn a_hostile_host_is_bounded_and_reported() {
     assert_eq!(inventory.kernel.as_ref().unwrap().release, None);
     let odd = device.odd.join("\n");
     for part in [
-        "nics.nics: 2744 entries more were left out",
-        "the section nics came twice",
+        "nics.nics: 2744 more entries were left out",
+        "the section nics was received twice",
         "memory.total_bytes cannot be -1",
         "memory.available_bytes cannot be 'NaN'",
         "kernel.uptime_seconds cannot be 1.5e+300",
         "cpu_core.rounds_per_second cannot be 18446744073709551615",
-        "crypto_algorithm: not all of it is there",
+        "crypto_algorithm: some fields are missing",
     ] {
         assert!(odd.contains(part), "{part} in\n{odd}");
     }
     let happened = |part: usize| device.parts[part].failures[0].happened.clone();
-    assert_eq!(happened(1), "3 of them were wrong");
+    assert_eq!(happened(1), "3 results were wrong");
     assert_eq!(happened(2), "1 measurement(s) left wrong content");
     assert!(happened(3).starts_with("no figure for AES-128-GCM"), "{}", happened(3));
 }

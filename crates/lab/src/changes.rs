@@ -120,12 +120,16 @@ fn set_disk(
     let (Some(device), Some(place)) =
         (machines::device(&bed.plan, host, name), machines::place(&bed.plan, host, name))
     else {
-        let next = "plimsoll lab status shows the hosts; the lab file has their disks.".to_owned();
-        return Err(usage(&shown, "no disk has this name", next));
+        let next = "List the hosts with plimsoll lab status; the lab file names their \
+        disks."
+            .to_owned();
+        return Err(usage(&shown, "the lab has no disk of this name", next));
     };
     if !bed.plan.hosts.get(host).is_some_and(is_vm) {
-        let next = "Only disks of virtual machines have a latency and a rate.".to_owned();
-        return Err(usage(&shown, "this disk is memory", next));
+        let next = "Name a disk of a virtual machine: only these have a latency and a \
+        rate."
+            .to_owned();
+        return Err(usage(&shown, "this disk is kept in memory", next));
     }
     let mut wanted = bed.clone();
     let disk = wanted.plan.hosts.get_mut(host).and_then(|host| host.disks.get_mut(name));
@@ -138,8 +142,8 @@ fn set_disk(
             ("rate", value) => disk.rate = quantity(change, value)?,
             ("burst", "none") => disk.burst = None,
             ("burst", _) => {
-                let next = "Set burst=none; the lab file has another.".to_owned();
-                return Err(usage(change, "a burst can only be taken away", next));
+                let next = "Give burst=none; to change the burst, change the lab file.".to_owned();
+                return Err(usage(change, "a burst can only be removed", next));
             }
             (key, _) => {
                 let next = nearest(key, &["latency", "rate", "burst"]);
@@ -166,9 +170,15 @@ fn set_disk(
 }
 
 fn parted(change: &str) -> Result<(&str, &str), Failure> {
-    change
-        .split_once('=')
-        .ok_or_else(|| usage(change, "it is no change", "Write it as rate=100Mbit/s.".to_owned()))
+    change.split_once('=').ok_or_else(|| {
+        usage(
+            change,
+            "it is not KEY=VALUE",
+            "Write it as \
+        rate=100Mbit/s."
+                .to_owned(),
+        )
+    })
 }
 
 fn quantity<T: FromStr<Err = String>>(change: &str, value: &str) -> Result<Option<T>, Failure> {
@@ -182,8 +192,8 @@ fn whole(change: &str, value: &str) -> Result<Option<u32>, Failure> {
     if value == "none" {
         return Ok(None);
     }
-    let next = "Give bytes, as mtu=9000.".to_owned();
-    value.parse().map(Some).map_err(|_| usage(change, "it is no whole number", next))
+    let next = "Give bytes, such as mtu=9000.".to_owned();
+    value.parse().map(Some).map_err(|_| usage(change, "it is not a whole number", next))
 }
 
 /// Whether the lab still makes sense.

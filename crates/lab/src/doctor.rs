@@ -37,7 +37,7 @@ impl Finding {
 /// Programs, what they are for, and the Debian package that brings them.
 const PROGRAMS: [(&str, &str, &str); 14] = [
     ("ip", "addresses and links", "iproute2"),
-    ("tc", "rates of links", "iproute2"),
+    ("tc", "link rates", "iproute2"),
     ("unshare", "namespaces", "util-linux"),
     ("nsenter", "commands inside namespaces", "util-linux"),
     ("nft", "rules", "nftables"),
@@ -76,13 +76,13 @@ pub fn examine() -> Vec<Finding> {
 }
 
 fn root() -> Finding {
-    let why = "namespaces, interfaces, mounts and control groups can be made by root alone";
+    let why = "only root can create namespaces, interfaces, mounts and control groups";
     if nix::unistd::geteuid().is_root() {
-        Finding::yes("root", format!("this is root ({why})"))
+        Finding::yes("root", format!("plimsoll runs as root ({why})"))
     } else {
         Finding::no(
             "root",
-            format!("this is not root; {why}"),
+            format!("plimsoll does not run as root; {why}"),
             "Run plimsoll lab as root, with sudo.",
         )
     }
@@ -100,7 +100,7 @@ fn tried(line: &str) -> Result<(), String> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    Err(said.lines().next().unwrap_or("it failed without a word").to_owned())
+    Err(said.lines().next().unwrap_or("it failed without a message").to_owned())
 }
 
 fn namespaces() -> Finding {
@@ -114,7 +114,7 @@ fn namespaces() -> Finding {
 
 fn shaper(kind: &str) -> Finding {
     let (options, purpose) = match kind {
-        "tbf" => ("rate 1mbit burst 16k latency 50ms", "rates of links"),
+        "tbf" => ("rate 1mbit burst 16k latency 50ms", "link rates"),
         _ => ("delay 1ms", "delay and loss of links"),
     };
     match tried(&format!("tc qdisc add dev lo root {kind} {options}")) {
@@ -122,14 +122,14 @@ fn shaper(kind: &str) -> Finding {
         Err(said) => Finding::no(
             kind,
             format!("{said} ({purpose}, between namespaces)"),
-            "Links of virtual machines have it whatever this kernel has.",
+            "Virtual machines have kernels of their own, so their links support it.",
         ),
     }
 }
 
 fn nftables() -> Finding {
     match tried("nft add table inet plimsoll && nft list ruleset") {
-        Ok(()) => Finding::yes("nftables", "rules are taken"),
+        Ok(()) => Finding::yes("nftables", "the kernel accepts rules"),
         Err(said) => Finding::no("nftables", said, "On Debian: apt-get install nftables"),
     }
 }
@@ -138,11 +138,14 @@ fn control_groups() -> Finding {
     match group::Hierarchy::of_this_machine() {
         Some(hierarchy) => Finding::yes(
             "cpu share",
-            format!("control groups, version {}; a quota stutters", hierarchy.version()),
+            format!(
+                "control groups, version {}; a host with a share runs in short bursts",
+                hierarchy.version()
+            ),
         ),
         None => Finding::no(
             "cpu share",
-            "no control groups with a controller for processors",
+            "no CPU controller of control groups",
             "Mount cgroup2 at /sys/fs/cgroup.",
         ),
     }
@@ -154,35 +157,40 @@ fn kvm() -> Finding {
     let open = std::fs::OpenOptions::new().read(true).write(true).open("/dev/kvm");
     match (open, known) {
         (Err(error), _) => {
-            let next = "Load the module kvm, or switch on virtualisation in the firmware.";
+            let next = "Load the kernel module kvm, or enable virtualisation in the firmware.";
             Finding::no("kvm", format!("/dev/kvm: {error}; {SLOWER}"), next)
         }
-        (Ok(_), Some(vm::Acceleration::Kvm)) => Finding::yes("kvm", "a machine booted with it"),
-        (Ok(_), Some(vm::Acceleration::Emulated)) => hangs("a machine hung under it"),
+        (Ok(_), Some(vm::Acceleration::Kvm)) => Finding::yes(
+            "kvm",
+            "a virtual machine booted with \
+        it",
+        ),
+        (Ok(_), Some(vm::Acceleration::Emulated)) => hangs("a virtual machine hung with it"),
         (Ok(_), None) => match vm::runs_a_tiny_guest() {
             // So small a guest runs where a whole kernel hangs.
             Some(true) => match vm::boots_a_machine(&images) {
-                Some(true) => Finding::yes("kvm", "a machine booted with it"),
-                Some(false) => hangs("a guest of a few bytes ran, but a machine hung under it"),
+                Some(true) => Finding::yes("kvm", "a virtual machine booted with it"),
+                Some(false) => hangs("a minimal guest ran, but a virtual machine hung with it"),
                 None => Finding::yes(
                     "kvm",
-                    "a guest of a few bytes ran under it; the first lab of machines boots a whole one",
+                    "a minimal guest ran with it; the first lab of virtual machines tests a full \
+                    boot",
                 ),
             },
-            Some(false) => hangs("a guest of a few bytes hung under it"),
+            Some(false) => hangs("a minimal guest hung with it"),
             None => Finding::no(
                 "kvm",
-                format!("/dev/kvm is there, but QEMU cannot start a guest with it; {SLOWER}"),
-                "See what it says: qemu-system-x86_64 -accel kvm -display none.",
+                format!("/dev/kvm exists, but QEMU cannot start a guest with it; {SLOWER}"),
+                "Read the output of: qemu-system-x86_64 -accel kvm -display none",
             ),
         },
     }
 }
 
-const SLOWER: &str = "machines are emulated, some ten times slower, and rates of links are scaled";
+const SLOWER: &str = "machines are emulated about ten times slower, and link rates are scaled down";
 
 fn hangs(found: &str) -> Finding {
-    let next = "Nested virtualisation does that: run labs on the machine below.";
+    let next = "Nested virtualisation can cause this: run labs on the physical machine.";
     Finding::no("kvm", format!("{found}; {SLOWER}"), next)
 }
 
@@ -199,7 +207,7 @@ fn memory() -> Finding {
         Finding::yes("memory", found)
     } else {
         let next =
-            format!("Two virtual machines take {MEMORY_MIB} MiB; namespaces take next to none.");
+            format!("Two virtual machines need {MEMORY_MIB} MiB; namespaces need very little.");
         Finding::no("memory", found, next)
     }
 }
@@ -213,9 +221,9 @@ fn disk() -> Finding {
     let cache = images.cache();
     // What is not made yet will lie in the nearest directory above.
     let there = cache.ancestors().find(|at| at.exists()).unwrap_or(Path::new("/"));
-    let next = format!("Name another place by {}.", vm::images::CACHE_VARIABLE);
+    let next = format!("Name another directory with {}.", vm::images::CACHE_VARIABLE);
     if !there.is_dir() || access(there, AccessFlags::W_OK).is_err() {
-        let found = format!("{}: {} cannot be written to", cache.display(), there.display());
+        let found = format!("{}: {} is not writable", cache.display(), there.display());
         return Finding::no("disk", found, next);
     }
     let free = statvfs(there).map_or(0, |fs| fs.blocks_available() * fs.fragment_size()) >> 20;
@@ -226,7 +234,7 @@ fn disk() -> Finding {
         Finding::no(
             "disk",
             found,
-            format!("Images of virtual machines take {DISK_MIB} MiB. {next}"),
+            format!("Images of virtual machines need {DISK_MIB} MiB. {next}"),
         )
     }
 }

@@ -108,8 +108,8 @@ pub fn entrance(lab: &str, host: &str) -> Result<Entrance, Failure> {
 
 /// A host is not there any more.
 fn died(name: &str) -> Failure {
-    let next = "Take its lab down and bring it up again.";
-    Failure::new(Cause::Unreachable, "reach the host", name, "it has died", next)
+    let next = "Run plimsoll lab down, then plimsoll lab up.";
+    Failure::new(Cause::Unreachable, "reach the host", name, "it has stopped", next)
 }
 
 /// The same, while the lab may still be coming up.
@@ -123,7 +123,7 @@ fn host_of(directory: &Directory, bed: &Bed, name: &str) -> Result<Arc<dyn Reach
                 Cause::Usage,
                 "find the host",
                 shown,
-                "the lab has none of this name",
+                "the lab has no host of this name",
                 next,
             ))
         }

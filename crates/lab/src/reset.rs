@@ -26,13 +26,13 @@ pub fn reset(lab: &str, host: &str) -> Result<(), Failure> {
         None => {
             let known: Vec<_> = bed.plan.hosts.keys().collect();
             return Err(usage(
-                "the lab has none of this name",
+                "the lab has no host of this name",
                 plimsoll_config::nearest(host, &known),
             ));
         }
         Some(Kind::Netns) => {
-            let next = "Only virtual machines have: kind = \"vm\".".to_owned();
-            return Err(usage("it is a namespace and has no power of its own", next));
+            let next = "Name a virtual machine (kind = \"vm\").".to_owned();
+            return Err(usage("it is a namespace, whose power cannot be cut", next));
         }
         Some(Kind::Vm) => {}
     }

@@ -75,14 +75,14 @@ impl Saved {
         let _ = File::open(&self.place).and_then(|at| at.set_modified(SystemTime::now()));
         let files = machines.iter().flat_map(files);
         files.into_iter().try_for_each(|file| copy(&self.kept(&file), &file)).map_err(|error| {
-            Failure::new(Cause::Trial, "take a saved lab", self.place.display(), error, "")
+            Failure::new(Cause::Trial, "load a saved lab", self.place.display(), error, "")
         })
     }
 
     /// Keeps machines that are halted; `false`: another lab like this one is being saved.
     pub(super) fn make(&self, machines: &[Machine]) -> Result<bool, Failure> {
         let failed = |error: io::Error| {
-            let next = "Make room there.";
+            let next = "Free space there.";
             Failure::new(Cause::NoSpace, "save a lab", self.cache.display(), error, next)
         };
         let lock = File::create(self.cache.join("saving.lock")).map_err(failed)?;
@@ -97,7 +97,7 @@ impl Saved {
                 .map_err(|failure| Failure { tried: "save a lab".to_owned(), ..failure })?;
             for machine in machines {
                 vm::save(machine, &saving.state(machine)).map_err(|failure| {
-                    let next = format!("See whether there is room in {}.", self.cache.display());
+                    let next = format!("Check the free space in {}.", self.cache.display());
                     Failure { next, ..failure }
                 })?;
                 for file in files(machine) {

@@ -126,27 +126,32 @@ impl Bed {
         let mut notes = Vec::new();
         if self.kvm == Some(false) {
             notes.push(
-                "Its machines are emulated, without KVM: processors are some ten times slower."
+                "Its machines are emulated without KVM: processors are about ten times slower."
                     .to_owned(),
             );
         }
         if self.plan.links.values().any(|link| self.is_scaled(link)) {
-            notes
-                .push(format!("Rates of its links are scaled: a {SCALE}th of the requested rate."));
+            notes.push(format!("Link rates are scaled down to 1/{SCALE} of the requested rate."));
         }
         if self.plan.hosts.values().any(|host| host.cpu.is_some()) {
             notes.push(
-                "A share of a core stutters: full speed, then a stop, in periods of 5 ms or more. \
-                 It is not a slower processor."
+                "A host with a share of a core stutters: in each period of 5 ms or more it runs at \
+                full speed, then stops. It is not a slower processor."
                     .to_owned(),
             );
         }
         let apart = self.plan.unreachable();
         for (host, others) in apart.iter().take(MOST_APART) {
-            notes.push(format!("No way leads from {host} to {}, or back.", others.join(", ")));
+            notes.push(format!(
+                "{host} and these hosts cannot reach each other: {}.",
+                others.join(", ")
+            ));
         }
         if apart.len() > MOST_APART {
-            notes.push(format!("The same of {} more hosts.", apart.len() - MOST_APART));
+            notes.push(format!(
+                "{} more hosts cannot reach some other hosts.",
+                apart.len() - MOST_APART
+            ));
         }
         notes
     }

@@ -6,8 +6,7 @@ use plimsoll_model::Target;
 /// How less space is used.
 pub(crate) const USE_LESS: &str = "use less of it (--size of check and ops, --scale of copy)";
 /// How a target that nothing can be written to is measured.
-pub(crate) const READ_IN_PLACE: &str =
-    "read a file that is there: 'plimsoll check TARGET --file NAME'";
+pub(crate) const READ_IN_PLACE: &str = "read an existing file: 'plimsoll check TARGET --file NAME'";
 
 /// Most names in a message.
 const SHOWN: usize = 20;
@@ -23,7 +22,7 @@ pub(crate) fn readable(target: Target) -> Option<String> {
 pub(crate) fn name_one(of: &str, urls: &[String]) -> String {
     let some = urls[..urls.len().min(SHOWN)].join(", ");
     match urls.len() {
-        more if more > SHOWN => format!("Name one of {of}, {more} in all, such as {some}."),
+        more if more > SHOWN => format!("Name one of {of} ({more} in all), such as {some}."),
         _ => format!("Name one of {of}: {some}."),
     }
 }

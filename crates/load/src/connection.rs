@@ -32,7 +32,7 @@ impl Default for TimeLimits {
 /// What to do after an interruption.
 pub(crate) const AGAIN: &str = "Run it again.";
 /// What to do where the time was over.
-pub(crate) const LONGER: &str = "Give a longer --max-time, or check why the target is slow.";
+pub(crate) const LONGER: &str = "Give a longer --max-time, or find out why the target is slow.";
 
 /// What to do when the server cannot be reached: `closed` where its port refuses, `silent` where
 /// nothing answers.

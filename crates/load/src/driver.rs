@@ -6,6 +6,7 @@ use crate::schedule::Issue;
 use crate::share::Lane;
 use crate::tally::Tally;
 use crate::team::{Progress, Stop};
+use plimsoll_model::units::elapsed;
 use plimsoll_model::{Clock, ErrorKind, Nanos};
 use std::num::NonZeroU16;
 use std::time::Duration;
@@ -242,7 +243,8 @@ impl<'a> Driver<'a> {
     fn hold(&mut self, tag: u16, tally: &mut Tally) {
         let Some((op, _)) = self.slots[usize::from(tag)].take() else { return };
         if self.idle() {
-            let detail = "the lane takes no operation although none is in flight";
+            let detail =
+                "the connection accepts no operation, although all earlier ones have completed";
             self.fail(op.index(), error(ErrorKind::Protocol, detail), tally);
         }
         self.held = Some(op);
@@ -374,7 +376,7 @@ impl<'a> Driver<'a> {
             && !matches!(self.ended, Ended::Failed(_))
         {
             let waited = (now - issued).as_secs_f64();
-            let detail = format!("no answer to a {} for {waited:.1} s", describe(&op));
+            let detail = format!("no answer to a {} for {}", describe(&op), elapsed(waited));
             self.fail(op.index(), error(ErrorKind::TimedOut, &detail), tally);
             self.give_up = now;
         }
@@ -389,7 +391,7 @@ impl<'a> Driver<'a> {
         let issued = self.clock.now();
         let tag = Tag(*self.free.last()?);
         if self.lane.submit(tag, &op, issued).is_err() {
-            let detail = "the lane takes no flush although nothing is in flight";
+            let detail = "the connection accepts no flush, although all operations have completed";
             self.fail(FLUSH, error(ErrorKind::Protocol, detail), tally);
             return None;
         }

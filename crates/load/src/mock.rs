@@ -117,7 +117,7 @@ impl MockShare {
                 protocol: "none".into(),
                 engine: "mock".into(),
                 client_cache: "none".into(),
-                stability: "nothing is kept".into(),
+                stability: "data is discarded".into(),
                 space_bytes: (all, all),
                 ..TargetFacts::default()
             },

@@ -34,7 +34,7 @@ impl Share for NullShare {
             protocol: "none".into(),
             engine: "null".into(),
             client_cache: "none".into(),
-            stability: "nothing is kept".into(),
+            stability: "data is discarded".into(),
             ..TargetFacts::default()
         }
     }

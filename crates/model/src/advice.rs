@@ -5,7 +5,7 @@ const ALL: &[&str] = &["check", "copy", "ops", "device", "net"];
 const STORAGE: &[&str] = &["check", "copy", "ops"];
 
 /// Options that advice names, and the commands that have them. A test holds it against the commands.
-const OPTIONS: [(&str, &[&str]); 32] = [
+const OPTIONS: [(&str, &[&str]); 33] = [
     ("--block", STORAGE),
     ("--cache", &["check"]),
     ("--coremark", &["device"]),
@@ -30,6 +30,7 @@ const OPTIONS: [(&str, &[&str]); 32] = [
     ("--rate", &["check", "net"]),
     ("--repeats", ALL),
     ("--scale", &["copy"]),
+    ("--server-memory", &["check"]),
     ("--set", &["check", "copy", "ops", "net"]),
     ("--size", &["check", "ops"]),
     ("--stability", &["check", "ops"]),

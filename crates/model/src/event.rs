@@ -50,7 +50,7 @@ pub enum Event {
         /// Bytes until it ends; 0 where unknown.
         total_bytes: u64,
     },
-    /// Current step of a phase with several steps: "the probe's rounds on each core".
+    /// Current step of a phase with several steps: "integer rounds on each core".
     Step {
         /// In a few words.
         what: String,

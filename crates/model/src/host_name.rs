@@ -137,8 +137,7 @@ fn ssh(given: &str, rest: &str) -> Result<HostName, Failure> {
 }
 
 fn lab(given: &str, rest: &str) -> Result<HostName, Failure> {
-    const NEXT: &str =
-        "Write it as lab://name/host; plimsoll lab status lists the labs that are up.";
+    const NEXT: &str = "Write it as lab://name/host; plimsoll lab status lists the running labs.";
     match rest.strip_suffix('/').unwrap_or(rest).split_once('/') {
         Some((lab, host)) if is_lab_name(lab) && is_lab_name(host) => {
             Ok(HostName::Lab { lab: lab.to_owned(), host: host.to_owned() })

@@ -59,7 +59,7 @@ impl FromStr for Bytes {
 }
 
 impl fmt::Display for Bytes {
-    /// The largest unit that divides it exactly, binary before decimal; otherwise bytes.
+    /// The unit that divides it exactly into the smallest number; otherwise bytes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [(&str, u64); 8] = [
             ("TiB", 1 << 40),
@@ -71,12 +71,11 @@ impl fmt::Display for Bytes {
             ("MB", 1_000_000),
             ("kB", 1000),
         ];
-        for (unit, size) in UNITS {
-            if self.0 >= size && self.0.is_multiple_of(size) {
-                return write!(f, "{} {unit}", self.0 / size);
-            }
+        let exact = |(_, size): &&(&str, u64)| self.0 >= *size && self.0.is_multiple_of(*size);
+        match UNITS.iter().filter(exact).max_by_key(|(_, size)| *size) {
+            Some((unit, size)) => write!(f, "{} {unit}", self.0 / size),
+            None => write!(f, "{} B", self.0),
         }
-        write!(f, "{} B", self.0)
     }
 }
 
@@ -130,6 +129,50 @@ pub fn seconds(value: f64) -> String {
     scaled(value, &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")])
 }
 
+/// An amount for people: exact if that is short, otherwise the first three digits in the binary unit that fits:
+/// `64 MiB`, `3 TB`, `511 GiB`. It is never more than the bytes are.
+pub fn amount(bytes: Bytes) -> String {
+    const UNITS: [(&str, u64); 4] = [("TiB", 1 << 40), ("GiB", GIB), ("MiB", MIB), ("KiB", KIB)];
+    const LONGEST_EXACT: usize = 4;
+    let exact = bytes.to_string();
+    let is_short = exact.find(' ').is_some_and(|digits| digits <= LONGEST_EXACT);
+    let unit = UNITS.into_iter().find(|(_, size)| bytes.0 >= *size);
+    let Some((unit, size)) = unit.filter(|_| !is_short) else { return exact };
+    let value = bytes.0 as f64 / size as f64;
+    let (steps, decimals) = match value {
+        v if v < 10.0 => (100.0, 2),
+        v if v < 100.0 => (10.0, 1),
+        _ => (1.0, 0),
+    };
+    format!("{:.decimals$} {unit}", (value * steps).floor() / steps)
+}
+
+/// A time for people: `8 s`, `3 min`, `2 h`.
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        s if !s.is_finite() || s < 0.0 => "an unknown time".to_owned(),
+        s if s < 90.0 => format!("{s:.0} s"),
+        s if s < 5400.0 => format!("{:.0} min", s / 60.0),
+        s if s < 172_800.0 => format!("{:.0} h", s / 3600.0),
+        s => format!("{:.0} days", s / 86_400.0),
+    }
+}
+
+/// A time that passed, for people: `1.2 s`, `12 min`.
+pub fn elapsed(seconds: f64) -> String {
+    if (0.0..90.0).contains(&seconds) { format!("{seconds:.1} s") } else { duration(seconds) }
+}
+
+/// A time that somebody chose, exactly: `0.5 s`, `90 s`, `10 min`, `1 h`.
+pub fn chosen_time(seconds: f64) -> String {
+    let whole = |unit: f64| seconds >= 2.0 * unit && seconds % unit == 0.0;
+    match seconds {
+        s if s == 3600.0 || whole(3600.0) => format!("{} h", s / 3600.0),
+        s if whole(60.0) => format!("{} min", s / 60.0),
+        s => format!("{s} s"),
+    }
+}
+
 /// A rate of bytes in decimal units: `112 MB/s`.
 pub fn bytes_per_second(value: f64) -> String {
     scaled(value, &[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")])
@@ -160,6 +203,36 @@ mod tests {
         }
         assert_eq!(Bytes(1 << 20).to_string(), "1 MiB");
         assert_eq!(Bytes(1500).to_string(), "1500 B");
+        // Both are whole KiB, too.
+        assert_eq!(Bytes(3_000_000_000_000).to_string(), "3 TB");
+        assert_eq!(Bytes(16_000_000).to_string(), "16 MB");
+        assert_eq!(Bytes(1000 << 10).to_string(), "1000 KiB");
+    }
+
+    #[test]
+    fn amounts_are_short_and_not_rounded_up() {
+        for (bytes, shown) in [
+            (0, "0 B"),
+            (1500, "1500 B"),
+            (64 << 20, "64 MiB"),
+            (3_000_000_000_000, "3 TB"),
+            ((512 << 20) - 4096, "511 MiB"),
+            ((4 << 30) - 8192, "3.99 GiB"),
+            ((1 << 40) - 1, "1023 GiB"),
+            (12_345_678, "11.7 MiB"),
+            (1 << 40 | 1 << 39, "1536 GiB"),
+        ] {
+            assert_eq!(amount(Bytes(bytes)), shown, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn times_are_in_the_unit_that_fits() {
+        assert_eq!([8.0, 200.0, 9e4, 1e6].map(duration), ["8 s", "3 min", "25 h", "12 days"]);
+        assert_eq!(duration(f64::NAN), "an unknown time");
+        assert_eq!([1.0, 89.94, 700.0].map(elapsed), ["1.0 s", "89.9 s", "12 min"]);
+        let chosen = [0.5, 30.0, 60.0, 90.0, 600.0, 3600.0, 5400.0, 7200.0].map(chosen_time);
+        assert_eq!(chosen, ["0.5 s", "30 s", "60 s", "90 s", "10 min", "1 h", "90 min", "2 h"]);
     }
 
     #[test]

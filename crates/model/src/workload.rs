@@ -2,7 +2,7 @@
 
 use crate::job::{Job, SubjectKind};
 use crate::metric::{Measure, Metric};
-use crate::units::Bytes;
+use crate::units::{self, Bytes};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::num::{NonZeroU16, NonZeroU32};
@@ -325,7 +325,7 @@ impl fmt::Display for Technique {
         match self {
             Technique::ReadAhead { window } => write!(f, "{window} read ahead"),
             Technique::AttributeCache { lifetime_seconds } => {
-                write!(f, "attributes cached for {lifetime_seconds} s")
+                write!(f, "attributes cached for {}", units::chosen_time(*lifetime_seconds))
             }
             Technique::WriteBack { gather } => write!(f, "write-back of {gather}"),
         }

@@ -88,12 +88,12 @@ pub enum Error {
     },
     /// The write verifier changed: the server restarted, unstable data may be lost
     /// (RFC 1813, section 4.8).
-    #[error("the server restarted before written data was stable: it may be lost")]
+    #[error("the server restarted before written data was stable, so the data may be lost")]
     DataLost,
     /// Offsets of NFS version 2 have 32 bits (RFC 1094, section 2.2.7).
     #[error(
-        "{procedure}: {count} bytes at offset {offset} are beyond 4 GiB, the limit of NFS version 2: use \
-        smaller files, or vers=3"
+        "{procedure}: {count} bytes at offset {offset} exceed 4 GiB, the limit of NFS version 2; \
+        use smaller files, or vers=3"
     )]
     Beyond32Bits {
         /// READ or WRITE.
@@ -109,7 +109,8 @@ pub enum Error {
     /// A page of a directory listing that is not the last and leads no further, so that the rest of the
     /// names cannot be had.
     #[error(
-        "the server repeats a page of the directory listing, at cookie {cookie}: the listing is incomplete"
+        "the server repeats a page of the directory listing (cookie {cookie}), so the listing is \
+        incomplete"
     )]
     ListingRepeats {
         /// Where the page began, and where it says that the next one begins.

@@ -6,42 +6,44 @@ use plimsoll_model::units::parse_duration;
 use plimsoll_model::{Amount, Arrival, Engine, PageCache, ServerHost, Target};
 use std::num::{NonZeroU16, NonZeroU32};
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 // Help texts that hold brackets: in a doc comment those would be links.
 const TARGET_HELP: &str =
     "Directory, nfs://host[:port]/export/path or smb://[domain;]user@host[:port]/share/path";
 
-const TARGET_LONG_HELP: &str = "What to measure: a directory, nfs://host[:port]/export/path or \
-smb://[domain;]user@host[:port]/share/path. URLs take options: ?option=value&… (docs/targets.md). If several \
-targets are given, each is compared with the first";
+const TARGET_LONG_HELP: &str = "Target: a directory, nfs://host[:port]/export/path or \
+smb://[domain;]user@host[:port]/share/path. Options follow the URL as ?option=value&… (docs/targets.md lists \
+them). With several targets, each is compared with the first";
 
-const CREDENTIALS_LONG_HELP: &str = "Read passwords of SMB users from this file. A section starts with the line \
-'[user@host]', and 'password = …' follows. Only its owner may be able to read the file. The environment \
-variable PLIMSOLL_PASSWORD takes precedence. A password that is in neither is requested at the terminal \
-[default: plimsoll/credentials in the user's configuration directory]";
+const CREDENTIALS_LONG_HELP: &str = "Read passwords of SMB users from this file. It has a line '[user@host]' \
+for each user, followed by a line 'password = …'. Only its owner may have access to it. The environment \
+variable PLIMSOLL_PASSWORD takes precedence. If neither has the password, plimsoll prompts for it at the \
+terminal [default: plimsoll/credentials in the user's configuration directory]";
 
-const HOST_LONG_HELP: &str = "Monitor the CPU, disk and network of a target's server while the load runs. HOST is \
-ssh://[user@]host[:port] (through the system's ssh), lab://name/host, or local. 2=HOST is the server of the \
-second target; without a number, HOST serves all targets. 'auto' stands for the server in each target's URL, if \
-ssh can log in without a prompt. May be given several times. Nothing is installed on the host";
+const HOST_LONG_HELP: &str = "Monitor the CPU, disk and network of a target's server while the load runs. \
+Nothing is installed on the server. HOST is ssh://[user@]host[:port] (uses the system's ssh), \
+lab://name/host, local, or auto. 'auto' takes the server from the URL of each target, if ssh can log in \
+without a prompt. 2=HOST is the server of the second target; without a number, HOST is the server of all \
+targets. May be given several times";
 
-const ON_LONG_HELP: &str = "Run the load on this host instead of this machine: ssh://[user@]host[:port] (through the \
-system's ssh) or lab://name/host. Directories are directories of that host, and servers are reached from there. \
-For the duration of the run, a program is deployed there (Linux on x86_64 or aarch64). Results, passwords and \
-the store stay here. May be given several times: then all these hosts run each trial at the same time, each on \
-its own files. 'local' is this machine";
+const ON_LONG_HELP: &str = "Run the load on this host instead of this machine. HOST is \
+ssh://[user@]host[:port] (uses the system's ssh), lab://name/host, or local. Directories are directories of \
+that host, and that host connects to the servers. plimsoll deploys a program there for the duration of the \
+run (Linux on x86_64 or aarch64). Results, passwords and the store stay here. If given several times, all \
+these hosts run each trial at the same time, each on its own files. 'local' is this machine";
 
-const SET_LONG_HELP: &str = "Compare values of a setting on this machine or on a host, such as sysctl:KEY, \
-export-sync:PATH or nfsd-threads (docs/settings.md lists all). 'as-found' stands for the value before the run, \
-which is restored at the end. May be given several times: then every combination of values is measured";
+const SET_LONG_HELP: &str = "Compare values of a setting of this machine or of a host, such as sysctl:KEY, \
+export-sync:PATH or nfsd-threads (docs/settings.md lists all settings). The value 'as-found' is the value \
+before the run; plimsoll restores it at the end. If given several times, every combination of values is \
+measured";
 
 pub const CONTINUE_HELP: &str = "Continue this study: its id, the start of its id, or 'latest'";
 
-pub const CONTINUE_LONG_HELP: &str = "Continue this study of the store where it stopped: its id, the start of its \
-id, or 'latest'. Settings that it left changed are restored first. The plan stays the same and the targets must \
-be the same. Only --max-time may change; it starts again at 0 [default: the rest of the study's time, at least \
-10min]";
+pub const CONTINUE_LONG_HELP: &str = "Continue an earlier study: its id, the start of its id, or 'latest'. \
+Its targets and options are used again; do not repeat them. Settings that it left changed are restored first. \
+--max-time starts again at 0 [default: the rest of the study's time, at least 10min]";
 
 const DB_HELP: &str = "Store of results [env: PLIMSOLL_DB] [default: plimsoll/studies.db in the user's data \
 directory]";
@@ -86,8 +88,8 @@ pub struct HostArguments {
     pub set: Vec<String>,
     /// Drop caches before each trial; needs root
     ///
-    /// This concerns the hosts that run the load and those of --host. Changed data is written back first. A warning
-    /// names each host that refuses
+    /// This applies to the hosts that run the load and to the hosts of --host. Dirty pages are written back first. A
+    /// warning names each host that refuses
     #[arg(long)]
     pub drop_caches: bool,
 }
@@ -97,29 +99,32 @@ pub struct HostArguments {
 pub struct WorkloadArguments {
     /// Number of workers, each with its own connection
     #[arg(long, value_name = "N", default_value = "4")]
+    #[arg(value_parser = at_least_one::<NonZeroU16>)]
     pub workers: NonZeroU16,
-    /// Operations in flight per worker [default: 1; with --rate at most 32]
+    /// Operations in flight per worker [default: 1, or up to 32 with --rate]
     #[arg(long, value_name = "N")]
+    #[arg(value_parser = at_least_one::<NonZeroU16>)]
     pub depth: Option<NonZeroU16>,
     /// Fixed rate in operations per second (open loop)
     ///
-    /// The operations of all workers together start at equal intervals instead of as fast as possible. Latency counts
-    /// from the time at which an operation was due
+    /// All workers together start operations at equal intervals, instead of as fast as possible. Latency counts from
+    /// the time at which an operation was due
     #[arg(long, value_name = "PER SECOND", conflicts_with = "explain")]
+    #[arg(value_parser = at_least_one::<NonZeroU32>)]
     pub rate: Option<NonZeroU32>,
     /// Sweep the concurrency to find the bottleneck
     ///
-    /// Each workload is also measured with two other numbers of operations in flight. This names the bottleneck in
-    /// cases that a single number leaves open
+    /// Each workload is also measured with two other numbers of operations in flight. This can identify a bottleneck
+    /// that one number alone cannot
     #[arg(long)]
     pub explain: bool,
-    /// I/O engine for directories [default: the cheaper one for the depth]
+    /// I/O engine for directories [default: psync at depth 1, io-uring above]
     #[arg(long, value_enum)]
     pub engine: Option<EngineChoice>,
     /// Bypass or use the page cache of directories [default: direct]
     ///
-    /// This concerns directories and mounts, and the page cache of the host that runs the load. Effects of the page
-    /// cache, such as read-ahead, appear only with 'page'
+    /// This is the page cache of the host that runs the load, for directories and mounts. Effects of the page cache,
+    /// such as read-ahead, appear only with 'page'
     #[arg(long, value_enum)]
     pub cache: Option<CacheChoice>,
     // Last: jobs have headings of their own.
@@ -146,26 +151,28 @@ const DEPTH_WITH_RATE: u16 = 32;
 pub struct RuleArguments {
     /// Length of one trial [default: chosen by a short run]
     ///
-    /// The short run of each workload chooses 0.5s or more. With --repeats, the default is 5s
+    /// The short run determines the length for each workload, at least 0.5s. With --repeats, the default is 5s
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub time: Option<Duration>,
     /// Time limit [default: 10min; 1min with --quick]
     ///
-    /// No block starts that would end later
+    /// plimsoll does not start a block that would end later
     #[arg(long, alias = "cap", value_name = "TIME", value_parser = parse_duration)]
     pub max_time: Option<Duration>,
     /// Idle time before the run, to measure the background load of the hosts [default: 5s; 1s with --quick]
     ///
-    /// With 0s there is no idle time between blocks either
+    /// 0s also omits the idle time between blocks
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub baseline: Option<Duration>,
-    /// Run exactly this many blocks, instead of stopping when the comparisons are decided
+    /// Run exactly this many blocks instead of stopping when the comparisons are decided
+    ///
+    /// A block measures everything once, in random order
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub repeats: Option<u32>,
     /// First look: measure for about a minute
     ///
-    /// The minute (or --max-time) starts when the test files are created. Workloads for which it is too short are left
-    /// out, and the report names the smallest difference that it can detect
+    /// The minute (or --max-time) starts after the test files have been created. Workloads that need more time are left
+    /// out. The result names the smallest difference that could be detected
     #[arg(long, conflicts_with = "repeats")]
     pub quick: bool,
     /// Differences below this are practically equal
@@ -192,7 +199,7 @@ pub struct AccessArguments {
 pub struct OutputArguments {
     /// Short name of a target
     ///
-    /// May be given several times, in the order of the targets [default: the parts in which the targets differ:
+    /// May be given several times, in the order of the targets [default: the part of each target that differs, such as
     /// protocol, server, share or path]
     #[arg(long = "label", value_name = "NAME")]
     pub labels: Vec<String>,
@@ -201,13 +208,13 @@ pub struct OutputArguments {
     pub details: bool,
     /// Also write the study as JSON
     ///
-    /// '-' is standard output; nothing else is printed there then
+    /// '-' writes it to standard output, and nothing else
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Also write the report, an HTML page
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
-    /// Overwrite the file of --report
+    /// Overwrite an existing --report file
     #[arg(long)]
     pub force: bool,
     /// Show a full-screen dashboard while the study runs
@@ -252,12 +259,12 @@ pub struct ShowArguments {
 pub struct CompareArguments {
     /// Reference study: its id, the start of its id, or 'latest'
     pub before: String,
-    /// Study that is compared with it
+    /// Study to compare with the reference study
     #[arg(required_unless_present = "with")]
     pub after: Option<String>,
-    /// Compare with published figures of this source (plimsoll references) instead
+    /// Compare with published figures instead of a study: a source that plimsoll references lists
     ///
-    /// Only workloads that both have are compared
+    /// Only workloads that exist in both are compared
     #[arg(long, value_name = "SOURCE", conflicts_with = "after")]
     pub with: Option<String>,
     #[command(flatten)]
@@ -305,13 +312,12 @@ pub struct ExportArguments {
 pub struct ImportArguments {
     /// Output of fio 2 or 3 (JSON, text, terse) or of plimsoll export --json
     ///
-    /// All runs of fio become one study
+    /// All fio runs together become one study
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Name of the target [default: name of the file]
     ///
-    /// Given once, it names the target of all files; else it is given once for each file. A line 'Testing NAME' in
-    /// the file takes precedence
+    /// Give it once for all files, or once for each file. A line 'Testing NAME' in a file takes precedence
     #[arg(long = "label", value_name = "NAME")]
     pub labels: Vec<String>,
     /// Pattern, if the file does not name it (terse output, JSON of fio before 2.14)
@@ -319,12 +325,13 @@ pub struct ImportArguments {
     pub pattern: Option<String>,
     /// Number of jobs in each line of terse output
     #[arg(long, value_name = "N")]
+    #[arg(value_parser = at_least_one::<NonZeroU16>)]
     pub jobs: Option<NonZeroU16>,
 }
 
 #[derive(Args)]
 pub struct ReportArguments {
-    /// Studies: ids, starts of ids, or 'latest'; several make a trend
+    /// Studies: ids, starts of ids, or 'latest'; several studies become a trend
     #[arg(default_value = "latest", value_name = "STUDY")]
     pub studies: Vec<String>,
     /// Format of the report
@@ -408,7 +415,7 @@ pub struct CompletionsArguments {
 
 #[derive(Args)]
 pub struct ManArguments {
-    /// Write a page for each command into this directory, instead of the first page to standard output
+    /// Write a page for each command into this directory [default: print the main page]
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
 }
@@ -431,7 +438,7 @@ pub enum EngineChoice {
 pub enum CacheChoice {
     /// Bypass it with O_DIRECT, if the file system supports that
     Direct,
-    /// Use it; each trial starts with the files dropped from the cache
+    /// Use it; the files are dropped from the cache before each trial
     Page,
 }
 
@@ -451,6 +458,12 @@ impl From<EngineChoice> for Engine {
             EngineChoice::Psync => Engine::Psync,
         }
     }
+}
+
+/// A number of workers, files or the like. The parser of the standard library refuses 0 in words that no user knows.
+pub fn at_least_one<N: FromStr>(text: &str) -> Result<N, String> {
+    text.parse()
+        .map_err(|_| format!("'{text}' is not a whole number of at least 1, or is too large"))
 }
 
 pub fn percent(text: &str) -> Result<f64, String> {

@@ -25,7 +25,7 @@ pub struct CopyArguments {
     pub what: DataArguments,
     /// Directions [default: all]
     ///
-    /// By default, update is measured for 100 files or more
+    /// By default, update is left out if there are fewer than 100 files
     #[arg(long = "only", value_enum, value_name = "WAY", value_delimiter = ',')]
     pub only: Vec<Way>,
     /// How files are copied
@@ -39,25 +39,28 @@ pub struct CopyArguments {
     pub methods: Vec<HowCopied>,
     /// Also copy with the program rsync, on mounted targets
     ///
-    /// The local files are in a directory below TMPDIR
+    /// The local copy of the files is in a directory below TMPDIR
     #[arg(long, value_enum)]
     pub via: Option<Via>,
     /// Files in flight per worker, for --method pipelined
     #[arg(long, value_name = "N", default_value = "32")]
+    #[arg(value_parser = arguments::at_least_one::<NonZeroU16>)]
     pub files: NonZeroU16,
     /// Block size
     #[arg(long, value_name = "SIZE", default_value = "1MiB")]
     pub block: Bytes,
     /// Files copied at the same time, each over its own connection
     #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(value_parser = arguments::at_least_one::<NonZeroU16>)]
     pub workers: NonZeroU16,
     /// Operations in flight per file
     #[arg(long, value_name = "N", default_value = "4")]
+    #[arg(value_parser = arguments::at_least_one::<NonZeroU16>)]
     pub depth: NonZeroU16,
     /// Sweep the concurrency to find the bottleneck
     ///
-    /// Each copy is also measured with two other numbers of workers. This names the bottleneck in cases that a single
-    /// number leaves open. It does not apply to --via rsync
+    /// Each copy is also measured with two other numbers of workers. This can identify a bottleneck that one number
+    /// alone cannot. It does not apply to --via rsync
     #[arg(long)]
     pub explain: bool,
     /// Check each byte that is copied from the share
@@ -93,13 +96,14 @@ pub struct DataArguments {
     pub data: Option<PathBuf>,
     /// Fraction of each dataset [default: as much as time and space allow]
     ///
-    /// 0.02 is a fiftieth of the files, or of the size of a film
+    /// 0.02 copies 1 file in 50, or 1/50 of the size of a film
     #[arg(long, value_name = "X", value_parser = scale, allow_negative_numbers = true)]
     pub scale: Option<f64>,
-    /// Number of files, for a single dataset [default: that of the dataset]
+    /// Number of files, for a single dataset [default: as in the dataset]
     #[arg(long, value_name = "N")]
+    #[arg(value_parser = arguments::at_least_one::<NonZeroU64>)]
     pub count: Option<NonZeroU64>,
-    /// Mean size of the files, for a single dataset [default: that of the dataset]
+    /// Mean size of the files, for a single dataset [default: as in the dataset]
     #[arg(long, value_name = "SIZE")]
     pub mean: Option<Bytes>,
 }
@@ -176,7 +180,7 @@ impl DataArguments {
     /// Whether the options agree with so many datasets that are generated.
     fn expect_fits(&self, generated: usize) -> Result<(), Failure> {
         let refuse = |on: &str, happened: &str, next: &str| {
-            Err(Failure::new(Cause::Usage, "choose what is copied", on, happened, next))
+            Err(Failure::new(Cause::Usage, "choose the files to copy", on, happened, next))
         };
         if let Some(mean) = self.mean.filter(|mean| *mean < SMALLEST_MEAN) {
             let happened = format!("the mean size of files must be at least {SMALLEST_MEAN}");

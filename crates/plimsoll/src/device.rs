@@ -27,8 +27,8 @@ const BLOCKS: u32 = 3;
 /// Longest time for each host, where the user names none.
 const CAP_SECONDS: f64 = 600.0;
 
-const HOST_HELP: &str = "Host to measure: local, or ssh://[user@]host[:port] through the system's ssh. If several \
-are given, each is compared with the first";
+const HOST_HELP: &str = "Host to measure: local, or ssh://[user@]host[:port] (uses the system's ssh). With several \
+hosts, each is compared with the first";
 
 #[derive(Args)]
 pub struct DeviceArguments {
@@ -57,7 +57,7 @@ pub struct DeviceArguments {
     pub quick: bool,
     /// Time limit of the study [default: 10min for each host]
     ///
-    /// No block starts that would end later
+    /// plimsoll does not start a block that would end later
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub max_time: Option<Duration>,
     /// Differences below this are practically equal

@@ -64,7 +64,8 @@ fn devices(study: &Study, arguments: &StoreArguments) -> Result<Vec<(StudyId, Bo
 fn study(name: &str, arguments: &StoreArguments) -> Result<Study, Failure> {
     let known: Vec<&str> = SOURCES.iter().map(|source| source.key).collect();
     store::open(arguments)?.load(name).map_err(|failure| {
-        let next = format!("{} Published sources: {}", failure.next, nearest(name, &known));
+        let next =
+            format!("{} Or name a published source. {}", failure.next, nearest(name, &known));
         Failure { next, ..failure }
     })
 }

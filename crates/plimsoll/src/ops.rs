@@ -76,7 +76,7 @@ pub struct OperationArguments {
     /// Measure only these parts [default: all]
     #[arg(long = "only", value_enum, value_name = "WHAT", value_delimiter = ',')]
     pub only: Vec<Only>,
-    /// Number of names in the directory that is listed
+    /// Number of entries in the directory that is listed
     #[arg(long, value_name = "N", default_value = "640")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub entries: u32,
@@ -88,12 +88,13 @@ pub struct OperationArguments {
         default_values = ["512B", "1KiB", "4KiB", "16KiB", "64KiB", "256KiB", "1MiB"]
     )]
     pub blocks: Vec<Bytes>,
-    /// Numbers of reads and writes of --block in flight
+    /// Numbers of reads or writes in flight, each of --block bytes
     #[arg(
         long,
         value_name = "N",
         value_delimiter = ',',
-        default_values = ["1", "2", "4", "8", "16", "32", "64"]
+        default_values = ["1", "2", "4", "8", "16", "32", "64"],
+        value_parser = arguments::at_least_one::<NonZeroU16>
     )]
     pub depths: Vec<NonZeroU16>,
     /// Block size for --depths and for the kinds of operation
@@ -110,7 +111,7 @@ pub struct OperationArguments {
     pub arrival: Vec<HowIssued>,
     /// Read or write one whole file instead
     ///
-    /// Writes are measured twice: with each write stable when it completes, and with one flush at the end
+    /// Writes are measured twice: once with every write stable when it completes, and once with a flush at the end
     #[arg(long, value_enum, value_name = "WAY", value_delimiter = ',', conflicts_with = "only")]
     pub whole_file: Vec<Way>,
     /// Buffer sizes for --whole-file
@@ -123,13 +124,14 @@ pub struct OperationArguments {
     pub buffers: Vec<Bytes>,
     /// Numbers of buffers in flight for --whole-file
     ///
-    /// Each buffer is the next part of the file, issued as set by --arrival. This is the load of several readers that
-    /// share a file, or of one reader that reads ahead
+    /// Each buffer is the next part of the file; --arrival sets when it is issued. This simulates several readers of
+    /// one file, or one reader with read-ahead
     #[arg(
         long,
         value_name = "N",
         value_delimiter = ',',
-        default_values = ["1", "2", "3"]
+        default_values = ["1", "2", "3"],
+        value_parser = arguments::at_least_one::<NonZeroU16>
     )]
     pub readers: Vec<NonZeroU16>,
     /// Numbers of buffers that --whole-file read requests ahead of its readers
@@ -141,10 +143,10 @@ pub struct OperationArguments {
         requires = "whole_file"
     )]
     pub read_ahead: Vec<u16>,
-    /// Sizes to which --whole-file write gathers data before it writes
+    /// Amounts of data that --whole-file write collects before it writes
     ///
-    /// Gathered data is written in the background, as mounts do, and flushed at the end. With 0, each buffer is a write
-    /// of its own
+    /// Collected data is written in the background, as on mounts, and flushed at the end. With 0, each buffer is a
+    /// separate write
     #[arg(
         long,
         value_name = "SIZE",
@@ -155,7 +157,7 @@ pub struct OperationArguments {
     pub write_back: Vec<Bytes>,
     /// Lifetimes of cached attributes, for the kinds of operation
     ///
-    /// With 0s, attributes are requested each time
+    /// 0s requests the attributes each time
     #[arg(
         long,
         value_name = "TIME",
@@ -167,13 +169,13 @@ pub struct OperationArguments {
     pub attribute_cache: Vec<Duration>,
     /// Working set [default: 64MiB], or size of the file of --whole-file [default: 10MB]
     ///
-    /// The working set is the total size of the eight test files that are read, and of the eight that are written
+    /// The working set is the total size of the eight test files for reads, and of the eight for writes
     #[arg(long, value_name = "SIZE")]
     pub size: Option<Bytes>,
     /// When written data must be on stable storage
     #[arg(long, value_enum, default_value = "unstable")]
     pub stability: crate::jobs::StabilityChoice,
-    /// I/O engine for directories [default: the cheaper one for the depth]
+    /// I/O engine for directories [default: psync at depth 1, io-uring above]
     #[arg(long, value_enum)]
     pub engine: Option<EngineChoice>,
 }

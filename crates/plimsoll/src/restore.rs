@@ -10,8 +10,8 @@ use plimsoll_model::{Cause, Failure, HostName, Plan, printable};
 use std::fmt::Write;
 
 // A doc comment would take the brackets for links.
-const HOST_HELP: &str = "Host: local, ssh://[user@]host[:port] or lab://name/host; its own journal is read too \
-[default: all hosts in this machine's journal]";
+const HOST_HELP: &str = "Host: local, ssh://[user@]host[:port] or lab://name/host; the journal on that host is \
+read as well [default: all hosts in this machine's journal]";
 
 #[derive(Args)]
 pub struct RestoreArguments {
@@ -19,7 +19,7 @@ pub struct RestoreArguments {
     pub host: Option<String>,
     /// Also restore changes by runs of other machines or containers
     ///
-    /// This machine cannot check whether such a run is still alive. Make sure that it is not
+    /// First make sure that no such run is alive: this machine cannot check that
     #[arg(long)]
     pub force: bool,
 }
@@ -97,8 +97,7 @@ fn show(host: &HostName, restored: &Restored) -> Result<Option<u8>, Failure> {
         let knob = printable(knob);
         let _ = writeln!(
             text,
-            "removed {knob} on {host} from the journal: the namespaces in which study {study} changed it no longer \
-             exist"
+            "removed {knob} on {host} from the journal: study {study} changed it in namespaces that no longer exist"
         );
     }
     for (Entry { knob, study, origin, .. }, file) in &restored.elsewhere {

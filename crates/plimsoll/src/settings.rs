@@ -125,7 +125,8 @@ impl Settings for OfStudy {
         self.hosts.session.as_mut().map_or(Ok(()), Session::restore_all)?;
         self.hosts = Hosts::default();
         let go_on = |failure: Failure| {
-            let next = format!("{} Then go on: plimsoll run --continue {}", failure.next, self.id);
+            let next =
+                format!("{} Then continue with: plimsoll run --continue {}", failure.next, self.id);
             Failure { next: next.trim_start().to_owned(), ..failure }
         };
         reboot::reboot(reboot, deadline).map_err(go_on)?;

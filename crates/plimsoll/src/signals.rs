@@ -64,7 +64,7 @@ impl Signals {
             // The dashboard gives the terminal back meanwhile.
             std::thread::sleep(SAME_REQUEST);
             output::complain(
-                "plimsoll: cleaning up; press again to exit at once, without cleaning up",
+                "plimsoll: cleaning up; press Ctrl-C again to exit at once, without cleaning up",
             );
         });
     }
@@ -91,21 +91,21 @@ impl Signals {
         let (done, result) = mpsc::channel();
         std::thread::Builder::new()
             .spawn(move || done.send(work()))
-            .map_err(|e| failed(Cause::Trial, e.to_string(), "End a process on this machine."))?;
+            .map_err(|e| failed(Cause::Trial, e.to_string(), "Stop a process on this machine."))?;
         loop {
             let slice = deadline.slice().map_err(|over| match over {
                 Over::Stopped => failed(Cause::Interrupted, "it was interrupted".into(), ""),
                 Over::Whole | Over::Step(_) => failed(
                     Cause::Trial,
                     "the time limit was reached".into(),
-                    "Give a longer --max-time, or check why the host is slow.",
+                    "Give a longer --max-time, or find out why the host is slow.",
                 ),
             })?;
             match result.recv_timeout(slice) {
                 Ok(result) => return result,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(failed(Cause::Trial, "its thread has ended".into(), ""));
+                    return Err(failed(Cause::Trial, "it ended unexpectedly".into(), ""));
                 }
             }
         }

@@ -21,7 +21,7 @@ pub(crate) fn sqlite(tried: &str, path: &Path, error: &rusqlite::Error) -> Failu
         ),
         Some(ErrorCode::DatabaseCorrupt) => return damaged(tried, path, error),
         Some(ErrorCode::OperationInterrupted) => {
-            return damaged(tried, path, "it takes more steps than a store of its length can need");
+            return damaged(tried, path, "reading it takes more steps than its size allows");
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
             Cause::Trial,
@@ -35,8 +35,8 @@ pub(crate) fn sqlite(tried: &str, path: &Path, error: &rusqlite::Error) -> Failu
 /// A failure for a store that is found to be damaged.
 pub(crate) fn damaged(tried: &str, path: &Path, how: impl fmt::Display) -> Failure {
     let happened = format!("the store is damaged: {how}");
-    let next = "Keep a copy; 'sqlite3 FILE .recover' may save what is left. Nothing was changed; use \
-                another with --db FILE.";
+    let next = "plimsoll did not change it. Copy the file, then try 'sqlite3 FILE .recover' on the \
+    copy. To measure now, name another store with --db FILE.";
     Failure::new(Cause::Trial, tried, path.display(), happened, next)
 }
 
@@ -51,6 +51,13 @@ pub(crate) fn unreadable(path: &Path, row: &str, why: impl fmt::Display) -> Fail
     )
 }
 
+/// A failure for a reference to a study of an empty store.
+pub(crate) fn empty_store(path: &Path, reference: &str) -> Failure {
+    let next = "Measure something first, for example with plimsoll check. If your studies are in another file, name it \
+                with --db.";
+    Failure { next: next.to_owned(), ..no_such_study(path, reference, "the store is empty") }
+}
+
 /// A failure for a reference to a study that is wrong.
 pub(crate) fn no_such_study(path: &Path, reference: &str, why: impl fmt::Display) -> Failure {
     Failure::new(
@@ -58,6 +65,6 @@ pub(crate) fn no_such_study(path: &Path, reference: &str, why: impl fmt::Display
         format!("find the study '{}'", reference.escape_debug()),
         path.display(),
         why,
-        "Name a study by its id, the beginning of its id, or 'latest'; plimsoll list shows them all.",
+        "Name a study by its id, the start of its id, or 'latest'; plimsoll list shows all studies.",
     )
 }

@@ -199,7 +199,8 @@ impl Store {
         )?;
         let wrong = |why: String| failures::no_such_study(&self.path, reference, why);
         if reference == "latest" {
-            return recent.into_iter().next().ok_or_else(|| wrong("the store is empty".into()));
+            let empty = || failures::empty_store(&self.path, reference);
+            return recent.into_iter().next().ok_or_else(empty);
         }
         let same = "SELECT id FROM studies WHERE id = ?";
         let begins = "SELECT id FROM studies \
@@ -213,7 +214,7 @@ impl Store {
             |ids: &[StudyId]| ids.iter().map(|id| id.0.as_str()).collect::<Vec<_>>().join(", ");
         match found.len() {
             1 => Ok(found.remove(0)),
-            0 if recent.is_empty() => Err(wrong("the store is empty".into())),
+            0 if recent.is_empty() => Err(failures::empty_store(&self.path, reference)),
             0 => Err(wrong(format!("no study has this id; the latest are: {}", listed(&recent)))),
             _ => Err(wrong(format!("several studies start with it: {}", listed(&found)))),
         }

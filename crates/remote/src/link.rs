@@ -101,7 +101,7 @@ impl Link {
                 "start a thread",
                 &host,
                 error,
-                "End a process on this machine.",
+                "Stop a process on this machine.",
             )
         })?;
         let requests = Some(requests);
@@ -116,8 +116,8 @@ impl Link {
             }
             Reply::Hello { protocol, version } => {
                 let happened = format!(
-                    "it is version {version} and speaks protocol {protocol}; this program is {} \
-                     and speaks {PROTOCOL}",
+                    "the runner has version {version} and protocol {protocol}; this program has \
+                    version {} and protocol {PROTOCOL}",
                     env!("CARGO_PKG_VERSION")
                 );
                 Err(Failure::new(Cause::Usage, "talk to the runner", &link.host, happened, ANEW))
@@ -165,13 +165,13 @@ impl Link {
                 Err(RecvTimeoutError::Timeout) => {
                     if stopped.get_or_insert_with(Instant::now).elapsed() > STOPPING {
                         self.silent = true;
-                        let happened = "it did not answer after the request to stop";
+                        let happened = "it did not answer the request to stop";
                         let failure = lost(&self.host, happened);
                         return Err(self.end(failure));
                     }
                 }
                 Err(_) => {
-                    let failure = lost(&self.host, "the connection has ended");
+                    let failure = lost(&self.host, "the connection was closed");
                     return Err(self.end(failure));
                 }
             }
@@ -347,7 +347,7 @@ impl Talk {
             }
             (Some(code), true) => format!("the runner ended with exit code {code}"),
             (Some(code), false) => format!("the runner ended with exit code {code}: {said}"),
-            (None, _) => format!("the connection or the runner ended {said}"),
+            (None, _) => format!("the connection or the runner ended: {said}"),
         };
         lost(&self.host, &happened)
     }
@@ -373,7 +373,7 @@ fn not_understood(host: &str, why: &str) -> Failure {
 fn kind_of(reply: &Reply) -> &'static str {
     match reply {
         Reply::Hello { .. } => "a greeting",
-        Reply::Alive => "a sign of life",
+        Reply::Alive => "a keep-alive message",
         Reply::LoadBegins | Reply::LoadEnds | Reply::Event { .. } => "an event",
         Reply::PasswordWanted => "a request for a password",
         Reply::Done => "the end of the work",

@@ -9,20 +9,21 @@ pub const BUNDLE: Bundle = Bundle {
     name: "the runner",
     directory: "runner",
     variable: "PLIMSOLL_RUNNER",
-    make: "in plimsoll's sources, `make runner` builds it for this machine and `make runners` for all",
+    make: "in the sources of plimsoll, `make runner` builds it for this machine and `make runners` \
+    for all machines",
     // One with all that helps to find faults in it has 100 MB.
     most_bytes: 256 << 20,
     refuse,
     elsewhere: "Free 20 MB on the host in a directory where programs may run: /dev/shm, /run, /tmp, /var/tmp \
     or the home directory.",
-    without: "omit --on and measure from this machine; --host monitors the other host",
+    without: "omit --on to measure from this machine; --host monitors the other host",
     time_limit: Duration::from_secs(300),
 };
 
 fn refuse(program: &[u8]) -> Option<&'static str> {
     match is_static(program) {
         Some(true) => None,
-        Some(false) => Some("it needs libraries that other hosts lack"),
+        Some(false) => Some("it is dynamically linked, so it may not run on other hosts"),
         None => Some("it is not a 64-bit program"),
     }
 }

@@ -11,7 +11,7 @@ pub fn list(studies: &[StudySummary], style: &Style) -> String {
     let mut page = String::new();
     let columns = style.columns();
     if studies.is_empty() {
-        page.push_str(&wrapped("", "No studies yet; plimsoll check makes one.", columns));
+        page.push_str(&wrapped("", "No studies yet. To create one, run plimsoll check.", columns));
     }
     for study in studies {
         let is_host = |subject: &SubjectSummary| subject.kind == Some(SubjectKind::Host);

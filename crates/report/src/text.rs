@@ -1,6 +1,7 @@
 //! Text: wrapping it, and joining words.
 
 pub(crate) use plimsoll_model::printable;
+pub use plimsoll_model::units::duration;
 use plimsoll_model::with_letters;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -81,17 +82,6 @@ pub(crate) fn capital(text: &str) -> String {
     letters.next().map_or(String::new(), |c| c.to_uppercase().chain(letters).collect())
 }
 
-/// A duration for people: "8 s", "3 min", "2 h".
-pub fn duration(seconds: f64) -> String {
-    match seconds {
-        s if !s.is_finite() || s < 0.0 => "an unknown time".to_owned(),
-        s if s < 90.0 => format!("{s:.0} s"),
-        s if s < 5400.0 => format!("{:.0} min", s / 60.0),
-        s if s < 172_800.0 => format!("{:.0} h", s / 3600.0),
-        s => format!("{:.0} days", s / 86_400.0),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,8 +105,6 @@ mod tests {
         assert_eq!(listed(&with_commas), "movies up, as rsync; music up, as rsync");
         assert_eq!(shortened("/a/long/path/to/it", 10), "/a/l..o/it");
         assert_eq!(capital("über"), "Über");
-        assert_eq!([duration(8.0), duration(200.0), duration(9e4)], ["8 s", "3 min", "25 h"]);
-        assert_eq!(duration(f64::NAN), "an unknown time");
     }
 
     proptest! {

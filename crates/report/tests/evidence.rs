@@ -201,16 +201,18 @@ fn advice_uses_what_is_known() {
     };
     let known = advice(Some(24 * GIB), 1000 * GIB);
     assert!(known.contains("--size 48GiB (twice the server's memory)"), "{known}");
-    assert!(!known.contains("with 2 GiB"), "{known}");
+    assert!(!known.contains("--server-memory"), "{known}");
     for (memory, said) in [
-        (Some(24 * GIB), "takes 48 GiB (twice the server's memory), and 512 MiB are free"),
-        (None, "twice the server's memory, and 512 MiB are free"),
+        (Some(24 * GIB), "needs 48 GiB (twice the server's memory), but 512 MiB are free"),
+        (None, "twice the server's memory, but 512 MiB are free"),
     ] {
         let little = advice(memory, 512 * MIB);
         assert!(little.contains(said), "'{said}' is missing in: {little}");
         assert!(!little.contains("--size 4"), "{little}");
     }
-    assert!(advice(None, 1000 * GIB).contains("--size 4GiB"));
+    let unknown = advice(None, 1000 * GIB);
+    assert!(unknown.contains("--host or give its memory with --server-memory"), "{unknown}");
+    assert!(!unknown.contains("--size "), "{unknown}");
 }
 
 /// Names have their letters on screens, lists and pages, however old the study is.

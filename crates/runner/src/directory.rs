@@ -213,7 +213,7 @@ pub fn clean(
 /// What a run directory says of its run; `None` where its lease is torn or not there yet.
 fn state_of(namespace: &mut dyn Namespace, name: &str) -> Option<LeaseState> {
     let unknown = |happened: &str| {
-        let why = format!("its lease cannot be read ({happened}): its run may still be alive");
+        let why = format!("its lease cannot be read ({happened}), so its run may still be alive");
         Some(LeaseState::Unknown(why))
     };
     let entries = match namespace.list(name) {

@@ -9,7 +9,7 @@ use crate::{cache_test, summarize};
 use plimsoll_load::{
     Content, Jobs, LaidOut, Means, Memory, NotGood, OutsideStalls, PartDone, Share, StartGate,
 };
-use plimsoll_model::units::{Bytes, MIB};
+use plimsoll_model::units::{Bytes, amount};
 use plimsoll_model::{
     Cause, ClientMemory, Event, Failure, Flag, InPlace, LoadObserver, Outcome, Phase, PointResult,
     PointSpec, Prepared, StoredOn, TargetFacts, Workload,
@@ -78,7 +78,7 @@ impl Session {
             }
             Err(failure) if can_be_done_without(&failure) => vec![Flag::CallFailed {
                 target: facts.given.clone(),
-                call: "look for other runs and their files".to_owned(),
+                call: "search for other runs and their files".to_owned(),
                 reason: failure.happened,
                 instead: "Make sure that no other measurement runs there.".to_owned(),
             }],
@@ -218,20 +218,24 @@ impl Session {
         // Two files of equal size, a power of two that leaves a tenth free.
         let fitting = (space.available / 10 * 9 / 2 + 1).next_power_of_two() / 2;
         let next = if let Some(less) = less {
-            format!("Free space, or {less}.")
+            format!("Free some space, or {less}.")
         } else if fitting >= 1 << 20 {
             format!(
-                "Free space, or give --size {} or less.",
+                "Free some space, or give --size {} or less.",
                 Bytes(fitting).to_string().replace(' ', "")
             )
         } else {
-            "Free space on the target: even --size 1MiB does not fit.".to_owned()
+            "Free some space on the target: even --size 1MiB does not fit.".to_owned()
         };
         Err(Failure::new(
             Cause::NoSpace,
             "find space for the test files",
             &self.facts.given,
-            format!("they need {}, but {} are free", Bytes(needed), whole_mib(space.available)),
+            format!(
+                "they need {}, but {} are free",
+                amount(Bytes(needed)),
+                amount(Bytes(space.available))
+            ),
             next,
         ))
     }
@@ -397,11 +401,6 @@ fn ended(phase: Phase, failure: Failure) -> Outcome {
         Cause::Interrupted => Outcome::Stopped,
         _ => Outcome::Failed { phase: phase.to_string(), failure },
     }
-}
-
-/// Rounded down to a MiB, for people.
-fn whole_mib(bytes: u64) -> Bytes {
-    if bytes < MIB { Bytes(bytes) } else { Bytes(bytes / MIB * MIB) }
 }
 
 /// Whether a call that failed says something about that call alone: the server is there, and nobody

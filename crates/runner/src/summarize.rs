@@ -1,6 +1,7 @@
 //! From what a team of workers did to the figures of one part of a point: one number per metric.
 
 use plimsoll_load::{Counted, Ended, Kind, Measured, Stalled, TeamResult};
+use plimsoll_model::units::elapsed;
 use plimsoll_model::{
     Arrival, Cause, CopyJob, Count, Failure, Flag, Job, LatencySummary, Length, Measure, Metric,
     OpKind, OpStats, Outcome, Part, PartResult, Phase, PointSpec, Series, Window,
@@ -160,8 +161,8 @@ fn outcome(team: &TeamResult, measured: &Measured, arrival: Arrival, given: &str
             Cause::Trial,
             "finish the trial",
             given,
-            format!("the work did not end within {:.1} s", team.measured.as_secs_f64()),
-            "Allow more time or reduce the work, or check why the target is slow.",
+            format!("the work did not end within {}", elapsed(team.measured.as_secs_f64())),
+            "Allow more time or reduce the work, or find out why the target is slow.",
         )),
         (Ended::Complete, Some(error)) if error.kind.is_content() => {
             failed(plimsoll_load::bad_content(given, format!("{}: {}", error.kind, error.detail)))
@@ -174,8 +175,8 @@ fn outcome(team: &TeamResult, measured: &Measured, arrival: Arrival, given: &str
                 Cause::Trial,
                 "finish the trial",
                 given,
-                format!("no operation completed within {:.1} s", measured.length.as_secs_f64()),
-                "Lengthen --time, or check why the target is slow.",
+                format!("no operation completed within {}", elapsed(measured.length.as_secs_f64())),
+                "Lengthen --time, or find out why the target is slow.",
             ))
         }
         (Ended::Complete, None) => Outcome::Complete,

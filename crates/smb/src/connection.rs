@@ -262,7 +262,7 @@ impl Awaited {
         }
         let command = self.command;
         if header.command != u16::from(command) {
-            return Err(Error::Malformed(format!("a reply of another kind to {command}")));
+            return Err(Error::Malformed(format!("a reply to {command} has the wrong command")));
         }
         self.reply = Some(Reply { command, header, message: message.to_vec() });
         Ok(())
@@ -270,7 +270,7 @@ impl Awaited {
 }
 
 fn missing() -> Error {
-    Error::Malformed("replies: one is missing".into())
+    Error::Malformed("a reply is missing".into())
 }
 
 fn short(credits: u32) -> u16 {

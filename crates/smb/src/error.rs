@@ -59,7 +59,7 @@ pub enum Error {
     /// Access is denied where no encryption was agreed on, and servers that insist on it say no
     /// more than that.
     #[error(
-        "access is denied: either this user has no access, or the server requires encryption, which {0}"
+        "access is denied: the user has no access, or the server requires encryption, which {0}"
     )]
     RefusedUnencrypted(&'static str),
     /// Signing was asked for and cannot be had.
@@ -69,10 +69,7 @@ pub enum Error {
     #[error("the server requires signing, but sign=off forbids it")]
     SigningRequired,
     /// The server took the user for a guest, and guests have no key to sign or encrypt with.
-    #[error(
-        "the server only accepts the user as a guest, and messages of guests cannot be {0}: check the name of \
-        the user, or give sign=off or encrypt=off"
-    )]
+    #[error("the server only accepts the user as a guest, and messages of guests cannot be {0}")]
     GuestOnly(&'static str),
     /// A user was named, and the server lets anybody in: it has not looked at the password.
     #[error("the server only accepts the user as {0}, without checking the password")]

@@ -103,14 +103,14 @@ impl ReplyHeader {
     pub fn parse(message: &[u8]) -> Result<ReplyHeader, Error> {
         let mut reader = Reader::new(message, "a header");
         if reader.array()? != PROTOCOL || reader.u16()? as usize != HEADER_BYTES {
-            return Err(reader.malformed("it is none of SMB 2 or 3"));
+            return Err(reader.malformed("it is not an SMB 2 or 3 message"));
         }
         reader.skip(2)?;
         let status = NtStatus(reader.u32()?);
         let (command, credits) = (reader.u16()?, reader.u16()?);
         let (flags, next) = (reader.u32()?, reader.u32()?);
         if flags & FLAG_REPLY == 0 {
-            return Err(reader.malformed("a request where a reply should be"));
+            return Err(reader.malformed("it is a request, not a reply"));
         }
         let message_id = reader.u64()?;
         reader.skip(4)?;
@@ -192,7 +192,7 @@ pub(crate) fn body<'a>(
     let mut reader = Reader::new(message, what);
     reader.skip(HEADER_BYTES)?;
     if reader.u16()? != size {
-        return Err(reader.malformed("its structure has another size"));
+        return Err(reader.malformed("its structure has the wrong size"));
     }
     Ok(reader)
 }
@@ -211,7 +211,13 @@ pub(crate) fn next_message(
     let length = match header.next as usize {
         0 => rest.len(),
         next if next >= HEADER_BYTES && next.is_multiple_of(8) && next < rest.len() => next,
-        _ => return Err(Error::Malformed("a compound reply: its next part lies nowhere".into())),
+        _ => {
+            return Err(Error::Malformed(
+                "a compound reply: the offset of its next part is \
+        invalid"
+                    .into(),
+            ));
+        }
     };
     Ok(Some((start..start + length, header)))
 }

@@ -47,7 +47,7 @@ fn check(name: &str) -> Result<(), &'static str> {
         _ => {}
     }
     if name.chars().any(|c| c.is_control()) {
-        return Err("it has a control character");
+        return Err("it contains a control character");
     }
     if name.contains(['\\', ':', '*', '?', '"', '<', '>', '|']) {
         return Err("SMB refuses \\ : * ? \" < > |");

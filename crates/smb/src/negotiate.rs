@@ -201,14 +201,14 @@ fn read_contexts(
     let mut seen = Vec::new();
     for _ in 0..count {
         if at < HEADER_BYTES {
-            return Err(Error::Malformed(format!("{WHAT}: they lie in the header")));
+            return Err(Error::Malformed(format!("{WHAT}: they overlap the header")));
         }
         let mut head = Reader::new(part(message, at, 8, WHAT)?, WHAT);
         let (kind, length) = (head.u16()?, usize::from(head.u16()?));
         let mut data = Reader::new(part(message, at + 8, length, WHAT)?, WHAT);
         if matches!(kind, CONTEXT_PREAUTH | CONTEXT_CIPHERS | CONTEXT_SIGNING) {
             if seen.contains(&kind) {
-                return Err(data.malformed("one of them comes twice"));
+                return Err(data.malformed("one of them is repeated"));
             }
             seen.push(kind);
         }
@@ -221,7 +221,7 @@ fn read_contexts(
             }
             CONTEXT_CIPHERS => {
                 if data.u16()? != 1 {
-                    return Err(data.malformed("not one cipher"));
+                    return Err(data.malformed("not exactly one cipher"));
                 }
                 // 0: the server knows none of those offered.
                 negotiated.cipher = match data.u16()? {
@@ -231,7 +231,7 @@ fn read_contexts(
             }
             CONTEXT_SIGNING => {
                 if data.u16()? != 1 {
-                    return Err(data.malformed("not one signing algorithm"));
+                    return Err(data.malformed("not exactly one signing algorithm"));
                 }
                 negotiated.signing = signing(data.u16()?)
                     .ok_or_else(|| data.malformed("an unknown signing algorithm"))?;

@@ -112,9 +112,9 @@ pub(crate) fn perhaps_unencrypted(error: Error, n: &Negotiated, encrypt: Protect
     match error.status() {
         Some(NtStatus::ACCESS_DENIED) if n.cipher.is_none() => {
             Error::RefusedUnencrypted(match (n.dialect, encrypt) {
-                (Dialect::Smb2_0_2 | Dialect::Smb2_1, _) => "this dialect does not have",
+                (Dialect::Smb2_0_2 | Dialect::Smb2_1, _) => "this dialect does not support",
                 (_, Protection::Off) => "encrypt=off forbids",
-                _ => "was not agreed on",
+                _ => "was not negotiated",
             })
         }
         _ => error,
@@ -161,7 +161,7 @@ impl Login<'_> {
         let reply = self.setup(identity.hello())?;
         let reply = reply.success_or(&[NtStatus::MORE_PROCESSING_REQUIRED])?;
         if reply.header.status == NtStatus::SUCCESS {
-            return Err(Error::Malformed("a login that ends before it starts".into()));
+            return Err(Error::Malformed("a login that ended before it started".into()));
         }
         self.preauth.update(&reply.message);
         self.connection.session_id = reply.header.session_id;
@@ -182,7 +182,7 @@ impl Login<'_> {
 
     fn setup(&mut self, token: Vec<u8>) -> Result<Reply, Error> {
         if token.len() > usize::from(u16::MAX) {
-            return Err(Error::Malformed("a challenge too long to be answered".into()));
+            return Err(Error::Malformed("a challenge that is too long".into()));
         }
         let mode = match self.options.sign {
             Protection::On => SecurityMode::SIGNING_REQUIRED,
@@ -291,7 +291,7 @@ mod tests {
         assert!(!said.is_fatal());
         let old = agreed(Dialect::Smb2_1, None);
         let said = judge(&old, Protection::Auto);
-        assert_eq!(said, Error::RefusedUnencrypted("this dialect does not have"));
+        assert_eq!(said, Error::RefusedUnencrypted("this dialect does not support"));
         let sealed = agreed(Dialect::Smb3_0, Some(crate::Cipher::Aes128Ccm));
         assert_eq!(judge(&sealed, Protection::Auto), denied);
         let other =

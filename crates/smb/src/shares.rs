@@ -106,12 +106,12 @@ struct Fragments {
 impl Fragments {
     fn add(&mut self, data: &[u8]) -> Result<(), Error> {
         if data.is_empty() {
-            return Err(Error::Malformed("a pipe without an answer".into()));
+            return Err(Error::Malformed("a pipe without a reply".into()));
         }
         // Fragments without content would never make the list too long.
         self.added += data.len();
         if self.added > MOST_BYTES {
-            return Err(Error::OverLimit("the list of shares has no end".into()));
+            return Err(Error::OverLimit("the list of shares does not end".into()));
         }
         self.ahead.extend_from_slice(data);
         Ok(())
@@ -145,7 +145,7 @@ pub(crate) fn from_pipe(said: &[u8], piece: usize) -> Result<Vec<ShareInfo>, Err
             }
         }
     }
-    Err(Error::Malformed("a pipe that ends too early".into()))
+    Err(Error::Malformed("a pipe that ended too early".into()))
 }
 
 /// The length that a fragment says it has.
@@ -157,7 +157,7 @@ fn fragment_length(bytes: &[u8]) -> Result<Option<usize>, Error> {
     reader.skip(8)?;
     let length = usize::from(reader.u16()?);
     if length < FRAGMENT_HEADER_BYTES {
-        return Err(reader.malformed("shorter than its header"));
+        return Err(reader.malformed("it is shorter than its header"));
     }
     Ok(Some(length))
 }
@@ -167,7 +167,7 @@ fn fragment_length(bytes: &[u8]) -> Result<Option<usize>, Error> {
 pub(crate) fn parse(answer: &[u8]) -> Result<Vec<ShareInfo>, Error> {
     let mut reader = Reader::new(answer, "the list of shares");
     if reader.u32()? != 1 || reader.u32()? != 1 {
-        return Err(reader.malformed("another level of detail"));
+        return Err(reader.malformed("wrong level of detail"));
     }
     if reader.u32()? == 0 {
         return Ok(Vec::new());
@@ -177,7 +177,7 @@ pub(crate) fn parse(answer: &[u8]) -> Result<Vec<ShareInfo>, Error> {
         return Ok(Vec::new());
     }
     if reader.length()? < count {
-        return Err(reader.malformed("more shares than its bytes hold"));
+        return Err(reader.malformed("more shares than bytes"));
     }
     let mut heads = Vec::new();
     for _ in 0..count {

@@ -73,7 +73,7 @@ pub(crate) fn output(message: &[u8]) -> Result<&[u8], Error> {
 }
 
 fn compare(answer: &[u8], heard: &Negotiated) -> Result<(), Error> {
-    let mut reader = Reader::new(answer, "the answer about the negotiation");
+    let mut reader = Reader::new(answer, "the reply to the validation of the negotiation");
     let changed =
         |what: &str| Err(Error::Downgraded(format!("{what} differ from the negotiation")));
     if reader.u32()? != heard.capabilities {

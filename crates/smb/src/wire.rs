@@ -19,10 +19,8 @@ impl<'a> Reader<'a> {
     }
 
     pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], Error> {
-        let (head, rest) = self
-            .bytes
-            .split_at_checked(count)
-            .ok_or_else(|| self.malformed("it ends in the middle"))?;
+        let (head, rest) =
+            self.bytes.split_at_checked(count).ok_or_else(|| self.malformed("it is truncated"))?;
         self.bytes = rest;
         Ok(head)
     }
@@ -96,7 +94,7 @@ mod tests {
         assert_eq!(reader.u8(), Ok(1));
         assert_eq!(reader.u16(), Ok(2));
         assert_eq!(reader.length(), Ok(3));
-        assert_eq!(reader.u16(), Err(Error::Malformed("test: it ends in the middle".into())));
+        assert_eq!(reader.u16(), Err(Error::Malformed("test: it is truncated".into())));
         assert_eq!(reader.u8(), Ok(9));
         assert!(reader.u8().is_err());
     }

@@ -14,7 +14,7 @@ const LONGEST_REBOOT: f64 = 86_400.0;
 /// the trials or that is no restart for every factor, and more cells than can be numbered.
 pub(crate) fn plan(plan: &Plan) -> Result<(), Failure> {
     let bad = |on: &str, happened: String, next: &str| {
-        Err(Failure::new(Cause::Usage, "conduct the plan", on, happened, next))
+        Err(Failure::new(Cause::Usage, "run the plan", on, happened, next))
     };
     // Of a host there is something to find out without any work.
     let host = |subject: &Subject| subject.kind() == SubjectKind::Host;
@@ -49,7 +49,7 @@ pub(crate) fn plan(plan: &Plan) -> Result<(), Failure> {
     }
     for factor in &plan.factors {
         if factor.levels.len() < 2 {
-            let happened = "it has fewer than two levels to compare".into();
+            let happened = "it has fewer than two values to compare".into();
             return bad(&factor.name, happened, "Give two values or more: NAME=a,b.");
         }
     }

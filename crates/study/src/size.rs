@@ -2,7 +2,7 @@
 //! must leave time for measuring.
 
 use crate::scale;
-use plimsoll_model::units::{Bytes, MIB};
+use plimsoll_model::units::{Bytes, MIB, amount};
 use plimsoll_model::{
     Cause, Failure, Flag, Footprint, InPlace, Part, Plan, Scaled, SubjectFacts, TargetFacts,
     Workload,
@@ -116,24 +116,27 @@ pub fn fit(plan: &mut Plan, subjects: &[SubjectFacts]) -> Result<Option<Flag>, F
     while used > 0 && fits(used) == Some(false) {
         used /= 2;
     }
-    let available = Bytes(tightest.space_bytes.1 / MIB * MIB);
+    let available = amount(Bytes(tightest.space_bytes.1));
     if !plan.storage.fit_size || fits(used).is_none() {
         let next = match (needs_less(plan), fits(used)) {
             _ if let Some((used, _)) = scaled => {
-                format!("Free space, or give --scale {used} or less.")
+                format!("Free some space, or give --scale {used} or less.")
             }
-            (Some(so), _) => format!("Free space, or {so}."),
+            (Some(so), _) => format!("Free some space, or {so}."),
             (None, Some(_)) => {
                 format!(
-                    "Free space, or give --size {} or less.",
+                    "Free some space, or give --size {} or less.",
                     Bytes(used).to_string().replace(' ', "")
                 )
             }
-            (None, None) => "No --size fits: free space on the target, or use fewer --workers or a smaller --block."
-                .to_owned(),
+            (None, None) => {
+                "No --size fits: free some space on the target, or use fewer --workers \
+            or a smaller --block."
+                    .to_owned()
+            }
         };
         let needed = held(&plan.workloads, wanted).unwrap_or(wanted);
-        let happened = format!("they need {}, but {available} are free", Bytes(needed));
+        let happened = format!("they need {}, but {available} are free", amount(Bytes(needed)));
         let happened =
             match targets.iter().filter(|t| t.space_bytes.0 == tightest.space_bytes.0).count() {
                 0 | 1 => happened,
@@ -150,7 +153,9 @@ pub fn fit(plan: &mut Plan, subjects: &[SubjectFacts]) -> Result<Option<Flag>, F
         part.job.fit(part.workers.get(), used);
     }
     let target = tightest.given.clone();
-    Ok(Some(Flag::SizeFitted { target, wanted: Bytes(wanted), used: Bytes(used), available }))
+    let (wanted, used) = (Bytes(wanted), Bytes(used));
+    let available = Bytes(tightest.space_bytes.1);
+    Ok(Some(Flag::SizeFitted { target, wanted, used, available }))
 }
 
 /// What makes the job with the largest file need less, where it has no size to choose.
@@ -380,7 +385,7 @@ mod tests {
             assert_eq!(fit(&mut plan, &[free(9 * MIB, 5 * MIB)]), Ok(None));
             let failure = fit(&mut plan, &[free(9 * MIB, 3 * MIB)]).unwrap_err();
             assert_eq!(failure.cause, Cause::NoSpace, "{failure}");
-            assert_eq!(failure.next, "Free space, or copy a smaller --data directory.");
+            assert_eq!(failure.next, "Free some space, or copy a smaller --data directory.");
         }
     }
 

@@ -252,7 +252,7 @@ fn what_disturbs_before_it_begins_is_told_once() {
     let expected = [
         "5.00 MB/s of other network traffic on ssh://nas before the load began and in 2 later idle windows",
         "'indexer' on ssh://nas used 14% of a core before the load began and in 2 later idle windows",
-        "the RAID of ssh://nas was busy with itself (md0: check at 3%) before the load began and in 2 later idle windows",
+        "the RAID of ssh://nas was busy with its own work (md0: check at 3%) before the load began and in 2 later idle windows",
     ];
     assert_eq!(said, expected, "7% of both cores is not busy");
 }

@@ -1,6 +1,7 @@
 //! Everything that can go wrong with a connection.
 
 use plimsoll_model::Over;
+use plimsoll_model::units::chosen_time;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -17,7 +18,7 @@ pub enum Error {
         detail: String,
     },
     /// The name service did not answer in time.
-    #[error("the name '{host}' was not resolved within {after:?}")]
+    #[error("the name '{host}' was not resolved within {}", limit(.after))]
     ResolveTimedOut {
         /// The name.
         host: String,
@@ -36,7 +37,7 @@ pub enum Error {
     #[error("no source port below 1024 could be bound: {0}")]
     PrivilegedPort(io::ErrorKind),
     /// Nothing answered in time: a frozen server, or a firewall that drops packets.
-    #[error("no answer from {address} within {after:?}")]
+    #[error("no answer from {address} within {}", limit(.after))]
     TimedOut {
         /// The peer.
         address: SocketAddr,
@@ -55,6 +56,11 @@ pub enum Error {
     /// The connection broke.
     #[error("the connection broke: {0}")]
     Connection(io::ErrorKind),
+}
+
+/// A limit for people: "30 s".
+fn limit(after: &Duration) -> String {
+    chosen_time((after.as_secs_f64() * 1e3).round() / 1e3)
 }
 
 impl Error {

@@ -106,7 +106,7 @@ fn try_directory(
     let (machine, why) = last.map_or_else(Default::default, |(machine, ending)| {
         (Some(machine), format!("{machine}: {}", ending.words(bundle).0))
     });
-    let why = format!("none of the available programs runs on it ({why})");
+    let why = format!("none of the available programs runs on this host ({why})");
     Err(programs.missing(reach.name(), machine, &why).into())
 }
 

@@ -72,7 +72,8 @@ impl Ending {
             Ending::WrongMachine(said) => (
                 format!("the processor of the host cannot run this program ({said})"),
                 format!(
-                    "Report the model and processor of the host: {} was built for another processor.",
+                    "Report the model and processor of the host: {} does not run on this \
+                    processor.",
                     bundle.name
                 ),
             ),
@@ -85,13 +86,13 @@ impl Ending {
                 format!("Try again; if it happens again: {}", bundle.elsewhere),
             ),
             Ending::NoMemory(said) => (
-                format!("the host has no memory for it: {said}"),
-                format!("End a process on the host, or {without}."),
+                format!("the host does not have enough memory: {said}"),
+                format!("Stop a process on the host, or {without}."),
             ),
             Ending::Killed => (
                 "it was killed (signal 9)".into(),
-                "Probably the host ran out of memory (check the kernel log with `dmesg`): end a process on \
-                the host, or measure less."
+                "The host probably ran out of memory (check the kernel log with `dmesg`): stop a \
+                process on the host, or measure less."
                     .to_owned(),
             ),
             Ending::Crashed(signal) => (

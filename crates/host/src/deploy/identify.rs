@@ -37,7 +37,7 @@ impl HostMachine {
 
     /// The host's own word for its machine.
     pub(crate) fn words(&self) -> String {
-        let name = if self.uname.is_empty() { "nothing that is known" } else { &self.uname };
+        let name = if self.uname.is_empty() { "an unknown processor" } else { &self.uname };
         format!("the host calls itself \"{name}\"")
     }
 }

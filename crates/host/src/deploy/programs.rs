@@ -111,7 +111,7 @@ impl Programs {
         let Bundle { name, make, variable, without, .. } = self.bundle;
         let there: Vec<&str> = self.machines().into_iter().map(Machine::name).collect();
         let there = match there.is_empty() {
-            true => "none for any machine".to_owned(),
+            true => "none".to_owned(),
             false => format!("those for {}", there.join(", ")),
         };
         let looked = match machine {

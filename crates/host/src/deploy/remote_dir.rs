@@ -23,7 +23,7 @@ const READY: &str = "plimsoll-place ";
 
 /// Why no program is put below a directory.
 const EXCHANGED: &str =
-    "other users can exchange what is in it, or in a directory above it: permission denied";
+    "other users can replace its files or a directory above it: permission denied";
 
 /// A directory on the host with its guard.
 pub(crate) struct RemoteDir {
@@ -198,7 +198,7 @@ mod tests {
         }
         for mode in [0o777, 0o775] {
             let Err(Refusal::Directory(why)) = made(mode) else { panic!("{mode:o} is refused") };
-            assert!(why.contains("exchange") && why.contains("it's below"), "{why}");
+            assert!(why.contains("replace") && why.contains("it's below"), "{why}");
             assert_eq!(std::fs::read_dir(&below).unwrap().count(), 0);
         }
     }

@@ -52,8 +52,8 @@ impl Bench<'_> {
                         Cause::Usage,
                         "measure a disk",
                         self.reach.name(),
-                        "no path on it was named",
-                        "Name a directory there with --disk PATH.",
+                        "no directory is named",
+                        "Name a directory on the host with --disk PATH.",
                     ));
                     return device;
                 };
@@ -104,7 +104,7 @@ fn some<T: Default + PartialEq>(figures: T) -> Option<T> {
 
 /// The inventory, then what lies behind exported paths and the one that the user named.
 fn take_inventory(bench: &mut Bench<'_>, named: Option<&str>, odd: &mut Odd) -> Option<Reading> {
-    bench.say("what it is");
+    bench.say("inventory");
     let by_probe = bench.verbs.is_ok();
     let mut reading = Reading::by(if by_probe { ReadBy::Probe } else { ReadBy::Shell });
     let mut of_shell = Vec::new();
@@ -120,7 +120,10 @@ fn take_inventory(bench: &mut Bench<'_>, named: Option<&str>, odd: &mut Odd) -> 
         }
         of_shell.iter().for_each(|section| reading.take(section.clone(), odd));
         let why = bench.verbs.as_ref().err().map(|why| why.happened.clone()).unwrap_or_default();
-        bench.note(format!("Read by the host's shell, which sees less than the probe: {why}"));
+        bench.note(format!(
+            "Read with the host's shell instead of the probe, so facts may be \
+        missing: {why}"
+        ));
     }
     let logged = clocks::section(bench.reach);
     for section in logged.into_iter().chain(links::sections(bench.reach, odd)) {
@@ -131,7 +134,7 @@ fn take_inventory(bench: &mut Bench<'_>, named: Option<&str>, odd: &mut Odd) -> 
     if paths.is_empty() || bench.stopped() || !bench.failures.is_empty() {
         return Some(reading);
     }
-    bench.say("what lies behind its exports");
+    bench.say("file systems of its exports");
     if by_probe {
         let request = paths.iter().fold(Request::new("inventory"), |r, path| r.set("path", path));
         bench.verb(request, &mut |section| {

@@ -51,7 +51,7 @@ impl Odd {
     /// The remarks.
     pub fn into_remarks(mut self) -> Vec<String> {
         if self.more > 0 {
-            self.remarks.push(format!("and {} remarks of the kind more", self.more));
+            self.remarks.push(format!("and {} more remarks of this kind", self.more));
         }
         self.remarks
     }
@@ -89,7 +89,7 @@ fn value(from: Value, place: &str, key: &str, depth: usize, odd: &mut Odd) -> Op
         Value::Array(items) => {
             if items.len() > MOST_ENTRIES {
                 let more = items.len() - MOST_ENTRIES;
-                odd.add(format!("{place}: {more} entries more were left out"));
+                odd.add(format!("{place}: {more} more entries were left out"));
             }
             let kept = items.into_iter().take(MOST_ENTRIES).enumerate();
             let kept = kept
@@ -107,16 +107,16 @@ fn object(
     odd: &mut Odd,
 ) -> Map<String, Value> {
     if fields.len() > MOST_ENTRIES {
-        odd.add(format!("{place}: {} fields more were left out", fields.len() - MOST_ENTRIES));
+        odd.add(format!("{place}: {} more fields were left out", fields.len() - MOST_ENTRIES));
     }
     let mut kept = Map::new();
     for (key, field) in fields.into_iter().take(MOST_ENTRIES) {
         let inside = format!("{place}.{}", quoted(&key));
         if key == "cut" && field == Value::Bool(true) {
-            odd.add(format!("{place}: the host cut it off"));
+            odd.add(format!("{place}: the host truncated it"));
         }
         if let (Some(list), Some(1..)) = (key.strip_suffix("_omitted_count"), field.as_u64()) {
-            odd.add(format!("{place}.{}: {field} entries more did not fit", quoted(list)));
+            odd.add(format!("{place}.{}: {field} more entries did not fit", quoted(list)));
         }
         if let Some(field) = value(field, &inside, &key, depth + 1, odd) {
             kept.insert(key.chars().take(MOST_LETTERS).collect(), field);
@@ -136,7 +136,7 @@ fn text_of(text: String, place: &str, key: &str, odd: &mut Odd) -> Option<Value>
     let text = text.replace(['\t', '\u{fffd}'], " ");
     let letters = text.chars().count();
     if letters > MOST_LETTERS {
-        odd.add(format!("{place}: a text of {letters} letters was cut off"));
+        odd.add(format!("{place}: a text of {letters} characters was truncated"));
         return Some(Value::String(text.chars().take(MOST_LETTERS).collect()));
     }
     (!text.is_empty()).then_some(Value::String(text))
@@ -204,9 +204,9 @@ mod tests {
         assert_eq!(kept["nics"].as_array().unwrap().len(), MOST_ENTRIES);
         assert_eq!(kept["name"].as_str().unwrap().len(), MOST_LETTERS);
         assert_eq!(remarks.len(), MOST_REMARKS + 1);
-        assert_eq!(remarks[0], "nics.name: a text of 5000 letters was cut off");
-        assert_eq!(remarks[1], "nics.nics: 999744 entries more were left out");
-        assert_eq!(remarks[MOST_REMARKS], "and 226 remarks of the kind more");
+        assert_eq!(remarks[0], "nics.name: a text of 5000 characters was truncated");
+        assert_eq!(remarks[1], "nics.nics: 999744 more entries were left out");
+        assert_eq!(remarks[MOST_REMARKS], "and 226 more remarks of this kind");
         let deep = (0..100).fold(json!(1), |inner, _| json!([inner]));
         assert_eq!(cleaned(json!({"section": "x", "deep": deep})).1.len(), 1);
         assert_eq!(cleaned(json!([1, 2])).0, json!({}));
@@ -216,6 +216,13 @@ mod tests {
     fn what_the_probe_left_out_is_reported() {
         let section = json!({"section": "buses", "pci": [], "pci_omitted_count": 12, "cut": true});
         let said = cleaned(section).1;
-        assert_eq!(said, ["buses: the host cut it off", "buses.pci: 12 entries more did not fit"]);
+        assert_eq!(
+            said,
+            [
+                "buses: the host truncated it",
+                "buses.pci: 12 more entries did not \
+        fit"
+            ]
+        );
     }
 }

@@ -38,34 +38,34 @@ pub fn parse(text: &str) -> Result<Report, String> {
             let (key, value) = line.split_once(':')?;
             (key.trim() == name).then(|| value.trim())
         });
-        let value = values.next().ok_or_else(|| format!("it prints no line '{name}'"))?;
+        let value = values.next().ok_or_else(|| format!("the output has no line '{name}'"))?;
         match values.next() {
             None => Ok(value),
-            Some(_) => Err(format!("it prints '{name}' twice")),
+            Some(_) => Err(format!("the output has two lines '{name}'")),
         }
     };
     let number = |name: &str| {
         let number = field(name)?.parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
-        number.ok_or_else(|| format!("its '{name}' is no positive number"))
+        number.ok_or_else(|| format!("'{name}' in the output is not a positive number"))
     };
     let rate = number("Iterations/Sec")?;
     let seconds = number("Total time (secs)")?;
     let iterations = number("Iterations")?;
     if seconds < LEAST_SECONDS {
-        return Err(format!("it ran for {seconds:.1} s, and 10 s are the least that count"));
+        return Err(format!("it ran for {seconds:.1} s; a valid run takes at least 10 s"));
     }
     if !text.contains("2K performance run parameters for coremark.") {
-        return Err("it is no performance run with 2 KiB of data".to_owned());
+        return Err("it is not a performance run with 2 KiB of data".to_owned());
     }
     let wrong = |line: &&str| line.contains("ERROR!") || line.contains("Errors detected");
     if let Some(line) = text.lines().find(wrong) {
-        return Err(format!("it says: {}", line.trim().chars().take(200).collect::<String>()));
+        return Err(format!("it reported: {}", line.trim().chars().take(200).collect::<String>()));
     }
     if !text.lines().any(|line| line.starts_with("Correct operation validated")) {
-        return Err("it does not say 'Correct operation validated'".to_owned());
+        return Err("the output lacks 'Correct operation validated'".to_owned());
     }
     if !(0.98..1.02).contains(&(iterations / seconds / rate)) {
-        return Err("its iterations and seconds do not give its rate".to_owned());
+        return Err("its rate does not match its iterations and seconds".to_owned());
     }
     let parallel = text.lines().find_map(|line| line.strip_prefix("Parallel ")?.split_once(':'));
     let threads = match parallel {
@@ -75,7 +75,7 @@ pub fn parse(text: &str) -> Result<Report, String> {
             .parse()
             .ok()
             .filter(|n| (1..=4096).contains(n))
-            .ok_or("its number of threads is none")?,
+            .ok_or("its number of threads is invalid")?,
     };
     Ok(Report {
         iterations_per_second: rate,
@@ -124,7 +124,7 @@ pub(super) fn port(
         let started: Vec<_> =
             (0..threads).map(|_| scope.spawn(|| port_thread(duration, stop))).collect();
         let ended = started.into_iter().map(|thread| {
-            thread.join().unwrap_or_else(|_| Err("a thread of it panicked".to_owned()))
+            thread.join().unwrap_or_else(|_| Err("one of its threads panicked".to_owned()))
         });
         ended.collect::<Result<Vec<_>, _>>()
     })?;
@@ -171,7 +171,7 @@ fn port_thread(duration: Duration, stop: &AtomicBool) -> Result<Thread, String> 
             && results.crcmatrix == MATRIX_KNOWN_CRC[PERFORMANCE_RUN]
             && results.crcstate == STATE_KNOWN_CRC[PERFORMANCE_RUN];
         if !right {
-            return Err("a result of it was wrong".to_owned());
+            return Err("it computed a wrong result".to_owned());
         }
         if started.elapsed() < Duration::from_millis(50) && iterations == 0 {
             // Still finding how many iterations a short run has.
@@ -245,17 +245,37 @@ CoreMark 1.0 : 23837.902265 / GCC12.2.0 -O2 -DPERFORMANCE_RUN=1  -lrt / Heap
     fn everything_else_is_refused_with_its_reason() {
         let with = |from: &str, to: &str| parse(&PRINTED.replace(from, to)).unwrap_err();
         for (from, to, expected) in [
-            ("Correct operation validated", "", "it does not say 'Correct operation validated'"),
-            ("Iterations/Sec   : 23837.902265\n", "", "it prints no line 'Iterations/Sec'"),
-            (": 23837.902265\n", ": NaN\n", "its 'Iterations/Sec' is no positive number"),
-            (": 23837.902265\n", ": 1e999\n", "its 'Iterations/Sec' is no positive number"),
-            (": 23837.902265\n", ": -1\n", "its 'Iterations/Sec' is no positive number"),
-            (": 23837.902265\n", ": 9999999\n", "its iterations and seconds do not give its rate"),
-            (": 12.585000", ": 1.2585", "it ran for 1.3 s, and 10 s are the least that count"),
-            ("2K perf", "6k perf", "it is no performance run with 2 KiB of data"),
-            ("seedcrc", "[0]ERROR! list crc\nseedcrc", "it says: [0]ERROR! list crc"),
-            ("seedcrc", "Iterations : 1\nseedcrc", "it prints 'Iterations' twice"),
-            ("seedcrc", "Parallel Fork : 0\nseedcrc", "its number of threads is none"),
+            ("Correct operation validated", "", "the output lacks 'Correct operation validated'"),
+            ("Iterations/Sec   : 23837.902265\n", "", "the output has no line 'Iterations/Sec'"),
+            (
+                ": 23837.902265\n",
+                ": NaN\n",
+                "'Iterations/Sec' in the output is not a positive \
+            number",
+            ),
+            (
+                ": 23837.902265\n",
+                ": 1e999\n",
+                "'Iterations/Sec' in the output is not a positive \
+            number",
+            ),
+            (
+                ": 23837.902265\n",
+                ": -1\n",
+                "'Iterations/Sec' in the output is not a positive \
+            number",
+            ),
+            (
+                ": 23837.902265\n",
+                ": 9999999\n",
+                "its rate does not match its iterations and \
+            seconds",
+            ),
+            (": 12.585000", ": 1.2585", "it ran for 1.3 s; a valid run takes at least 10 s"),
+            ("2K perf", "6k perf", "it is not a performance run with 2 KiB of data"),
+            ("seedcrc", "[0]ERROR! list crc\nseedcrc", "it reported: [0]ERROR! list crc"),
+            ("seedcrc", "Iterations : 1\nseedcrc", "the output has two lines 'Iterations'"),
+            ("seedcrc", "Parallel Fork : 0\nseedcrc", "its number of threads is invalid"),
         ] {
             assert_eq!(with(from, to), expected);
         }

@@ -24,15 +24,15 @@ pub(super) fn measure(bench: &mut Bench<'_>, program: Option<&str>, odd: &mut Od
     let mut cpu = CpuFigures::default();
     let duration_ms = if bench.quick { 250 } else { 1000 };
     let request = Request::new("cpu").set("duration_ms", duration_ms);
-    bench.say("the probe's rounds on each core");
+    bench.say("integer rounds on each core");
     bench.verb(request, &mut |section| take(&mut cpu, section, odd));
     if wrong(&cpu) > 0 {
         bench.failed(Failure::new(
             Cause::Trial,
             "check the results of the integer rounds",
             bench.host,
-            format!("{} of them were wrong", wrong(&cpu)),
-            "The processor or its memory makes errors: check cooling, clock and power supply.",
+            format!("{} results were wrong", wrong(&cpu)),
+            "The processor or its memory is faulty: check cooling, clock and power supply.",
         ));
     }
     let cores = cores(&cpu);
@@ -90,8 +90,7 @@ fn coremark(bench: &mut Bench<'_>, given: Option<&str>, cores: Option<u64>, cpu:
             port(bench, cores.unwrap_or_else(here), cpu);
         }
         None => bench.note(
-            "CoreMark is not installed there; --coremark PATH names the program, if it lies \
-             elsewhere."
+            "CoreMark is not in the PATH of the host; name the program with --coremark PATH."
                 .to_owned(),
         ),
     }
@@ -112,7 +111,7 @@ fn program(
     cpu: &mut CpuFigures,
 ) -> Result<(), Failure> {
     let broken = |why: String| {
-        let next = "Install another build of it, or measure without: the probe's rounds remain.";
+        let next = "Install another build of CoreMark, or rely on the integer rounds of the probe.";
         Failure::new(Cause::Trial, "measure with CoreMark", path, why, next)
     };
     bench.say("CoreMark on one core");
@@ -175,7 +174,7 @@ fn port(bench: &mut Bench<'_>, cores: u64, cpu: &mut CpuFigures) {
             Ok(Some(mark)) => cpu.coremark.push(mark),
             Ok(None) => return,
             Err(why) => {
-                let next = "The processor or its memory makes errors: check cooling and clock.";
+                let next = "The processor or its memory is faulty: check cooling and clock.";
                 let tried = "measure with the port of CoreMark";
                 bench.failed(Failure::new(Cause::Trial, tried, "local", why, next));
                 return;
@@ -183,9 +182,7 @@ fn port(bench: &mut Bench<'_>, cores: u64, cpu: &mut CpuFigures) {
         }
     }
     if cpu.coremark.iter().any(is_unoptimised) {
-        bench.note(
-            "The port of CoreMark was built without optimisation: a build for tests.".to_owned(),
-        );
+        bench.note("The port of CoreMark was built without optimisation, for tests.".to_owned());
     }
 }
 

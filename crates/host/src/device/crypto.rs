@@ -76,7 +76,7 @@ fn programs(
     let openssl = quote(path);
     let Some(ran) = run(bench, &format!("{openssl} version"))? else { return Ok(()) };
     let Some(version) = openssl::version(&ran.output) else {
-        let why = complaint(&ran, "it does not tell its version".to_owned());
+        let why = complaint(&ran, "it does not print its version".to_owned());
         bench.note(format!("openssl could not measure anything: {why}"));
         return Ok(());
     };
@@ -183,7 +183,7 @@ pub fn take(
             let (Some(algorithm), Some(means), Some(bytes_per_second)) =
                 (algorithm, means, number("bytes_per_second"))
             else {
-                return odd.add("crypto_algorithm: not all of it is there".to_owned());
+                return odd.add("crypto_algorithm: some fields are missing".to_owned());
             };
             let there = crypto.algorithms.iter().any(|figure| figure.algorithm == algorithm);
             if missing.contains(&algorithm) && !there {
@@ -211,7 +211,7 @@ pub(super) fn lacking(crypto: &CryptoFigures, host: &str) -> Option<Failure> {
             "measure the cryptography",
             host,
             format!("no figure for {}", missing.join(", ")),
-            "Install openssl there.",
+            "Install openssl on the host.",
         )
     })
 }

@@ -20,23 +20,28 @@ fn key_bits(algorithm: Algorithm) -> Option<u64> {
 /// The rate of encryption in bytes per second:
 /// `    aes-xts        256b      1861.0 MiB/s      1867.7 MiB/s`.
 pub fn parse(text: &str, algorithm: Algorithm) -> Result<u64, String> {
-    let bits = key_bits(algorithm).ok_or("it does not measure that")?;
+    let bits = key_bits(algorithm).ok_or("it does not measure this algorithm")?;
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let rows = text.lines().map(words);
     let mut rows =
         rows.filter(|row| row.len() >= 3 && row[0] == "aes-xts" && row[1] == format!("{bits}b"));
-    let row = rows.next().ok_or("it prints no line for it")?;
+    let row = rows.next().ok_or("the output has no line for it")?;
     if rows.next().is_some() {
-        return Err("it prints two lines for it".to_owned());
+        return Err("the output has two lines for it".to_owned());
     }
     let unit = match row.get(3).map(String::as_str) {
         Some("MiB/s") => f64::from(1 << 20),
         Some("GiB/s") => f64::from(1 << 30),
-        _ => return Err(format!("it says '{}'", row[2].chars().take(40).collect::<String>())),
+        _ => {
+            return Err(format!(
+                "it printed '{}' instead of a rate",
+                row[2].chars().take(40).collect::<String>()
+            ));
+        }
     };
     let rate = row[2].parse::<f64>().ok().map(|rate| rate * unit);
     let rate = rate.filter(|rate| (1.0..1e14).contains(rate));
-    rate.map(|rate| rate.round() as u64).ok_or_else(|| "its rate is none".to_owned())
+    rate.map(|rate| rate.round() as u64).ok_or_else(|| "its rate is not a valid number".to_owned())
 }
 
 #[cfg(test)]
@@ -53,7 +58,12 @@ mod tests {
     #[test]
     fn a_rate_is_read() {
         assert_eq!(parse(PRINTED, Algorithm::Aes128Xts), Ok(1_951_399_936));
-        assert_eq!(parse(PRINTED, Algorithm::Aes256Xts), Err("it says 'N/A'".to_owned()));
+        assert_eq!(
+            parse(PRINTED, Algorithm::Aes256Xts),
+            Err("it printed 'N/A' instead of a \
+        rate"
+                .to_owned())
+        );
         assert!(parse(PRINTED, Algorithm::Sha256).is_err());
         assert!(command("cryptsetup", Algorithm::Sha256).is_none());
     }
@@ -61,12 +71,12 @@ mod tests {
     #[test]
     fn everything_else_is_refused_with_its_reason() {
         for (text, expected) in [
-            ("Required kernel crypto interface not available.", "it prints no line for it"),
-            ("aes-xts 256b nan MiB/s", "its rate is none"),
-            ("aes-xts 256b -1 MiB/s", "its rate is none"),
-            ("aes-xts 256b 1e30 MiB/s", "its rate is none"),
-            ("aes-xts 256b 5 parsecs", "it says '5'"),
-            ("aes-xts 256b 1 MiB/s\naes-xts 256b 2 MiB/s", "it prints two lines for it"),
+            ("Required kernel crypto interface not available.", "the output has no line for it"),
+            ("aes-xts 256b nan MiB/s", "its rate is not a valid number"),
+            ("aes-xts 256b -1 MiB/s", "its rate is not a valid number"),
+            ("aes-xts 256b 1e30 MiB/s", "its rate is not a valid number"),
+            ("aes-xts 256b 5 parsecs", "it printed '5' instead of a rate"),
+            ("aes-xts 256b 1 MiB/s\naes-xts 256b 2 MiB/s", "the output has two lines for it"),
         ] {
             assert_eq!(parse(text, Algorithm::Aes128Xts), Err(expected.to_owned()), "{text}");
         }

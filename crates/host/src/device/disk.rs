@@ -36,16 +36,14 @@ pub(super) fn measure(
     if wrong > 0 {
         bench.failed(Failure::new(
             Cause::Trial,
-            "check what was read back from the disk",
+            "check the data that was read back from the disk",
             path,
             format!("{wrong} block(s) were wrong"),
-            "The disk, its cable or the memory makes errors: keep a copy of what is on it.",
+            "The disk, its cable or the memory is faulty: back up the data on it.",
         ));
     }
     if disk.direct == Some(false) {
-        bench.note(
-            "The file system refused O_DIRECT: what was read may come from memory.".to_owned(),
-        );
+        bench.note("The file system refused O_DIRECT: reads may come from memory.".to_owned());
     }
     disk
 }

@@ -59,7 +59,7 @@ impl Reading {
             return;
         }
         if self.seen.contains(&name) {
-            odd.add(format!("the section {name} came twice"));
+            odd.add(format!("the section {name} was received twice"));
             return;
         }
         let into = &mut self.inventory;

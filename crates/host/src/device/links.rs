@@ -20,12 +20,12 @@ pub(super) fn sections(reach: &dyn Reach, odd: &mut Odd) -> Vec<Value> {
     let mut run = |script: &str, what: &str, read: fn(&str) -> Option<Value>| {
         let ran = reach.run(&in_english(script), &[], SMALL).ok()?;
         if ran.cut {
-            odd.add(format!("{what}: the host said more than is read"));
+            odd.add(format!("{what}: the output of the host is too long and was truncated"));
         }
         read(&String::from_utf8_lossy(&ran.output))
     };
-    let links = run(LINKS, "the setup of interfaces", from_output);
-    let rules = run(RULES, "the rules that packets pass", rules_from_output);
+    let links = run(LINKS, "settings of interfaces", from_output);
+    let rules = run(RULES, "packet filter rules", rules_from_output);
     links.into_iter().chain(rules).collect()
 }
 

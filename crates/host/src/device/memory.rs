@@ -19,30 +19,30 @@ pub(super) fn measure(bench: &mut Bench<'_>, odd: &mut Odd) -> MemoryFigures {
         true => Request::new("memory").set("limit_bytes", QUICK_BYTES),
         false => Request::new("memory"),
     };
-    bench.say("STREAM and latency, cache by cache");
+    bench.say("STREAM and the latency of each cache");
     bench.verb(request, &mut |section| take(&mut memory, section, odd));
     let streams = memory.streams.iter().filter(|s| s.verified == Some(false)).count();
     let latencies = memory.latencies.iter().filter(|l| l.verified == Some(false)).count();
     if streams + latencies > 0 {
         bench.failed(Failure::new(
             Cause::Trial,
-            "check the content of the memory that was measured",
+            "check the content of the measured memory",
             bench.reach.name(),
             format!("{} measurement(s) left wrong content", streams + latencies),
-            "The memory makes errors: run a memory test there.",
+            "The memory is faulty: run a memory test on the host.",
         ));
     }
     if memory.streams.iter().any(|stream| stream.past_caches == Some(false)) {
         bench.note(
-            "The arrays were not four times the last cache, as STREAM asks for: some of the \
-             memory's figure is the cache's."
+            "The arrays were smaller than four times the last-level cache, the minimum of STREAM: \
+            part of the memory rate is that of the cache."
                 .to_owned(),
         );
     }
     if memory.floating_point.as_deref() == Some("software") {
         bench.note(
-            "There is no hardware for floating point: scale, add and triad measure its emulation, \
-             copy measures the memory."
+            "The host has no floating-point hardware: scale, add and triad measure its emulation; \
+            copy measures the memory."
                 .to_owned(),
         );
     }

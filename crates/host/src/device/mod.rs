@@ -68,8 +68,8 @@ impl Verbs for Placed {
                 Cause::Trial,
                 format!("measure with the probe ({})", request.verb()),
                 self.directory(),
-                format!("it was not ready in {} s", request.limit().as_secs()),
-                "Try it when that host has less to do, or with --quick.",
+                format!("it did not finish within {} s", request.limit().as_secs()),
+                "Try again when the host is less busy, or give --quick.",
             )),
         }
     }

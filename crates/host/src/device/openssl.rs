@@ -25,20 +25,20 @@ pub fn parse(text: &str, algorithm: Algorithm) -> Result<u64, String> {
         let mut lines = text.lines().filter_map(|line| line.trim().strip_prefix(start));
         match (lines.next(), lines.next()) {
             (Some(line), None) => Ok(line),
-            (None, _) => Err(format!("it prints no line '{start}'")),
-            _ => Err(format!("it prints '{start}' twice")),
+            (None, _) => Err(format!("the output has no line '{start}'")),
+            _ => Err(format!("the output has two lines '{start}'")),
         }
     };
     if line("+H:")? != MESSAGE_BYTES.to_string() {
-        return Err(format!("it measured other messages than of {MESSAGE_BYTES} bytes"));
+        return Err(format!("it measured messages of another size than {MESSAGE_BYTES} bytes"));
     }
     let mut fields = line("+F:")?.split(':').skip(1);
     let (name, rate) = (fields.next().unwrap_or_default(), fields.next().unwrap_or_default());
     if !name.eq_ignore_ascii_case(algorithm.name()) || fields.next().is_some() {
-        return Err(format!("it measured something else than {algorithm}"));
+        return Err(format!("it measured another algorithm than {algorithm}"));
     }
     let rate = rate.parse::<f64>().ok().filter(|rate| (1.0..1e14).contains(rate));
-    rate.map(|rate| rate.round() as u64).ok_or_else(|| "its rate is none".to_owned())
+    rate.map(|rate| rate.round() as u64).ok_or_else(|| "its rate is not a valid number".to_owned())
 }
 
 /// "3.0.22" from "OpenSSL 3.0.22 25 Aug 2026 (Library: …)"; LibreSSL says its name too.
@@ -73,15 +73,19 @@ mod tests {
     #[test]
     fn everything_else_is_refused_with_its_reason() {
         for (text, expected) in [
-            ("", "it prints no line '+H:'"),
-            ("+H:16384\n", "it prints no line '+F:'"),
-            ("+H:16:64\n+F:1:sha256:1:2\n", "it measured other messages than of 16384 bytes"),
-            ("+H:16384\n+F:1:sha256:1:2\n", "it measured something else than SHA-256"),
-            ("+H:16384\n+F:1:md5:1\n", "it measured something else than SHA-256"),
-            ("+H:16384\n+F:1:sha256:NaN\n", "its rate is none"),
-            ("+H:16384\n+F:1:sha256:-7\n", "its rate is none"),
-            ("+H:16384\n+F:1:sha256:1e30\n", "its rate is none"),
-            ("+H:16384\n+F:1:sha256:5\n+F:1:sha256:6\n", "it prints '+F:' twice"),
+            ("", "the output has no line '+H:'"),
+            ("+H:16384\n", "the output has no line '+F:'"),
+            (
+                "+H:16:64\n+F:1:sha256:1:2\n",
+                "it measured messages of another size than 16384 \
+            bytes",
+            ),
+            ("+H:16384\n+F:1:sha256:1:2\n", "it measured another algorithm than SHA-256"),
+            ("+H:16384\n+F:1:md5:1\n", "it measured another algorithm than SHA-256"),
+            ("+H:16384\n+F:1:sha256:NaN\n", "its rate is not a valid number"),
+            ("+H:16384\n+F:1:sha256:-7\n", "its rate is not a valid number"),
+            ("+H:16384\n+F:1:sha256:1e30\n", "its rate is not a valid number"),
+            ("+H:16384\n+F:1:sha256:5\n+F:1:sha256:6\n", "the output has two lines '+F:'"),
         ] {
             assert_eq!(parse(text, Algorithm::Sha256), Err(expected.to_owned()), "{text}");
         }

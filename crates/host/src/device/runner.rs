@@ -199,13 +199,17 @@ impl SubjectRunner for HostRunner<'_> {
         let failed =
             |failure| PointResult::empty(Outcome::Failed { phase: "measure".to_owned(), failure });
         let [part] = &spec.workload.parts[..] else {
-            let (happened, next) = ("parts at once disturb each other", "Measure one by one.");
+            let (happened, next) = (
+                "parts that run at the same time disturb each other",
+                "Measure \
+            one part at a time.",
+            );
             let tried = "measure a host";
             return failed(Failure::new(Cause::Usage, tried, "a workload", happened, next));
         };
         let Job::Device(job) = &part.job else {
-            let happened = format!("{} is not done to a host by itself", part.job.kind());
-            let next = "Name a part of it: cpu, memory, crypto or disk.";
+            let happened = format!("the job {} does not measure a host", part.job.kind());
+            let next = "Name a part: cpu, memory, crypto or disk.";
             return failed(Failure::new(Cause::Usage, "measure a host", "a job", happened, next));
         };
         observer.load_begins();

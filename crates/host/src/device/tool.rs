@@ -91,7 +91,7 @@ impl Ran {
         let said: String = lines.join(" ").chars().take(200).collect();
         match (said.is_empty(), self.status) {
             (false, _) => said,
-            (true, Some(status)) => format!("it ended with exit code {status} and said nothing"),
+            (true, Some(status)) => format!("it ended with exit code {status} without a message"),
             (true, None) => "it was killed".to_owned(),
         }
     }
@@ -146,7 +146,7 @@ pub(super) fn run(
             return Ok(None);
         }
         if Instant::now() >= until {
-            break format!("no end of it in {} s", limit.as_secs());
+            break format!("it did not end within {} s", limit.as_secs());
         }
         match channel.read(&mut buffer, until.min(Instant::now() + LOOK)) {
             Ok(0) => break String::new(),
@@ -159,7 +159,7 @@ pub(super) fn run(
             }
         }
         if output.len() > MOST_OUTPUT {
-            break format!("it printed over {MOST_OUTPUT} bytes");
+            break format!("it printed more than {MOST_OUTPUT} bytes");
         }
     };
     if !failed_with.is_empty() {
@@ -177,7 +177,7 @@ pub(super) fn run(
 }
 
 fn failed(reach: &dyn Reach, happened: &str) -> Failure {
-    let next = "See on that host what it does; --only leaves this part out.";
+    let next = "Run the command on the host to see why, or leave this part out with --only.";
     Failure::new(Cause::Trial, "run a program", reach.name(), happened, next)
 }
 

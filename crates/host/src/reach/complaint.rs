@@ -32,8 +32,8 @@ const fn known(sign: &'static str, cause: Cause, next: &'static str) -> Known {
 
 const CONFIGURATION: &str = "Fix the configuration of ssh: `{ssh}` fails in the same way.";
 const ROUTE: &str = "Check the address, the network and whether the host is up.";
-const OLD: &str = "The ssh server is too old or too new for this client: allow its algorithms for this host \
-in ~/.ssh/config (HostKeyAlgorithms, KexAlgorithms or Ciphers).";
+const OLD: &str = "The ssh server and this client have no algorithm in common: allow its \
+algorithms for this host in ~/.ssh/config (HostKeyAlgorithms, KexAlgorithms or Ciphers).";
 const CLOSED: &str = "Check that an ssh server answers at this address, and that it does not block this \
 machine (MaxStartups, fail2ban, hosts.allow), and try again.";
 
@@ -131,7 +131,7 @@ fn by_ssh(tried: &str, host: &HostName, errors: &[u8]) -> Failure {
     }
     if with("Host key verification failed").is_some() {
         let next = by_hand(
-            "Run `{ssh}`, compare the fingerprint with that of the host, and accept it once.",
+            "Run `{ssh}`, compare the fingerprint with the one on the host, and accept it once.",
             host,
         );
         let happened = "the key of the host is not known on this machine";
@@ -154,8 +154,8 @@ fn other_key(tried: &str, host: &HostName, offending: Option<&String>) -> Failur
         "the key of the host has changed: this machine knows another key{known}. It may be another host, a \
         reinstalled host, or an attacker on the path"
     );
-    let next = "Do not log in before you know why: compare the fingerprint with that on the console of the \
-    host. Only then replace the known key.";
+    let next = "Do not log in before you know why: compare the fingerprint with the one on the \
+    console of the host. Only then replace the known key.";
     Failure::new(Cause::Authentication, tried, host, happened, next)
 }
 

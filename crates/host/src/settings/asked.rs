@@ -33,8 +33,8 @@ impl Asked {
         levels: impl IntoIterator<Item = &'a str>,
     ) -> Result<Asked, Failure> {
         let usage = |happened: String| {
-            let next = "Give valid levels, each once; 'as-found' is a level too.";
-            Failure::new(Cause::Usage, "understand a setting's levels", name, happened, next)
+            let next = "Give valid values, each once; 'as-found' is a value, too.";
+            Failure::new(Cause::Usage, "understand the values of a setting", name, happened, next)
         };
         let knob = knob(name)?;
         let mut asked = Asked { host, knob: knob.name(), levels: Vec::new() };
@@ -42,19 +42,19 @@ impl Asked {
             let level = match level {
                 AS_FOUND => FactorLevel::AsFound,
                 value => {
-                    let refused = |why| usage(format!("\"{value}\" is not a valid level: {why}"));
+                    let refused = |why| usage(format!("\"{value}\" is not a valid value: {why}"));
                     knob.check(value).map_err(refused)?;
                     FactorLevel::Set { value: value.to_owned() }
                 }
             };
             if asked.levels.contains(&level) {
-                return Err(usage(format!("the level \"{level}\" is given twice")));
+                return Err(usage(format!("the value \"{level}\" is given twice")));
             }
             asked.levels.push(level);
         }
         match asked.levels.len() {
             ..=MOST_LEVELS => Ok(asked),
-            _ => Err(usage(format!("more than {MOST_LEVELS} levels are given"))),
+            _ => Err(usage(format!("more than {MOST_LEVELS} values are given"))),
         }
     }
 }
@@ -66,11 +66,11 @@ impl FromStr for Asked {
     /// [`Cause::Usage`] for what is no setting, no host, or no level of the setting.
     fn from_str(text: &str) -> Result<Asked, Failure> {
         let usage = |happened: String| {
-            let next = "Give [HOST/]NAME=LEVEL,…, such as local/sysctl:vm.dirty_ratio=as-found,5.";
+            let next = "Give [HOST/]NAME=VALUE,…, such as local/sysctl:vm.dirty_ratio=as-found,5.";
             Failure::new(Cause::Usage, "understand --set", text, happened, next)
         };
         let (name, levels) =
-            text.rsplit_once('=').ok_or_else(|| usage("no levels are given".into()))?;
+            text.rsplit_once('=').ok_or_else(|| usage("no values are given".into()))?;
         let slashes = name.match_indices('/').map(|(at, _)| at);
         let (host, name) = match begins_kind(name) {
             true => (None, name),

@@ -163,9 +163,11 @@ pub(super) fn read(host: &dyn Reach) -> Result<There, Failure> {
     let skipped = names.lines().filter_map(|line| line.strip_prefix("skipped "));
     let unreadable = skipped.map(|place| Unreadable {
         path: place.to_owned(),
-        why: "other users can write to it or to a directory above it, so its entries are not used. Check who wrote \
-              them, take away the rights of others (chmod go-w), and run plimsoll restore again"
-            .to_owned(),
+        why:
+            "other users can write to it or to a directory above it, so its entries are not used. \
+        Check who wrote them, remove the write permission of others (chmod go-w), and run plimsoll \
+        restore again"
+                .to_owned(),
     });
     let (mut entries, mut unreadable) = (Vec::new(), unreadable.collect::<Vec<_>>());
     let paths = names.lines().skip(origin::LINES).filter(|path| is_path(path));

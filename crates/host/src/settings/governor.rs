@@ -115,7 +115,7 @@ impl Knob for Governor {
     fn check_original(&self, original: &Original) -> Result<(), String> {
         if original.0.values().any(|governor| governor == BY_A_PROGRAM) {
             return Err(
-                "the governor is userspace: the frequency that a program has set would be lost"
+                "the governor is userspace: a frequency set by another program would be lost"
                     .into(),
             );
         }

@@ -64,6 +64,7 @@ pub(super) fn failure(entry: &Entry) -> Failure {
 fn not_read(unreadable: &Unreadable, host: &str) -> Failure {
     let Unreadable { path, why } = unreadable;
     let tried = "read the undo journal of an earlier run";
-    let next = "Restore its setting manually, or with the newer plimsoll that wrote it, and remove the file.";
+    let next = "Restore the setting manually or with the newer plimsoll that wrote the entry, then \
+    remove the file.";
     Failure::new(Cause::Usage, tried, format!("{path} on {host}"), why, next)
 }

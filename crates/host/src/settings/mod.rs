@@ -165,7 +165,7 @@ fn begins_kind(text: &str) -> bool {
 pub fn knob(name: &str) -> Result<Box<dyn Knob>, Failure> {
     let usage = |happened: String| {
         let examples: Vec<_> = KINDS.iter().map(|(_, _, example)| *example).collect();
-        let next = format!("Name one as {}.", examples.join(", "));
+        let next = format!("Examples of settings are {}.", examples.join(", "));
         Failure::new(Cause::Usage, "understand a setting", name, happened, next)
     };
     if name.len() > LONGEST {
@@ -174,15 +174,15 @@ pub fn knob(name: &str) -> Result<Box<dyn Knob>, Failure> {
     let (kind, rest) = name.split_once(':').unwrap_or((name, ""));
     match KINDS.iter().find(|(known, _, _)| *known == kind) {
         Some((_, make, _)) => make(rest).map_err(usage),
-        None => Err(usage(format!("settings of kind '{kind}' do not exist"))),
+        None => Err(usage(format!("there is no setting '{kind}'"))),
     }
 }
 
 /// Runs a command on a host; what it wrote, which must be text.
 fn command(host: &dyn Reach, tried: &str, text: &str, input: &[u8]) -> Result<String, Failure> {
     let failed = |happened: String| {
-        let next =
-            "To change settings, plimsoll needs root on the host, and a kernel that has them.";
+        let next = "To change settings, plimsoll needs root on the host, and a kernel with these \
+            settings.";
         Failure::new(Cause::NotPermitted, tried, host.name(), happened, next)
     };
     let output = host.run(&format!("{BEGIN}; {text}"), input, PATIENCE)?;

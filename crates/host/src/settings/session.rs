@@ -67,13 +67,13 @@ impl Session {
                 other.name == factor.name && other.knob.name() == factor.knob.name()
             };
             if factors[..n].iter().any(same) {
-                return Err(factor.usage("it is given twice", "Give all its levels in one --set."));
+                return Err(factor.usage("it is given twice", "Give all its values in one --set."));
             }
             for level in &factor.levels {
                 if let FactorLevel::Set { value } = level {
-                    let next = "Give other levels.";
+                    let next = "Give other values.";
                     factor.knob.check(value).map_err(|why| {
-                        factor.usage(&format!("\"{value}\" is not a valid level: {why}"), next)
+                        factor.usage(&format!("\"{value}\" is not a valid value: {why}"), next)
                     })?;
                 }
             }

@@ -99,9 +99,9 @@ pub(crate) fn both(path: &Path) -> impl Iterator<Item = PathBuf> {
 /// The hierarchy, or a word on why there is none.
 pub(crate) fn hierarchy() -> Result<Hierarchy, Failure> {
     Hierarchy::of_this_machine().ok_or_else(|| {
-        let happened = "no control groups with a controller for processors are mounted";
-        let next = "Leave cpu out of the lab file, or mount cgroup2 at /sys/fs/cgroup.";
-        Failure::new(Cause::Usage, "limit the share of a core", "cpu", happened, next)
+        let happened = "no CPU controller of control groups is mounted";
+        let next = "Omit cpu in the lab file, or mount cgroup2 at /sys/fs/cgroup.";
+        Failure::new(Cause::Usage, "limit a host to a share of a core", "cpu", happened, next)
     })
 }
 
@@ -190,8 +190,14 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 fn failed(path: &Path, error: &std::io::Error) -> Failure {
-    let next = "Leave cpu out of the lab file; plimsoll lab doctor tells what this machine can do.";
-    Failure::new(Cause::NotPermitted, "limit the share of a core", path.display(), error, next)
+    let next = "Omit cpu in the lab file; plimsoll lab doctor shows what this machine supports.";
+    Failure::new(
+        Cause::NotPermitted,
+        "limit a host to a share of a core",
+        path.display(),
+        error,
+        next,
+    )
 }
 
 #[cfg(test)]

@@ -123,7 +123,7 @@ fn rest(pipe: Option<impl Read>) -> String {
 /// A program that labs use, or a failure that says who brings it.
 pub(crate) fn find(name: &str) -> Result<std::path::PathBuf, Failure> {
     child::find(name).ok_or_else(|| {
-        let next = "plimsoll lab doctor tells what to install.";
+        let next = "plimsoll lab doctor shows the packages to install.";
         Failure::new(Cause::Usage, "find a program", name, "it is not installed", next)
     })
 }
@@ -131,7 +131,7 @@ pub(crate) fn find(name: &str) -> Result<std::path::PathBuf, Failure> {
 fn failed(name: &str, said: String) -> Failure {
     let denied = said.contains("Operation not permitted") || said.contains("Permission denied");
     let cause = if denied { Cause::NotPermitted } else { Cause::Trial };
-    let happened = if said.is_empty() { "it ended without a word".to_owned() } else { said };
-    let next = "Labs take root; plimsoll lab doctor tells what this machine can do.";
-    Failure::new(cause, "make the namespaces of a host", name, happened, next)
+    let happened = if said.is_empty() { "it ended without a message".to_owned() } else { said };
+    let next = "Labs need root; plimsoll lab doctor shows what this machine supports.";
+    Failure::new(cause, "create the namespaces of a host", name, happened, next)
 }

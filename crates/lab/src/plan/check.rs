@@ -21,11 +21,11 @@ pub(crate) const OWN_PLACES: [&str; 3] = ["/srv/", "/mnt/", "/media/"];
 impl Plan {
     pub(crate) fn check(&self) -> Checked {
         if self.links.len() > 200 || self.hosts.len() > 200 {
-            let happened = "there are more than 200 hosts or links";
-            return Err(Problem::new(&["host"], happened, "Make a smaller lab."));
+            let happened = "a lab has at most 200 hosts and 200 links";
+            return Err(Problem::new(&["host"], happened, "Remove some of them."));
         }
         if self.hosts.is_empty() {
-            return Err(Problem::new(&["host"], "there is no host", "Add [host.server]."));
+            return Err(Problem::new(&["host"], "the lab has no hosts", "Add [host.server]."));
         }
         for (name, link) in &self.links {
             self.check_link(name, link)?;
@@ -40,7 +40,7 @@ impl Plan {
     pub(super) fn known(&self, at: &[&str], host: &str) -> Result<&Host, Problem> {
         self.hosts.get(host).ok_or_else(|| {
             let good: Vec<&String> = self.hosts.keys().collect();
-            Problem::new(at, format!("there is no host `{host}`"), nearest(host, &good))
+            Problem::new(at, format!("the lab has no host `{host}`"), nearest(host, &good))
         })
     }
 
@@ -49,19 +49,21 @@ impl Plan {
         if name.len() > LONGEST_INTERFACE || name == "lo" || !is_lab_name(name) {
             let happened = match name.len() {
                 length if length > LONGEST_INTERFACE => format!(
-                    "`{name}` has {length} characters: its interfaces are called so, and Linux \
-                     gives them {LONGEST_INTERFACE}"
+                    "`{name}` has {length} characters, but the name of a network interface has at \
+                    most {LONGEST_INTERFACE}"
                 ),
-                _ => format!("no interface is called `{name}`"),
+                _ => format!("`{name}` is not a valid name for a network interface"),
             };
             let next = format!(
-                "Take a-z, 0-9 and '-', at most {LONGEST_INTERFACE}, a letter first, and not lo."
+                "Use at most {LONGEST_INTERFACE} characters from a-z, 0-9 and '-', starting with a \
+                letter; lo is reserved."
             );
             return Err(Problem::new(&["link", name], happened, next));
         }
         if link.between.len() < 2 || link.between.len() > 200 {
-            let happened = format!("a link joins {} hosts", link.between.len());
-            return Err(Problem::new(&at, happened, "Name two hosts or more."));
+            let happened =
+                format!("it has {} hosts, but a link connects 2 to 200", link.between.len());
+            return Err(Problem::new(&at, happened, "Name 2 to 200 hosts."));
         }
         let mut machines = 0;
         for (i, host) in link.between.iter().enumerate() {
@@ -74,23 +76,23 @@ impl Plan {
         }
         if machines > 0 && machines < link.between.len() {
             let happened = "virtual machines and namespaces cannot share a link";
-            return Err(Problem::new(&at, happened, "Make its hosts all of one kind."));
+            return Err(Problem::new(&at, happened, "Give all its hosts the same kind."));
         }
         if machines > 2 {
-            let happened = "a link of virtual machines is between two";
-            let next = "Put a machine with forward = true between them.";
+            let happened = "a link connects at most two virtual machines";
+            let next = "Connect them through a machine with forward = true.";
             return Err(Problem::new(&at, happened, next));
         }
         if let Some(rates) = &link.rate {
             rates.check(name, &link.between)?;
         }
         if link.mtu.is_some_and(|mtu| !MTUS.contains(&mtu)) {
-            let happened = "no packets of that length are passed";
-            return Err(Problem::new(&["link", name, "mtu"], happened, "Take 576 to 65535."));
+            let happened = "the packet length is out of range";
+            return Err(Problem::new(&["link", name, "mtu"], happened, "Give 576 to 65535."));
         }
         if link.loss.is_some_and(|loss| loss.0 > 100_000) {
-            let happened = "more than all cannot be lost";
-            return Err(Problem::new(&["link", name, "loss"], happened, "Take 0% to 100%."));
+            let happened = "a loss cannot exceed 100%";
+            return Err(Problem::new(&["link", name, "loss"], happened, "Give 0% to 100%."));
         }
         if link.delay.is_some_and(|delay| delay.0 > 60_000_000) {
             let happened = "the delay is longer than a minute";
@@ -106,20 +108,30 @@ impl Plan {
             Kind::Vm => only_in_namespaces(name, host)?,
         }
         if host.cores == 0 || host.cores > 64 {
-            return Err(Problem::new(&at("cores"), "so many cores cannot be had", "Take 1 to 64."));
+            return Err(Problem::new(
+                &at("cores"),
+                "the number of cores is out of range",
+                "Give 1 \
+            to 64.",
+            ));
         }
         if host.memory.is_some_and(|size| !(32 << 20..=1 << 40).contains(&size.0)) {
             return Err(Problem::new(
                 &at("memory"),
-                "so much cannot be had",
-                "Take 32MiB to 1TiB.",
+                "the amount of memory is out of range",
+                "Give 32MiB to 1TiB.",
             ));
         }
         if host.cpu.is_some_and(|share| !(1_000..=100_000).contains(&share.0)) {
-            return Err(Problem::new(&at("cpu"), "no share of a core", "Take 1% to 100%."));
+            return Err(Problem::new(
+                &at("cpu"),
+                "the share of a core is out of range",
+                "Give 1% to \
+            100%.",
+            ));
         }
         if host.rules.as_ref().is_some_and(|rules| rules.contains('\0')) {
-            return Err(Problem::new(&at("rules"), "a NUL is in it", "Take it out."));
+            return Err(Problem::new(&at("rules"), "they contain a NUL character", "Remove it."));
         }
         if let Some(gateway) = &host.gateway {
             self.check_next_hop(&at("gateway"), name, gateway)?;
@@ -130,15 +142,23 @@ impl Plan {
             super::disk::check(name, disk, what, host)?;
             if host.disks.values().take(i).any(|other| other.at == what.at) {
                 let at = ["host", name, "disk", disk, "at"];
-                return Err(Problem::new(&at, "two disks are there", "Take another place."));
+                return Err(Problem::new(
+                    &at,
+                    "another disk is mounted at this path",
+                    "Give another \
+                path.",
+                ));
             }
         }
         if host.kind == Kind::Vm {
             let files = host.disks.values().filter(|disk| disk.kind == DiskKind::File).count();
             for (key, count) in [("disk", files), ("link", self.nics(name).len())] {
                 if count > MOST_DEVICES {
-                    let happened = format!("it has {count} of {key}, more than fit into a machine");
-                    let next = format!("Take {MOST_DEVICES} at most.");
+                    let happened = format!(
+                        "it has {count} of {key}, but a machine has room for \
+                    {MOST_DEVICES}"
+                    );
+                    let next = format!("Give at most {MOST_DEVICES}.");
                     return Err(Problem::new(&at(key), happened, next));
                 }
             }
@@ -151,13 +171,18 @@ impl Plan {
         if let Some(nfsd) = &host.nfsd {
             let good = ["2", "3", "4.0", "4.1", "4.2"];
             if let Some(bad) = nfsd.versions.iter().find(|v| !good.contains(&v.as_str())) {
-                let happened = format!("there is no version `{bad}`");
+                let happened = format!("`{bad}` is not a version of NFS");
                 let at = ["host", name, "nfsd", "versions"];
                 return Err(Problem::new(&at, happened, nearest(bad, &good)));
             }
             if nfsd.threads == 0 || nfsd.threads > 1024 {
                 let at = ["host", name, "nfsd", "threads"];
-                return Err(Problem::new(&at, "so many cannot be had", "Take 1 to 1024."));
+                return Err(Problem::new(
+                    &at,
+                    "the number of threads is out of range",
+                    "Give 1 to \
+                1024.",
+                ));
             }
             for (i, export) in nfsd.exports.iter().enumerate() {
                 let at = |key| ["host", name, "nfsd", "export", ITEMS[i.min(9)], key];
@@ -170,20 +195,31 @@ impl Plan {
         }
         let Some(samba) = &host.samba else { return Ok(()) };
         if !is_lab_name(&samba.user) {
-            let next = "Take a-z, 0-9 and '-', at most 24, a letter first.";
-            return Err(Problem::new(&["host", name, "samba", "user"], "no name of a user", next));
+            let next = "Use at most 24 characters from a-z, 0-9 and '-', starting with a letter.";
+            return Err(Problem::new(
+                &["host", name, "samba", "user"],
+                "it is not a valid user \
+            name",
+                next,
+            ));
         }
         if samba.password.is_empty() || samba.password.chars().any(char::is_control) {
             let at = ["host", name, "samba", "password"];
-            return Err(Problem::new(&at, "no password", "Take letters on one line."));
+            return Err(Problem::new(
+                &at,
+                "it is empty or has control characters",
+                "Give a password \
+            on one line.",
+            ));
         }
         one_line_each(&["host", name, "samba", "lines"], &samba.lines)?;
         for (i, share) in samba.shares.iter().enumerate() {
             let at = |key| ["host", name, "samba", "share", ITEMS[i.min(9)], key];
             named(&at("name"), &share.name)?;
             if SPECIAL_SHARES.contains(&share.name.as_str()) {
-                let happened = format!("`{}` is no share but a part of smb.conf", share.name);
-                return Err(Problem::new(&at("name"), happened, "Take another name."));
+                let happened =
+                    format!("`{}` is a special section of smb.conf, not a share", share.name);
+                return Err(Problem::new(&at("name"), happened, "Give another name."));
             }
             a_path(&at("path"), &share.path)?;
             one_line_each(&at("lines"), &share.lines)?;
@@ -201,8 +237,8 @@ impl Plan {
             }
             let server = self.known(&at("from"), &mount.from.host)?;
             if self.address_of(&mount.from.host, name).is_none() {
-                let happened = format!("`{}` is on no link", mount.from.host);
-                return Err(Problem::new(&at("from"), happened, "Join the two with a link."));
+                let happened = format!("`{}` has no link", mount.from.host);
+                return Err(Problem::new(&at("from"), happened, "Connect the two with a link."));
             }
             super::serves::check(&at("from"), mount, server)?;
         }
@@ -222,7 +258,7 @@ fn refused(name: &str, key: &str, why: &str, next: &str) -> Checked {
 
 fn only_in_machines(name: &str, host: &Host) -> Checked {
     let own = "a namespace shares this machine's kernel, memory and processors";
-    let next = "Leave it out, or set kind = \"vm\".";
+    let next = "Omit it, or set kind = \"vm\".";
     if host.image.is_some() {
         return refused(name, "image", own, next);
     }
@@ -234,36 +270,36 @@ fn only_in_machines(name: &str, host: &Host) -> Checked {
             name,
             "cores",
             own,
-            "Leave it out; cpu = \"50%\" limits its share of one core.",
+            "Omit it; cpu = \"50%\" limits the namespace to half a core.",
         );
     }
     if host.cpu.is_some() && host.forward {
-        let why = "packets are passed on by the kernel itself, in interrupts that no quota reaches: \
-                   the share would limit nothing";
-        let next = "Set kind = \"vm\", as the shipped lab slow-router has it, or leave cpu out.";
+        let why = "the kernel forwards packets in interrupts, to which no CPU quota applies: the \
+        share would have no effect";
+        let next = "Set kind = \"vm\", as in the built-in lab slow-router, or omit cpu.";
         return refused(name, "cpu", why, next);
     }
     if host.nfsd.is_some() {
-        return refused(name, "nfsd", own, "Take ganesha, or set kind = \"vm\".");
+        return refused(name, "nfsd", own, "Use ganesha, or set kind = \"vm\".");
     }
     if !host.mounts.is_empty() {
         return refused(
             name,
             "mount",
             own,
-            "Reach shares by nfs:// and smb://, or set kind = \"vm\".",
+            "Use nfs:// and smb:// targets instead of mounts, or set kind = \"vm\".",
         );
     }
     Ok(())
 }
 
 fn only_in_namespaces(name: &str, host: &Host) -> Checked {
-    let own = "not in a virtual machine";
+    let own = "virtual machines do not support it";
     if host.ganesha.is_some() {
-        return refused(name, "ganesha", own, "Take nfsd, or set kind = \"netns\".");
+        return refused(name, "ganesha", own, "Use nfsd, or set kind = \"netns\".");
     }
     if host.image == Some(Image::Mips) && host.cores != 1 {
-        return refused(name, "cores", "the board has one", "Leave it out.");
+        return refused(name, "cores", "the emulated board has one core", "Omit it.");
     }
     Ok(())
 }
@@ -272,8 +308,8 @@ fn named(at: &[&str], name: &str) -> Checked {
     if is_lab_name(name) {
         return Ok(());
     }
-    let next = "Take a-z, 0-9 and '-', at most 24, a letter first.";
-    Err(Problem::new(at, format!("nothing can be called `{name}`"), next))
+    let next = "Use at most 24 characters from a-z, 0-9 and '-', starting with a letter.";
+    Err(Problem::new(at, format!("`{name}` is not a valid name"), next))
 }
 
 /// Paths stand in scripts and configuration files as they are.
@@ -286,8 +322,9 @@ pub(super) fn a_path(at: &[&str], path: &str) -> Checked {
     {
         return Ok(());
     }
-    let next = "Write it from the root on, as /srv/data, of letters, digits, '.', '_' and '-'.";
-    Err(Problem::new(at, format!("`{path}` is no plain path"), next))
+    let next = "Give an absolute path such as /srv/data, with letters, digits, '.', '_' and '-' \
+    only.";
+    Err(Problem::new(at, format!("`{path}` is not a plain absolute path"), next))
 }
 
 fn some_options(at: &[&str], options: &str) -> Checked {
@@ -295,8 +332,8 @@ fn some_options(at: &[&str], options: &str) -> Checked {
     if options.chars().all(plain) {
         return Ok(());
     }
-    let next = "Write them as rw,sync, without spaces.";
-    Err(Problem::new(at, format!("`{options}` is no list of options"), next))
+    let next = "Write options as rw,sync, without spaces.";
+    Err(Problem::new(at, format!("`{options}` is not a list of options"), next))
 }
 
 fn one_line_each(at: &[&str], lines: &[String]) -> Checked {
@@ -304,6 +341,11 @@ fn one_line_each(at: &[&str], lines: &[String]) -> Checked {
     let wrong = |line: &&String| line.chars().any(char::is_control) || line.trim().starts_with('[');
     match lines.iter().find(wrong) {
         None => Ok(()),
-        Some(line) => Err(Problem::new(at, format!("`{line}` is no line"), "Write `key = value`.")),
+        Some(line) => Err(Problem::new(
+            at,
+            format!("`{line}` is not a line of smb.conf"),
+            "Write \
+        `key = value`.",
+        )),
     }
 }

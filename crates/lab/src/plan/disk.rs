@@ -80,24 +80,24 @@ pub(super) fn check(host: &str, name: &str, disk: &Disk, of: &Host) -> Result<()
     let refuse = |key, happened: &str, next: &str| Err(Problem::new(&at(key), happened, next));
     a_path(&at("at"), &disk.at)?;
     if !(1 << 20..=1 << 40).contains(&disk.size.0) {
-        return refuse("size", "no disk is so large", "Take 1MiB to 1TiB.");
+        return refuse("size", "the size is out of range", "Give 1MiB to 1TiB.");
     }
     if of.kind == Kind::Netns {
         return in_namespace(&at, disk);
     }
     if disk.size.0 < 16 << 20 {
-        return refuse("size", "too small to be formatted", "Take 16MiB.");
+        return refuse("size", "the disk is too small for a file system", "Give at least 16MiB.");
     }
     let microseconds = disk.latency.map_or(0, |latency| latency.0);
     if !microseconds.is_multiple_of(1000) {
-        let next = "Give the latency of a disk in whole milliseconds, as 2ms.";
-        return refuse("latency", "the kernel counts in whole milliseconds", next);
+        let next = "Give whole milliseconds, such as 2ms.";
+        return refuse("latency", "the kernel supports whole milliseconds only", next);
     }
     if microseconds > 60_000_000 {
-        return refuse("latency", "the latency is longer than a minute", "Take less.");
+        return refuse("latency", "the latency is longer than a minute", "Give at most 60s.");
     }
     if disk.rate.is_some_and(|rate| !(100_000..=FASTEST).contains(&rate.0)) {
-        return refuse("rate", "no disk is so fast or slow", "Take 100kB/s to 100GB/s.");
+        return refuse("rate", "the rate is out of range", "Give 100kB/s to 100GB/s.");
     }
     if let Some(burst) = disk.burst {
         check_burst(burst, disk.rate)
@@ -105,15 +105,15 @@ pub(super) fn check(host: &str, name: &str, disk: &Disk, of: &Host) -> Result<()
     }
     if disk.kind == DiskKind::Null {
         if disk.rate.is_some() {
-            let next = "Leave it out, or leave kind = \"null\" out.";
-            return refuse("rate", "a null disk is memory, which is given no rate", next);
+            let next = "Omit it, or omit kind = \"null\".";
+            return refuse("rate", "a null disk is memory and cannot have a rate", next);
         }
         let memory = u64::from(of.memory_mib()) << 20;
         if disk.size.0 >= memory {
-            let next = format!("Make it smaller, or give {host} more memory than it.");
+            let next = format!("Make the disk smaller, or give {host} more memory.");
             return refuse(
                 "size",
-                "a null disk lies in its machine's memory, which is less",
+                "a null disk needs memory of its machine, which has less",
                 &next,
             );
         }
@@ -123,37 +123,41 @@ pub(super) fn check(host: &str, name: &str, disk: &Disk, of: &Host) -> Result<()
 
 fn check_burst(burst: Burst, rate: Option<Throughput>) -> Result<(), (&'static str, &'static str)> {
     let Some(rate) = rate else {
-        return Err(("without a rate there is nothing to fall to", "Give the disk a rate too."));
+        return Err(("a burst needs a rate that follows it", "Give the disk a rate, too."));
     };
     if burst.rate <= rate {
-        return Err(("a burst is faster than the rate", "Make its rate larger than the disk's."));
+        return Err((
+            "the burst is not faster than the rate",
+            "Give the burst a higher rate than \
+        the disk.",
+        ));
     }
     if burst.rate.0 > FASTEST {
-        return Err(("no disk is so fast", "Take 100GB/s at most."));
+        return Err(("the rate of the burst is out of range", "Give at most 100GB/s."));
     }
     if !(1..=3600).contains(&burst.seconds) {
-        return Err(("no burst is so short or long", "Take 1 to 3600 seconds."));
+        return Err(("the length of the burst is out of range", "Give 1 to 3600 seconds."));
     }
     Ok(())
 }
 
 fn in_namespace<'a>(at: &impl Fn(&'a str) -> [&'a str; 5], disk: &Disk) -> Result<(), Problem> {
-    let own = "a disk of a namespace is memory, which is given no";
-    let next = "Leave it out, or set kind = \"vm\".";
+    let own = "a disk of a namespace is memory and cannot have";
+    let next = "Omit it, or set kind = \"vm\".";
     let keys = [
-        ("latency", "latency", disk.latency.is_some()),
-        ("rate", "rate", disk.rate.is_some()),
-        ("burst", "burst", disk.burst.is_some()),
-        ("kind", "kind", disk.kind != DiskKind::File),
+        ("latency", "a latency", disk.latency.is_some()),
+        ("rate", "a rate", disk.rate.is_some()),
+        ("burst", "a burst", disk.burst.is_some()),
+        ("kind", "a kind", disk.kind != DiskKind::File),
         ("encrypted", "encryption", disk.encrypted),
-        ("discards", "discards", !disk.discards),
+        ("discards", "discards switched off", !disk.discards),
     ];
     if let Some((key, what, _)) = keys.into_iter().find(|(_, _, given)| *given) {
         return Err(Problem::new(&at(key), format!("{own} {what}"), next));
     }
     if !OWN_PLACES.iter().any(|place| disk.at.starts_with(place)) {
-        let happened = "a namespace has places of its own below /srv, /mnt and /media alone";
-        return Err(Problem::new(&at("at"), happened, "Put it there, as /srv/data."));
+        let happened = "disks of a namespace must be below /srv, /mnt or /media";
+        return Err(Problem::new(&at("at"), happened, "Give a path such as /srv/data."));
     }
     Ok(())
 }
@@ -234,26 +238,38 @@ mod tests {
         let too_fast = BURST.replace("30MB", "101GB");
         let (too_long, no_time) = (BURST.replace("20", "3601"), BURST.replace("20", "0"));
         for (vm, lines, line, happened) in [
-            (true, &[size, "rate = \"20Mbit/s\""][..], 6, "`20Mbit/s` is no rate of a disk"),
-            (true, &[size, "rate = \"99kB/s\""], 6, "no disk is so fast or slow"),
+            (true, &[size, "rate = \"20Mbit/s\""][..], 6, "`20Mbit/s` is not a rate of a disk"),
+            (true, &[size, "rate = \"99kB/s\""], 6, "the rate is out of range"),
             (true, &[size, "latency = \"1.5ms\""], 6, "whole milliseconds"),
             (true, &[size, "latency = \"61s\""], 6, "longer than a minute"),
             (true, &[size, "encrypted = \"yes\""], 6, "expected a boolean"),
             (true, &[size, "kind = \"nul\""], 6, "unknown word `nul`"),
-            (true, &[size, "kind = \"null\"", "rate = \"20MB/s\""], 7, "is given no rate"),
-            (true, &["size = \"384MiB\"", "kind = \"null\""], 5, "which is less"),
+            (true, &[size, "kind = \"null\"", "rate = \"20MB/s\""], 7, "cannot have a rate"),
+            (true, &["size = \"384MiB\"", "kind = \"null\""], 5, "which has less"),
             (true, &["size = \"8MiB\""], 5, "too small"),
-            (true, &[size, BURST], 6, "nothing to fall to"),
-            (true, &[size, "rate = \"30MB/s\"", BURST], 7, "faster than the rate"),
-            (true, &[size, "rate = \"20MB/s\"", &too_fast], 7, "no disk is so fast"),
-            (true, &[size, "rate = \"20MB/s\"", &too_long], 7, "so short or long"),
-            (true, &[size, "rate = \"20MB/s\"", &no_time], 7, "so short or long"),
-            (false, &[size, "latency = \"2ms\""], 6, "is given no latency"),
-            (false, &[size, "rate = \"20MB/s\""], 6, "is given no rate"),
-            (false, &[size, BURST], 6, "is given no burst"),
-            (false, &[size, "kind = \"null\""], 6, "is given no kind"),
-            (false, &[size, "encrypted = true"], 6, "is given no encryption"),
-            (false, &[size, "discards = false"], 6, "is given no discards"),
+            (true, &[size, BURST], 6, "needs a rate"),
+            (true, &[size, "rate = \"30MB/s\"", BURST], 7, "not faster than the rate"),
+            (true, &[size, "rate = \"20MB/s\"", &too_fast], 7, "rate of the burst is out of range"),
+            (
+                true,
+                &[size, "rate = \"20MB/s\"", &too_long],
+                7,
+                "length of the burst is out of \
+            range",
+            ),
+            (
+                true,
+                &[size, "rate = \"20MB/s\"", &no_time],
+                7,
+                "length of the burst is out of \
+            range",
+            ),
+            (false, &[size, "latency = \"2ms\""], 6, "cannot have a latency"),
+            (false, &[size, "rate = \"20MB/s\""], 6, "cannot have a rate"),
+            (false, &[size, BURST], 6, "cannot have a burst"),
+            (false, &[size, "kind = \"null\""], 6, "cannot have a kind"),
+            (false, &[size, "encrypted = true"], 6, "cannot have encryption"),
+            (false, &[size, "discards = false"], 6, "cannot have discards switched off"),
         ] {
             let lab = if vm { LAB.to_owned() } else { LAB.replace("vm", "netns") };
             let failure = Plan::read(&format!("{lab}{}\n", lines.join("\n")), "bad.toml");

@@ -234,9 +234,10 @@ impl TryFrom<String> for Origin {
             Some((host, path)) if !host.is_empty() && !path.is_empty() => {
                 Ok(Origin { host: host.to_owned(), path: path.to_owned() })
             }
-            _ => {
-                Err(format!("`{text}` is no origin; write it as server:/srv/data or server:share"))
-            }
+            _ => Err(format!(
+                "`{text}` does not name a share; write it as server:/srv/data or \
+                server:share"
+            )),
         }
     }
 }

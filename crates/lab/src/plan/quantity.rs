@@ -119,7 +119,7 @@ impl FromStr for Rate {
         let small = small.strip_suffix("bit/s").map_or(small.clone(), |rest| format!("{rest}bit"));
         parse(&small, TC_RATES)
             .map(Rate)
-            .ok_or_else(|| format!("`{text}` is no rate; write it as 100Mbit/s or 1Gbit"))
+            .ok_or_else(|| format!("`{text}` is not a rate; write it as 100Mbit/s or 1Gbit"))
     }
 }
 
@@ -134,7 +134,7 @@ impl FromStr for Throughput {
     fn from_str(text: &str) -> Result<Self, String> {
         parse(text, THROUGHPUTS)
             .map(Throughput)
-            .ok_or_else(|| format!("`{text}` is no rate of a disk; write it as 20MB/s or 1GB/s"))
+            .ok_or_else(|| format!("`{text}` is not a rate of a disk; write it as 20MB/s or 1GB/s"))
     }
 }
 
@@ -149,7 +149,7 @@ impl FromStr for Delay {
     fn from_str(text: &str) -> Result<Self, String> {
         parse(text, DELAYS)
             .map(Delay)
-            .ok_or_else(|| format!("`{text}` is no time; write it as 2ms, 500us or 1.5ms"))
+            .ok_or_else(|| format!("`{text}` is not a time; write it as 2ms, 500us or 1.5ms"))
     }
 }
 
@@ -165,7 +165,7 @@ impl FromStr for Percent {
         parse(text, PERCENTS)
             .and_then(|thousandths| u32::try_from(thousandths).ok())
             .map(Percent)
-            .ok_or_else(|| format!("`{text}` is no share; write it as 50% or 0.1%"))
+            .ok_or_else(|| format!("`{text}` is not a percentage; write it as 50% or 0.1%"))
     }
 }
 

@@ -62,8 +62,8 @@ impl Rates {
                 return Err(Problem::new(&at, happened, nearest(host, between)));
             }
             if !(8_000..=100_000_000_000).contains(&rate.0) {
-                let happened = "the rate cannot be shaped";
-                return Err(Problem::new(&at, happened, "Take 8kbit/s to 100Gbit/s."));
+                let happened = "the rate is out of range";
+                return Err(Problem::new(&at, happened, "Give 8kbit/s to 100Gbit/s."));
             }
         }
         Ok(())
@@ -90,7 +90,7 @@ impl<'de> Deserialize<'de> for Rates {
             type Value = Rates;
 
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a rate as 1Gbit/s, or one by the host that sends")
+                f.write_str("a rate such as 1Gbit/s, or a rate for each host that sends")
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Rates, E> {
@@ -135,10 +135,10 @@ mod tests {
         assert_eq!(of("{ b = \"1Mbit\" }").0, None);
         for (bad, happened) in [
             ("{ c = \"1Mbit\" }", "`c` is not on this link"),
-            ("{ a = \"1bit\" }", "cannot be shaped"),
-            ("{ a = \"1Mb\" }", "`1Mb` is no rate"),
-            ("\"1Mb\"", "`1Mb` is no rate"),
-            ("1000", "a rate as 1Gbit/s"),
+            ("{ a = \"1bit\" }", "the rate is out of range"),
+            ("{ a = \"1Mb\" }", "`1Mb` is not a rate"),
+            ("\"1Mb\"", "`1Mb` is not a rate"),
+            ("1000", "a rate such as 1Gbit/s"),
         ] {
             let failure = read(bad).unwrap_err();
             assert_eq!(failure.on, "lab.toml:7", "{failure}");

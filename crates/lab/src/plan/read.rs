@@ -37,7 +37,10 @@ pub fn remarks(text: &str) -> Vec<String> {
 /// The same of a rate.
 pub fn remark(rate: &str) -> Option<String> {
     let bits = Rate::in_bytes(rate)?;
-    Some(format!("{rate} is {bits}: as in tc, bps are bytes per second; bits are Gbit or Gbit/s"))
+    Some(format!(
+        "{rate} means {bits}: as in tc, bps is bytes per second; for bits write Gbit or \
+    Gbit/s"
+    ))
 }
 
 #[cfg(test)]
@@ -72,7 +75,7 @@ rate = "100Mbit/s"
             ("rate", "rat", 10, "unknown key `rat`", "`rate`"),
             ("[host.server]\nkind", "[host.server]\nknid", 3, "unknown key `knid`", "`kind`"),
             ("kind = \"netns\"", "kind = \"netsn\"", 3, "unknown word `netsn`", "`netns`"),
-            ("100Mbit/s", "100Mb", 10, "`100Mb` is no rate", ""),
+            ("100Mbit/s", "100Mb", 10, "`100Mb` is not a rate", ""),
             ("[\"server\", ", "[\"sever\", ", 9, "no host `sever`", "`server`"),
             ("gateway = \"server\"", "gateway = \"serve\"", 6, "no host `serve`", "`server`"),
             (
@@ -99,7 +102,7 @@ rate = "100Mbit/s"
         assert!(remarks(GOOD).is_empty());
         let bytes = GOOD.replace("100Mbit/s", "1Gbps");
         assert!(Plan::read(&bytes, "bytes.toml").unwrap_err().happened.contains("forward"));
-        assert!(remarks(&bytes)[0].starts_with("1Gbps is 8Gbit/s: as in tc"), "{bytes}");
+        assert!(remarks(&bytes)[0].starts_with("1Gbps means 8Gbit/s: as in tc"), "{bytes}");
         let by_host = GOOD.replace("\"100Mbit/s\"", "{ client = \"5MBps\", server = \"5Mbit\" }");
         assert_eq!(remarks(&by_host).len(), 1);
     }

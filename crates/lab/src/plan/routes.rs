@@ -126,7 +126,10 @@ impl Plan {
             let at = ["host", name, "route", to];
             if self.network_of(to).is_none() && Network::parse(to).is_none() {
                 let links: Vec<&String> = self.links.keys().collect();
-                let happened = format!("`{to}` is neither a link nor a network as 192.168.0.0/16");
+                let happened = format!(
+                    "`{to}` is neither a link nor a network such as \
+                192.168.0.0/16"
+                );
                 return Err(Problem::new(&at, happened, nearest(to, &links)));
             }
             self.check_next_hop(&at, name, via)?;
@@ -147,11 +150,11 @@ impl Plan {
             has(name) && has(next)
         });
         if !linked || next == name {
-            let happened = format!("`{name}` has no link with `{next}`");
-            return Err(Problem::new(at, happened, "Name a host on a link of its own."));
+            let happened = format!("`{name}` has no link to `{next}`");
+            return Err(Problem::new(at, happened, "Name a host that a link connects with it."));
         }
         if !router.forward {
-            let happened = format!("`{next}` does not forward");
+            let happened = format!("`{next}` does not forward packets");
             let next = format!("Set forward = true in [host.{next}].");
             return Err(Problem::new(at, happened, next));
         }
@@ -270,7 +273,7 @@ mod tests {
             ("route = { tree = \"r2\" }", "`tree` is neither"),
             ("route = { \"10.77.4.1/24\" = \"r2\" }", "is neither"),
             ("route = { \"10.0.0.0/33\" = \"r2\" }", "is neither"),
-            ("route = { three = \"b\" }", "has no link with `b`"),
+            ("route = { three = \"b\" }", "has no link to `b`"),
             ("route = { three = \"a\" }", "`a` does not forward"),
             ("route = { three = \"r9\" }", "no host `r9`"),
         ] {

@@ -116,8 +116,9 @@ impl Plan {
         if risks.is_empty() {
             return Ok(());
         }
-        let happened = format!("it would act on this machine as root: {}", risks.join("; "));
-        let next = "Read these lines; --trust brings it up if you trust whoever wrote them. Or set \
+        let happened =
+            format!("parts of the lab file can act on this machine as root: {}", risks.join("; "));
+        let next = "Read these lines. If you trust their author, give --trust. Or set \
                     kind = \"vm\" for these hosts.";
         Err(Failure::new(Cause::Usage, "bring the lab up", "the lab file", happened, next))
     }
@@ -130,7 +131,7 @@ fn of_host(name: &str, host: &Host) -> Vec<Risk> {
         risks.push(Risk { at, what });
     };
     if host.rules.as_deref().is_some_and(includes) {
-        add(&["rules"], "`include` in rules reads files of this machine".to_owned());
+        add(&["rules"], "`include` in rules reads a file of this machine".to_owned());
     }
     for (i, export) in host.ganesha.iter().flat_map(|ganesha| &ganesha.exports).enumerate() {
         if !is_own(&export.path) {
@@ -154,11 +155,14 @@ fn of_host(name: &str, host: &Host) -> Vec<Risk> {
 }
 
 fn shares(path: &str) -> String {
-    format!("`{path}` is this machine's; a namespace has its own below /srv, /mnt and /media alone")
+    format!(
+        "`{path}` is a directory of this machine; a namespace has private ones only below \
+    /srv, /mnt and /media"
+    )
 }
 
 fn unknown(line: &str) -> String {
-    format!("`{line}` is none of the options of Samba that are known to be harmless")
+    format!("`{line}` is not among the options of Samba that plimsoll knows to be harmless")
 }
 
 fn is_own(path: &str) -> bool {
@@ -282,12 +286,12 @@ mod tests {
             (NETNS.to_owned(), "route = { @ = \"a\" }\n"),
         ];
         const REFUSED: [&str; 7] = [
-            "nothing can be called",
-            "no interface is called",
-            "no plain path",
-            "no list of options",
-            "no name of a user",
-            "there is no host",
+            "is not a valid name",
+            "is not a valid name for a network interface",
+            "is not a plain absolute path",
+            "is not a list of options",
+            "it is not a valid user name",
+            "the lab has no host",
             "is neither a link nor a network",
         ];
         let words = ["x\ny", "x\"y", "x'y", "x;y", "x y", "$(x)", "`x`", "x]", "x\u{1}"];

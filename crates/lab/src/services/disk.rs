@@ -119,7 +119,7 @@ pub fn measure_latency(
     let tried = format!("measure the latency of the disk {name}");
     let said = script(host, &tried, &text)?;
     let microseconds = said.trim().parse().map_err(|_| {
-        Failure::new(Cause::Unreachable, &tried, host.name(), "it says no number", "")
+        Failure::new(Cause::Unreachable, &tried, host.name(), "the output is not a number", "")
     })?;
     Ok(Delay(microseconds))
 }
@@ -137,7 +137,7 @@ fn milliseconds(host: &dyn Reach, latency: Option<Delay>) -> Result<u64, Failure
     let microseconds = latency.map_or(0, |delay| delay.0);
     if !microseconds.is_multiple_of(1000) {
         let happened = format!("{} is not a whole number of milliseconds", Delay(microseconds));
-        let next = "Give the latency of a disk in whole milliseconds, as 2ms.";
+        let next = "Give whole milliseconds, such as 2ms.";
         return Err(Failure::new(Cause::Usage, "slow a disk down", host.name(), happened, next));
     }
     Ok(microseconds / 1000)

@@ -22,7 +22,7 @@ fn script(host: &dyn Reach, tried: &str, script: &str) -> Result<String, Failure
     let said = String::from_utf8_lossy(&done.errors);
     let said = said.lines().map(str::trim).rfind(|line| !line.is_empty());
     let shown: String = said
-        .unwrap_or("a command failed without a word")
+        .unwrap_or("a command failed without a message")
         .chars()
         .filter(|c| !c.is_control())
         .take(300)

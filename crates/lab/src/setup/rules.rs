@@ -11,7 +11,7 @@ pub(crate) fn rules(rules: &str, reach: &dyn Reach) -> Result<(), Failure> {
     let listed = script(reach, tried, "nft -f -\nnft list ruleset", rules.as_bytes())?;
     let asked = rules.lines().any(|line| line.trim_start().starts_with("table"));
     if asked && listed.trim().is_empty() {
-        let happened = "nft took them, but lists none";
+        let happened = "nft accepted the rules, but lists none";
         return Err(Failure::new(Cause::Trial, tried, reach.name(), happened, ""));
     }
     Ok(())

@@ -44,9 +44,9 @@ pub(crate) fn shape(
         }
         let netem = link.delay.is_some() || link.loss.is_some();
         let next = if netem {
-            "This kernel has no netem: leave delay and loss out, or set kind = \"vm\"."
+            "This kernel has no netem: omit delay and loss, or set kind = \"vm\"."
         } else {
-            "This kernel has no tbf: leave the rate out, or set kind = \"vm\"."
+            "This kernel has no tbf: omit the rate, or set kind = \"vm\"."
         };
         Failure { cause: plimsoll_model::Cause::Usage, next: next.to_owned(), ..failure }
     })

@@ -118,9 +118,9 @@ pub(crate) fn allowed() -> Result<(), Failure> {
     if nix::unistd::geteuid().is_root() {
         return Ok(());
     }
-    let next = "Run it as root, with sudo: labs are namespaces, interfaces, mounts and control \
-                groups, which root alone can make and look into. plimsoll lab doctor tells more.";
-    let happened = "this is not root";
+    let next = "Run it as root, for example with sudo: only root can create and inspect \
+    namespaces, interfaces, mounts and control groups. plimsoll lab doctor shows more.";
+    let happened = "plimsoll does not run as root";
     Err(Failure::new(
         Cause::NotPermitted,
         "use the labs of this machine",
@@ -156,8 +156,14 @@ impl Directory {
             private::directory(&place)?;
         } else {
             DirBuilder::new().recursive(true).mode(0o700).create(&place).map_err(|error| {
-                let next = format!("Name another place by {PARENT_VARIABLE}.");
-                Failure::new(cause(&error), "make a place for labs", place.display(), error, next)
+                let next = format!("Name another directory with {PARENT_VARIABLE}.");
+                Failure::new(
+                    cause(&error),
+                    "create the directory of labs",
+                    place.display(),
+                    error,
+                    next,
+                )
             })?;
         }
         private::directory(&self.path)
@@ -182,7 +188,7 @@ impl Directory {
                     std::thread::sleep(Duration::from_millis(20));
                 }
                 Err(TryLockError::WouldBlock) => {
-                    let happened = "another command is at work on it";
+                    let happened = "another command is using it";
                     let next = "Wait for that command, or end it, and try again.";
                     return Err(Failure::new(
                         Cause::Usage,
@@ -212,7 +218,7 @@ impl Directory {
         let path = self.path.join("bed.json");
         let failed = |happened: String| {
             let next = format!("Remove the lab: plimsoll lab down {}.", self.name);
-            Failure::new(Cause::Usage, "read what the lab has made", path.display(), happened, next)
+            Failure::new(Cause::Usage, "read the state of the lab", path.display(), happened, next)
         };
         let file = match File::open(&path) {
             Ok(file) => file,
@@ -229,8 +235,8 @@ impl Directory {
         let path = self.path.join("mark");
         let write = || private::file().open(&path)?.write_all(format!("{mark}\n").as_bytes());
         write().map_err(|error| {
-            let tried = "write down what the lab makes";
-            Failure::new(cause(&error), tried, path.display(), error, "Make room there.")
+            let tried = "write the state of the lab";
+            Failure::new(cause(&error), tried, path.display(), error, "Free space there.")
         })
     }
 
@@ -244,14 +250,8 @@ impl Directory {
             fs::rename(&part, &path)
         };
         write().map_err(|error| {
-            let next = "Make room there.";
-            Failure::new(
-                cause(&error),
-                "write down what the lab makes",
-                path.display(),
-                error,
-                next,
-            )
+            let next = "Free space there.";
+            Failure::new(cause(&error), "write the state of the lab", path.display(), error, next)
         })
     }
 }
@@ -269,7 +269,7 @@ pub(crate) fn find(name: &str) -> Result<(Directory, Bed), Failure> {
 pub(crate) fn unknown(name: &str) -> Failure {
     let names = names();
     let next = if names.is_empty() {
-        "No lab is up; plimsoll lab up brings one up.".to_owned()
+        "No lab is up; start one with plimsoll lab up.".to_owned()
     } else {
         plimsoll_config::nearest(name, &names)
     };

@@ -16,10 +16,16 @@ use std::path::{Path, PathBuf};
 pub(crate) fn directory(path: &Path) -> Result<(), Failure> {
     private(path).map_err(|error| {
         let next = format!(
-            "See who made it: ls -ld {}. Labs keep there what is theirs alone.",
+            "Check its owner (ls -ld {}): labs need a directory that only root can use.",
             path.display()
         );
-        Failure::new(super::cause(&error), "make a private directory", path.display(), error, next)
+        Failure::new(
+            super::cause(&error),
+            "create a private directory",
+            path.display(),
+            error,
+            next,
+        )
     })
 }
 
@@ -33,7 +39,7 @@ fn private(path: &Path) -> io::Result<()> {
     let refused = |why: &str| io::Error::new(ErrorKind::PermissionDenied, why);
     let opened = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
         Err(error) if is_no_directory(&error) => {
-            return Err(refused("something that is no directory is in its place"));
+            return Err(refused("it exists but is not a directory"));
         }
         opened => opened?,
     };

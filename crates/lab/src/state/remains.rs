@@ -37,7 +37,8 @@ pub(crate) fn remove(directory: &Directory, bed: Option<&Bed>) -> Result<(), Fai
         deploy::forgotten(&Local, &spaces);
         for group in bed.groups.values().flat_map(|path| group::both(path)) {
             if let Err(error) = remove_group(&group) {
-                let stays = format!("the control group {} stays: {error}", group.display());
+                let stays =
+                    format!("the control group {} could not be removed: {error}", group.display());
                 return Err(failed(directory, stays));
             }
         }
@@ -49,7 +50,7 @@ pub(crate) fn remove(directory: &Directory, bed: Option<&Bed>) -> Result<(), Fai
 }
 
 pub(super) fn failed(directory: &Directory, happened: impl std::fmt::Display) -> Failure {
-    let next = "Try again in a while: plimsoll lab down.";
+    let next = "Wait a moment, then run plimsoll lab down again.";
     Failure::new(Cause::Trial, "take the lab down", directory.path().display(), happened, next)
 }
 

@@ -29,14 +29,23 @@ pub(crate) fn salvage(directory: &Directory) -> Result<(), Failure> {
     }
     for group in groups(&marks) {
         remove_group(&group).map_err(|error| {
-            failed(directory, format!("the control group {} stays: {error}", group.display()))
+            failed(
+                directory,
+                format!("the control group {} could not be removed: {error}", group.display()),
+            )
         })?;
     }
     let strays = if marks.is_empty() { stray_groups() } else { Vec::new() };
     if !strays.is_empty() {
         let strays = strays.join(" ");
-        let happened = format!("no mark tells whether these control groups were its: {strays}");
-        let next = format!("No process is in them: rmdir {strays}; then rm -r {path}");
+        let happened = format!(
+            "these control groups may belong to this lab or to another: \
+        {strays}"
+        );
+        let next = format!(
+            "They hold no processes. To remove them: rmdir {strays}; then rm -r \
+        {path}"
+        );
         return Err(Failure { next, ..failed(directory, happened) });
     }
     fs::remove_dir_all(directory.path()).map_err(|error| failed(directory, error))

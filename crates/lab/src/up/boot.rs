@@ -20,7 +20,7 @@ impl<'w> BringUp<'_, 'w> {
         wanted.sort();
         wanted.dedup();
         for image in wanted {
-            self.watch.step("looking for images")?;
+            self.watch.step("finding images")?;
             images.get(image, &mut |what| (self.watch.say)(what))?;
         }
         Ok(images)
@@ -51,7 +51,7 @@ impl<'w> BringUp<'_, 'w> {
         if !saved.is_there() {
             return Ok(false);
         }
-        self.watch.step("taking what was saved of its machines")?;
+        self.watch.step("loading the saved state of its machines")?;
         let Err(failure) = self.try_resume(saved, machines, images) else { return Ok(true) };
         self.watch.step(&format!("the saved state of its machines cannot be used: {failure}"))?;
         self.forget(machines)?;
@@ -103,7 +103,7 @@ impl<'w> BringUp<'_, 'w> {
         machines: &[Machine],
         images: &Images,
     ) -> Result<bool, Failure> {
-        self.watch.step("saving its machines, so that they need not boot again")?;
+        self.watch.step("saving its machines for a faster next start")?;
         // All are halted before the first is saved, so that none is ahead of another.
         machines.iter().try_for_each(vm::pause)?;
         match saved.make(machines) {

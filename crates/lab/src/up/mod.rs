@@ -67,13 +67,20 @@ pub fn up(
     watch: &mut Watch,
 ) -> Result<Option<Failure>, Failure> {
     if !plimsoll_model::is_lab_name(name) {
-        let next = "Take a-z, 0-9 and '-', at most 24, a letter first: --name NAME.";
-        return Err(Failure::new(Cause::Usage, "name the lab", name, "no lab is called so", next));
+        let next = "Give --name NAME with at most 24 characters from a-z, 0-9 and '-', starting \
+        with a letter.";
+        return Err(Failure::new(
+            Cause::Usage,
+            "name the lab",
+            name,
+            "it is not a valid name",
+            next,
+        ));
     }
     if !how.trusted {
         plan.refuse_risks(Risk::what)?;
     }
-    watch.step("looking at what is there")?;
+    watch.step("checking for an existing lab")?;
     let directory = Directory::of(name)?;
     // Twice, for the directory may be removed between its making and the lock.
     let lock = match make_and_lock(&directory)? {
@@ -143,7 +150,10 @@ fn make_and_lock(directory: &Directory) -> Result<Option<state::Lock>, Failure> 
 
 fn in_use(name: &str) -> Failure {
     let happened = "a lab of this name is up, or was left over by a crash";
-    let next = format!("plimsoll lab down {name} removes it; or take another name: --name NAME.");
+    let next = format!(
+        "Remove it with plimsoll lab down {name}, or give another name with --name \
+    NAME."
+    );
     Failure::new(Cause::Usage, "bring the lab up", name, happened, next)
 }
 
@@ -153,7 +163,7 @@ fn by_chance() -> Result<String, Failure> {
     let mut bytes = [0; 8];
     std::fs::File::open("/dev/urandom")
         .and_then(|mut file| file.read_exact(&mut bytes))
-        .map_err(|e| Failure::new(Cause::Trial, "name the lab by chance", "/dev/urandom", e, ""))?;
+        .map_err(|e| Failure::new(Cause::Trial, "choose a random mark", "/dev/urandom", e, ""))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 

@@ -12,8 +12,8 @@ impl BringUp<'_, '_> {
         let plan = &self.bed.plan;
         let is_netns = |host: &String| plan.hosts.get(host).is_some_and(|h| h.kind == Kind::Netns);
         if let Some(place) = plan.own_places().find(|place| !Path::new(place).is_dir()) {
-            let happened = "this machine has no such directory for a host to have one of its own";
-            let next = format!("Make it (mkdir {place}), or take another place in the lab file.");
+            let happened = "a host needs this directory, but it does not exist on this machine";
+            let next = format!("Create it (mkdir {place}), or use another path in the lab file.");
             return Err(Failure::new(Cause::Usage, "make namespaces", place, happened, next));
         }
         let mut names: Vec<String> = plan.hosts.keys().filter(|h| is_netns(h)).cloned().collect();

@@ -15,7 +15,7 @@ const UP: &str = "plimsoll: the machine is up";
 
 /// Signs that a machine will not come up, and what they mean.
 const GAVE_UP: [(&str, &str); 3] = [
-    ("Kernel panic", "its kernel gave up"),
+    ("Kernel panic", "its kernel panicked"),
     ("System is deadlocked on memory", "it has too little memory"),
     ("plimsoll: there is no root", "its image is damaged"),
 ];

@@ -155,7 +155,8 @@ fn ready_unless(machine: &Machine, patience: Duration, stop: &AtomicBool) -> Res
         let said = console::last_lines(&machine.directory, &machine.name);
         let said = said.lines().collect::<Vec<_>>().join(" | ");
         let happened = format!("{happened}; the last lines of its console: {said}");
-        let next = "Try again; if it is slow, give it time, if it stops, other memory or image.";
+        let next = "Try again. If it stops at the same point, change memory or image in the lab \
+        file.";
         Err(Failure::new(Cause::Unreachable, "boot a machine", &machine.name, happened, next))
     };
     loop {
@@ -172,7 +173,7 @@ fn ready_unless(machine: &Machine, patience: Duration, stop: &AtomicBool) -> Res
             break;
         }
         if Instant::now() >= until {
-            return failed(format!("it did not come up within {} s", patience.as_secs()));
+            return failed(format!("it did not boot within {} s", patience.as_secs()));
         }
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -188,7 +189,7 @@ pub fn set_clock(machine: &Machine, patience: Duration) -> Result<(), Failure> {
         return Ok(());
     }
     let happened = String::from_utf8_lossy(&set.errors).trim().to_owned();
-    Err(Failure::new(Cause::Trial, "tell a machine the time", &machine.name, happened, ""))
+    Err(Failure::new(Cause::Trial, "set the clock of a machine", &machine.name, happened, ""))
 }
 
 fn interrupted(on: &str) -> Failure {
@@ -256,7 +257,7 @@ pub fn fits(memory_mib: u64, count: u64) -> Result<(), Failure> {
             "start virtual machines",
             format!("{count} of them"),
             format!("they need {needed} MiB of memory, and {available} MiB are free"),
-            "Give them less (memory = \"256MiB\"), or end something else.",
+            "Give them less (memory = \"256MiB\"), or stop other programs.",
         )),
         _ => Ok(()),
     }

@@ -51,7 +51,7 @@ impl Monitor {
                 return Err(io::Error::other(format!("{command}: {why}")));
             }
         }
-        Err(io::Error::other(format!("{command}: there is no end of events")))
+        Err(io::Error::other(format!("{command}: too many events before the reply")))
     }
 
     fn message(&mut self) -> io::Result<Value> {

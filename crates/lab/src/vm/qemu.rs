@@ -53,7 +53,7 @@ pub(super) fn start(
         if machine.image == Image::Mips { "qemu-system-mipsel" } else { "qemu-system-x86_64" };
     let program = child::find(program).ok_or_else(|| {
         let next = "Install it (Debian: qemu-system-x86, for MIPS qemu-system-mips).";
-        let happened = format!("there is no program {program} on this machine");
+        let happened = format!("the program {program} is not installed on this machine");
         Failure::new(Cause::Usage, TRIED, &machine.name, happened, next)
     })?;
     for disk in &machine.disks {
@@ -62,7 +62,7 @@ pub(super) fn start(
     }
     for nic in machine.nics.iter().filter(|nic| !nic.listens) {
         wait_for(|| nic.socket.exists()).then_some(()).ok_or_else(|| {
-            let happened = format!("nobody listens at {}", nic.socket.display());
+            let happened = format!("no program listens at {}", nic.socket.display());
             Failure::new(Cause::Unreachable, TRIED, &machine.name, happened, "")
         })?;
     }
@@ -97,7 +97,7 @@ pub(super) fn start(
     if wait_for(|| ended() || greets(machine)) && !ended() {
         return Ok(());
     }
-    let said = complaint(machine).unwrap_or_else(|| "QEMU did not come up".to_owned());
+    let said = complaint(machine).unwrap_or_else(|| "QEMU did not start".to_owned());
     Err(Failure::new(Cause::Usage, TRIED, &machine.name, said, ""))
 }
 

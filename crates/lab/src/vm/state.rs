@@ -25,7 +25,7 @@ pub fn pause(machine: &Machine) -> Result<(), Failure> {
 
 /// Lets a machine that was halted go on.
 pub fn go_on(machine: &Machine) -> Result<(), Failure> {
-    command(machine, "cont").map_err(|error| failed("let a machine go on", machine, error))
+    command(machine, "cont").map_err(|error| failed("continue a machine", machine, error))
 }
 
 /// Writes the state of a machine that is halted to a file. What it has on its disks is in their
@@ -65,7 +65,7 @@ pub fn taken(machine: &Machine) -> Result<(), Failure> {
     taken().map_err(|error| {
         let complaint = qemu::complaint(machine);
         let why = complaint.map_or(error.to_string(), |complaint| format!("{error}: {complaint}"));
-        failed("give a machine its saved state", machine, why)
+        failed("load the saved state of a machine", machine, why)
     })
 }
 

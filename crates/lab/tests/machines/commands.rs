@@ -140,7 +140,7 @@ pub fn lost_machine(pair: Pair) {
         kill(pair.pids[1]);
         let failure = command.join().unwrap().unwrap_err();
         assert_eq!(failure.cause, Cause::Unreachable);
-        assert!(failure.happened.contains("the machine ended"), "{failure}");
+        assert!(failure.happened.contains("the machine stopped"), "{failure}");
     });
     let failure = vm::reach(&pair.client.directory, "client").run("true", b"", LIMIT).unwrap_err();
     assert!(failure.happened.contains("does not run"), "{failure}");

@@ -64,7 +64,7 @@ fn an_image_that_is_there_needs_no_network() {
     let again =
         cache.images().get(Image::Debian, &mut |done| progress.push(done.to_owned())).unwrap();
     assert_eq!(again, files);
-    assert!(progress.last().is_some_and(|last| last.contains("out of reach")), "{progress:?}");
+    assert!(progress.last().is_some_and(|last| last.contains("unreachable")), "{progress:?}");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_machine_that_does_not_boot_shows_its_last_words() {
     vm::start(&broken, &cache.images(), &mut journal).unwrap();
     let failure = vm::ready(&broken, LIMIT).unwrap_err();
     kill(pid);
-    assert!(failure.happened.contains("its kernel gave up"), "{failure}");
+    assert!(failure.happened.contains("its kernel panicked"), "{failure}");
     assert!(failure.happened.contains("Kernel panic"), "{failure}");
 
     broken.memory_mib = 1 << 30;

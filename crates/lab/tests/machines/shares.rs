@@ -102,7 +102,7 @@ pub fn power_cut(pair: &Pair) {
         said(host, "echo only in memory >/srv/data/unsynced");
         vm::reset(&pair.server).unwrap();
         let failure = writing.join().unwrap().unwrap_err();
-        assert!(failure.happened.contains("started again"), "{failure}");
+        assert!(failure.happened.contains("restarted"), "{failure}");
     });
     vm::ready(&pair.server, LIMIT).unwrap();
     assert_eq!(said(host, "ls /srv"), "", "it is as it was at first");

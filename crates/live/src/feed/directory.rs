@@ -16,7 +16,7 @@ pub fn runtime_directory() -> Result<PathBuf, Failure> {
     made(&path, Uid::effective()).map_err(|why| {
         Failure::new(
             Cause::NotPermitted,
-            "create the directory in which runs publish their progress",
+            "create the directory for the progress of runs",
             path.display(),
             why,
             "Remove it, or set XDG_RUNTIME_DIR to a directory that belongs to you.",

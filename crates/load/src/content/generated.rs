@@ -187,7 +187,7 @@ impl Generated {
             return error(ErrorKind::MisplacedContent, format!("content of offset {place}"));
         }
         let found = if piece.iter().all(|b| *b == 0) {
-            "zeros: never written, or lost"
+            "zeros (never written, or lost)"
         } else {
             "content that plimsoll never wrote"
         };

@@ -124,7 +124,8 @@ impl LocalFiles {
         let (files, special) = (self.files.len() as u64, self.skipped.special);
         if special > files {
             let happened = format!(
-                "regular files in it: {files}; devices, pipes, sockets and directories of the kernel: {special}"
+                "it holds {files} regular files, and {special} devices, pipes, sockets and kernel \
+                directories"
             );
             return Err(refused(&self.given, &happened, ONLY_FILES));
         }
@@ -258,7 +259,7 @@ impl LocalFiles {
         };
         let open = self.open(number, file)?;
         open.read_exact_at(buffer, offset).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => self.changed(file, "it was cut short"),
+            io::ErrorKind::UnexpectedEof => self.changed(file, "it was truncated"),
             _ => self.changed(file, &error.to_string()),
         })
     }
@@ -367,5 +368,5 @@ fn escaped(name: &[u8]) -> String {
 }
 
 fn refused(on: &str, happened: &str, next: &str) -> Failure {
-    Failure::new(Cause::Usage, "list the files that are copied", on, happened, next)
+    Failure::new(Cause::Usage, "list the files to copy", on, happened, next)
 }

@@ -40,7 +40,7 @@ impl Manifest {
             || !(1..=files).contains(&directories)
             || bytes.0 > MOST_BYTES
         {
-            let happened = format!("{files} files of {bytes} in total are too many or too few");
+            let happened = format!("{files} files with {bytes} in total are not possible");
             let next = "Give a --count from 1 to 4000000 and a smaller --mean or --scale.";
             let on = format!("the dataset {}", data.class.title());
             return Err(Failure::new(Cause::Usage, "generate files", on, happened, next));

@@ -167,11 +167,11 @@ pub(super) fn space(root: &OwnedFd) -> nix::Result<Space> {
 
 fn cannot_write(given: &str, errno: Errno) -> Failure {
     let (cause, next) = match errno {
-        Errno::ENOSPC | Errno::EDQUOT => (Cause::NoSpace, "Free space on it."),
+        Errno::ENOSPC | Errno::EDQUOT => (Cause::NoSpace, "Free some space on it."),
         Errno::EROFS => (
             Cause::NotPermitted,
-            "It is read-only: remount it read-write, or read a file that is there: 'plimsoll check TARGET \
-            --file NAME'.",
+            "It is read-only: remount it read-write, or read an existing file: 'plimsoll check \
+            TARGET --file NAME'.",
         ),
         _ => (Cause::NotPermitted, "Choose a directory that you can write to."),
     };
@@ -211,7 +211,7 @@ pub(crate) fn why_not_for_files(directory: &OwnedFd) -> Option<(String, &'static
 fn not_for_files(kind: u32) -> Option<(String, &'static str)> {
     match kind {
         AUTOFS => Some((
-            "it is an autofs mount point, and nothing is mounted there yet".into(),
+            "it is an autofs mount point without a mounted file system".into(),
             "Name the directory below it that triggers the mount.",
         )),
         HUGETLBFS => Some((

@@ -175,7 +175,7 @@ impl Share for DirectoryShare {
         }
         if let Some(alignment) = self.direct.filter(|a| *a > file::SMALLEST_ALIGNMENT) {
             notes.push(format!(
-                "O_DIRECT takes multiples of {alignment} bytes: smaller blocks use the page cache"
+                "O_DIRECT needs multiples of {alignment} bytes; smaller blocks use the page cache"
             ));
         }
         let engine = match self.engine {
@@ -186,7 +186,7 @@ impl Share for DirectoryShare {
         // The kernel's NFS client sends O_DIRECT writes as FILE_SYNC, or commits them at once.
         let commits_each_write = self.direct.is_some() && self.file_system.starts_with("nfs");
         let stability = match commits_each_write {
-            true => "pwrite with O_DIRECT on NFS: each is committed when it completes",
+            true => "pwrite with O_DIRECT on NFS: each write is committed when it completes",
             false => "pwrite, then fdatasync; O_DSYNC for filesync",
         };
         let block = self.tree.root().ok().and_then(|root| file_system::preferred_block(&root));
@@ -300,7 +300,7 @@ fn open_root(path: &Path, given: &str) -> Result<OwnedFd, Failure> {
 fn not_opened(path: &Path, given: &str, errno: Errno) -> Failure {
     let tried = "open the directory";
     if let (Errno::ENOENT, Some(url)) = (errno, path.to_str().and_then(url_meant)) {
-        let happened = "no such directory; this is the syntax of other programs for a share";
+        let happened = "no such directory; other programs use this syntax for a share";
         let next = format!("For the share write {url}.");
         return Failure::new(Cause::Usage, tried, given, happened, next);
     }

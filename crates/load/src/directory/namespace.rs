@@ -37,7 +37,7 @@ impl DirectoryNamespace {
             let trouble = trouble.into();
             let (cause, next) = match trouble {
                 Trouble::System(Errno::ENOSPC | Errno::EDQUOT) => {
-                    (Cause::NoSpace, "Free space on it.")
+                    (Cause::NoSpace, "Free some space on it.")
                 }
                 Trouble::System(Errno::EACCES | Errno::EPERM | Errno::EROFS) => {
                     (Cause::NotPermitted, "Check the permissions of the directory.")

@@ -434,7 +434,7 @@ impl OperationSource for OperationsSource {
             && entries.len() != self.names
         {
             let (is, was) = (entries.len(), self.names);
-            self.wrong = Some(format!("a directory has {is} names instead of {was}"));
+            self.wrong = Some(format!("a directory has {is} entries instead of {was}"));
         }
     }
 }

@@ -301,8 +301,12 @@ impl StorageJob for PatternRun {
         let writes = pattern.writes();
         self.files = Some(TestFiles::of_point(at, writes, point, verify && writes)?);
         if point.once {
-            let tried = "run a pattern until it ends";
-            let (happened, next) = ("a pattern has no end", "Give its length in seconds.");
+            let tried = "run a pattern without a time limit";
+            let (happened, next) = (
+                "a pattern runs until it is stopped",
+                "Give a length in \
+            seconds.",
+            );
             return Err(Failure::new(Cause::Usage, tried, pattern, happened, next));
         }
         Ok(())

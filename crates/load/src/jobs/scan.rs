@@ -92,8 +92,12 @@ impl StorageJob for ScanRun {
     fn begin(&mut self, at: &mut Workspace<'_>, _point: &Point) -> Result<(), Failure> {
         self.prepare(at)?;
         if let (Some(below), Some(tree)) = (self.warm_directory(at.share), &self.tree) {
-            let root =
-                at.means.paths.get(tree.root).ok_or_else(|| changed("its root has no path"))?;
+            let root = at.means.paths.get(tree.root).ok_or_else(|| {
+                changed(
+                    "the root of the tree has no \
+                path",
+                )
+            })?;
             walk(&below.join(&*root)).map_err(|error| changed(&error.to_string()))?;
         }
         self.walk = Arc::default();
@@ -197,7 +201,7 @@ impl OperationSource for ScanSource {
                     _ => EntryKind::File,
                 };
                 if found.kind != expected {
-                    self.wrong = Some("a name has changed its type".to_owned());
+                    self.wrong = Some("an entry has changed its type".to_owned());
                 }
             }
             (_, Ok(_)) => self.wrong = Some("the tree is empty".to_owned()),
@@ -223,7 +227,7 @@ impl ScanSource {
         }
         if self.to_look_up.len() < expected.len() {
             let (is, was) = (self.to_look_up.len(), expected.len());
-            self.wrong = Some(format!("a directory has {is} names instead of {was}"));
+            self.wrong = Some(format!("a directory has {is} entries instead of {was}"));
         }
         if self.at == Some(Directory::Root) && self.wrong.is_none() {
             let mut walk = lock(&self.walk);

@@ -41,10 +41,10 @@ pub(crate) struct Caller {
 
 const PRIVILEGED_PORT: &str = "Servers often refuse clients whose port is above 1023. Either run \
     plimsoll with the right to bind a port below 1024 (as root, or with CAP_NET_BIND_SERVICE; \
-    sourceport=privileged insists on it), or add 'insecure' to the export on the server";
+    sourceport=privileged requires it), or add 'insecure' to the export on the server";
 
-const STALE: &str = "It was removed on the server; or the server restarted or the export changed, and earlier \
-file handles are no longer valid: a fixed fsid= on the export keeps them valid";
+const STALE: &str = "It was removed on the server, or earlier file handles became invalid because \
+the server restarted or the export changed (a fixed fsid= on the export keeps them valid)";
 
 /// What to do when the server refuses the caller as such.
 pub(crate) fn refused_advice(caller: Caller) -> String {
@@ -74,8 +74,9 @@ fn advice(service: Service, caller: Caller, error: &Error) -> (Cause, String) {
         Error::Tcp(error) => connection::advice(error, &closed_port(service), &silent_port(service)),
         Error::NotRegistered { .. } => (
             Cause::Unreachable,
-            "List the services of the server with 'rpcinfo -p HOST'. Name a version and a protocol of the \
-            list (vers=, proto=), or enable one on the server. A server without a portmapper needs its ports: nfs://HOST:2049/PATH?mountport=PORT."
+            "List the services of the server with 'rpcinfo -p HOST'. Give a version and a protocol \
+            in this list (vers=, proto=), or enable one on the server. If the server has no \
+            portmapper, name the ports: nfs://HOST:2049/PATH?mountport=PORT."
                 .into(),
         ),
         Error::Rejected(rejection) => rejected(service, caller, rejection),
@@ -83,7 +84,8 @@ fn advice(service: Service, caller: Caller, error: &Error) -> (Cause, String) {
         Error::Nfs { status, .. } => refused(caller, *status),
         Error::Nfs4 { status: nfs4::Status::MinorVersion, .. } => (
             Cause::Unreachable,
-            "Name a version that the server supports (vers=), or enable this one on it.".into(),
+            "Give a version that the server supports (vers=), or enable this version on the \
+            server.".into(),
         ),
         Error::Nfs4 { .. } if let Some(status) = error.status() => refused(caller, status),
         error if error.is_fatal() => (
@@ -96,8 +98,8 @@ fn advice(service: Service, caller: Caller, error: &Error) -> (Cause, String) {
 
 fn closed_port(service: Service) -> String {
     match service {
-        Service::Portmapper => "Start rpcbind on the server, or name the ports: \
-            nfs://HOST:2049/PATH?mountport=PORT needs no portmapper."
+        Service::Portmapper => "Start rpcbind on the server, or name the ports, which needs no \
+        portmapper: nfs://HOST:2049/PATH?mountport=PORT."
             .into(),
         Service::Mount => {
             "Find the port of the MOUNT service with 'rpcinfo -p HOST', and name it with \
@@ -133,7 +135,9 @@ fn rejected(service: Service, caller: Caller, rejection: &Rejection) -> (Cause, 
             AcceptError::ProgramUnavailable | AcceptError::ProgramMismatch { .. },
         ) => (
             Cause::Unreachable,
-            "Name a version that the server supports (vers=), or enable this one on it.".into(),
+            "Give a version that the server supports (vers=), or enable this version on the \
+            server."
+                .into(),
         ),
         _ => (Cause::Unreachable, format!("Read the log of the {service} of the server.")),
     }
@@ -160,7 +164,8 @@ fn refused(caller: Caller, status: Status) -> (Cause, String) {
         Status::ReadOnly => (
             Cause::NotPermitted,
             format!(
-                "The export is read-only: export it read-write (rw) on the server, or {READ_IN_PLACE}."
+                "The export is read-only: export it as read-write (rw) on the server, or \
+                {READ_IN_PLACE}."
             ),
         ),
         Status::Access | Status::NotOwner => (Cause::NotPermitted, refused_advice(caller)),
@@ -169,7 +174,7 @@ fn refused(caller: Caller, status: Status) -> (Cause, String) {
         }
         Status::Stale | Status::BadHandle => (Cause::Trial, format!("{STALE}; run again.")),
         Status::Jukebox => {
-            (Cause::Trial, "The server asks the client to try later: run again in a while.".into())
+            (Cause::Trial, "The server asks the client to try later: wait, then run again.".into())
         }
         _ => (Cause::Trial, "Read the log of the server.".into()),
     }
@@ -181,11 +186,11 @@ pub(crate) fn not_writable_advice(caller: Caller, owner: Option<(u32, u32)>) -> 
         format!(" The directory belongs to uid {uid}, gid {gid}.")
     });
     let (uid, gid) = owner.filter(|o| o.0 != 0).unwrap_or((1000, 1000));
-    let ids = format!("use the ids of a user who may write there, such as ?uid={uid}&gid={gid}");
+    let ids = format!("give the ids of a user with write access, such as ?uid={uid}&gid={gid}");
     if caller.uid == 0 {
         format!(
-            "The server maps uid 0 to nobody (root_squash), and nobody may not write there. \
-             Either {ids}, or set no_root_squash on the export.{belongs}"
+            "The server maps root to the user nobody (root_squash), who has no write access there. \
+            Either {ids}, or set no_root_squash on the export.{belongs}"
         )
     } else {
         let port = match caller.privileged {
@@ -193,7 +198,8 @@ pub(crate) fn not_writable_advice(caller: Caller, owner: Option<(u32, u32)>) -> 
             false => format!(" {PRIVILEGED_PORT}."),
         };
         format!(
-            "User {}, group {} may not write there: {ids}, or give them write access.{belongs}{port}",
+            "User {}, group {} has no write access: {ids}, or grant write access on the \
+            server.{belongs}{port}",
             caller.uid, caller.gid
         )
     }

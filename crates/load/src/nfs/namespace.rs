@@ -279,7 +279,7 @@ impl<C: Calls> Names<'_, C> {
         match (exports::of_version_4(&site.target, &below), refused) {
             (Some(exports), Some(refused)) => Some(format!("{refused} {exports}")),
             (Some(exports), None) => Some(format!(
-                "The directory only contains the exports of the server, and is not writable. {exports}"
+                "This directory only lists the exports of the server and is not writable. {exports}"
             )),
             (None, refused) => refused,
         }

@@ -86,7 +86,7 @@ impl NfsShare {
 
 /// What is worth knowing where a worker has several connections.
 pub(crate) fn in_turn(count: NonZeroU8) -> Option<String> {
-    (count.get() > 1).then(|| format!("each worker's calls go over {count} connections in turn"))
+    (count.get() > 1).then(|| format!("each worker uses {count} connections in turn"))
 }
 
 fn facts(opened: &mut Opened) -> Result<TargetFacts, Failure> {

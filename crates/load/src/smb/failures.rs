@@ -38,12 +38,12 @@ const MEDIA_WRITE_PROTECTED: NtStatus = NtStatus(0xC000_00A2);
 
 const SERVERS_LOG: &str = "Read the log of the server.";
 /// Where the server lists the share that it does not open.
-pub(super) const NOT_OPENED: &str = "The share is configured, but the server cannot open it: read its log for \
-the reason, such as a directory that is missing or a module that does not load \
-    (on Samba 'path' and 'vfs objects' of the share).";
+pub(super) const NOT_OPENED: &str = "The share is configured, but the server cannot open it. Read \
+the log of the server for the reason, such as a missing directory or a module that does not load \
+(on Samba 'path' and 'vfs objects' of the share).";
 /// Where the server does not tell its shares.
-pub(super) const UNLISTED: &str = "The server does not list its shares for this user: find the name of the \
-share on the server (on Samba, the section's name in smb.conf).";
+pub(super) const UNLISTED: &str = "The server does not list its shares for this user. Look up the \
+name of the share on the server (on Samba, the name of its section in smb.conf).";
 
 /// A failure, for what was tried.
 pub(super) fn failure(tried: impl Into<String>, site: &Site, step: Step, error: &Error) -> Failure {
@@ -81,11 +81,11 @@ fn advice(site: &Site, step: Step, error: &Error) -> (Cause, String) {
                  protocol')."
                     .into()
             }
-            Some(_) => "Omit vers= or name an older dialect (vers=2.1), or allow this one on \
-                        the server (on Samba 'server max protocol')."
+            Some(_) => "Omit vers=, or give an older dialect (vers=2.1), or allow this dialect on \
+            the server (on Samba 'server max protocol')."
                 .into(),
-            None => "The server only speaks SMB 1, which plimsoll does not support: enable SMB 2 or 3 on \
-                     it (on Samba 'server max protocol')."
+            None => "The server only supports SMB 1, which plimsoll does not: enable SMB 2 or 3 on \
+            the server (on Samba 'server max protocol')."
                 .into(),
         }),
         Error::EncryptionRefused(_) => refused(
@@ -96,7 +96,7 @@ fn advice(site: &Site, step: Step, error: &Error) -> (Cause, String) {
             "Omit encrypt=off; encryption needs dialect 3.0 or newer, so omit an older vers= too.",
         ),
         Error::SigningRefused(_) => refused(
-            "Omit sign=on, or name a user: guests have no key for signatures.",
+            "Omit sign=on, or name a user: guests cannot sign messages.",
         ),
         Error::SigningRequired => refused("Omit sign=off."),
         Error::GuestOnly(_) => (
@@ -104,13 +104,17 @@ fn advice(site: &Site, step: Step, error: &Error) -> (Cause, String) {
             match site.target.user {
                 None => "Name a user, smb://USER@HOST/SHARE, or omit sign=on and encrypt=on."
                     .into(),
-                Some(_) => wrong(site),
+                Some(_) => format!(
+                    "{} To measure as a guest, give sign=off and omit encrypt=on.",
+                    wrong(site)
+                ),
             },
         ),
         Error::GuestRefused(_) => (Cause::Authentication, guest_refused(site)),
         Error::NoContexts => unreachable(
-            "The server has an error in dialect 3.1.1: name an older one, vers=3.0. plimsoll does not fall \
-            back to it, because an attacker on the path could cause that."
+            "The server implements dialect 3.1.1 incorrectly: give the older vers=3.0. plimsoll \
+            does not fall back to it automatically, because an attacker on the network could force \
+            that."
                 .into(),
         ),
         Error::RefusedUnencrypted(_) => denied(site, step),
@@ -119,17 +123,19 @@ fn advice(site: &Site, step: Step, error: &Error) -> (Cause, String) {
             refused("Another program changed it during the run: remove it, or name another directory.")
         }
         Error::Downgraded(_) => refused(
-            "A device between this machine and the server changes the negotiation: find it, \
-             or name the dialect with vers=3.1.1.",
+            "A device between this machine and the server changes the negotiation: find this \
+            device, or give the dialect with vers=3.1.1.",
         ),
         Error::BadSignature | Error::NotSigned | Error::NotDecrypted | Error::NotEncrypted => {
             let mut next = "A device between this machine and the server changes messages, the \
-                            server does not know the password, or the server is broken: check the path and the log of the server."
+            server does not know the password, or the server is faulty. Check the network path and \
+            the log of the server."
                 .to_owned();
             if matches!(error, Error::BadSignature | Error::NotSigned)
                 && site.target.sign == SmbProtection::Auto
             {
-                next += " To measure a server that cannot sign, give sign=off. Its identity is not checked then.";
+                next += " To measure a server that cannot sign, give sign=off; its identity is \
+                then not verified.";
             }
             unreachable(next)
         }
@@ -154,8 +160,8 @@ fn advice(site: &Site, step: Step, error: &Error) -> (Cause, String) {
 
 fn no_smb(site: &Site) -> String {
     format!(
-        "The service on port {} may not be an SMB server, or it only speaks SMB 1: check which service \
-        listens there. Name another port as smb://user@HOST:PORT/SHARE.",
+        "The service on port {} may not be an SMB server, or may only support SMB 1. Check which \
+        service listens on that port. Name another port as smb://user@HOST:PORT/SHARE.",
         site.port
     )
 }
@@ -176,7 +182,8 @@ fn status_advice(site: &Site, step: Step, status: NtStatus) -> (Cause, String) {
         | NtStatus::ACCOUNT_LOCKED_OUT
         | LOGON_TYPE_NOT_GRANTED => (
             Cause::Authentication,
-            format!("The server knows {who} but denies the login: change that on the server."),
+            format!("The server knows {who} but denies the login: enable the account or allow its \
+            login on the server."),
         ),
         NtStatus::ACCESS_DENIED => denied(site, step),
         MEDIA_WRITE_PROTECTED => (Cause::NotPermitted, read_only(&who)),
@@ -207,11 +214,12 @@ fn status_advice(site: &Site, step: Step, status: NtStatus) -> (Cause, String) {
         | NtStatus::INSUFF_SERVER_RESOURCES => (
             Cause::NotPermitted,
             "The server accepts no more sessions or requests: use fewer --workers and a smaller \
-             --depth (each worker has its own session), or raise its limits."
+            --depth (each worker has its own session), or raise the limits of the server."
                 .into(),
         ),
         NtStatus::SHARING_VIOLATION | NtStatus::FILE_LOCK_CONFLICT | NtStatus::DELETE_PENDING => {
-            (Cause::Trial, "Another client has the file open: run again when it is done.".into())
+            (Cause::Trial, "Another client has the file open: run again when it has closed the \
+            file.".into())
         }
         _ => (Cause::Trial, SERVERS_LOG.into()),
     }
@@ -228,7 +236,7 @@ fn wrong(site: &Site) -> String {
             };
             format!(
                 "Check the spelling of the user '{user}' and the password (PLIMSOLL_PASSWORD, the \
-                 credentials file or the prompt){domain}. It was tried once."
+                 credentials file or the prompt){domain}. plimsoll tried once."
             )
         }
     }
@@ -237,8 +245,8 @@ fn wrong(site: &Site) -> String {
 /// What to do where anybody is let in.
 fn guest_refused(site: &Site) -> String {
     format!(
-        "The server accepts unknown users as guests, so its identity is not proven. {} To log in as a guest, \
-        omit the user, smb://HOST/SHARE, or allow it with guest=allow.",
+        "The server accepts unknown users as guests, so its identity is not proven. {} To log in \
+        as a guest, omit the user (smb://HOST/SHARE), or give guest=allow.",
         wrong(site)
     )
 }
@@ -254,7 +262,7 @@ fn denied(site: &Site, step: Step) -> (Cause, String) {
             (
                 Cause::Authentication,
                 format!(
-                    "The server made {who} a guest, as it does with unknown users. {}",
+                    "The server treats {who} as a guest, as it does with unknown users. {}",
                     wrong(site)
                 ),
             )
@@ -272,8 +280,8 @@ fn denied(site: &Site, step: Step) -> (Cause, String) {
         Step::Use { .. } => (
             Cause::NotPermitted,
             format!(
-                "Give {who} write access on the server: both the settings of the share and the permissions of \
-                the directory count. Or name another user, smb://USER@HOST/SHARE."
+                "Give {who} write access on the server: check both the settings of the share and \
+                the permissions of the directory. Or name another user, smb://USER@HOST/SHARE."
             ),
         ),
     }

@@ -152,7 +152,7 @@ fn notes(site: &Site, tree: &Tree) -> Vec<String> {
     notes.push(match (tree.facts().guest, &target.user) {
         (false, _) => format!("user {}", target.who()),
         (true, None) => "as a guest".into(),
-        (true, Some(_)) => format!("the server made {} a guest", target.who()),
+        (true, Some(_)) => format!("the server treats {} as a guest", target.who()),
     });
     notes
 }

@@ -118,11 +118,11 @@ impl Flag {
                         "It is a file system in memory: give a directory on a disk."
                     }
                     ClientMemory::PageCache => {
-                        "Give --size of twice its memory, or a directory on another file system."
+                        "Give --size of twice the client's memory, or a directory on another file system."
                     }
                     ClientMemory::Buffered => "For the storage, leave out --cache page.",
                     ClientMemory::LoopDevice => {
-                        "Attach its file by losetup --direct-io=on, or give --size of twice its memory."
+                        "Attach its file by losetup --direct-io=on, or give --size of twice the client's memory."
                     }
                 },
             ),
@@ -140,7 +140,7 @@ impl Flag {
                         "For the disk, run again with --size {}.",
                         settles.to_string().replace(' ', "")
                     ),
-                    None => "For the disk, give --size of twice the server's memory.".to_owned(),
+                    None => "To measure the disk: give --host or --server-memory.".to_owned(),
                 },
             ),
             Flag::CachesKept { host, .. } => line(
@@ -178,9 +178,10 @@ impl Flag {
             Flag::TwoPhases { at_seconds, burst_bytes_per_second, sustained_bytes_per_second } => {
                 line(
                     format!(
-                        "The rate changed within {}: {} until {at_seconds:.1} s, then {}",
+                        "The rate changed within {}: {} until {}, then {}",
                         trials.unwrap_or("a trial"),
                         units::bytes_per_second(*burst_bytes_per_second),
+                        units::elapsed(*at_seconds),
                         units::bytes_per_second(*sustained_bytes_per_second)
                     ),
                     "For the second rate, lengthen --time.",

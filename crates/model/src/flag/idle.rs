@@ -1,6 +1,7 @@
 //! When something was seen in idle windows: that before the first block, and the short ones between blocks.
 
 use super::Flag;
+use crate::units;
 use serde::{Deserialize, Serialize};
 
 /// Later windows whose time is kept.
@@ -37,11 +38,7 @@ impl IdleWindows {
 
     /// "before the load began", "in an idle window 12 min into the study".
     pub(super) fn words(&self) -> String {
-        let into = |seconds: f64| match seconds {
-            few if few < 90.0 => format!("{few:.0} s"),
-            many if many < 5400.0 => format!("{:.0} min", many / 60.0),
-            many => format!("{:.1} h", many / 3600.0),
-        };
+        let into = units::duration;
         match (self.before, &self.later_seconds[..]) {
             (true, []) => "before the load began".to_owned(),
             (false, []) => "in an idle window".to_owned(),

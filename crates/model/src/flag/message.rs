@@ -16,8 +16,9 @@ impl Flag {
             ),
             Flag::TwoPhases { at_seconds, burst_bytes_per_second, sustained_bytes_per_second } => {
                 format!(
-                    "two phases: {} until {at_seconds:.1} s, then {}",
+                    "two phases: {} until {}, then {}",
                     units::bytes_per_second(*burst_bytes_per_second),
+                    units::elapsed(*at_seconds),
                     units::bytes_per_second(*sustained_bytes_per_second)
                 )
             }
@@ -46,17 +47,16 @@ impl Flag {
                     HostResource::Network => ("network", units::bytes_per_second(*per_second)),
                 };
                 format!(
-                    "others used the {what} of {} during the trial: {more} more than the same work took \
-                     in other blocks",
+                    "other work used the {what} of {} during the trial: {more} more than for the \
+                    same work in other blocks",
                     place(host)
                 )
             }
-            Flag::FarSlower { times } => format!(
-                "did {times:.1} times less per second than the same work in other blocks: something held \
-                 it up"
-            ),
+            Flag::FarSlower { times } => {
+                format!("was {times:.1} times slower than the same work in other blocks")
+            }
             Flag::BusyRaid { host, work, windows } => format!(
-                "the RAID of {} was busy with itself ({work}) {}",
+                "the RAID of {} was busy with its own work ({work}) {}",
                 place(host),
                 windows.words()
             ),
@@ -78,19 +78,19 @@ impl Flag {
                 share * 100.0
             ),
             Flag::HiddenFromTicks { host, by_ticks, by_scheduler } => format!(
-                "{} counts CPU time by ticks and did not see all of it: {by_ticks:.2} cores busy \
-                 by its ticks, {by_scheduler:.2} by its scheduler",
+                "{} measures CPU time by clock ticks and missed part of it: {by_ticks:.2} cores \
+                busy by ticks, {by_scheduler:.2} by its scheduler",
                 place(host)
             ),
             Flag::NotWatched { host, reason } => {
                 format!("{} was not watched: {reason}", place(host))
             }
             Flag::HostLost { host, reason } => {
-                format!("{} could not be watched any more: {reason}", place(host))
+                format!("{} could no longer be monitored: {reason}", place(host))
             }
             Flag::HostRestarted { host } => format!("{} restarted during the trial", place(host)),
             Flag::ImpossibleCounters { host } => {
-                format!("{} showed counters that cannot be true", place(host))
+                format!("{} reported impossible counters", place(host))
             }
             Flag::SameMachine { host } => {
                 format!(
@@ -143,7 +143,8 @@ impl Flag {
                 }
             }
             Flag::WarmScan { target } => format!(
-                "the scan of {target} is with a warm cache: before each trial the client's kernel has walked all names"
+                "the scan of {target} uses a warm cache: the client's kernel walks all names \
+                before each trial"
             ),
             Flag::WorkingSet { target, size, reads_from: StoredOn::ServerMemory, .. } => {
                 format!("reads of {size} on {target} came from the server's memory, not its disk")
@@ -156,7 +157,10 @@ impl Flag {
                 units::bytes_per_second(*bytes_per_second)
             ),
             Flag::SizeFitted { target, wanted, used, available } => {
-                format!("the files have {used} instead of {wanted}: {target} has {available} free")
+                format!(
+                    "the files have {used} instead of {wanted}: {target} has {} free",
+                    units::amount(*available)
+                )
             }
             Flag::Scaled { wanted, used, most: Some(most), why: Scaled::Time { seconds } } => {
                 format!(
@@ -170,7 +174,8 @@ impl Flag {
                 minutes(*seconds)
             ),
             Flag::Scaled { wanted, used, why: Scaled::Space { target, available }, .. } => format!(
-                "the datasets are copied at scale {used} instead of {wanted}: {target} has {available} free"
+                "the datasets are copied at scale {used} instead of {wanted}: {target} has {} free",
+                units::amount(*available)
             ),
             Flag::NearClientCeiling { bytes_per_second, ceiling_bytes_per_second } => format!(
                 "{} is near the {} that this client generates or compares without any storage",
@@ -211,14 +216,16 @@ impl Flag {
                 "wrong content: {stale} stale, {misplaced} misplaced, {corrupt} corrupt blocks of 4 KiB"
             ),
             Flag::Reconnected { target, times, at_seconds, seconds } => format!(
-                "{target} lost {times} connection{} and had {} again: the first after {at_seconds:.1} s, \
-                 for {} at most",
+                "{target} lost {times} connection{} and restored {}: the first was lost after {}, \
+                the longest took {} to restore",
                 if *times == 1 { "" } else { "s" },
                 if *times == 1 { "it" } else { "them" },
+                units::elapsed(*at_seconds),
                 units::seconds(*seconds)
             ),
             Flag::WrittenAgain { target, bytes } => format!(
-                "the server of {target} restarted and lost what was not stable yet: {} were written again",
+                "the server of {target} restarted and lost data that was not yet stable: {} were \
+                written again",
                 units::Bytes(*bytes)
             ),
             Flag::NotCleaned { target, directory, .. } => {
@@ -231,16 +238,19 @@ impl Flag {
                 format!("{setting} of {host} could not be restored: {reason}")
             }
             Flag::CachesKept { host, reason } => {
-                format!("{host} kept what it had in its caches: {reason}")
+                format!("the caches of {host} could not be dropped: {reason}")
             }
             Flag::SameTarget { target } => {
-                format!("{target} was given twice: whatever differs is noise (an A/A comparison)")
+                format!(
+                    "{target} was given twice, so all differences are noise (an A/A \
+                comparison)"
+                )
             }
             Flag::RateHeld { target, run, by } => {
                 format!("the run '{run}' on {target} was rate-limited by fio: {by}")
             }
             Flag::StabilityDiffers { detail } => {
-                format!("the targets do not make writes equally safe: {detail}")
+                format!("the targets make writes stable at different times: {detail}")
             }
             Flag::CapReached { blocks, wanted } => {
                 format!(
@@ -273,8 +283,8 @@ impl Flag {
                 format!("{count} of {of} figures were disturbed: {}", disturbance(figures))
             }
             Flag::BehindSchedule { due_per_second, per_second } => format!(
-                "{due_per_second:.0} operations a second were due and {per_second:.0} were done: the others wait, \
-                 and what they wait for is in their latency"
+                "{due_per_second:.0} operations per second were due, but {per_second:.0} were \
+                done: latencies include the delay"
             ),
             Flag::FewOperations { count } => format!("only {count} operations completed"),
         }
@@ -400,7 +410,8 @@ impl Flag {
                 size.to_string().replace(' ', "")
             ),
             Flag::WorkingSet { settles: None, .. } => {
-                "Check again with twice the server's memory: for a server with 2 GiB, --size 4GiB.".into()
+                "To measure the disk: monitor the server with --host or give its memory with --server-memory."
+                    .into()
             }
             Flag::SizeLowered { wanted, .. } => format!(
                 "Small files are more easily cached; give --size {} --max-time 1h to have them whole.",

@@ -217,7 +217,7 @@ impl Client {
         if let Some(session) = &mut self.session {
             let ok = results.take::<Sequence>()?;
             if (ok.session, ok.sequence, ok.slot) != (session.id, session.sequence, 0) {
-                return Err(XdrError::Invalid("SEQUENCE: the reply is another call's").into());
+                return Err(XdrError::Invalid("SEQUENCE: the reply belongs to another call").into());
             }
             session.sequence = session.sequence.wrapping_add(1);
         }

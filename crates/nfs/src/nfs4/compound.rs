@@ -120,7 +120,11 @@ impl<'a> Results<'a> {
         }
         match self.status {
             None => Ok(self.from.remaining()),
-            Some(_) => Err(XdrError::Invalid("compound: an error of no operation").into()),
+            Some(_) => Err(XdrError::Invalid(
+                "compound: an error without a failed \
+            operation",
+            )
+            .into()),
         }
     }
 }

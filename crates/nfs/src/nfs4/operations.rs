@@ -345,7 +345,7 @@ impl<'a> ReadPlusOk<'a> {
         for segment in self.segments() {
             let (Segment::Data { offset: at, .. } | Segment::Hole { offset: at, .. }) = segment;
             if offset.checked_add((bytes.len() - begin) as u64) != Some(at) {
-                return Err(Error::Invalid("READ_PLUS: pieces that do not follow each other"));
+                return Err(Error::Invalid("READ_PLUS: pieces that are not contiguous"));
             }
             let left = end - bytes.len();
             match segment {

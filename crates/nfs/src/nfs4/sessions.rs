@@ -69,7 +69,12 @@ impl Decode<'_> for ExchangeIdOk {
         let ok = ExchangeIdOk { client: from.u64()?, sequence: from.u32()?, flags: from.u32()? };
         match from.u32()? {
             0 => {}
-            value => return Err(Error::Unknown { what: "state_protect4_r asked for", value }),
+            value => {
+                return Err(Error::Unknown {
+                    what: "state protection that was not requested",
+                    value,
+                });
+            }
         }
         from.u64()?; // so_minor_id
         from.value::<Short<'_>>()?; // so_major_id

@@ -65,7 +65,7 @@ impl Slots {
         self.used[word] &= !bit;
         let Some(ok) = ok else { return Ok(()) };
         if (ok.session, ok.slot, ok.sequence) != (self.session, taken.slot, taken.sequence) {
-            return Err(Error::Invalid("SEQUENCE: the reply is another call's"));
+            return Err(Error::Invalid("SEQUENCE: the reply belongs to another call"));
         }
         self.sequences[taken.slot as usize] = taken.sequence.wrapping_add(1);
         let target = ok.target_highest_slot.min(ok.highest_slot).saturating_add(1);

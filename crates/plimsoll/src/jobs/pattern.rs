@@ -22,13 +22,13 @@ pub struct PatternArguments {
     pub blocks: Vec<Bytes>,
     /// Working set [default: 1GiB]
     ///
-    /// Total size of the eight test files that are read, and of the eight that are written. With --server-memory, the
-    /// default is twice that memory
+    /// Total size of the eight test files for reads, and of the eight for writes. With --server-memory, the default is
+    /// twice that memory
     #[arg(long, value_name = "SIZE")]
     pub size: Option<Bytes>,
     /// Read this existing file of each target and write nothing, for read-only shares
     ///
-    /// All of the file is read, or the first --size bytes
+    /// The whole file is read, or its first --size bytes
     #[arg(long, value_name = "NAME", conflicts_with = "server_memory")]
     pub file: Option<String>,
     /// Memory of the server, so that the working set exceeds it
@@ -51,7 +51,7 @@ pub struct PatternArguments {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum StabilityChoice {
-    /// At the final flush, whose time counts
+    /// At the final flush, which is part of the measured time
     Unstable,
     /// When each write completes, except for timestamps
     Datasync,
@@ -105,8 +105,8 @@ impl PatternArguments {
             if !job.fit(workers.get(), size.0) {
                 let happened =
                     format!("it is too small for {workers} workers with blocks of {block}");
-                let next = "Give a larger --size.";
-                let on = format!("--size {size}");
+                let next = "Give a larger --size, a smaller --block or fewer --workers.";
+                let on = format!("--size {}", size.to_string().replace(' ', ""));
                 return Err(Failure::new(Cause::Usage, "plan the workload", on, happened, next));
             }
             Ok(job.into())

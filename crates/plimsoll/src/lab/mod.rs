@@ -9,6 +9,7 @@ use crate::output::{self, Progress};
 use crate::signals::Signals;
 use clap::{Args, Subcommand};
 use plimsoll_lab::{How, Plan, SHIPPED, Watch, doctor};
+use plimsoll_model::units::elapsed;
 use plimsoll_model::{Cause, Failure};
 use std::path::Path;
 use std::time::Instant;
@@ -19,11 +20,12 @@ pub struct LabArguments {
     command: LabCommand,
 }
 
-const UP_HELP: &str = "Lab file, or name of a lab that comes with plimsoll: router, slow-router, nas, n750, ds218, mips";
+const UP_HELP: &str =
+    "Lab file, or name of a built-in lab: router, slow-router, nas, n750, ds218, mips";
 
 #[derive(Subcommand)]
 enum LabCommand {
-    /// Bring a lab up, until "lab down" or the next restart
+    /// Start a lab; it runs until "lab down" or a reboot
     Up {
         #[arg(value_name = "FILE.toml|NAME", help = UP_HELP)]
         what: String,
@@ -33,14 +35,14 @@ enum LabCommand {
         /// Boot the machines again instead of using their saved state
         #[arg(long)]
         afresh: bool,
-        /// Trust the author of the lab file, which can act as root on this machine
+        /// Trust the author of the lab file, who can then act as root on this machine
         #[arg(long)]
         trust: bool,
         /// Print the result only, no progress
         #[arg(long, short)]
         quiet: bool,
     },
-    /// Show the labs that are up
+    /// Show the running labs
     Status {
         /// Show only this lab
         name: Option<String>,
@@ -48,13 +50,13 @@ enum LabCommand {
         #[arg(long)]
         json: bool,
     },
-    /// List the labs that are up, and those that come with plimsoll
+    /// List the running labs and the built-in labs
     List {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Run a command on a host of a lab; the exit code is the command's
+    /// Run a command on a host of a lab, and return its exit code
     Exec {
         /// Host of a lab, such as router/lan
         #[arg(value_name = "NAME/HOST")]
@@ -69,27 +71,27 @@ enum LabCommand {
         #[arg(value_name = "NAME/HOST")]
         host: String,
     },
-    /// Change a link, a disk or a host of a lab that is up
+    /// Change a link, a disk or a host of a running lab
     Set {
         /// Name of the lab
         name: String,
         /// Link, host, or disk (HOST/DISK)
         #[arg(value_name = "LINK|HOST|DISK")]
         item: String,
-        /// What to change
+        /// Change to make
         ///
         /// Keys of a link are rate, rate.HOST (only packets from that host), mtu, delay and loss. The key of a host is
         /// cpu. Keys of a disk are latency, rate and burst. The value 'none' removes a limit
         #[arg(required = true, value_name = "KEY=VALUE")]
         changes: Vec<String>,
     },
-    /// Cut the power of a virtual machine and restore it; unwritten data is lost
+    /// Power-cycle a virtual machine; unwritten data is lost
     Reset {
         /// Virtual machine, such as nas/server
         #[arg(value_name = "NAME/HOST")]
         host: String,
     },
-    /// Take a lab down and remove everything it created, also after a crash
+    /// Stop a lab and remove everything it created, also after a crash
     Down {
         /// Name of the lab
         name: String,
@@ -143,7 +145,7 @@ fn up(what: &str, name: Option<&str>, how: How, quiet: bool) -> Result<u8, Failu
     })?;
     let seconds = begin.elapsed().as_secs_f64();
     output::print(&show::lab(&plimsoll_lab::status_of(name)?))?;
-    output::complain(&format!("{name} is up after {seconds:.1} s"));
+    output::complain(&format!("{name} is up after {}", elapsed(seconds)));
     if let Some(failure) = unsaved {
         output::complain(&format!("the next start boots the machines again: {failure}"));
     }
@@ -173,11 +175,12 @@ fn read(what: &str) -> Result<LabFile, Failure> {
     };
     if !what.contains(['/', '.']) && !path.exists() {
         let known = SHIPPED.map(|(name, _)| name);
-        let next = format!("{} Or name a file.", plimsoll_config::nearest(what, &known));
-        return Err(failed("no lab of this name comes with plimsoll".to_owned(), next));
+        let next =
+            format!("{} Or give the path of a lab file.", plimsoll_config::nearest(what, &known));
+        return Err(failed("plimsoll has no built-in lab of this name".to_owned(), next));
     }
     let text = output::read_text(path, plimsoll_config::LONGEST_FILE)
-        .map_err(|error| failed(error, "Name a lab file.".to_owned()))?;
+        .map_err(|error| failed(error, "Give the path of a lab file.".to_owned()))?;
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     Ok(LabFile { name: stem.unwrap_or_default(), plan: Plan::read(&text, what)?, text })
 }
@@ -190,7 +193,7 @@ fn status(name: Option<&str>, json: bool) -> Result<u8, Failure> {
     if json {
         output::print(&show::json(&labs)?)?;
     } else if labs.is_empty() && failures.is_empty() {
-        output::print("no lab is up\n")?;
+        output::print("no lab is running\n")?;
     } else {
         let shown: Vec<String> = labs.iter().map(show::lab).collect();
         output::print(&shown.join("\n"))?;
@@ -212,7 +215,7 @@ struct Shipped {
 fn list(json: bool) -> Result<u8, Failure> {
     let (up, failures) = match plimsoll_lab::status() {
         Err(failure) if failure.cause == Cause::NotPermitted => {
-            output::complain("note: only root can list the labs that are up");
+            output::complain("note: only root can list the running labs");
             (Vec::new(), Vec::new())
         }
         found => found?,

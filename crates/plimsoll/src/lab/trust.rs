@@ -17,7 +17,7 @@ pub fn asked(plan: &Plan, text: &str, source: &str) -> Result<bool, Failure> {
         return Err(refused);
     }
     output::complain(&printable(&refused.happened));
-    output::complain("Do you trust the author of this file? Bring the lab up? [y/N]");
+    output::complain("Do you trust the author of this file? Start the lab? [y/N]");
     let mut answer = String::new();
     let read = stdin().read_line(&mut answer);
     match answer.trim() {

@@ -28,7 +28,7 @@ use std::path::Path;
 
 const PLAN_HELP: &str = "Plan file, or name of a built-in plan (--list)";
 
-const TARGETS_HELP: &str = "Targets that the plan leaves open, in its order";
+const TARGETS_HELP: &str = "Targets that the plan does not name, in the order of the plan";
 
 #[derive(Args)]
 pub struct RunArguments {
@@ -39,7 +39,7 @@ pub struct RunArguments {
     pub targets: Vec<String>,
     /// Value of a variable of the plan
     ///
-    /// An example is server=ssh://root@nas. May be given several times
+    /// For example, server=ssh://root@nas. May be given several times
     #[arg(long = "var", value_name = "NAME=VALUE")]
     pub variables: Vec<String>,
     #[arg(long = "continue", value_name = "STUDY")]
@@ -47,13 +47,13 @@ pub struct RunArguments {
     pub continues: Option<String>,
     /// Reboot the device before each setting
     ///
-    /// The device is the host of the plan's settings, unless the plan's [reboot] names another. The settings become
-    /// whole plots: plimsoll reboots, applies a setting and then measures all workloads
+    /// The device is the host of the plan's settings, unless the plan's [reboot] names another. For each setting,
+    /// plimsoll reboots, applies the setting and then measures all workloads
     #[arg(long)]
     pub reboot: bool,
     /// Print the plan and its estimated time only
     ///
-    /// The text of every command is printed too. No host is contacted and no command runs
+    /// This also prints the text of every command. plimsoll contacts no host and runs no command
     #[arg(long)]
     pub dry_run: bool,
     /// With --dry-run, also read the current settings of the hosts
@@ -155,8 +155,14 @@ fn text(named: &str) -> Result<String, Failure> {
     output::read_text(path, LONGEST_FILE).map_err(|happened| {
         let known: Vec<&str> = shipped::SHIPPED.iter().map(|(name, _)| *name).collect();
         let next = match named.contains(['/', '.']) {
-            true => "Name a plan file, or one of plimsoll run --list.".to_owned(),
-            false => format!("{} Or name a file.", nearest(named, &known)),
+            true => {
+                "Give the path of a plan file, or a name that plimsoll run --list shows.".to_owned()
+            }
+            false => format!("{} Or give the path of a plan file.", nearest(named, &known)),
+        };
+        let happened = match path.exists() || named.contains(['/', '.']) {
+            true => happened,
+            false => "no built-in plan and no file has this name".to_owned(),
         };
         Failure::new(Cause::Usage, "read the plan", named, happened, next)
     })

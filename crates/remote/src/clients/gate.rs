@@ -38,15 +38,17 @@ impl Apart {
     /// The failure, with the name of the client's host.
     pub fn failure(&self, host: &str) -> Failure {
         let known = match self.error {
-            Some(error) => format!("its clock is known to {:.0} ms", error.as_secs_f64() * 1e3),
+            Some(error) => {
+                format!("its clock is known to within {:.0} ms only", error.as_secs_f64() * 1e3)
+            }
             None => "its clock is unknown".to_owned(),
         };
         let happened = format!(
-            "{known}, but several clients need clocks within {} ms of each other to start together: the round \
-            trip to this host is too long",
+            "{known}, but several clients need clocks within {} ms of each other to start \
+            together; the round trip to this host is too long",
             MOST_ERROR.as_millis()
         );
-        let next = "Remove this host, or reach it by a faster path.";
+        let next = "Remove this host from --on, or reach it over a faster network path.";
         Failure::new(Cause::Usage, "start all clients together", host, happened, next)
     }
 }

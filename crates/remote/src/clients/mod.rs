@@ -121,14 +121,14 @@ impl Clients {
         let part = |part: &&plimsoll_model::Part| usize::from(part.client) >= clients;
         let happened = if let Some(part) = workload.parts.iter().find(part) {
             format!(
-                "a part is assigned to client {}, but there are only {clients}",
+                "a part is assigned to client {}, but only {clients} clients exist",
                 part.client + 1
             )
         } else if matches!(workload.length, Length::UntilDone { .. })
             && workload.together().is_none()
             && workload.parts.iter().any(|part| part.client != workload.parts[0].client)
         {
-            "clients with different jobs would not end together".to_owned()
+            "clients with different jobs would end at different times".to_owned()
         } else {
             return Ok(());
         };

@@ -11,7 +11,7 @@ pub fn replies(bytes: &[u8]) {
     each_line(bytes, |line| {
         let Ok(reply) = Reply::from_line(line) else { return };
         let said = reply.to_line();
-        Reply::from_line(&said[..said.len() - 1]).expect("what is sent is understood");
+        Reply::from_line(&said[..said.len() - 1]).expect("every message that is sent can be read");
     });
 }
 
@@ -20,7 +20,10 @@ pub fn requests(bytes: &[u8]) {
     each_line(bytes, |line| {
         let Ok(request) = Request::from_line(line) else { return };
         let said = request.to_line();
-        Request::from_line(&said[..said.len() - 1]).expect("what is sent is understood");
+        Request::from_line(&said[..said.len() - 1]).expect(
+            "every message that is sent can be \
+        read",
+        );
         if let Request::Connect(connect) = request {
             connect.options(plimsoll_load::SystemClock::no_deadline());
         }

@@ -27,8 +27,14 @@ pub fn open(connection: &Connection) -> Result<Nanos, Failure> {
                 return in_time(at, connection.clock.now());
             }
             Some(Ok(Request::Start { at: None })) | None => {
-                let happened = "the clients do not start";
-                return Err(Failure::new(Cause::Interrupted, "start the load", "it", happened, ""));
+                let happened = "not all clients are ready";
+                return Err(Failure::new(
+                    Cause::Interrupted,
+                    "start the load",
+                    "this client",
+                    happened,
+                    "",
+                ));
             }
             Some(_) => return Err(refused("another trial is waiting for its start")),
         }
@@ -43,7 +49,7 @@ fn in_time(at: Nanos, now: Nanos) -> Result<Nanos, Failure> {
         return Ok(at);
     }
     let late = now.since(at).as_secs_f64() * 1e3;
-    let happened = format!("this client received it {late:.0} ms too late");
+    let happened = format!("this client learned it {late:.0} ms too late");
     let next = "Reduce the load on the client and on the network to it, and try again.";
     Err(Failure::new(Cause::Trial, "start the load", "the agreed start time", happened, next))
 }

@@ -155,7 +155,7 @@ impl Served {
     /// Opens a target, asking for the password of its user where it has one.
     fn open(&mut self, connect: Connect) -> Result<Reply, Failure> {
         let State::Opening(begun, shares) = &mut self.state else {
-            return Err(refused("targets are opened before the first is attached"));
+            return Err(refused("targets must be opened before the first is attached"));
         };
         if shares.len() >= MOST_TARGETS {
             return Err(refused("there are too many targets"));
@@ -170,7 +170,7 @@ impl Served {
             match answer {
                 Some(Ok(Request::Password { password })) => Ok(password.0),
                 Some(Ok(Request::NoPassword { failure })) => Err(failure),
-                _ => Err(refused("a password was requested, but not given")),
+                _ => Err(refused("a password was requested, but none was sent")),
             }
         });
         let deadline = begun.deadline.clone();
@@ -182,7 +182,7 @@ impl Served {
     /// Removes what dead runs have left on a target.
     fn clean(&mut self, target: usize, own: bool) -> Result<Reply, Failure> {
         let State::Opening(options, shares) = &self.state else {
-            return Err(refused("targets are cleaned before the first is attached"));
+            return Err(refused("targets must be cleaned before the first is attached"));
         };
         let share = shares.get(target).ok_or_else(|| refused("no such target"))?;
         let of = own.then_some(&options.study);
@@ -235,6 +235,7 @@ impl LoadObserver for Reported {
 }
 
 pub fn refused(why: &str) -> Failure {
-    let next = "Both programs must come from one build: build the runner again with `make runner`.";
+    let next = "plimsoll and the runner must have the same version: build the runner again with \
+    `make runner`.";
     Failure::new(Cause::Usage, "understand the request", "plimsoll-runner", why, next)
 }

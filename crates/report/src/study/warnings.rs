@@ -3,7 +3,7 @@
 use super::{Shown, disturbances};
 use crate::document::Warning;
 use crate::text::{capital, counted, listed, printable, target, wrapped};
-use plimsoll_model::units::{Bytes, GIB};
+use plimsoll_model::units::{Bytes, GIB, amount};
 use plimsoll_model::{
     Cell, Effect, Ended, Failure, Flag, Outcome, Severity, StoredOn, Study, Trial,
 };
@@ -231,12 +231,15 @@ fn advice(study: &Study, flag: &Flag) -> String {
     match (room(study, flag), settles) {
         (None, _) => flag.advice(),
         (Some(free), Some(size)) => format!(
-            "Measuring the disk takes {size} (twice the server's memory), and {free} are free: make room, or \
-             drop the server's caches (--host with a login as root, and --drop-caches)."
+            "Measuring the disk needs {size} (twice the server's memory), but {} are free: free \
+            some space, or drop the server's caches (--host with a login as root, and \
+            --drop-caches).",
+            amount(free)
         ),
         (Some(free), None) => format!(
-            "Measuring the disk takes twice the server's memory, and {free} are free: name the server with \
-             --host, so that its memory is known, and make room."
+            "Measuring the disk needs twice the server's memory, but {} are free: monitor the server with \
+             --host, so that its memory is known, and free some space.",
+            amount(free)
         ),
     }
 }

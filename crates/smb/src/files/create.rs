@@ -45,7 +45,7 @@ pub(crate) fn parse(message: &[u8]) -> Result<(FileId, FileInfo), Error> {
     let file = FileId { persistent: reader.u64()?, volatile: reader.u64()? };
     reader.skip(8)?;
     if file == FileId::OF_THE_REQUEST_BEFORE {
-        return Err(reader.malformed("its file has no identity"));
+        return Err(reader.malformed("its file id is missing"));
     }
     Ok((file, FileInfo { kind: EntryKind::of(attributes), size, written: written_at(written) }))
 }

@@ -160,7 +160,7 @@ impl Tree {
         let (_, replies) = self.related(open, query, &[])?;
         match replies.first() {
             Some(reply) => parse_space(parse_output(&reply.message)?),
-            None => Err(Error::Malformed("replies: one is missing".into())),
+            None => Err(Error::Malformed("a reply is missing".into())),
         }
     }
 }

@@ -59,7 +59,12 @@ pub(crate) fn parse_entries(output: &[u8]) -> Result<Vec<Entry>, Error> {
         if next < 64 {
             return Err(reader.malformed("an entry that is too short"));
         }
-        rest = rest.get(next..).ok_or_else(|| reader.malformed("an entry outside"))?;
+        rest = rest.get(next..).ok_or_else(|| {
+            reader.malformed(
+                "an entry lies outside the \
+        message",
+            )
+        })?;
     }
     Ok(entries)
 }
@@ -127,12 +132,14 @@ impl Listing {
         // `.` and `..` may come by themselves; what the limit does not count must not go on.
         self.barren += u32::from(more.is_empty());
         if self.barren > 2 {
-            return Err(Error::OverLimit(format!("'{path}': its listing has no end")));
+            return Err(Error::OverLimit(format!("'{path}': the listing does not end")));
         }
         // One that comes again would do so until the limit, and the names after it cannot be had.
         if !more.is_empty() && self.entries[self.last..] == more[..] {
-            let why =
-                format!("'{path}': the server repeats a page of its listing, which is incomplete");
+            let why = format!(
+                "'{path}': the server repeats a page of the listing, so the listing is \
+                incomplete"
+            );
             return Err(Error::OverLimit(why));
         }
         self.last = self.entries.len();

@@ -46,7 +46,7 @@ pub(crate) fn place_of_read(message: &[u8], most: usize) -> Result<Range<usize>,
         return Err(reader.malformed("more bytes than requested"));
     }
     if length > 0 && offset < READ_DATA {
-        return Err(reader.malformed("its data lies in its header"));
+        return Err(reader.malformed("its data overlaps its header"));
     }
     part(message, offset.into(), length, WHAT)?;
     let offset = usize::from(offset);

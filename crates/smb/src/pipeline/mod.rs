@@ -52,7 +52,7 @@ impl Mark for Prefix {
     #[inline]
     fn parse(mark: [u8; PREFIX]) -> Result<(usize, bool), Error> {
         if mark[0] != 0 {
-            return Err(Error::Malformed("a frame does not begin with a zero".into()));
+            return Err(Error::Malformed("a frame does not begin with a zero byte".into()));
         }
         Ok((u32::from_be_bytes(mark) as usize, true))
     }
@@ -64,7 +64,7 @@ impl From<BadFrame> for Error {
             BadFrame::TooLong { length, limit } => Error::TooLong { length, limit },
             BadFrame::EmptyFragments => Error::Malformed("a frame without an end".into()),
             BadFrame::Payload { length, announced } => Error::Malformed(format!(
-                "a payload of {length} bytes where {announced} were announced"
+                "a payload of {length} bytes instead of the announced {announced}"
             )),
         }
     }

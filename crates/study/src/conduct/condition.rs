@@ -6,7 +6,7 @@
 
 use super::calibrate::length;
 use super::{Conductor, WINDOW_SECONDS, interrupted};
-use plimsoll_model::units::Bytes;
+use plimsoll_model::units::{Bytes, duration};
 use plimsoll_model::{
     Failure, Job, Length, Measure, Metric, Outcome, PointResult, SubjectFacts, Window, Workload,
     WriteState,
@@ -156,7 +156,8 @@ impl Conductor<'_> {
     ) -> Result<WriteState, Failure> {
         let (begun, enough) = (self.elapsed(), self.enough(subject));
         let title = self.study.plan.workloads[workload].main().map(|main| main.job.title());
-        let what = format!("conditioning {} for {time:.0} s at most", title.unwrap_or_default());
+        let what =
+            format!("conditioning {} for at most {}", title.unwrap_or_default(), duration(time));
         let (mut run, mut steady) = (Run::default(), None);
         while steady.is_none() && self.elapsed() - begun + LOAD <= time {
             let length = Length::For { seconds: LOAD, warm_up_seconds: REFILL };

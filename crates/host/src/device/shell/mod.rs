@@ -22,15 +22,19 @@ const SCRIPT: &str = include_str!("inventory.sh");
 pub(super) fn sections(reach: &dyn Reach, odd: &mut Odd) -> Result<Vec<Value>, Failure> {
     let ran = reach.run(&in_english(SCRIPT), &[], SMALL)?;
     if ran.cut {
-        odd.add("the shell's inventory: the host said more than is read".to_owned());
+        odd.add(
+            "the shell's inventory: the output of the host is too long and was \
+        truncated"
+                .to_owned(),
+        );
     }
     let sections = from_output(&String::from_utf8_lossy(&ran.output));
     match sections.is_empty() {
         false => Ok(sections),
         true => {
             let said = String::from_utf8_lossy(&ran.errors);
-            let said = said.lines().next().unwrap_or("it said nothing").to_owned();
-            let next = "Log in there and see whether /bin/sh can read /proc.";
+            let said = said.lines().next().unwrap_or("it printed nothing").to_owned();
+            let next = "Log in to the host and check that /bin/sh can read /proc.";
             Err(Failure::new(Cause::Trial, "read the inventory", reach.name(), said, next))
         }
     }

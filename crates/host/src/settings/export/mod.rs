@@ -61,7 +61,7 @@ impl ExportSync {
         match found.len() {
             1 => Ok(found.remove(0)),
             0 => {
-                let happened = "no line of /etc/exports or /etc/exports.d exports it to a client";
+                let happened = "/etc/exports and /etc/exports.d do not export it to a client";
                 Err(self.failed(host, happened, "Name an export in the form of exportfs(8)."))
             }
             _ => {

@@ -25,11 +25,11 @@ struct MountOption {
 /// From `PATH:OPTION`.
 pub(super) fn make(text: &str) -> Result<Box<dyn Knob>, String> {
     let (point, option) =
-        text.rsplit_once(':').ok_or("it names no option, such as /mnt/films:rsize")?;
+        text.rsplit_once(':').ok_or("the option is missing; an example is /mnt/films:rsize")?;
     let sound =
         point.starts_with('/') && !point.ends_with('/') && !point.contains(char::is_control);
     if !sound {
-        return Err("it is not a mount point, such as /mnt/films".into());
+        return Err("it is not the path of a mount point, such as /mnt/films".into());
     }
     let varied = Varied::of(option)
         .ok_or("the option is not vers, proto, rsize, wsize, sync, nconnect or actimeo")?;

@@ -42,7 +42,7 @@ impl Server {
         let text = command(host, TRIED, READ, b"")?;
         Server::of(&text).ok_or_else(|| {
             let happened =
-                "it uses version 2, RDMA or several ports, which plimsoll cannot start again";
+                "it uses version 2, RDMA or several ports, with which plimsoll cannot restart it";
             Server::failed(host, happened)
         })
     }

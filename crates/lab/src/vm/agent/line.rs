@@ -48,8 +48,8 @@ impl Line {
                 }
             }
             if Instant::now() >= until {
-                let happened = format!("{PORTS} commands are under way, and more cannot be");
-                let next = "Wait until one has ended.";
+                let happened = format!("{PORTS} commands are running already, which is the limit");
+                let next = "Wait until one ends.";
                 return Err(Failure::new(Cause::Unreachable, TRIED, name, happened, next));
             }
             std::thread::sleep(Duration::from_millis(20));
@@ -60,7 +60,7 @@ impl Line {
         let path = self.directory.join(format!("{}.port{port}.lock", self.machine));
         let failed = |error| {
             if self.directory.exists() {
-                let next = "Labs belong to root: try as root.";
+                let next = "Run it as root.";
                 Failure::new(
                     Cause::NotPermitted,
                     format!("lock {}", path.display()),
@@ -92,7 +92,7 @@ impl Line {
             Ok(()) => Ok(session),
             Err(error) if error.kind() == ErrorKind::TimedOut => {
                 let happened = format!("it did not answer within {} s", ANSWER.as_secs());
-                let next = format!("Its console says more: {}.", self.console().display());
+                let next = format!("Read its console: {}.", self.console().display());
                 Err(Failure::new(Cause::Unreachable, TRIED, name, happened, next))
             }
             Err(_) => Err(self.gone(name)),
@@ -104,7 +104,7 @@ impl Line {
     }
 
     fn gone(&self, name: &str) -> Failure {
-        let next = "See `plimsoll lab status`; take the lab down and up again.";
+        let next = "Run plimsoll lab down, then plimsoll lab up.";
         Failure::new(Cause::Unreachable, TRIED, name, "the machine does not run", next)
     }
 }

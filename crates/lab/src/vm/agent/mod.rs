@@ -49,10 +49,13 @@ impl Machine {
             Err(Failure::new(Cause::Usage, "run a command in a machine", &self.name, happened, ""))
         };
         if command.contains('\0') {
-            return refuse("the command contains a NUL, which no shell can take");
+            return refuse("the command contains a NUL character");
         }
         if command.len() > MOST_COMMAND {
-            return refuse("the command is longer than 128 KiB; put it into a file there");
+            return refuse(
+                "the command is longer than 128 KiB; put it into a script on the \
+            machine",
+            );
         }
         let mut session = self.line.begin(&self.name)?;
         prepare(&mut session);

@@ -255,19 +255,18 @@ impl Session {
         let lost = |why: &str| format!("the connection was lost: {why}");
         let (happened, next) = match (error.kind(), self.lost) {
             (ErrorKind::TimedOut, _) => (
-                format!("it did not end within {:.1} s, and was ended", limit.as_secs_f64()),
-                "Try again; where machines are emulated, give it more time.",
+                format!("it did not end within {:.1} s and was killed", limit.as_secs_f64()),
+                "Try again; emulated machines need more time.",
             ),
-            (_, Some(Loss::Closed)) => (
-                lost("the machine ended"),
-                "See `plimsoll lab status`; take the lab down and up again.",
-            ),
+            (_, Some(Loss::Closed)) => {
+                (lost("the machine stopped"), "Run plimsoll lab down, then plimsoll lab up.")
+            }
             (_, Some(Loss::Restarted)) => {
-                (lost("the machine was started again"), "Try again when it is set up.")
+                (lost("the machine was restarted"), "Wait until it has booted, and try again.")
             }
             (_, Some(Loss::Nonsense | Loss::TooMuch)) => (
                 lost("the output of the machine is not from its agent"),
-                "Take the lab down and up.",
+                "Run plimsoll lab down, then plimsoll lab up.",
             ),
             (_, None) => (error.to_string(), ""),
         };

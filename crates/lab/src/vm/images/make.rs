@@ -90,7 +90,7 @@ impl Recipe {
             .find(|(program, _)| child::find(program).is_none())
         {
             return Err(self.cannot(
-                format!("there is no program {program} on this machine"),
+                format!("the program {program} is not installed on this machine"),
                 format!("Install it (Debian: {package}). {}", elsewhere(cache)),
             ));
         }
@@ -98,8 +98,8 @@ impl Recipe {
         self.step("update", cache, None, lock, stop)?;
         let versions = self.step("versions", cache, None, lock, stop)?;
         if versions.lines().count() < 2 {
-            let next = "Look at the mirror, and try again.";
-            return Err(self.cannot(format!("{} has no such packages", self.mirror), next));
+            let next = "Check the mirror, and try again.";
+            return Err(self.cannot(format!("{} does not have the packages", self.mirror), next));
         }
         Ok(versions)
     }
@@ -121,7 +121,7 @@ impl Recipe {
             fs::create_dir_all(&guest)?;
             GUEST.iter().try_for_each(|(name, text)| fs::write(guest.join(name), text))
         };
-        write().map_err(|error| self.cannot(error, "Make room there."))
+        write().map_err(|error| self.cannot(error, "Free space there."))
     }
 
     /// A step of the script; what it wrote to standard output. Where this program is killed, the
@@ -163,10 +163,10 @@ impl Recipe {
         let log = String::from_utf8_lossy(&log);
         let lines = || log.lines().map(str::trim).filter(|line| !line.is_empty());
         let error = lines().find(|line| line.starts_with("E:")).or(lines().next_back());
-        let happened = error.unwrap_or("the script says nothing").to_owned();
+        let happened = error.unwrap_or("the script printed no error").to_owned();
         let next = format!(
-            "It needs Debian's packages from {} (or another mirror: {MIRROR_VARIABLE}) and room in \
-             {}. {}",
+            "It needs Debian's packages from {} (name another mirror with {MIRROR_VARIABLE}) and \
+            free space in {}. {}",
             self.mirror,
             cache.display(),
             elsewhere(cache)
@@ -175,7 +175,7 @@ impl Recipe {
     }
 
     fn cannot(&self, happened: impl std::fmt::Display, next: impl Into<String>) -> Failure {
-        let tried = "make the image of a virtual machine";
+        let tried = "build the image of a virtual machine";
         Failure::new(Cause::Unreachable, tried, self.name, happened, next)
     }
 }
@@ -216,7 +216,10 @@ fn read(from: Option<impl Read>) -> io::Result<Vec<u8>> {
 }
 
 fn elsewhere(cache: &Path) -> String {
-    format!("Images are made on Debian; or copy {} from a machine that has them.", cache.display())
+    format!(
+        "Images can be built on Debian only; you can copy {} from a machine that has them.",
+        cache.display()
+    )
 }
 
 /// Daemons' directories belong to it: root's programs are there.

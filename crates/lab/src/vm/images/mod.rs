@@ -119,16 +119,16 @@ impl Images<'_> {
     }
 
     pub(super) fn failure(&self, tried: &str, error: &io::Error) -> Failure {
-        let next = format!("Make room there, or name another place by {CACHE_VARIABLE}.");
+        let next = format!("Free space there, or name another directory with {CACHE_VARIABLE}.");
         Failure::new(Cause::NotPermitted, tried, self.cache.display(), error, next)
     }
 
     fn find(&self, recipe: &Recipe, progress: &mut dyn FnMut(&str)) -> Result<PathBuf, Failure> {
-        let failed = |error| self.failure("keep the images of machines", &error);
+        let failed = |error| self.failure("store the images of machines", &error);
         fs::create_dir_all(&self.cache).map_err(failed)?;
         let lock = File::create(self.cache.join("lock")).map_err(failed)?;
         if lock.try_lock().is_err() {
-            progress("waiting for another lab that makes images");
+            progress("waiting for another lab that builds images");
             while let Err(error) = lock.try_lock() {
                 if let TryLockError::Error(error) = error {
                     return Err(failed(error));
@@ -148,20 +148,20 @@ impl Images<'_> {
         {
             return Ok(kept.clone());
         }
-        progress("asking for the newest packages");
+        progress("checking for new packages");
         let versions = match recipe.versions(&self.cache, &lock, self.stop) {
             Ok(versions) => versions,
             Err(failure) if failure.cause == Cause::Interrupted => return Err(failure),
             Err(failure) => {
                 let Some(kept) = kept else { return Err(failure) };
-                progress("the packages are out of reach; taking the image that is here");
+                progress("the package mirror is unreachable; using the existing image");
                 return Ok(kept);
             }
         };
         let name = format!("{}-{:016x}", recipe.name(), fingerprint(&[&versions, recipe.stamp()]));
         let place = self.cache.join(&name);
         if !is_whole(&place) {
-            progress("making an image from Debian's packages; this takes a minute or two");
+            progress("building an image from Debian's packages; this takes a minute or two");
             self.make(recipe, &place, &lock)?;
             self.clean(recipe, &name);
         }
@@ -170,7 +170,7 @@ impl Images<'_> {
     }
 
     fn make(&self, recipe: &Recipe, place: &Path, lock: &File) -> Result<(), Failure> {
-        let failed = |error| self.failure("keep the images of machines", &error);
+        let failed = |error| self.failure("store the images of machines", &error);
         let making = self.cache.join("making");
         // Nobody else makes one now: left by somebody who was killed.
         remove(&making).map_err(failed)?;

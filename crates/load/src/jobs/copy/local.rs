@@ -7,7 +7,7 @@ use crate::dataset::FileSet;
 use crate::op::{FileId, PathId, Span};
 use crate::paths::Paths;
 use nix::sys::statvfs::statvfs;
-use plimsoll_model::units::Bytes;
+use plimsoll_model::units::{Bytes, amount};
 use plimsoll_model::{Cause, Failure};
 use std::fs::{self, DirBuilder, File, FileTimes, Permissions};
 use std::io::{self, Write};
@@ -143,7 +143,8 @@ fn expect_space(needed: Bytes) -> Result<(), Failure> {
     match needed.0 <= free {
         true => Ok(()),
         false => {
-            let happened = format!("{needed} are needed and {} are free", Bytes(free));
+            let free = amount(Bytes(free));
+            let happened = format!("they need {}, but {free} are free", amount(needed));
             let (tried, on) = ("find space for local files", place.display());
             Err(Failure::new(Cause::NoSpace, tried, on, happened, MAKE_ROOM))
         }

@@ -357,7 +357,7 @@ impl StorageJob for CopyRun {
                 Cause::Usage,
                 "copy files",
                 on(&self.job),
-                "the files were not prepared",
+                "the files were not created",
                 "",
             )
         })?;
