@@ -23,8 +23,8 @@ use std::time::Duration;
 
 /// Blocks where the user names no number: the fewest that have an interval which says something.
 const BLOCKS: u32 = 3;
-/// Seconds of a trial of streams, of requests on the idle path, and of requests under load: of the last, so many that
-/// three blocks have 2000 requests, which a 99th percentile needs.
+/// Seconds of a trial of streams, of requests on the idle path, and of requests under load. At 100 requests a second the
+/// last has a median; a 99th percentile needs 2000 requests, and thus a longer --time.
 const STREAM_SECONDS: f64 = 2.5;
 const REQUEST_SECONDS: f64 = 1.2;
 const LOADED_SECONDS: f64 = 7.5;
@@ -485,9 +485,6 @@ mod tests {
         let seconds: f64 = plan.workloads.iter().map(Workload::seconds).sum();
         let all = seconds * f64::from(BLOCKS) + BASELINE_SECONDS;
         assert!((40.0..60.0).contains(&all), "{all} s");
-        // The 99th percentile under load needs 2000 requests.
-        let Length::For { seconds, warm_up_seconds } = plan.workloads[4].length else { panic!() };
-        assert!((seconds - warm_up_seconds) * 100.0 * f64::from(BLOCKS) >= 2000.0);
         assert!(plan.clients.is_empty() && plan.contrasts.is_empty());
         assert_eq!(plan.hosts[0].host.to_string(), "ssh://nas");
     }
