@@ -1,14 +1,14 @@
 //! Every warning plimsoll gives, in one place: what is odd, and what to do about it.
 
-mod effect;
 mod idle;
-mod message;
+mod processes;
 mod severity;
+mod words;
 
-pub use effect::Effect;
 pub use idle::IdleWindows;
-pub use message::is_file_server;
+pub use processes::is_file_server;
 pub use severity::Severity;
+pub use words::Words;
 
 use crate::device::DisturbedFigure;
 use crate::units::Bytes;

@@ -43,7 +43,7 @@ pub use device::Device;
 pub use event::{Event, LoadObserver, Phase};
 pub use factor::{Commands, Factor, FactorLevel, Reboot, Switch};
 pub use failure::{Cause, Failure};
-pub use flag::{Burst, Effect, Flag, IdleWindows, Scaled, Severity, is_file_server};
+pub use flag::{Burst, Flag, IdleWindows, Scaled, Severity, Words, is_file_server};
 pub use histogram::Histogram;
 pub use host::{CpuSeconds, CpuTimes, DiskFacts, HostFacts, LabFacts, ServerHost, WatchedBy};
 pub use host_load::{

@@ -567,7 +567,7 @@ impl Conductor<'_> {
                 // The failure itself must name what was left behind.
                 for flag in left {
                     failure.next =
-                        format!("{} {}: {}", failure.next, flag.message(), flag.advice());
+                        format!("{} {}. {}", failure.next, flag.message(), flag.advice());
                 }
                 return Err(failure);
             }

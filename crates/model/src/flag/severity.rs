@@ -1,7 +1,5 @@
 //! How much each warning explains.
 
-use super::Flag;
-
 /// How much a warning explains of the figures, most first: the order of warnings on a screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
@@ -9,8 +7,15 @@ pub enum Severity {
     Corruption,
     /// The program left something behind that the user has to remove or restore.
     NotPutBack,
+    /// Another run of plimsoll used the share at the same time.
+    OtherRun,
     /// Something else used a machine or the share during the study, or interrupted it.
     Disturbance,
+    /// The figures are those of something else than was meant: of memory in place of the storage, of one target given
+    /// twice.
+    NotMeant,
+    /// A killed run left something behind, which has no effect on the figures and which the user has to remove.
+    Leftovers,
     /// Targets or runs that are not alike, so that comparing them says little.
     Comparison,
     /// Reads or writes of a cache instead of the storage.
@@ -25,75 +30,10 @@ pub enum Severity {
     Note,
 }
 
-impl Flag {
-    /// How much it explains.
-    pub fn severity(&self) -> Severity {
-        match self {
-            Flag::BadContent { .. } => Severity::Corruption,
-            Flag::SettingNotRestored { .. }
-            | Flag::NotCleaned { .. }
-            | Flag::ProgramLeft { .. } => Severity::NotPutBack,
-            Flag::BusyBaseline { .. }
-            | Flag::OtherLoad { .. }
-            | Flag::FarSlower { .. }
-            | Flag::OtherTraffic { .. }
-            | Flag::BusyProcess { .. }
-            | Flag::BusyRaid { .. }
-            | Flag::OtherRun { .. }
-            | Flag::Throttled { .. }
-            | Flag::Stolen { .. }
-            | Flag::FiguresDisturbed { .. }
-            | Flag::Reconnected { .. }
-            | Flag::WrittenAgain { .. }
-            | Flag::HostRestarted { .. } => Severity::Disturbance,
-            Flag::StabilityDiffers { .. }
-            | Flag::SameTarget { .. }
-            | Flag::RateHeld { .. }
-            | Flag::OperationRefused { .. } => Severity::Comparison,
-            Flag::ClientMemory { .. }
-            | Flag::WorkingSet { .. }
-            | Flag::CachesKept { .. }
-            | Flag::Scaled { .. } => Severity::Cache,
-            Flag::Burst { .. } | Flag::TwoPhases { .. } => Severity::Burst,
-            Flag::ClientSaturated { .. }
-            | Flag::NearClientCeiling { .. }
-            | Flag::ServerSaturated { .. }
-            | Flag::SameMachine { .. }
-            | Flag::BehindSchedule { .. }
-            | Flag::NotWatched { .. }
-            | Flag::AskedToWait { .. }
-            | Flag::Retransmitted { .. } => Severity::Limit,
-            Flag::LeftOut { .. }
-            | Flag::Quick { .. }
-            | Flag::CapReached { .. }
-            | Flag::FewOperations { .. }
-            | Flag::LongGap { .. }
-            | Flag::InFlightMismatch { .. } => Severity::Preliminary,
-            Flag::ImpossibleCounters { .. }
-            | Flag::HiddenFromTicks { .. }
-            | Flag::HostLost { .. }
-            | Flag::Leftovers { .. }
-            | Flag::EntriesSkipped { .. }
-            | Flag::NamesNotUtf8 { .. }
-            | Flag::SparseFiles { .. }
-            | Flag::WarmScan { .. }
-            | Flag::SizeLowered { .. }
-            | Flag::SizeFitted { .. }
-            | Flag::ReplySurplus { .. }
-            | Flag::CallFailed { .. }
-            | Flag::OtherOwner { .. }
-            | Flag::Continued { .. } => Severity::Note,
-        }
-    }
-
-    /// The host that other work kept busy, if it tells of that: stopping the work helps more than measuring longer.
-    pub fn busy_with_other_work(&self) -> Option<&str> {
-        match self {
-            Flag::BusyBaseline { host, .. }
-            | Flag::BusyProcess { host, .. }
-            | Flag::OtherTraffic { host, .. }
-            | Flag::BusyRaid { host, .. } => Some(host),
-            _ => None,
-        }
+impl Severity {
+    /// Whether it is on the screen however little room there is: data, settings or space of the user are at stake, or
+    /// the figures are not about the storage.
+    pub fn is_urgent(self) -> bool {
+        self <= Severity::NotPutBack || matches!(self, Severity::NotMeant | Severity::Leftovers)
     }
 }

@@ -152,7 +152,7 @@ impl Columns {
                 cell(stats.map(errors)),
             ]);
         }
-        let flags: Vec<String> = trial.result.flags.iter().map(Flag::message).collect();
+        let flags: Vec<String> = trial.result.flags.iter().map(Flag::fact).collect();
         fields.push(text(&flags.join("; ")));
         fields
     }
