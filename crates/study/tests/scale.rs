@@ -2,15 +2,16 @@
 
 mod support;
 
-use plimsoll_load::{Op, Reply};
+use plimsoll_load::{MockShare, Op, Reply, Share, VirtualClock};
 use plimsoll_model::units::{Bytes, MIB};
 use plimsoll_model::{
     CopyJob, DataClass, Design, DirectoryTarget, Ended, Failure, Flag, GeneratedData, Job, Length,
-    Method, Part, Plan, Rule, Scaled, Study, Target, Transfer, Workload,
+    Method, Part, Plan, Rule, Scaled, Study, Target, TargetFacts, Transfer, Workload,
 };
 use std::num::NonZeroU16;
+use std::sync::Arc;
 use std::time::Duration;
-use support::{MS, design, run};
+use support::{MS, conducted, design, run};
 
 /// Two thousand small pictures up and down: an operation for each.
 fn plan(cap_seconds: f64, may_scale: bool) -> Plan {
@@ -72,11 +73,9 @@ fn the_first_blocks_end_within_half_of_the_cap() {
     assert!(first.started_seconds < 5.0, "the parts that are tried are small");
 }
 
-/// One scale served all datasets: of a film that shared the minute with thousands of small files a thousandth was
-/// copied, for milliseconds.
-#[test]
-fn each_dataset_has_the_scale_that_its_share_of_the_time_allows() {
-    let mut plan = plan(20.0, true);
+/// Small pictures, and a film of 256 MiB, up and down.
+fn with_a_film(cap_seconds: f64) -> Plan {
+    let mut plan = plan(cap_seconds, true);
     let film = GeneratedData {
         class: DataClass::Movies,
         count: 1,
@@ -93,13 +92,23 @@ fn each_dataset_has_the_scale_that_its_share_of_the_time_allows() {
         more.parts[0].job = job.into();
         plan.workloads.push(more);
     }
-    // 5 ms for a small file; a film at 100 MiB/s.
-    let study = run(plan, move |_, op| match op {
+    plan
+}
+
+/// 5 ms for a small file; a film at 100 MiB/s.
+fn slow_files(op: &Op) -> Reply {
+    match op {
         Op::Put(..) | Op::Get(_) => Reply::After(5 * MS),
         Op::Read(_) | Op::Write(..) => Reply::After(10 * MS),
         _ => Reply::After(MS / 100),
-    })
-    .unwrap();
+    }
+}
+
+/// One scale served all datasets: of a film that shared the minute with thousands of small files a thousandth was
+/// copied, for milliseconds.
+#[test]
+fn each_dataset_has_the_scale_that_its_share_of_the_time_allows() {
+    let study = run(with_a_film(20.0), |_, op| slow_files(op)).unwrap();
     let scales = scales(&study);
     assert!(scales[0] == scales[1] && scales[2] == scales[3], "up and down: {scales:?}");
     assert!(scales[2] > 2.0 * scales[0], "{scales:?}");
@@ -107,6 +116,27 @@ fn each_dataset_has_the_scale_that_its_share_of_the_time_allows() {
         panic!("{:?}", study.flags)
     };
     assert_eq!((*used, *most), (scales[0], Some(scales[2])));
+}
+
+/// Scaled for the space and then for the time, a study warned of two scales.
+#[test]
+fn a_copy_without_space_and_time_warns_of_the_scales_that_it_has() {
+    let share = |clock: &Arc<VirtualClock>, _: usize| {
+        let share = MockShare::new(clock.clone(), NonZeroU16::MIN, |op: &Op, _| slow_files(op));
+        let facts = TargetFacts { space_bytes: (1 << 30, 300 << 20), ..share.facts().clone() };
+        share.with_facts(facts)
+    };
+    let study = conducted(with_a_film(20.0), share, &mut |_, _| {}).unwrap();
+    let scales = scales(&study);
+    let is_scaled = |flag: &&Flag| matches!(flag, Flag::Scaled { .. });
+    let [Flag::Scaled { wanted, used, most, why: Scaled::Time { .. } }] =
+        study.flags.iter().filter(is_scaled).collect::<Vec<_>>()[..]
+    else {
+        panic!("{:?}", study.flags)
+    };
+    assert!(*wanted < 1.0, "there is no space for all of it: {wanted}");
+    let of = |pick: fn(f64, f64) -> f64| scales.iter().copied().reduce(pick).unwrap();
+    assert_eq!((*used, most.unwrap_or(*used)), (of(f64::min), of(f64::max)), "{scales:?}");
 }
 
 #[test]

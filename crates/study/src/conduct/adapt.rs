@@ -167,6 +167,8 @@ impl Conductor<'_> {
         let end = |pick: fn(f64, f64) -> f64| used.iter().copied().reduce(pick);
         if let (Some(least), Some(most)) = (end(f64::min), end(f64::max)) {
             let (most, why) = ((most > least).then_some(most), Scaled::Time { seconds });
+            // There was space for more: that is not the scale that is used.
+            self.study.flags.retain(|flag| !matches!(flag, Flag::Scaled { .. }));
             self.study.flags.push(Flag::Scaled { wanted: whole, used: least, most, why });
         }
         Ok(())
