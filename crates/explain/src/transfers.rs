@@ -57,6 +57,8 @@ pub struct SizeTime {
 /// Operations of one size with several in flight.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flights {
+    /// Subject, setting, and the workload that sweeps over the number in flight.
+    pub cell: Cell,
     /// Bytes of one.
     pub block: Bytes,
     /// Whether they went in rounds; else each followed as soon as one had ended.
@@ -265,7 +267,7 @@ fn in_flight_of(
     };
     let depths: Vec<Flight> =
         Curve::new(gathered, cell).seconds.iter().filter_map(flight).collect();
-    (!depths.is_empty()).then_some(Flights { block, rounds: in_rounds, depths })
+    (!depths.is_empty()).then_some(Flights { cell, block, rounds: in_rounds, depths })
 }
 
 /// Seconds between the ends of two operations, the final flush of writes included: by the bits of what was

@@ -22,7 +22,7 @@ use crate::gather::Gathered;
 use crate::thresholds::{BOTH_SATURATED, LEAST_GAIN, ONE_CORE, STANDS_OUT, STREAMED_BYTES};
 use crate::transfers::largest_transfer;
 use network::Network;
-use plimsoll_model::{Cell, Study, Target};
+use plimsoll_model::{Cell, Parameter, Study, Target};
 use seen::Seen;
 
 /// What limits a workload on a subject under a setting.
@@ -190,7 +190,8 @@ impl Limits {
 
 /// What limits each cell that has complete trials, by workload, setting and subject. Imports have no
 /// loads of hosts, and paths and hosts by themselves are no closed loops of operations, nor is what is done at
-/// a fixed rate: they have none, nor has what nothing at all was seen of.
+/// a fixed rate: they have none, nor has what nothing at all was seen of. A sweep or a search has the limits of its
+/// fastest value.
 pub fn limits(study: &Study) -> Vec<Limits> {
     let gathered = Gathered::new(study);
     let workloads = (0..study.plan.workloads.len()).filter_map(|w| u16::try_from(w).ok());
@@ -201,12 +202,16 @@ pub fn limits(study: &Study) -> Vec<Limits> {
 
 fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Limits> {
     study.plan.target(usize::from(cell.subject))?;
-    let parts = &study.plan.workload(cell)?.parts;
-    if parts.iter().any(|part| part.arrival.per_second().is_some()) {
+    let workload = study.plan.workload(cell)?;
+    if workload.parts.iter().any(|part| part.arrival.per_second().is_some()) {
         return None;
     }
     let trials = gathered.complete(cell);
-    let seen = Seen::of_trials(study, cell, &trials).filter(|seen| !seen.uses.is_empty())?;
+    let seen = match workload.steps {
+        None => Seen::of_trials(study, cell, &trials),
+        Some(_) => Seen::of_best_points(study, cell, &trials),
+    };
+    let seen = seen.filter(|seen| !seen.uses.is_empty())?;
     let ladder = ladder::of(study, gathered, cell);
     let mut uses = seen.uses;
     for one in &mut uses {
@@ -258,7 +263,12 @@ fn held(study: &Study, cell: Cell) -> Vec<Held> {
 
 /// How many calls one operation is, and of how many bytes, where it is several.
 fn calls(study: &Study, cell: Cell) -> Option<(u64, u32)> {
-    let job = &study.plan.workload(cell)?.main()?.job;
+    let workload = study.plan.workload(cell)?;
+    // The block of a sweep over blocks is not the one of the plan.
+    if workload.steps.as_ref().is_some_and(|steps| steps.over() == Parameter::Block) {
+        return None;
+    }
+    let job = &workload.main()?.job;
     let facts = study.subjects.get(usize::from(cell.subject))?.storage()?;
     let largest = largest_transfer(job, facts);
     let calls = job.block()?.0.div_ceil(u64::from(largest).max(1));

@@ -7,6 +7,7 @@ use plimsoll_model::{
     Cell, Flag, HostLoad, HostName, Measure, Metric, Part, PartResult, Point, ServerHost, Study,
     Target, Trial,
 };
+use std::collections::BTreeMap;
 
 /// One run of a workload: a trial, or a point of one.
 pub(super) struct Run<'a> {
@@ -32,6 +33,25 @@ impl Seen {
             .filter(|trial| run(trial))
             .map(|trial| Run { parts: trial.result.parts.iter().collect(), loads: &trial.loads });
         Seen::new(study, cell, &runs.collect::<Vec<_>>())
+    }
+
+    /// The value of a sweep or a search that carried most, of those that were accepted.
+    pub(super) fn of_best_points(study: &Study, cell: Cell, trials: &[&Trial]) -> Option<Seen> {
+        let mut values: BTreeMap<u64, Vec<&Point>> = BTreeMap::new();
+        let points = trials.iter().flat_map(|trial| &trial.points);
+        for point in points.filter(|point| point.accepted != Some(false)) {
+            values.entry(point.at.to_bits()).or_default().push(point);
+        }
+        let seen = values.into_values().filter_map(|points| Seen::of_points(study, cell, &points));
+        seen.max_by(|a, b| a.carried().total_cmp(&b.carried()))
+    }
+
+    /// Bytes per second; operations where no bytes are moved.
+    fn carried(&self) -> f64 {
+        match self.bytes_per_operation > 0.0 {
+            true => self.per_second * self.bytes_per_operation,
+            false => self.per_second,
+        }
     }
 
     pub(super) fn of_points(study: &Study, cell: Cell, points: &[&Point]) -> Option<Seen> {
