@@ -197,7 +197,7 @@ impl Ground {
     /// The next run works, warns of what lies there, and touches none of it.
     fn check_again(&mut self, leftovers: &BTreeSet<String>) {
         let with_leftovers = listing(&self.directory);
-        let next = check(&self.target, &["--pattern=random-write", "--repeats=1", "--details"]);
+        let next = check(&self.target, &["--pattern=random-write", "--repeats=1"]);
         let (ran, study) = (self.program.run(&next).expect(0), self.program.latest());
         self.known.push(study.clone());
         assert_eq!((study.trials.len(), &study.ended), (1, &Ended::Done));

@@ -54,9 +54,9 @@ fn what_a_lab_is_short_of_is_named_and_nothing_that_was_not_seen() {
         &beds,
         &with(&random, &["--explain"]).iter().map(String::as_str).collect::<Vec<_>>(),
     );
-    let held = "The CPU of lab://bed/server (held to 1% of a core by the lab) is the bottleneck: ";
+    let held = "The CPU of lab://bed/server (held to 1% of a core by the lab) is the bottleneck of random read.";
     assert!(said.contains(held), "{said}");
-    assert!(said.contains(" of 0.0100 cores"), "{said}");
+    assert!(said.contains(" of 0.0100 cores."), "{said}");
     assert!(said.contains("with 1 in flight") && said.contains("with 16 in flight"), "{said}");
     let study = beds.program.latest();
     let server = |load: &&plimsoll_model::HostLoad| load.host == "lab://bed/server";
@@ -84,7 +84,7 @@ fn what_a_lab_is_short_of_is_named_and_nothing_that_was_not_seen() {
     beds.lab(&["set", "bed", "server", "cpu=100%"]).expect(0);
     beds.lab(&["set", "bed", "cable", "rate=100Mbit/s"]).expect(0);
     let said = explained(&beds, &["--pattern=sequential-read", "--host=lab://bed/server"]);
-    assert!(said.contains("The link is the bottleneck: "), "{said}");
+    assert!(said.contains("The link is the bottleneck of sequential read."), "{said}");
     let shown = beds.program.run(&["show", "latest"]).expect(0).out;
     let row = shown.lines().find(|line| line.starts_with("sequential read  ")).unwrap_or(&shown);
     assert!(shown.contains("  bottleneck\n"), "{shown}");

@@ -63,8 +63,12 @@ pub(crate) struct Warning {
     /// The same for the screen, in two lines at most: the effect on the figures, then what to do. Empty: text and
     /// advice.
     pub(crate) brief: String,
-    /// Whether it is on the screen however little room there is: data or settings of the user are at stake.
+    /// Whether it is on the screen however little room there is.
     pub(crate) urgent: bool,
+    /// A line for the shell below `brief`; may be empty.
+    pub(crate) command: String,
+    /// Whether it is for the details alone.
+    pub(crate) quiet: bool,
 }
 
 /// What to type next.

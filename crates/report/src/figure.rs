@@ -92,7 +92,7 @@ impl Kind {
 }
 
 /// What stands for an interval that says nothing.
-const TOO_WIDE: &str = "[too wide]";
+pub(crate) const TOO_WIDE: &str = "[too wide]";
 
 /// Whether an interval reaches further than a factor of 10 either way: its ends say nothing.
 pub(crate) fn is_wide(value: f64, interval: Interval) -> bool {

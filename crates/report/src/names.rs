@@ -230,6 +230,7 @@ pub(crate) fn operations(kind: OpKind) -> String {
     match kind {
         OpKind::READ_DIRECTORY => "directory reads".to_owned(),
         OpKind::FLUSH => "flushes".to_owned(),
+        OpKind::ACCESS => "access checks".to_owned(),
         OpKind::MAKE_DIRECTORY => "directories made".to_owned(),
         OpKind::REMOVE_DIRECTORY => "directories removed".to_owned(),
         kind => format!("{}s", kind.name().replace('_', " ").trim_end_matches('s')),

@@ -16,6 +16,7 @@ pub(crate) mod operations;
 pub(crate) mod paths;
 pub(crate) mod stalls;
 pub(crate) mod steps;
+pub(crate) mod stored;
 pub(crate) mod warnings;
 pub(crate) mod workload;
 pub(crate) mod writes;

@@ -194,7 +194,7 @@ impl Column {
     }
 
     /// A lower bound, never rounded up: "27%", "4.7x".
-    fn at_least(self, fraction: f64) -> String {
+    pub(crate) fn at_least(self, fraction: f64) -> String {
         let down = |value: f64, digits: i32| {
             let unit = 10f64.powi(digits);
             format!("{:.*}", digits as usize, (value * unit + 1e-9).floor() / unit)
@@ -213,6 +213,10 @@ impl Column {
 pub(crate) fn brief(claim: &Claim, two: Two<'_>, column: Column) -> String {
     if let Some((ahead, _, seen)) = seen_ahead(claim, two) {
         let (times, above, all) = (times_of(&seen, "–"), seen.above, seen.values);
+        // What one block shows is no verdict.
+        if all == 1 {
+            return format!("{ahead} {times}x?").trim_start().to_owned();
+        }
         return format!("inconclusive:\n{ahead} {times}x in {above} of {all}");
     }
     let Some(verdict) = claim.verdict else {

@@ -165,7 +165,7 @@ fn jobs_that_are_compared_have_rows() {
     }
     let screen = words(&Document::of_study(&study).screen(&SCREEN));
     for said in [
-        "sequential read 50.0 MB/s (baseline) not monitored (1) sequential write 70.0 MB/s faster: ≥ 40%",
+        "sequential read 50.0 MB/s (baseline) not monitored (1) server memory sequential write 70.0 MB/s faster: ≥ 40%",
         "random read 2441 IOPS –",
     ] {
         assert!(screen.contains(said), "'{said}' is missing in: {screen}");
@@ -179,7 +179,7 @@ fn what_lacks_blocks_can_go_on() {
     let go_on = |study: &Study| {
         Document::of_study(study)
             .screen(&SCREEN)
-            .contains("Continue: plimsoll check --continue 5eed0001")
+            .contains("Measure the remaining blocks: plimsoll check --continue 5eed0001")
     };
     for (ended, expected) in
         [(Ended::Done, false), (Ended::CapReached, true), (Ended::Interrupted, true)]

@@ -21,6 +21,14 @@ pub(super) fn fitted(table: &Table, layout: Layout, width: usize) -> String {
             None => stacked(table, width),
         };
     }
+    let facts;
+    let table = match layout {
+        Layout::Facts if drawn_width(&drawn(table, layout, &columns), GAP) > width => {
+            facts = wrapped_cells(table, width);
+            &facts
+        }
+        _ => table,
+    };
     let mut out = String::new();
     let mut rest = &columns[..];
     while !rest.is_empty() {
@@ -48,6 +56,30 @@ fn lines(mut table: Text, gap: u16) -> String {
         column.set_padding((0, if i < last { gap } else { 0 }));
     }
     table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// Least columns of a cell of facts.
+const LEAST: usize = 16;
+
+/// Facts whose lines share the width of the page; lists without spaces are broken at their commas.
+fn wrapped_cells(table: &Table, width: usize) -> Table {
+    let first = table.rows.iter().filter_map(|row| row.first());
+    let first = first.map(|name| text::width(name)).max().unwrap_or(0);
+    let count = table.header.len().saturating_sub(1).max(1);
+    let each = (width.saturating_sub(first) / count).saturating_sub(GAP.into()).max(LEAST);
+    let broken = |word: &str| match text::width(word) > each {
+        true => word.replace(',', ", "),
+        false => word.to_owned(),
+    };
+    let fact = |cell: &String| {
+        let words: Vec<String> = cell.split_whitespace().map(broken).collect();
+        wrapped("", &words.join(" "), each).trim_end().to_owned()
+    };
+    let row = |row: &Vec<String>| {
+        let name = row.first().cloned().unwrap_or_default();
+        std::iter::once(name).chain(row.iter().skip(1).map(fact)).collect()
+    };
+    Table { header: table.header.clone(), rows: table.rows.iter().map(row).collect() }
 }
 
 /// Row by row, a line a cell: where what belongs together would be torn apart.

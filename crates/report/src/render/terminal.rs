@@ -16,7 +16,9 @@ impl Document {
     /// The answer, on one screen of 80 x 24 where there are two subjects and few kinds of work.
     pub fn screen(&self, style: &Style) -> String {
         let answer = self.sections.iter().filter(|section| !section.details);
-        let items: Vec<&Item> = answer.flat_map(|section| &section.items).collect();
+        let is_quiet = |item: &&Item| matches!(item, Item::Warning(warning) if warning.quiet);
+        let items: Vec<&Item> =
+            answer.flat_map(|section| &section.items).filter(|item| !is_quiet(item)).collect();
         let is_warning = |item: &&Item| matches!(item, Item::Warning(_));
         let mut page = Page { style: *style, text: String::new() };
         page.heading(&match self.extent.is_empty() {
@@ -31,19 +33,24 @@ impl Document {
         let others = lines(&mut items.iter().copied().filter(|item| !is_warning(item)));
         let mut left = SCREEN.saturating_sub(others + page.text.lines().count());
         let all = items.iter().filter(|item| is_warning(item)).count();
-        let (mut shown, mut unsaid) = (0, 0);
+        let is_urgent = |item: &&&Item| matches!(item, Item::Warning(warning) if warning.urgent);
+        // Those that are on any screen have their places among the few.
+        let most = WARNINGS.saturating_sub(items.iter().filter(is_urgent).count()).max(1);
+        let (mut shown, mut unsaid, mut ordinary) = (0, 0, 0);
         for item in items {
             match item {
                 Item::Warning(warning) => {
-                    let short = Warning { text: short(warning), ..Warning::default() };
+                    let command = warning.command.clone();
+                    let short = Warning { text: short(warning), command, ..Warning::default() };
                     let lines = lines(&mut std::iter::once(&Item::Warning(short.clone())));
                     // One line stays for the number of those left out.
                     let rest = usize::from(shown + 1 < all);
-                    let room = unsaid == 0 && shown < WARNINGS && lines + rest <= left;
+                    let room = unsaid == 0 && ordinary < most && lines + rest <= left;
                     match shown == 0 || room || warning.urgent {
                         true => {
                             page.warning(&short);
                             shown += 1;
+                            ordinary += usize::from(!warning.urgent);
                             left = left.saturating_sub(lines);
                         }
                         false => unsaid += 1,
@@ -143,6 +150,8 @@ impl Page {
         self.painted(Role::Warning, "! ", &warning.text);
         if let Some(advice) = &warning.advice {
             self.text.push_str(&wrapped("  -> ", advice, self.style.columns()));
+        } else if !warning.command.is_empty() {
+            self.text.push_str(&format!("  {}\n", warning.command));
         }
     }
 

@@ -11,13 +11,14 @@ use crate::document::{Document, Layout, Section};
 use crate::figure::ends;
 use crate::measure;
 use crate::names;
-use crate::study::bottleneck::{Notes, words};
+use crate::study::bottleneck::{Notes, Room, words};
 use crate::study::{Shown, head, imported as single_runs};
-use crate::text::{capital, printable};
-use crate::verdict::{Column, Two, brief, sentence};
+use crate::text::{capital, counted, listed, printable};
+use crate::verdict::{Column, Two, brief, lead, sentence};
 use plimsoll_explain::{Across, Counterpart, Level, Scale, Unequal};
 use plimsoll_model::units::three_digits;
 use plimsoll_model::{Cell, Measure, Metric, Study};
+use plimsoll_stats::verdict::{self as stats, Verdict};
 
 /// Rows in their order, and what they are called; others that both have follow.
 const ROWS: [(Measure, &str); 10] = [
@@ -67,6 +68,7 @@ impl Document {
         let warnings = changed::warnings(&a, &b, &across);
         let Across { counterparts, unequal, only_a, only_b } = across;
         let mut answer = Section::new("answer", "");
+        answer.texts(summary(&a, &b, &counterparts, unequal.len()));
         answer.facts(vec![("A".to_owned(), a.line()), ("B".to_owned(), b.line())]);
         let imported = a.findings.imported || b.findings.imported;
         let heading = verdicts(a.study.plan.design.confidence, imported);
@@ -121,6 +123,104 @@ impl Document {
         let sections = std::iter::once(answer).chain(details).collect();
         let title = format!("{id_b} compared with {id_a}");
         Document { title, subtitle: String::new(), extent: String::new(), sections }
+    }
+}
+
+/// Rows that the first sentence names; of more their number is.
+const NAMED: usize = 3;
+
+/// The answer in a sentence: "The new study (B) is faster for small reads (≥ 8%); nothing else changed." `None` without
+/// verdicts.
+fn summary(a: &Side<'_>, b: &Side<'_>, rows: &[Counterpart], unequal: usize) -> Option<String> {
+    if a.findings.imported || b.findings.imported || rows.is_empty() {
+        return None;
+    }
+    let one = rows.windows(2).all(|two| {
+        let named = |row: &Counterpart| named(a, b, (row.a, row.b)).1;
+        named(&two[0]) == named(&two[1])
+    });
+    let name = |row: &Counterpart| match named(a, b, (row.a, row.b)) {
+        (work, _) if one => work,
+        (work, subject) => format!("{work} on {subject}"),
+    };
+    let claims = rows.iter().filter_map(|row| Some((row.claim.as_ref()?, by(a, b, row)?)));
+    let column = Column::of(claims, b.study.plan.design.margin);
+    // Names of those that are ahead, with the least by which they are.
+    let mut ahead: [Vec<(String, f64)>; 2] = Default::default();
+    let (mut equal, mut open, mut is_amount) = (0, Vec::new(), false);
+    for row in rows {
+        let verdict = row.claim.as_ref().and_then(|claim| claim.verdict);
+        let Some((verdict, by)) = verdict.zip(by(a, b, row)) else {
+            open.push(name(row));
+            continue;
+        };
+        is_amount |= by == measure::Compared::Amount;
+        match verdict {
+            Verdict::Faster(_) | Verdict::PerhapsTooLittle(_) => {
+                let lead = lead(&verdict, by);
+                let side = usize::from(lead.faster == stats::Side::B);
+                ahead[side].push((name(row), lead.by.low));
+            }
+            Verdict::NoPracticalDifference(_) => equal += 1,
+            Verdict::NotResolved(_) => open.push(name(row)),
+        }
+    }
+    let (all, more) = (rows.len(), if is_amount { "higher" } else { "faster" });
+    let is_new = b.study.started_unix_seconds > a.study.started_unix_seconds;
+    let names =
+        if is_new { ["The old study (A)", "The new study (B)"] } else { ["Study A", "Study B"] };
+    let mut parts = Vec::new();
+    for side in [1, 0] {
+        let own = &ahead[side];
+        let Some(least) = own.iter().map(|(_, least)| *least).reduce(f64::min) else { continue };
+        let works = works(own.iter().map(|(name, _)| name.clone()).collect(), all);
+        let each = if own.len() > 1 { "each " } else { "" };
+        let least = column.at_least(least);
+        parts.push(format!("{} is {more} for {works} ({each}≥ {least})", names[side]));
+    }
+    let is_ahead = !parts.is_empty();
+    if is_ahead && parts.len() == 2 {
+        parts[1] = parts[1].replacen("The", "the", 1).replacen("Study", "study", 1);
+    }
+    let undecided = |open: Vec<String>| {
+        let are = if open.len() == 1 { "is" } else { "are" };
+        format!("{} {are} undecided", works(open, all))
+    };
+    match (is_ahead, equal, open.len()) {
+        (true, 0, 0) => {}
+        (true, _, 0) => parts.push("nothing else changed".to_owned()),
+        (true, 0, _) => parts.push(undecided(open)),
+        (true, ..) => {
+            parts.push(undecided(open));
+            parts.push("the others are practically equal".to_owned());
+        }
+        (false, 0, _) => parts.push("Nothing could be decided".to_owned()),
+        (false, 1, 0) if all == 1 => {
+            parts.push("Nothing changed: both studies are practically equal".to_owned());
+        }
+        (false, _, 0) => {
+            parts.push(format!("Nothing changed: all {all} rows are practically equal"));
+        }
+        (false, ..) => parts.push(format!(
+            "No change was found: {equal} of {all} rows are practically equal; {}",
+            undecided(open)
+        )),
+    }
+    if unequal > 0 {
+        let rows = counted(unequal as u64, "row");
+        let are = if unequal == 1 { "is" } else { "are" };
+        parts.push(format!("{rows} {are} not compared, because the work differs"));
+    }
+    Some(format!("{}.", parts.join("; ")))
+}
+
+/// "random read and random write", "4 of 10 rows", "all 10 rows".
+fn works(names: Vec<String>, all: usize) -> String {
+    match names.len() {
+        own if own == all && all > 1 => format!("all {all} rows"),
+        few if few <= NAMED && names.iter().all(|name| !name.contains(',')) => listed(&names),
+        1 => names.concat(),
+        many => format!("{many} of {all} rows"),
     }
 }
 
@@ -185,7 +285,8 @@ fn bottleneck(
     if a.findings.imported || b.findings.imported {
         return None;
     }
-    let mut of = |side: &Side<'_>, cell| words(side, &[cell], &|_| String::new(), true, notes);
+    let mut of =
+        |side: &Side<'_>, cell| words(side, &[cell], &|_| String::new(), Room::Names, notes);
     match (of(a, cells.0), of(b, cells.1)) {
         (Some(a), Some(b)) if a != b => Some(format!("A: {a}\nB: {b}").replace("\nor", " or")),
         (a, b) => a.or(b),

@@ -1,4 +1,4 @@
-//! Who needs more CPU for the same work, in words.
+//! Who needs more CPU for the same work, in words; of imports, who was faster before that.
 
 use crate::document::Section;
 use crate::study::{Shown, cpu, imported};
@@ -9,9 +9,20 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
     let mut sentences = Vec::new();
     for ((a, b), pairs) in compared(shown) {
         match shown.findings.imported {
-            true => imported::against(&mut sentences, shown, (&a, &b), &pairs),
+            true => imported::cpu_summary(&mut sentences, shown, (&a, &b), &pairs),
             false => cpu::summary(&mut sentences, shown, (&a, &b), &pairs),
         }
+    }
+    section.list(sentences);
+    section
+}
+
+/// Who was faster, of imports, whose tables have no verdicts. Empty for others.
+pub(super) fn speeds(shown: &Shown<'_>) -> Section {
+    let mut section = Section::details("speeds-compared", "Speed");
+    let mut sentences = Vec::new();
+    for ((a, b), pairs) in compared(shown).into_iter().filter(|_| shown.findings.imported) {
+        imported::speeds(&mut sentences, shown, (&a, &b), &pairs);
     }
     section.list(sentences);
     section

@@ -1,14 +1,17 @@
 //! The bottleneck of each workload: every resource, how busy it was, and where the time of an operation goes.
 
+use super::answer::{is_narrow, repeated};
 use super::costs;
 use crate::chart::{Axis, Stack, Stacks, Table};
 use crate::document::{Document, Figure, Layout, Section};
 use crate::figure::{SHARE, TIME};
+use crate::study::bottleneck::{Notes, Room, in_a_word, words};
 use crate::study::limits::{
-    amount_of, conditions, explained, not_monitored, resource, row, server, without_article,
+    amount_in_brief, amount_of, conditions, lead, not_monitored, resource, row, server,
+    without_article,
 };
-use crate::study::{Shown, byte_costs, head, hosts, paths};
-use crate::text::{capital, listed, printable};
+use crate::study::{self, Shown, byte_costs, head, hosts, paths};
+use crate::text::{listed, printable};
 use crate::verdict::percent;
 use plimsoll_explain::{Ladder, Limit, Limits, Resource, Unseen, Use};
 use plimsoll_model::{BoxFacts, Study, StudyId};
@@ -31,12 +34,10 @@ impl Document {
             true if !shown.path_limits.is_empty() => answer.list(paths::explained(&shown)),
             true => answer.text(NOTHING_SEEN),
             false => {
-                let mut sentences = sentences(&shown, first(&shown));
-                sentences.extend(byte_costs::sentences(&shown, devices));
-                answer.list(sentences);
+                explained(&mut answer, &shown);
+                answer.list(byte_costs::sentences(&shown, devices));
             }
         }
-        answer.texts(not_monitored(&shown));
         commands(&mut answer, &shown, devices);
         let mut resources = Section::details("resources", "Every resource");
         resources_of(&mut resources, &shown);
@@ -52,7 +53,7 @@ const NOTHING_SEEN: &str = "The bottleneck is not known: no host, link or disk w
 
 /// What would tell more, to be typed.
 fn commands(section: &mut Section, shown: &Shown<'_>, devices: &[(StudyId, BoxFacts)]) {
-    let (id, command) = (printable(&shown.study.id.0), printable(&shown.study.plan.command));
+    let (id, command) = (printable(&shown.study.id.0), repeated(&shown.study.plan.command));
     let unseen = |what| shown.limits.iter().any(|limits| limits.unseen.contains(&what));
     let open = |limits: &Limits| !matches!(limits.verdict, Limit::Resource { .. });
     let few = shown.limits.iter().find_map(few_threads);
@@ -123,7 +124,7 @@ fn first<'a>(shown: &'a Shown<'_>) -> &'a [Limits] {
 pub(super) fn section(shown: &Shown<'_>) -> Section {
     let mut section = Section::details("limits", "Bottlenecks");
     if !shown.limits.is_empty() {
-        section.list(sentences(shown, first(shown)));
+        explained(&mut section, shown);
         resources_of(&mut section, shown);
     }
     section.list(paths::explained(shown));
@@ -149,29 +150,82 @@ fn resources_of(section: &mut Section, shown: &Shown<'_>) {
     section.figures(figure(shown, some));
 }
 
-fn sentences(shown: &Shown<'_>, some: &[Limits]) -> Vec<String> {
-    let mut sentences = Vec::new();
-    let waits = |limits: &&Limits| limits.verdict == Limit::Waiting;
-    let waiting = some.iter().filter(waits).map(|limits| title(shown, limits)).collect::<Vec<_>>();
+/// The bottleneck of each row with what comes after it, below a sentence, and the reasons as notes.
+fn explained(section: &mut Section, shown: &Shown<'_>) {
+    let some = first(shown);
+    section.text(lead(some, &|limits| title(shown, limits)));
+    let mut notes = Notes::default();
+    let mut table = bottlenecks(shown, some, &mut notes);
+    // What follows the bottleneck is with the details, too.
+    while !is_narrow(&table) && table.header.len() > LEAST_COLUMNS {
+        table.header.pop();
+        table.rows.iter_mut().for_each(|row| row.truncate(table.header.len()));
+    }
+    section.table(table, Layout::Words);
+    let notes: Vec<String> = notes.texts().collect();
+    let missing = not_monitored(shown);
+    let missing = missing.filter(|missing| !notes.iter().any(|note| note.contains(missing)));
+    section.texts(notes);
+    section.texts(missing);
+    let mut hosts = Vec::new();
+    hosts::busiest(&mut hosts, shown);
+    hosts::fullest_links(&mut hosts, shown);
+    hosts.extend(conditions(shown));
+    section.list(hosts);
+}
+
+/// Columns that a narrow screen has of bottlenecks: work, subject, bottleneck.
+const LEAST_COLUMNS: usize = 3;
+
+/// A row for each: its bottleneck and the rate that this would allow alone, and the same of what comes after it.
+fn bottlenecks(shown: &Shown<'_>, some: &[Limits], notes: &mut Notes) -> Table {
+    let several = shown.names.setups() > 1;
+    let subject = several.then_some("on").into_iter();
+    let header = std::iter::once("work").chain(subject);
+    let header = header.chain(["bottleneck", "bound", "runner-up", "bound"]);
+    let mut table = Table::new(header.map(str::to_owned).collect());
+    let bound = |limits: &Limits, one: Option<&Use>| {
+        let alone = one.and_then(|one| one.alone_per_second);
+        alone.map_or(NOTHING.to_owned(), |rate| amount_in_brief(shown, limits, rate))
+    };
     for limits in some {
-        if waits(&limits) && limits.ladder.is_none() && waiting.len() > 1 {
-            continue;
+        let words = words(shown, &[limits.cell], &|_| String::new(), Room::Names, notes);
+        let mut bottleneck = words.unwrap_or_else(|| NOTHING.to_owned());
+        let ladder = limits.ladder.as_ref().map(|ladder| by_depth(shown, limits, ladder));
+        for note in study::limits::notes(limits).into_iter().chain(ladder) {
+            bottleneck.push_str(&notes.mark(&note));
         }
-        let title = title(shown, limits);
-        sentences.push(format!("{}: {}", capital(&title), explained(shown, limits)));
-        sentences.extend(limits.ladder.as_ref().map(|ladder| by_depth(shown, limits, ladder)));
+        let (binding, next) = in_order(limits);
+        let mut row = vec![shown.names.workload(limits.cell.workload)];
+        row.extend(several.then(|| shown.names.setup(limits.cell)));
+        row.extend([
+            bottleneck,
+            bound(limits, binding),
+            next.map_or(NOTHING.to_owned(), |one| in_a_word(shown, limits, one)),
+            bound(limits, next),
+        ]);
+        table.rows.push(row);
     }
-    if waiting.len() > 1 {
-        let at = match waiting.len() == some.len() {
-            true => String::new(),
-            false => format!(" at {}", listed(&waiting)),
-        };
-        sentences.push(format!("No monitored resource is saturated{at}."));
+    table
+}
+
+/// The bottleneck, of several the one that allows least; and what comes after it, or the busiest that was monitored if
+/// none of them is the bottleneck.
+fn in_order(limits: &Limits) -> (Option<&Use>, Option<&Use>) {
+    let at = |place: &usize| limits.uses.get(*place);
+    match &limits.verdict {
+        Limit::Resource { runner_up, .. } => (limits.binding(), runner_up.as_ref().and_then(at)),
+        Limit::Several { uses, .. } => {
+            let alone = |one: &&Use| one.alone_per_second.unwrap_or(f64::INFINITY);
+            let least = uses.iter().filter_map(at).min_by(|a, b| alone(a).total_cmp(&alone(b)));
+            (least, None)
+        }
+        Limit::Waiting | Limit::Hidden | Limit::Contradiction(_) => {
+            let known = |one: &&Use| !one.is_delay() && !one.is_contradictory();
+            let busy = limits.uses.iter().filter(known);
+            (None, busy.max_by(|a, b| a.utilisation.total_cmp(&b.utilisation)))
+        }
     }
-    hosts::busiest(&mut sentences, shown);
-    hosts::fullest_links(&mut sentences, shown);
-    sentences.extend(conditions(shown));
-    sentences
 }
 
 /// "random read on nfs".

@@ -21,7 +21,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
     let confidence = percent(shown.study.plan.design.confidence);
     let first = std::iter::once(format!("mean time [{confidence}]"));
     let header = first.chain(columns.iter().map(name)).collect();
-    let rows = rows(shown, &operations, &columns, Kind::with_ends);
+    let rows = rows(shown, &operations, operations.kinds(), &columns, Kind::with_ends);
     section.table(Table { header, rows }, Layout::Figures);
     section
 }

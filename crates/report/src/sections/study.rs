@@ -27,6 +27,7 @@ impl Document {
         sections.push(clients::section(&shown));
         let workloads = shown.findings.workloads.iter().enumerate();
         sections.extend(workloads.map(|(i, found)| workload::section(&shown, i, found)));
+        sections.push(cpu::speeds(&shown));
         sections.push(cpu::section(&shown));
         sections.extend(hosts::sections(&shown));
         sections.extend(device::host_sections(&shown));
@@ -56,7 +57,7 @@ fn title(shown: &Shown<'_>) -> String {
         [one] => match shown.study.subjects.first() {
             Some(SubjectFacts::Host(_)) => format!("Device: {one}"),
             Some(SubjectFacts::Path(_)) => format!("Network path: {one}"),
-            _ => format!("How fast is {one}?"),
+            _ => one.clone(),
         },
         few if few.len() <= 4 => format!("{} compared", listed(few)),
         [first, others @ ..] => format!("{first} and {} others compared", others.len()),

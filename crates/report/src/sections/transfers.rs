@@ -1,7 +1,7 @@
 //! Costs of an operation and a byte by the size of blocks, and what several in flight bring, each beside the
 //! model.
 
-use super::answer::binds;
+use super::answer::{binds, calls_of_several};
 use crate::columns::Columns;
 use crate::document::{Layout, Section};
 use crate::figure::{BANDWIDTH, RATE, TIME};
@@ -25,6 +25,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
          does nothing), and that all other work is done for one operation at a time. If the measured rate \
          is higher than the model, the server worked on several operations at once.",
     );
+    section.texts(calls_of_several(shown));
     for transfers in &shown.transfers {
         let name = match shown.names.setups() {
             1 => transfers.title.clone(),

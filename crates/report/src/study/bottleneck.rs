@@ -4,7 +4,7 @@ use super::Shown;
 use super::limits::{self, is_blind};
 use crate::verdict::percent;
 use plimsoll_explain::{Condition, Limit, Limits, Resource, Role, Use};
-use plimsoll_model::Cell;
+use plimsoll_model::{Cell, Flag, Target};
 
 /// A bottleneck with its utilisation.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,8 +13,21 @@ struct Bottleneck {
     name: String,
     /// Share (0..1) of the time that it was busy; `None` of what has no utilisation.
     busy: Option<f64>,
+    /// The same for a column with little room, if that is shorter.
+    short: Option<String>,
     /// Why nothing more definite is named; empty if that needs no reason.
     reason: String,
+}
+
+/// How much room a column of bottlenecks has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// Each cell has its name.
+    Names,
+    /// Cells are in the order of their columns.
+    Order,
+    /// Several resources of a cell stand in one line.
+    Line,
 }
 
 /// Reasons below a table, numbered.
@@ -23,7 +36,7 @@ pub(crate) struct Notes(Vec<String>);
 
 impl Notes {
     /// The mark of a reason: " (1)"; empty without one.
-    pub(super) fn mark(&mut self, reason: &str) -> String {
+    pub(crate) fn mark(&mut self, reason: &str) -> String {
         if reason.is_empty() {
             return String::new();
         }
@@ -43,20 +56,19 @@ impl Notes {
 /// A cell, and how busy its bottleneck was, as a share.
 type Utilisation = (Cell, Option<f64>);
 
-/// The bottleneck of the cells of a row, for its column: one if they share it, else one line for each, `named` or in
+/// The bottleneck of the cells of a row, for its column: one if they share it, else one line for each, `by `label` or in
 /// their order. `None` if nothing is known of any.
 pub(crate) fn words(
     shown: &Shown<'_>,
     cells: &[Cell],
-    name: &dyn Fn(Cell) -> String,
-    named: bool,
+    label: &dyn Fn(Cell) -> String,
+    room: Room,
     notes: &mut Notes,
 ) -> Option<String> {
     let mut groups: Vec<(Bottleneck, Vec<Utilisation>)> = Vec::new();
     for cell in cells {
-        let Some(found) = limits::of(shown, *cell).and_then(|limits| of(shown, limits)) else {
-            continue;
-        };
+        let found = limits::of(shown, *cell).and_then(|limits| of(shown, limits));
+        let Some(found) = found.or_else(|| at_a_fixed_rate(shown, *cell)) else { continue };
         let same =
             |known: &Bottleneck| (&known.name, &known.reason) == (&found.name, &found.reason);
         match groups.iter_mut().find(|(known, _)| same(known)) {
@@ -67,17 +79,28 @@ pub(crate) fn words(
             }
         }
     }
-    let only = groups.len() == 1;
-    // Cells that share one are not in the order of their columns.
-    let named = named || groups.iter().any(|(_, cells)| cells.len() > 1);
+    let known: usize = groups.iter().map(|(_, cells)| cells.len()).sum();
+    let only = groups.len() == 1 && known == cells.len();
+    // Cells that share one, or without one, are not in the order of their columns.
+    let is_other_order = known < cells.len() || groups.iter().any(|(_, cells)| cells.len() > 1);
+    let named = room == Room::Names || is_other_order;
     let lines = groups.into_iter().map(|(found, cells)| {
         let shares: Vec<f64> = cells.iter().filter_map(|(_, busy)| *busy).collect();
-        let text = format!("{}{}{}", found.name, range(&shares), notes.mark(&found.reason));
+        let name = match &found.short {
+            Some(short) if room == Room::Line => short,
+            _ => &found.name,
+        };
+        let text = format!("{name}{}{}", range(&shares), notes.mark(&found.reason));
         match only {
+            // A percentage is one of each, and not of what they share.
+            true if known > 1 && !shares.is_empty() => {
+                let each = if known == 2 { "both" } else { "all" };
+                format!("{each}: {text}")
+            }
             true => text,
             false if !named => text.replace('\n', " "),
             false => {
-                let names: Vec<String> = cells.iter().map(|(cell, _)| name(*cell)).collect();
+                let names: Vec<String> = cells.iter().map(|(cell, _)| label(*cell)).collect();
                 format!("{}: {text}", names.join(", "))
             }
         }
@@ -100,6 +123,15 @@ pub(super) fn range(shares: &[f64]) -> String {
     }
 }
 
+/// A bottleneck without its utilisation, in one line.
+pub(crate) fn name(shown: &Shown<'_>, limits: &Limits) -> Option<String> {
+    let name = match limits.binding() {
+        Some(one) => resource_name(one, on_one_machine(shown, limits.cell)),
+        None => of(shown, limits)?.name,
+    };
+    Some(name.replace('\n', " "))
+}
+
 /// The link that carries a row, in bits per second, if it is the bottleneck of all of its cells.
 pub(crate) fn common_link(shown: &Shown<'_>, cells: &[Cell]) -> Option<u64> {
     let rate = |cell: &Cell| match limits::of(shown, *cell)?.binding()?.resource {
@@ -111,34 +143,39 @@ pub(crate) fn common_link(shown: &Shown<'_>, cells: &[Cell]) -> Option<u64> {
 }
 
 fn of(shown: &Shown<'_>, limits: &Limits) -> Option<Bottleneck> {
+    let shared = on_one_machine(shown, limits.cell);
+    let name = |one: &Use| resource_name(one, shared);
     let missing = || limits::not_monitored(shown).unwrap_or_default();
-    let plain =
-        |name: &str, reason: String| Some(Bottleneck { name: name.to_owned(), busy: None, reason });
+    let plain = |word: &str, reason: String| {
+        Some(Bottleneck { name: word.to_owned(), busy: None, short: None, reason })
+    };
     match &limits.verdict {
         Limit::Resource { .. } => {
             let one = limits.binding()?;
             let busy = Some(one.utilisation).filter(|_| !one.is_delay());
-            Some(Bottleneck { name: name(one), busy, reason: String::new() })
+            Some(Bottleneck { name: name(one), busy, short: None, reason: String::new() })
         }
         Limit::Several { uses, waiting } => {
-            let mut names: Vec<String> = uses
-                .iter()
-                .filter_map(|place| limits.uses.get(*place))
+            let some = || uses.iter().filter_map(|place| limits.uses.get(*place)).take(2);
+            let mut names: Vec<String> = some()
                 .map(|one| match one.is_delay() {
                     true => name(one),
                     false => name(one) + &range(&[one.utilisation]),
                 })
                 .collect();
-            names.truncate(2);
+            let mut short: Vec<String> = some().map(name).collect();
             let reason = match (waiting, is_blind(limits)) {
                 (false, _) => ALIKE.to_owned(),
                 (true, true) => missing(),
                 (true, false) => WAITING.to_owned(),
             };
             if *waiting && names.len() < 2 {
-                names.push(if is_blind(limits) { "not monitored" } else { "waiting" }.to_owned());
+                let other = if is_blind(limits) { "not monitored" } else { "waiting" };
+                names.push(other.to_owned());
+                short.push(other.to_owned());
             }
-            plain(&names.join("\nor "), reason)
+            let name = names.join("\nor ");
+            Some(Bottleneck { name, busy: None, short: Some(short.join(" ≈ ")), reason })
         }
         Limit::Waiting if is_blind(limits) => plain("not monitored", missing()),
         Limit::Waiting => {
@@ -161,6 +198,23 @@ fn of(shown: &Shown<'_>, limits: &Limits) -> Option<Bottleneck> {
     }
 }
 
+/// Work at a fixed rate has no bottleneck but that rate, if it was reached. `None` of other work.
+fn at_a_fixed_rate(shown: &Shown<'_>, cell: Cell) -> Option<Bottleneck> {
+    let workload = shown.study.plan.workload(cell)?;
+    workload.parts.iter().find_map(|part| part.arrival.per_second())?;
+    let mut own = shown.study.trials.iter().filter(|trial| trial.cell == cell).peekable();
+    own.peek()?;
+    let is_behind = |flag: &Flag| matches!(flag, Flag::BehindSchedule { .. });
+    let (name, reason) = match own.any(|trial| trial.result.flags.iter().any(is_behind)) {
+        true => ("not known", BEHIND),
+        false => ("nothing saturated", FIXED),
+    };
+    Some(Bottleneck { name: name.to_owned(), busy: None, short: None, reason: reason.to_owned() })
+}
+
+const FIXED: &str = "The fixed rate was reached, so no resource had to be saturated: leave out --rate to find the limit.";
+const BEHIND: &str =
+    "The fixed rate was not reached, so a resource is saturated: leave out --rate to find which.";
 const ALIKE: &str = "These cannot be distinguished: doubling either would help about as much.";
 const WAITING: &str =
     "No monitored resource is saturated: operations wait for locks, timers or too few threads.";
@@ -169,9 +223,32 @@ const WAITING_FOR_IO: &str =
 const HIDDEN: &str =
     "More operations in flight do not help, so a resource is saturated that is not monitored.";
 
-/// "link", "server CPU".
-fn name(one: &Use) -> String {
+/// "link 94%", "round trips".
+pub(crate) fn in_a_word(shown: &Shown<'_>, limits: &Limits, one: &Use) -> String {
+    let name = resource_name(one, on_one_machine(shown, limits.cell));
+    if one.is_delay() { name } else { name + &range(&[one.utilisation]) }
+}
+
+/// Whether client and server of a subject are one machine, whose resources have one name then, whoever uses them.
+fn on_one_machine(shown: &Shown<'_>, cell: Cell) -> bool {
+    let (plan, subject) = (&shown.study.plan, usize::from(cell.subject));
+    let target = plan.target(subject);
+    let mut servers = plan.hosts.iter().filter(|host| host.serves(subject));
+    let is_local = matches!(target, Some(Target::Directory(_))) && servers.clone().next().is_none();
+    let is_same = |host: &str| {
+        let same = |flag: &Flag| matches!(flag, Flag::SameMachine { host: own } if own == host);
+        shown.study.flags.iter().any(same)
+    };
+    let is_loopback = target.is_some_and(Target::is_on_loopback);
+    is_local || is_loopback || servers.any(|host| is_same(&host.host.to_string()))
+}
+
+/// "link", "server CPU"; of a machine that client and server share "CPU".
+fn resource_name(one: &Use, shared: bool) -> String {
+    // Parts of one machine in a lab have quotas of their own.
+    let is_apart = matches!(one.resource, Resource::Quota { .. }) && one.host.starts_with("lab://");
     let whose = match one.role {
+        _ if shared && !is_apart => "",
         Role::Client => "client ",
         Role::Server => "server ",
         Role::Both => "",

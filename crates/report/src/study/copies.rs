@@ -144,35 +144,29 @@ pub(crate) fn per_file(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Opti
     all.retain(|(costs, _)| differences(shown, first, costs) <= 1);
     let (dataset, share) = first.most_by_file()?;
     let time = format!("{} of the time of the {}", whole(share), dataset.work.files_of);
-    let way = capital(way);
     if all.len() == 1 {
         let which = match label(shown, first, name) {
             label if label.is_empty() => label,
             label => format!(" ({label})"),
         };
-        let cost = shown_cost(cost);
-        return Some(format!("{way}, the fixed cost per file is {cost}{which}: {time}."));
+        let cost = TIME.value(cost.value);
+        return Some(format!("Fixed cost per file, {way}: {cost}{which}, {time}."));
     }
+    // Intervals and shares of the time stand with the details.
     let words = |(number, (costs, own)): (usize, &(&CopyCosts, Estimate))| {
-        let figure = format!("{} {}", label(shown, costs, name), shown_cost(*own));
-        match at_least_less(cost, *own) {
-            _ if number == 0 => format!("{figure}, {time}"),
-            Some(less) => format!("{figure}, at least {} less", whole(less)),
+        let figure = format!("{} {}", label(shown, costs, name), TIME.value(own.value));
+        match at_least_less(cost, *own).filter(|_| number > 0) {
+            Some(less) => format!("{figure} (at least {} less)", whole(less)),
             None => figure,
         }
     };
     let words: Vec<String> = all.iter().enumerate().map(words).collect();
-    Some(format!("{way}, fixed cost per file: {}.", words.join("; ")))
+    Some(format!("Fixed cost per file, {way}: {}.", words.join("; ")))
 }
 
 /// How many things differ between two: subject, factors, and method.
 fn differences(shown: &Shown<'_>, a: &CopyCosts, b: &CopyCosts) -> usize {
     shown.differences(a.cell, b.cell) + usize::from(a.way().1 != b.way().1)
-}
-
-/// "4.10 ms [3.80–4.40]".
-fn shown_cost(cost: Estimate) -> String {
-    TIME.with_ends(cost.value, cost.interval)
 }
 
 /// By how much the second is less for certain; `None` where that is not resolved.

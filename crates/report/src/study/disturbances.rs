@@ -28,10 +28,50 @@ pub(crate) fn warnings(shown: &Shown<'_>) -> Vec<(Severity, Warning)> {
     hosts(shown).iter().map(|host| host.warning(shown)).collect()
 }
 
+/// Busy share of a host in an idle window from which its figures are hardly its own.
+pub(super) const BUSY: f64 = 0.3;
+/// Share of trials that others slowed down from which the study is theirs as well.
+const MANY: f64 = 0.1;
+
+/// The other work that matters for the whole study, as a clause, and where it was: "this machine was 96% busy with other
+/// work". `None` of what slowed few trials down.
+pub(crate) fn heavy(shown: &Shown<'_>) -> Option<(String, String)> {
+    let flags = &shown.study.flags;
+    let busiest = flags.iter().filter_map(|flag| match flag {
+        Flag::BusyBaseline { host, busy, .. } if *busy >= BUSY => Some((host, *busy)),
+        _ => None,
+    });
+    if let Some((host, busy)) = busiest.max_by(|a, b| a.1.total_cmp(&b.1)) {
+        let busy = percent((100.0 * busy).round() / 100.0);
+        return Some((format!("{} was {busy} busy with other work", place(host)), place(host)));
+    }
+    let all = shown.study.trials.len();
+    let slowed = hosts(shown).into_iter().find(|host| {
+        host.trials().len() as f64 > MANY * all as f64 && effect(shown, &host.trials()).1
+    });
+    if let Some(host) = slowed {
+        let trials = host.trials().len();
+        let clause = format!("others used {} during {trials} of {all} trials", place(host.host));
+        return Some((clause, place(host.host)));
+    }
+    let other = flags.iter().find_map(|flag| match flag {
+        Flag::OtherTraffic { host, .. } | Flag::BusyRaid { host, .. } => Some(host),
+        _ => None,
+    })?;
+    Some((format!("others used {}", place(other)), place(other)))
+}
+
+/// Whether a host was found busy before or between the blocks, which explains what was seen in trials.
+fn is_busy_anyway(study: &Study, host: &str) -> bool {
+    let same = |flag: &Flag| matches!(flag, Flag::BusyBaseline { host: own, .. } if own == host);
+    study.flags.iter().any(same)
+}
+
 /// The hosts that others slowed down.
 pub(crate) fn slowed<'a>(shown: &Shown<'a>) -> Vec<&'a str> {
     let slower = |host: &Disturbed<'_>| effect(shown, &host.trials()).1;
-    hosts(shown).iter().filter(|host| slower(host)).map(|host| host.host).collect()
+    let hosts = hosts(shown).into_iter().filter(|host| !is_busy_anyway(shown.study, host.host));
+    hosts.filter(slower).map(|host| host.host).collect()
 }
 
 fn hosts<'a>(shown: &Shown<'a>) -> Vec<Disturbed<'a>> {
@@ -71,10 +111,7 @@ impl<'a> Disturbed<'a> {
     fn warning(&self, shown: &Shown<'_>) -> (Severity, Warning) {
         let trials = self.trials();
         let all = counted(shown.study.trials.len() as u64, "trial");
-        let place = match self.host {
-            "local" => "this machine".to_owned(),
-            host => printable(host),
-        };
+        let place = place(self.host);
         let mut resources: Vec<_> = self.resources.iter().collect();
         resources.sort_by_key(|(_, (trials, _))| std::cmp::Reverse(trials.len()));
         let words = |(resource, (own, most)): &(&HostResource, &(Vec<&Trial>, f64))| {
@@ -96,7 +133,7 @@ impl<'a> Disturbed<'a> {
             _ => "which programs and clients used it",
         };
         let names: Vec<String> = resources.iter().map(|(of, _)| name(**of).to_owned()).collect();
-        let effect = format!("{} of {all} {effect}", trials.len());
+        let effect = format!("{} of {all}{} {effect}", trials.len(), works(shown, &trials));
         let brief = format!("{effect}: others used {place} ({})", listed(&names));
         let warning = Warning {
             brief: in_brief(&brief, slower.then_some("Stop that, then run again.")),
@@ -106,10 +143,37 @@ impl<'a> Disturbed<'a> {
                 listed(&used)
             ),
             advice: Some(format!("See {what_else} then, and measure again without.")),
-            urgent: false,
+            // Without an effect on the figures it is no warning.
+            quiet: !slower || is_busy_anyway(shown.study, self.host),
+            ..Warning::default()
         };
         (if slower { Severity::Disturbance } else { Severity::Note }, warning)
     }
+}
+
+/// A host of a lab is a part of this machine, whose disks and cores others use.
+pub(crate) fn place(host: &str) -> String {
+    match host {
+        "local" => "this machine".to_owned(),
+        host if host.starts_with("lab://") => format!("the machine of {}", printable(host)),
+        host => printable(host),
+    }
+}
+
+/// Kinds of work that are named as disturbed.
+const NAMED: usize = 2;
+
+/// " (random read)": the kinds of work of these trials, where they are few.
+fn works(shown: &Shown<'_>, trials: &[&Trial]) -> String {
+    let mut works: Vec<u16> = trials.iter().map(|trial| trial.cell.workload).collect();
+    works.sort_unstable();
+    works.dedup();
+    let all = shown.study.plan.workloads.len();
+    if works.len() > NAMED || works.len() == all {
+        return String::new();
+    }
+    let names: Vec<String> = works.into_iter().map(|work| shown.names.workload(work)).collect();
+    format!(" ({})", listed(&names))
 }
 
 fn name(resource: HostResource) -> &'static str {
@@ -141,12 +205,13 @@ fn effect(shown: &Shown<'_>, trials: &[&Trial]) -> (String, bool) {
     let mut less: Vec<f64> =
         trials.iter().filter_map(less).filter(|less| less.is_finite()).collect();
     less.sort_by(f64::total_cmp);
+    let were = if trials.len() == 1 { "was" } else { "were" };
     let (Some(least), Some(most)) = (less.first().copied(), less.last().copied()) else {
         return ("may be slower, no other trial of the same work was undisturbed".to_owned(), true);
     };
     if most < WORTH_SAYING {
         let words = format!(
-            "were not slower than the same work at other times (by {} at most)",
+            "{were} not slower than the same work at other times (by {} at most)",
             percent(WORTH_SAYING)
         );
         return (words, false);
@@ -157,7 +222,7 @@ fn effect(shown: &Shown<'_>, trials: &[&Trial]) -> (String, bool) {
         false if low < high => format!("up to {high:.0}%"),
         false => format!("{high:.0}%"),
     };
-    (format!("were {range} slower than the same work at other times"), true)
+    (format!("{were} {range} slower than the same work at other times"), true)
 }
 
 /// How fast a complete trial went, as its work is reported: more is faster.

@@ -61,8 +61,8 @@ pub(crate) fn described(facts: &SubjectFacts) -> String {
     }
 }
 
-/// The same in a line: what it is and what it speaks, and where reads came from where that is known.
-pub(crate) fn in_brief(facts: &SubjectFacts, from: Option<StoredOn>) -> String {
+/// The same in a line: what it is and what it speaks.
+pub(crate) fn in_brief(facts: &SubjectFacts) -> String {
     let facts = match facts {
         SubjectFacts::Storage(facts) => facts,
         SubjectFacts::Host(facts) => {
@@ -74,8 +74,6 @@ pub(crate) fn in_brief(facts: &SubjectFacts, from: Option<StoredOn>) -> String {
     };
     let mut text = vec![shortened(&target(&facts.given), LONGEST), printable(&facts.protocol)];
     text.retain(|part| !part.is_empty());
-    let known = from.filter(|from| *from != StoredOn::Unknown);
-    text.extend(known.map(|from| reads_from(from).to_owned()));
     text.extend(facts.in_place.as_ref().map(in_place));
     text.join("; ")
 }

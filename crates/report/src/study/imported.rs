@@ -124,14 +124,13 @@ fn by(factor: f64, word: &str) -> String {
     }
 }
 
-/// B against A, workload by workload: what their contrasts are about, then CPU for the same work.
-pub(crate) fn against(
+/// B against A, workload by workload: what their contrasts are about.
+pub(crate) fn speeds(
     out: &mut Vec<String>,
     shown: &Shown<'_>,
     (a, b): (&str, &str),
     pairs: &[&Pair],
 ) {
-    let (mut b_dearer, mut a_dearer) = (Vec::new(), Vec::new());
     for by_what in [Compared::Rate, Compared::Amount] {
         let (mut b_ahead, mut a_ahead, mut equal) = (Vec::new(), Vec::new(), Vec::new());
         for pair in pairs {
@@ -160,6 +159,16 @@ pub(crate) fn against(
             out.push(format!("{b} and {a} were {alike} at {}.", listed(&equal)));
         }
     }
+}
+
+/// B against A, workload by workload: CPU for the same work.
+pub(crate) fn cpu_summary(
+    out: &mut Vec<String>,
+    shown: &Shown<'_>,
+    (a, b): (&str, &str),
+    pairs: &[&Pair],
+) {
+    let (mut b_dearer, mut a_dearer) = (Vec::new(), Vec::new());
     for pair in pairs {
         let ratio = cpu::ratio(shown, pair).filter(|ratio| ratio.zero == (false, false));
         let Some(ratio) = ratio else { continue };

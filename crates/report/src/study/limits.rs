@@ -1,8 +1,8 @@
 //! The bottleneck of each workload, in words.
 
-use super::{Shown, hosts};
+use super::{Shown, bottleneck, hosts};
 use crate::device::amount;
-use crate::figure::{BYTES, TIME};
+use crate::figure::{BYTES, RATE, TIME};
 use crate::text::{capital, listed, printable};
 use crate::verdict::percent;
 use plimsoll_explain::{Condition, Limit, Limits, Resource, Role, Unseen, Use};
@@ -45,11 +45,6 @@ fn busy(one: &Use) -> String {
     percent(one.utilisation.min(1.0))
 }
 
-/// What is a delay's share of an operation's time.
-fn of_the_time(limits: &Limits, one: &Use) -> String {
-    percent(one.demand_seconds / limits.response_seconds())
-}
-
 /// Works, on all setups, up to which each is named; and kinds of limits that are named of more.
 const FEW: usize = 12;
 const MOST: usize = 4;
@@ -82,17 +77,7 @@ pub(crate) fn sentences(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Vec
         return Vec::new();
     }
     if shown.limits.len() > FEW {
-        let (all, id) = (shown.limits.len(), printable(&shown.study.id.0));
-        groups.sort_by_key(|(_, limits)| std::cmp::Reverse(limits.len()));
-        let counted = |(what, limits): &(String, Vec<&Limits>)| {
-            format!("{} in {}", what.trim_end_matches(','), limits.len())
-        };
-        let most: Vec<String> = groups.iter().take(MOST).map(counted).collect();
-        let more = if groups.len() > MOST { ", and others" } else { "" };
-        return vec![format!(
-            "Bottleneck: {}{more} of {all} rows (plimsoll explain {id}).",
-            most.join("; ")
-        )];
+        return vec![counts(shown)];
     }
     let only = groups.len() == 1;
     let of_group = |(what, all): &(String, Vec<&Limits>)| {
@@ -115,6 +100,25 @@ pub(crate) fn sentences(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Vec
         (parts, Some(missing)) => format!("Bottleneck: {}. {missing}", parts.join("; ")),
         (parts, None) => format!("Bottleneck: {}.", parts.join("; ")),
     }]
+}
+
+/// How many rows each bottleneck has, of many rows: "Bottleneck of 18 rows: link 12; server CPU 3; others 3."
+fn counts(shown: &Shown<'_>) -> String {
+    let mut counts: Vec<(String, usize)> = Vec::new();
+    for limits in &shown.limits {
+        let Some(name) = bottleneck::name(shown, limits) else { continue };
+        match counts.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((name, 1)),
+        }
+    }
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let others: usize = counts.iter().skip(MOST).map(|(_, count)| count).sum();
+    let mut words: Vec<String> =
+        counts.iter().take(MOST).map(|(name, count)| format!("{name} {count}")).collect();
+    words.extend((others > 0).then(|| format!("others {others}")));
+    let (all, id) = (shown.limits.len(), printable(&shown.study.id.0));
+    format!("Bottleneck of {all} rows: {} (plimsoll explain {id}).", words.join("; "))
 }
 
 /// What the limit is, without figures.
@@ -268,14 +272,6 @@ pub(crate) fn not_monitored(shown: &Shown<'_>) -> Option<String> {
     if let Some(options) = monitoring(shown) {
         text.push_str(&format!(". Add {options}"));
     }
-    if let Some((one, limits)) = busiest(&open).filter(|(one, _)| one.utilisation >= WORTH_SAYING) {
-        text.push_str(&format!(
-            ". Busiest monitored resource: {}, {} at {}",
-            without_article(&resource(one)),
-            percent(one.utilisation),
-            shown.names.workload(limits.cell.workload)
-        ));
-    }
     Some(text + ".")
 }
 
@@ -306,16 +302,6 @@ pub(crate) fn monitoring(shown: &Shown<'_>) -> Option<String> {
     (!options.is_empty()).then(|| options.join(" "))
 }
 
-/// A resource that is so busy is worth a word.
-const WORTH_SAYING: f64 = 0.25;
-
-/// The busiest monitored resource.
-fn busiest<'a>(all: &[&'a Limits]) -> Option<(&'a Use, &'a Limits)> {
-    let uses = all.iter().flat_map(|limits| limits.uses.iter().map(move |one| (one, *limits)));
-    let uses = uses.filter(|(one, _)| !one.is_delay());
-    uses.max_by(|a, b| a.0.utilisation.total_cmp(&b.0.utilisation))
-}
-
 /// The host of a subject's server, for `--host`: the client where the server is on the same machine, else how it may
 /// be logged in to.
 pub(crate) fn server(shown: &Shown<'_>, subject: u16) -> String {
@@ -332,126 +318,115 @@ pub(crate) fn login(target: Option<&Target>) -> String {
     format!("ssh://root@{host}")
 }
 
-/// How full what binds is and what comes after it, with what each would allow alone, for the details.
-pub(crate) fn explained(shown: &Shown<'_>, limits: &Limits) -> String {
-    let mut text = verdict(shown, limits);
+/// The bottlenecks of these rows in a sentence: "The link is the bottleneck of sequential read; the bottleneck of 2 of 3
+/// rows is not monitored."
+pub(crate) fn lead(some: &[Limits], title: &dyn Fn(&Limits) -> String) -> String {
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for limits in some {
+        let told = told(limits);
+        match groups.iter_mut().find(|(known, _)| *known == told) {
+            Some((_, titles)) => titles.push(title(limits)),
+            None => groups.push((told, vec![title(limits)])),
+        }
+    }
+    groups.sort_by_key(|(_, titles)| std::cmp::Reverse(titles.len()));
+    let of = |(told, titles): &(String, Vec<String>)| {
+        let rows = match titles.len() {
+            all if all == some.len() && all > 1 => format!("all {all} rows"),
+            few if few <= SOME => listed(titles),
+            many => format!("{many} of {} rows", some.len()),
+        };
+        told.replace(ROWS, &rows)
+    };
+    let parts: Vec<String> = groups.iter().map(of).collect();
+    capital(&parts.join("; ")) + "."
+}
+
+/// In place of the rows in a sentence. No printable text has it.
+const ROWS: &str = "\u{1}";
+
+/// What there is to say of rows with such a verdict.
+fn told(limits: &Limits) -> String {
+    match &limits.verdict {
+        Limit::Resource { .. } => match limits.binding() {
+            Some(one) if one.is_delay() => format!("round trips are the bottleneck of {ROWS}"),
+            Some(one) => format!("{} is the bottleneck of {ROWS}", resource(one)),
+            None => format!("the bottleneck of {ROWS} is unknown"),
+        },
+        Limit::Several { .. } => {
+            let names = subject(limits);
+            let names = names.trim_end_matches(" (about equal)");
+            format!("the bottleneck of {ROWS} cannot be distinguished: {names}")
+        }
+        Limit::Waiting if is_blind(limits) => format!("the bottleneck of {ROWS} is not monitored"),
+        Limit::Hidden => format!("the bottleneck of {ROWS} is not monitored"),
+        Limit::Waiting => format!("no monitored resource is saturated at {ROWS}"),
+        Limit::Contradiction(_) => format!("the figures of {ROWS} contradict each other"),
+    }
+}
+
+/// What a row needs besides its bottleneck, a sentence each.
+pub(crate) fn notes(limits: &Limits) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(one) = limits.binding() {
+        if matches!(one.resource, Resource::Quota { .. }) {
+            let name = capital(&resource(one));
+            let of = figure(limits).unwrap_or_default();
+            let cores = of.split_once(" of ").map_or("", |(_, cores)| cores);
+            notes.push(format!("{name} has a quota of {cores}."));
+        }
+        notes
+            .extend(classes(one).map(|classes| format!("{}: {classes}.", capital(&resource(one)))));
+        notes.extend(waited_for(limits, one).map(|disk| {
+            format!(
+                "Threads are busy because they wait for {}, which can work on several operations at a time: more \
+                 threads help.",
+                resource(disk)
+            )
+        }));
+    }
+    if let Limit::Several { uses, .. } = &limits.verdict {
+        let some = || uses.iter().filter_map(|place| limits.uses.get(*place));
+        if some().any(|one| matches!(one.resource, Resource::Threads { .. })) {
+            notes.push(
+                "The threads are busy because they wait for it: more of them help if it can do several operations \
+                 at a time."
+                    .to_owned(),
+            );
+        } else if uses.len() > 1 && all_full(limits, uses) {
+            notes.push("All of them are saturated: more of one alone helps little.".to_owned());
+        }
+    }
+    notes.extend(limits.one_thread().map(|one| {
+        format!(
+            "{} was busy for one of its {:.0} cores, like a single thread that is always busy.",
+            capital(&hosts::name(&one.host)),
+            one.servers
+        )
+    }));
     for (place, one) in limits.uses.iter().enumerate().filter(|(_, one)| one.is_contradictory()) {
         if limits.verdict != Limit::Contradiction(place) {
-            text.push_str(&format!(
-                " The figures of {} contradict each other (it would have been busy for {} of the time), and are \
-                 not used.",
+            notes.push(format!(
+                "The figures of {} contradict each other (it would have been busy for {} of the time), and are not \
+                 used.",
                 resource(one),
                 percent(one.utilisation)
             ));
         }
     }
     if let Some((calls, largest)) = limits.calls.filter(|(calls, _)| *calls >= MANY_CALLS) {
-        text.push_str(&format!(
-            " Each operation is {calls} calls, because client and server agreed on at most {} in one: each call \
-             takes time of its own. Raise the largest transfer of the server.",
+        notes.push(format!(
+            "Each operation is {calls} calls, because client and server agreed on at most {} in one: each call takes \
+             time of its own. Raise the largest transfer of the server.",
             BYTES.value(f64::from(largest))
         ));
     }
-    text
-}
-
-fn verdict(shown: &Shown<'_>, limits: &Limits) -> String {
-    let alone = |one: &Use| {
-        let most = one.alone_per_second.map(|most| amount_of(shown, limits, most));
-        most.map_or_else(String::new, |most| format!(", would allow {most} alone"))
-    };
-    match &limits.verdict {
-        Limit::Resource { binding, runner_up } => {
-            let one = &limits.uses[*binding];
-            let mut text = format!(
-                "{} is the bottleneck: {}{}{}. If it were twice as fast, the rate would be {} higher.",
-                capital(&resource(one)),
-                figure(limits).unwrap_or_default(),
-                classes(one).map_or_else(String::new, |classes| format!(" ({classes})")),
-                alone(one),
-                percent(one.gain)
-            );
-            if let Some(disk) = waited_for(limits, one) {
-                text.push_str(&format!(
-                    " Threads are busy because they wait for {}, which can work on several operations at a time: \
-                     more threads help.",
-                    resource(disk)
-                ));
-            }
-            if let Some(next) = runner_up.and_then(|place| limits.uses.get(place)) {
-                let of = match next.is_delay() {
-                    true => of_the_time(limits, next) + " of the time",
-                    false => percent(next.utilisation),
-                };
-                text.push_str(&format!(" After it {} ({of}{}).", resource(next), alone(next)));
-            }
-            text
-        }
-        Limit::Several { uses, .. } => {
-            let is_threads =
-                |place: &usize| matches!(limits.uses[*place].resource, Resource::Threads { .. });
-            let shares: Vec<String> = uses
-                .iter()
-                .map(|place| &limits.uses[*place])
-                .map(|one| format!("{} {}", without_article(&resource(one)), busy(one)))
-                .collect();
-            format!(
-                "The bottleneck cannot be distinguished: {} ({}). {}",
-                subject(limits).trim_end_matches(" (about equal)"),
-                shares.join(", "),
-                match uses.iter().any(is_threads) {
-                    true =>
-                        "The threads are busy because they wait for it: more of them help if it can do \
-                             several operations at a time.",
-                    false if uses.len() > 1 && all_full(limits, uses) =>
-                        "All of them are saturated: more of one alone helps little.",
-                    false => "Doubling any of them would help about as much.",
-                }
-            )
-        }
-        Limit::Waiting => format!(
-            "No monitored resource is saturated. An operation takes {}, of which {} are spent \
-             waiting for something else{}.",
-            TIME.value(limits.response_seconds()),
-            TIME.value(limits.waiting_seconds),
-            match (is_blind(limits), waits_for_io(limits)) {
-                (true, _) => ", possibly for a resource that is not monitored",
-                (false, true) => ": the server's disks, by its iowait",
-                (false, false) => ": locks, timers, or threads that are too few",
-            }
-        ),
-        Limit::Hidden => {
-            let mut text =
-                "More operations in flight do not help, and no monitored resource is saturated: a resource \
-                            that is not monitored is."
-                    .to_owned();
-            if let Some(one) = limits.one_thread() {
-                text.push_str(&format!(
-                    " {} was busy for one of its {:.0} cores, like a single thread that is always busy.",
-                    capital(&hosts::name(&one.host)),
-                    one.servers
-                ));
-            }
-            text
-        }
-        Limit::Contradiction(place) => {
-            let one = &limits.uses[*place];
-            format!(
-                "The figures contradict each other: {} would have been {} busy.",
-                resource(one),
-                percent(one.utilisation)
-            )
-        }
-    }
+    notes
 }
 
 /// Whether each is busy for nine tenths of the time or more.
 fn all_full(limits: &Limits, uses: &[usize]) -> bool {
     uses.iter().all(|place| limits.uses[*place].utilisation >= 0.9)
-}
-
-fn waits_for_io(limits: &Limits) -> bool {
-    limits.conditions.iter().any(|one| matches!(one, Condition::WaitsForIo { .. }))
 }
 
 /// The disk that could do more at a time than the threads which are the limit ask of it.
@@ -509,6 +484,14 @@ pub(crate) fn conditions(shown: &Shown<'_>) -> Vec<String> {
         }
     }
     all
+}
+
+/// The same for a column: "112 MB/s", "7334/s".
+pub(crate) fn amount_in_brief(shown: &Shown<'_>, limits: &Limits, per_second: f64) -> String {
+    match amount_of(shown, limits, per_second) {
+        bytes if !bytes.ends_with(" operations/s") => bytes,
+        _ => format!("{}/s", RATE.value(per_second)),
+    }
 }
 
 /// Operations per second in the unit of the workload's speed.

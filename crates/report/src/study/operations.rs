@@ -80,10 +80,11 @@ impl Column<'_> {
 /// How a value and its interval are shown.
 pub(crate) type Figure = fn(Kind, f64, Option<Interval>) -> String;
 
-/// A row for the round trip and for each kind of operation, with a figure for each column.
+/// A row for the round trip and for each of these kinds of operation, with a figure for each column.
 pub(crate) fn rows(
     shown: &Shown<'_>,
     operations: &Operations<'_>,
+    kinds: &[OpKind],
     columns: &[Column<'_>],
     figure: Figure,
 ) -> Vec<Vec<String>> {
@@ -107,7 +108,7 @@ pub(crate) fn rows(
         let refused = |flag: &Flag| matches!(flag, Flag::OperationRefused { operation, .. } if operation == kind);
         columns.iter().any(measured) || shown.study.flags.iter().any(refused)
     };
-    for kind in operations.kinds().iter().filter(|kind| is_known(kind)) {
+    for kind in kinds.iter().filter(|kind| is_known(kind)) {
         let times = columns.iter().map(|column| time(shown, column.found, *kind, figure));
         rows.push(std::iter::once(name(*kind, operations.entries)).chain(times).collect());
     }

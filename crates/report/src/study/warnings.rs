@@ -1,11 +1,12 @@
 //! Every warning, each kind once, with what to do about it, ordered by how much it explains.
 
-use super::{Shown, disturbances};
+use super::Shown;
+use super::disturbances::{self, BUSY};
 use crate::document::Warning;
 use crate::text::{capital, counted, listed, printable, target, wrapped};
 use plimsoll_model::units::{Bytes, GIB, amount};
 use plimsoll_model::{
-    Cell, Effect, Ended, Failure, Flag, Outcome, Severity, StoredOn, Study, Trial,
+    Cell, Ended, Failure, Flag, Outcome, Severity, StoredOn, Study, Trial, Words,
 };
 use std::mem::discriminant;
 
@@ -27,10 +28,14 @@ pub(crate) fn all(shown: &Shown<'_>, burst_explained: bool) -> Vec<Warning> {
     let study = shown.study;
     let subjects = Subjects::new(shown);
     let mut groups: Vec<Group<'_>> = Vec::new();
-    // The sentences of the answer say how preliminary a quick look is.
-    let flags = study.flags.iter().filter(|flag| !matches!(flag, Flag::Quick { .. }));
+    // The sentences of the answer say how preliminary a quick look is, and that its time ended a study.
+    let in_sentences = |flag: &&Flag| {
+        matches!(flag, Flag::Quick { .. } | Flag::CapReached { .. } | Flag::LeftOut { .. })
+    };
+    let flags = study.flags.iter().filter(|flag| !in_sentences(flag));
     let flags = flags.filter(|flag| !burst_explained || flag.burst().is_none());
     let flags: Vec<Flag> = flags.filter_map(|flag| informed(study, flag)).collect();
+    let flags = on_one_machine(flags);
     let mut add = |flag, trial: Option<_>| {
         let advice = advice(study, flag);
         let (message, subject) = subjects.apart(&target(&flag.message()));
@@ -87,10 +92,11 @@ pub(crate) fn all(shown: &Shown<'_>, burst_explained: bool) -> Vec<Warning> {
             false => format!("{count} failed ({places}): {}", printable(happened)),
         };
         let brief = in_brief(&subjects.named(short), advice.as_deref());
-        failed.push(Warning { text, advice, brief, urgent: false });
+        failed.push(Warning { text, advice, brief, ..Warning::default() });
     }
     let mut warnings = disturbances::warnings(shown);
-    let mut busy: Vec<&str> = Vec::new();
+    // Of what disturbed a host one warning is on the screen: the first.
+    let mut busy: Vec<&str> = disturbances::slowed(shown);
     for group in &groups {
         let example = if group.alike { "" } else { ", for example" };
         let seen = match group.trials.is_empty() {
@@ -114,17 +120,22 @@ pub(crate) fn all(shown: &Shown<'_>, burst_explained: bool) -> Vec<Warning> {
             true => format!("{}{seen}", capital(&message)),
             false => format!("{message}{seen}"),
         };
-        let severity = match group.first.busy_with_other_work() {
-            // One of them takes the place of all on the screen.
-            Some(host) if busy.contains(&host) => Severity::Note,
-            host => {
-                busy.extend(host);
-                group.first.severity()
-            }
-        };
-        let (advice, brief) = (shown.advised(&group.advice), group.brief(shown, &subjects));
-        let urgent = severity <= Severity::NotPutBack;
-        warnings.push((severity, Warning { text, advice, brief, urgent }));
+        let host = group.first.busy_with_other_work();
+        let is_told = host.is_some_and(|host| busy.contains(&host))
+            // What held trials up is said with what disturbed a host.
+            || matches!(group.first, Flag::FarSlower { .. }) && !busy.is_empty();
+        busy.extend(host.filter(|_| !is_told));
+        let severity = if is_told { Severity::Note } else { group.first.severity() };
+        let is_note = severity == Severity::Note;
+        // Hosts of a lab share this machine with the lab's own servers.
+        let is_of_lab = |host: &str, busy: f64| host.starts_with("lab://") && busy < BUSY;
+        let quiet = is_told
+            || is_note && matches!(group.first, Flag::SameMachine { .. })
+            || matches!(group.first, Flag::BusyBaseline { host, busy, .. } if is_of_lab(host, *busy));
+        let advice = shown.advised(&group.advice);
+        let (brief, command) = group.brief(shown, &subjects);
+        let urgent = severity.is_urgent();
+        warnings.push((severity, Warning { text, advice, brief, command, urgent, quiet }));
     }
     // Stable: of the same severity in the order seen, disturbed trials before idle windows.
     warnings.sort_by_key(|(severity, _)| *severity);
@@ -132,19 +143,35 @@ pub(crate) fn all(shown: &Shown<'_>, burst_explained: bool) -> Vec<Warning> {
     failed
 }
 
+/// One flag for all servers that are on the machine of the client, in place of the first of theirs.
+fn on_one_machine(mut flags: Vec<Flag>) -> Vec<Flag> {
+    let host = |flag: &Flag| match flag {
+        Flag::SameMachine { host } => Some(super::hosts::name(host)),
+        _ => None,
+    };
+    let hosts: Vec<String> = flags.iter().filter_map(host).collect();
+    if let Some(first) = flags.iter().position(|flag| host(flag).is_some()) {
+        flags[first] = Flag::SameMachine { host: listed(&hosts) };
+        let mut number = 0;
+        flags.retain(|flag| {
+            number += 1;
+            host(flag).is_none() || number == first + 1
+        });
+    }
+    flags
+}
+
 impl Group<'_> {
-    /// The warning for the screen; empty where its message and advice are short.
-    fn brief(&self, shown: &Shown<'_>, subjects: &Subjects) -> String {
+    /// The warning for the screen, and the command that it names.
+    fn brief(&self, shown: &Shown<'_>, subjects: &Subjects) -> (String, String) {
         let (seen, all) = (self.trials.len(), shown.study.trials.len());
         let trials = match seen {
             0 => None,
             _ if seen == all => Some("every trial".to_owned()),
             _ => Some(format!("{seen} of {}", counted(all as u64, "trial"))),
         };
-        let Some(Effect { effect, action }) = self.first.effect(trials.as_deref()) else {
-            return String::new();
-        };
-        let effect = target(&effect);
+        let Words { severity, text, action, .. } = self.first.words(trials.as_deref());
+        let effect = target(&text);
         let effect = match self.trials.is_empty() {
             true => subjects.apart(&effect).0.replace(SUBJECT, &listed(&self.subjects)),
             false => subjects.named(effect),
@@ -156,9 +183,21 @@ impl Group<'_> {
             }
             _ => action,
         };
-        in_brief(&effect, shown.advised(&action).as_deref())
+        let action = shown.advised(&action).unwrap_or_default();
+        match action.split_once(COMMAND) {
+            // Whatever room there is.
+            None if severity.is_urgent() => (format!("{effect}. {action}"), String::new()),
+            // In a line of its own, so that it can be copied.
+            Some((what, command)) => {
+                (in_brief(&effect, Some(&format!("{what}:"))), format!("plimsoll {command}"))
+            }
+            None => (in_brief(&effect, Some(&action)), String::new()),
+        }
     }
 }
+
+/// Begin of a command in what to do.
+const COMMAND: &str = ": plimsoll ";
 
 /// The marks of bursts in the table explained, in two lines; `None` where nothing is a burst.
 pub(crate) fn burst(shown: &Shown<'_>) -> Option<String> {

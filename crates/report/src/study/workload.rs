@@ -62,7 +62,9 @@ fn add_rows<'a>(
 /// The measures of these rows that have no column of their own in [`COLUMNS`].
 fn further(rows: &[(String, Line<'_>)]) -> BTreeSet<Measure> {
     let all = rows.iter().flat_map(|(_, line)| line.levels.keys());
-    all.map(|metric| metric.measure).filter(|m| measure::is_further(*m)).collect()
+    let all = all.map(|metric| metric.measure).filter(|m| measure::is_further(*m));
+    // The table of steps has it.
+    all.filter(|measure| *measure != Measure::STEP).collect()
 }
 
 /// A row for each line and a column for each measure; of hosts, whose jobs have many measures of

@@ -74,7 +74,7 @@ pub(super) fn table(shown: &Shown<'_>, brief: &Brief, copies: &Copies<'_>) -> Op
         columns.push(between.iter().map(words).collect());
         header.push(match copies.methods() {
             1 => heading,
-            _ => format!("{}\n{heading}", header[2]),
+            _ => format!("{} is ({})", header[2], percent(shown.study.plan.design.confidence)),
         });
     }
     let mut rows = Rows::new(header);

@@ -17,12 +17,13 @@ use crate::document::{Layout, Section};
 use crate::study::bottleneck::Notes;
 use crate::study::copies::Copies;
 use crate::study::{Shown, disturbances, head, hosts, limits, mounts, speed, stalls, warnings};
-use crate::text::{counted, duration, listed, printable};
+use crate::text::{capital, counted, duration, listed, printable, width};
 use names::Brief;
-pub(super) use operations::binds;
-use plimsoll_explain::{WorkloadFindings, reads_from};
-use plimsoll_model::{Cell, Ended, Flag, Rule, Subject, SubjectKind};
-pub(super) use table::fits_a_screen;
+pub(super) use operations::{binds, calls_of_several};
+use plimsoll_explain::{Limits, Resource, Role, Use, WorkloadFindings};
+use plimsoll_model::{Cell, Ended, Rule, Subject, SubjectKind};
+use table::Explained;
+pub(super) use table::{fits_a_screen, is_narrow};
 
 /// What there is to say of a study without a complete trial.
 const NOTHING: &str = "No trial ran to its end, so there are no figures.";
@@ -37,7 +38,12 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
         shown.findings.workloads.iter().flat_map(|w| &w.cells).map(|c| c.complete).sum();
     if complete > 0 {
         section.texts(stalls::leading(shown));
-        section.texts(summary::sentence(shown, &brief));
+        let said = summary::sentence(shown, &brief);
+        let is_told = said.as_ref().is_some_and(|said| said.contains(summary::STOP));
+        section.texts(disturbances::heavy(shown).filter(|_| !is_told).map(|(clause, _)| {
+            capital(&format!("{clause}, so figures may be too low. {}", summary::STOP))
+        }));
+        section.texts(said);
     }
     section.facts(introduced(shown, &brief));
     let mut marked = false;
@@ -45,44 +51,49 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
         0 => section.text(NOTHING),
         _ if operations::are_shown(shown) => operations::add(&mut section, shown, &brief),
         _ => {
-            let limited;
-            (limited, marked) = figures(&mut section, shown, &brief);
-            section.texts(sentences::sentences(shown, &brief, limited));
+            let explained;
+            (explained, marked) = figures(&mut section, shown, &brief);
+            section.texts(sentences::sentences(shown, &brief, explained));
             section.texts(summary::reference(shown));
             section.figures(speeds::figure(shown));
         }
     }
     if complete > 0 {
         section.texts(sentences::preliminary(shown));
+        section.texts(sentences::left_out(shown));
     }
     section.texts(clients::sentences(shown));
     section.texts(mounts::slots(shown, &|cell| brief.setup(shown, cell)));
     section.texts(hosts::slower_interfaces(shown));
     section.warnings(warnings::all(shown, marked));
+    section.texts(helps(shown));
     next(&mut section, shown);
     section
 }
 
-/// The tables, with the reasons and marks in them explained. Whether they have the bottlenecks, and marks of bursts.
-fn figures(section: &mut Section, shown: &Shown<'_>, brief: &Brief) -> (bool, bool) {
+/// The tables, with the reasons and marks in them explained. What they have of each row, and whether they have marks of
+/// bursts.
+fn figures(section: &mut Section, shown: &Shown<'_>, brief: &Brief) -> (Explained, bool) {
     if paths::are_shown(shown) {
         let mut notes = Notes::default();
         section.table(paths::table(shown, &mut notes), Layout::Words);
         section.texts(notes.texts());
         section.texts(paths::legend(shown));
-        return (true, false);
+        return (Explained { limited: true, stored: true }, false);
     }
     let columns = table::has_columns(shown);
     let copies = Copies::new(shown).filter(|_| !columns);
     let copied = copies.as_ref().and_then(|copies| copies::table(shown, brief, copies));
     let mut notes = Notes::default();
-    let (limited, marked);
+    let mut explained = Explained::default();
+    let marked;
     if let (Some(copies), Some(mut rows)) = (copies, copied) {
         let legend = copies::legend(shown, brief, &copies, &rows.table);
         let name = |cell: Cell| copies.name(shown, cell, &|cell| brief.setup(shown, cell));
-        limited = rows.bottlenecks(shown, &name, &mut notes);
+        explained = rows.explain(shown, &name, &mut notes);
         marked = has_mark(&rows.table);
-        let layout = if legend.is_some() && !limited { Layout::Figures } else { Layout::Words };
+        let has_words = explained.limited || explained.stored;
+        let layout = if legend.is_some() && !has_words { Layout::Figures } else { Layout::Words };
         section.table(rows.table, layout);
         section.texts(legend);
     } else {
@@ -90,7 +101,9 @@ fn figures(section: &mut Section, shown: &Shown<'_>, brief: &Brief) -> (bool, bo
         let mut tables = table::rows(shown, brief);
         let name = |cell| brief.setup(shown, cell);
         // Of several tables one note holds for all.
-        limited = tables.len() == 1 && tables[0].bottlenecks(shown, &name, &mut notes);
+        if let [rows] = tables.as_mut_slice() {
+            explained = rows.explain(shown, &name, &mut notes);
+        }
         marked = tables.iter().any(|rows| has_mark(&rows.table));
         tables.into_iter().for_each(|rows| section.table(rows.table, layout));
         if let Some((text, table)) = settings::bought(shown) {
@@ -100,7 +113,7 @@ fn figures(section: &mut Section, shown: &Shown<'_>, brief: &Brief) -> (bool, bo
     }
     section.texts(notes.texts());
     section.texts(warnings::burst(shown).filter(|_| marked));
-    (limited, marked)
+    (explained, marked)
 }
 
 /// Whether a figure is marked as a burst.
@@ -132,11 +145,13 @@ pub(super) fn measured(shown: &Shown<'_>) -> Option<String> {
 fn introduced(shown: &Shown<'_>, brief: &Brief) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     let subjects = &shown.study.subjects;
-    match subjects.len() <= INTRODUCED {
-        true => facts.extend(subjects.iter().zip(0..).map(|(known, number)| {
-            let from = reads_from(shown.study, usize::from(number));
-            (brief.subject(shown, number), head::in_brief(known, from))
-        })),
+    match subjects.len() <= INTRODUCED || brief.has_letters {
+        true => facts.extend(
+            subjects
+                .iter()
+                .zip(0..)
+                .map(|(known, number)| (brief.subject(shown, number), head::in_brief(known))),
+        ),
         false => facts.push((
             counted(subjects.len() as u64, "subject"),
             "described in the details".to_owned(),
@@ -170,18 +185,10 @@ fn can_go_on(shown: &Shown<'_>) -> bool {
     }
 }
 
-/// A host that other work kept busy, by name.
-fn disturbed(shown: &Shown<'_>) -> Option<String> {
-    let slowed = disturbances::slowed(shown).into_iter();
-    let idle = shown.study.flags.iter().filter_map(Flag::busy_with_other_work);
-    slowed.chain(idle).next().map(|host| match host {
-        "local" => "this machine".to_owned(),
-        host => printable(host),
-    })
-}
-
-/// Kinds of work that are open and named; of more their number is.
-const NAMED: usize = 3;
+/// Kinds of work that are open and named, if their names are short; of more their number is.
+const NAMED: usize = 2;
+/// Columns of their names, at most.
+const NAMES: usize = 40;
 
 /// Seconds of measuring from which monitoring the server helps more.
 const LONG_SECONDS: f64 = 3600.0;
@@ -189,13 +196,14 @@ const LONG_SECONDS: f64 = 3600.0;
 /// The one command that helps most, and where the rest is. More blocks do not help on a host that other work keeps busy.
 fn next(section: &mut Section, shown: &Shown<'_>) {
     let id = printable(&shown.study.id.0);
-    let command = printable(&shown.study.plan.command);
+    let command = repeated(&shown.study.plan.command);
     let open = sentences::open(shown);
     let soon = open.as_ref().is_some_and(|open| open.seconds.is_some_and(|s| s < LONG_SECONDS));
     let go_on = format!("plimsoll check --continue {id}");
     let can_continue = open.is_none() && can_go_on(shown);
-    match (open, disturbed(shown), monitoring(shown, &command)) {
-        (Some(_), Some(host), _) => {
+    let disturbed = disturbances::heavy(shown);
+    match (open, disturbed, monitoring(shown, &command)) {
+        (_, Some((_, host)), _) => {
             let what = format!("Stop other work on {host}, then run again");
             section.command(&what, command, String::new());
         }
@@ -204,22 +212,75 @@ fn next(section: &mut Section, shown: &Shown<'_>) {
         }
         (Some(open), ..) => section.command(&decide(shown, &open.works), go_on, open.time),
         _ if can_go_on(shown) && shown.names.setups() > 0 && !shown.findings.imported => {
-            section.command("Continue", go_on, String::new());
+            section.command("Measure the remaining blocks", go_on, String::new());
         }
         _ => {}
     }
     more(section, &id);
 }
 
+/// A command to type again: without options that only its first run needs.
+pub(super) fn repeated(command: &str) -> String {
+    let command = printable(command);
+    let mut words = command.split(' ');
+    let mut kept: Vec<&str> = Vec::new();
+    while let Some(word) = words.next() {
+        match word {
+            "--quiet" | "-q" => {}
+            "--seed" => drop(words.next()),
+            word if word.starts_with("--seed=") => {}
+            word => kept.push(word),
+        }
+    }
+    kept.join(" ")
+}
+
+/// What helps most, if one resource is the bottleneck of most rows: "A faster link helps most: it is the bottleneck of
+/// 4 of 5 rows."
+fn helps(shown: &Shown<'_>) -> Option<String> {
+    // Other work may be the reason.
+    if disturbances::heavy(shown).is_some() {
+        return None;
+    }
+    let bound: Vec<&Use> = shown.limits.iter().filter_map(Limits::binding).collect();
+    let kinds = |one: &&&Use| bound.iter().filter(|other| same_kind(one, other)).count();
+    let most = bound.iter().max_by_key(kinds)?;
+    let (count, all) = (kinds(&most), shown.limits.len());
+    let whose = if most.role == Role::Server { "server" } else { "client" };
+    let what = match &most.resource {
+        Resource::Link { .. } => "A faster link".to_owned(),
+        Resource::Driver => "A faster client".to_owned(),
+        Resource::Processor | Resource::Core { .. } | Resource::Quota { .. } => match most.role {
+            Role::Both => "More CPU".to_owned(),
+            _ => format!("More {whose} CPU"),
+        },
+        Resource::Threads { .. } => "More NFS threads".to_owned(),
+        Resource::Disk { .. } => "A faster disk".to_owned(),
+        Resource::RoundTrip => "More operations in flight, or a shorter path,".to_owned(),
+    };
+    // Cells of one row count each.
+    let rows = if shown.names.setups() > 1 { "figures" } else { "rows" };
+    let of = match count == all {
+        true => "every row".to_owned(),
+        false => format!("{count} of {all} {rows}"),
+    };
+    (2 * count > all).then(|| format!("{what} helps most: bottleneck of {of}."))
+}
+
+fn same_kind(a: &Use, b: &Use) -> bool {
+    // A link has two ends.
+    let is_link = matches!(a.resource, Resource::Link { .. });
+    let same_resource = std::mem::discriminant(&a.resource) == std::mem::discriminant(&b.resource);
+    same_resource && (is_link || a.role == b.role)
+}
+
 /// What more blocks do.
 fn decide(shown: &Shown<'_>, works: &[String]) -> String {
-    match works {
+    let quoted: Vec<String> = works.iter().map(|work| format!("'{work}'")).collect();
+    match listed(&quoted) {
         _ if shown.study.plan.contrasts.is_empty() => "Narrow the intervals".to_owned(),
-        few if few.len() <= NAMED => {
-            let works: Vec<String> = few.iter().map(|work| format!("'{work}'")).collect();
-            format!("Decide {}", listed(&works))
-        }
-        many => format!("Decide {} rows", many.len()),
+        names if works.len() <= NAMED && width(&names) <= NAMES => format!("Decide {names}"),
+        _ => format!("Decide {}", counted(works.len() as u64, "row")),
     }
 }
 
@@ -227,7 +288,8 @@ fn decide(shown: &Shown<'_>, works: &[String]) -> String {
 /// monitored.
 fn monitoring(shown: &Shown<'_>, command: &str) -> Option<String> {
     let options = limits::monitoring(shown)?;
-    let measures = ["plimsoll check ", "plimsoll copy "].iter().any(|own| command.starts_with(own));
+    let measures = ["plimsoll check ", "plimsoll copy ", "plimsoll ops "];
+    let measures = measures.iter().any(|own| command.starts_with(own));
     let known = !options.contains("SERVER");
     (measures && known).then(|| format!("{command} {options}"))
 }

@@ -1,13 +1,16 @@
 //! What operations cost: a time for each kind, what a byte costs, what is enough, and what a scan takes.
 
 use super::names::Brief;
+use super::table::is_narrow;
 use crate::chart::Table;
-use crate::document::{Layout, Section};
-use crate::figure::{BANDWIDTH, Kind, RATE, TIME};
+use crate::document::{Item, Layout, Section};
+use crate::figure::{BANDWIDTH, Kind, RATE, TIME, TOO_WIDE};
 use crate::study::Shown;
+use crate::study::bottleneck::{self, Notes, Room};
 use crate::study::files::{self, files};
 use crate::study::operations::{Column, Figure, Operations, advertised, long, row, rows};
 use crate::study::stalls;
+use crate::study::stored;
 use crate::text::{capital, listed, width};
 use crate::verdict::percent;
 use plimsoll_explain::{ENOUGH, Enough, Flights, NAMES, RoundTrip, Scan, Transfers};
@@ -15,6 +18,7 @@ use plimsoll_model::units::Bytes;
 use plimsoll_model::{Cell, OpKind};
 use plimsoll_stats::fit::Estimate;
 use plimsoll_stats::fit::costs;
+use plimsoll_stats::interval::Interval;
 
 /// Names of two columns no longer than this leave room for two rows beside each other.
 const NARROW: usize = 14;
@@ -31,13 +35,18 @@ pub(super) fn are_shown(shown: &Shown<'_>) -> bool {
 
 pub(super) fn add(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
     let operations = Operations::new(shown);
+    let mut notes = Notes::default();
+    let mut below = Vec::new();
     if let Some(operations) = &operations {
-        times(section, shown, brief, operations);
-        section.texts(over_all_time(shown, brief, operations));
-        section.texts(broken_round_trip(shown));
+        below.extend(times(section, shown, brief, operations));
+        below.extend(over_all_time(shown, brief, operations));
+        below.extend(of_kinds(shown, brief, operations, &mut notes));
+        below.extend(broken_round_trip(shown));
     }
-    section.table(transfers(shown, brief), Layout::Words);
-    section.texts(sizes(shown, brief));
+    section.table(transfers(shown, brief, &mut notes), Layout::Words);
+    section.texts(below);
+    section.texts(stored::sentence(shown, &|cell| brief.setup(shown, cell)));
+    section.texts(sizes(shown));
     let files = files::table(shown, &|cell| match shown.names.setups() {
         1 => format!("speed [{}]", percent(shown.study.plan.design.confidence)),
         _ => brief.setup(shown, cell),
@@ -51,40 +60,79 @@ pub(super) fn add(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
         section.texts(shown.transfers.iter().filter_map(|transfers| binds(shown, transfers)));
     }
     section.texts(operations.iter().filter_map(|operations| scans(shown, operations)));
+    let is_wide = |item: &Item| match item {
+        Item::Table(table, _) => table.rows.iter().flatten().any(|cell| cell.contains(TOO_WIDE)),
+        _ => false,
+    };
+    if section.items.iter().any(is_wide) {
+        section
+            .text(format!("{TOO_WIDE}: more than a factor of 10. Raise --repeats to narrow it."));
+    }
+    section.texts(notes.texts());
 }
 
-/// A row for each kind of operation. Where they are narrow enough there are two beside each other, so that a
-/// screen holds them.
-fn times(section: &mut Section, shown: &Shown<'_>, brief: &Brief, operations: &Operations<'_>) {
+/// The bottleneck of operations that are alone in flight, all kinds together.
+fn of_kinds(
+    shown: &Shown<'_>,
+    brief: &Brief,
+    operations: &Operations<'_>,
+    notes: &mut Notes,
+) -> Option<String> {
+    let columns = operations.columns(shown);
+    let cells: Vec<Cell> = columns.iter().filter_map(|column| Some(column.found?.cell)).collect();
+    let name = |cell| brief.setup(shown, cell);
+    let words = bottleneck::words(shown, &cells, &name, Room::Names, notes)?;
+    let words = words.replace("\nor ", " or ").replace('\n', "; ");
+    Some(format!("Bottleneck of one operation at a time: {words}."))
+}
+
+/// Kinds of operations that a screen of two subjects has; the others stand with the details.
+const ON_SCREEN: [OpKind; 6] = [
+    OpKind::LOOKUP,
+    OpKind::OPEN,
+    OpKind::READ,
+    OpKind::WRITE,
+    OpKind::CREATE,
+    OpKind::READ_DIRECTORY,
+];
+
+/// A row for each kind of operation, and what to know of it. Where they are narrow enough there are two beside each
+/// other, so that a screen holds them.
+fn times(
+    section: &mut Section,
+    shown: &Shown<'_>,
+    brief: &Brief,
+    operations: &Operations<'_>,
+) -> Option<String> {
     let columns = operations.columns(shown);
     let confidence = percent(shown.study.plan.design.confidence);
     if columns.len() == 1 {
         let header = vec!["operation".to_owned(), format!("mean [{confidence}]")];
-        let rows = rows(shown, operations, &columns, Kind::with_ends);
-        return section.table(halves(header, rows), Layout::Figures);
+        let rows = rows(shown, operations, operations.kinds(), &columns, Kind::with_ends);
+        section.table(halves(header, rows), Layout::Figures);
+        return None;
     }
     let names: Vec<String> = columns.iter().map(|column| whose(shown, brief, column)).collect();
     let narrow = columns.len() == 2 && names.iter().all(|name| width(name) <= NARROW);
     let (figure, first): (Figure, _) = match narrow {
-        true => (Kind::within, "mean time".to_owned()),
+        true => (plain, "mean time".to_owned()),
         false => (Kind::with_ends, format!("operation, mean [{confidence}]")),
     };
+    let kinds = if narrow { &ON_SCREEN[..] } else { operations.kinds() };
     let header: Vec<String> = std::iter::once(first).chain(names).collect();
-    let mut rows = rows(shown, operations, &columns, figure);
-    rows.extend(scan_rows(shown, &columns));
+    let mut rows = rows(shown, operations, kinds, &columns, figure);
+    rows.extend(scan_rows(shown, &columns, narrow));
     match narrow {
         true => section.table(halves(header, rows), Layout::Figures),
         false => section.table(Table { header, rows }, Layout::Figures),
     }
-    let scan = columns
-        .iter()
-        .find_map(|column| column.scan(shown))
-        .map(|scan| format!("Scans: {NAMES} names, directories of {}.", scan.entries));
-    let within = narrow.then(|| format!("±: to the further end of the {confidence} interval."));
-    let notes: Vec<String> = within.into_iter().chain(scan).collect();
-    if !notes.is_empty() {
-        section.text(notes.join(" "));
-    }
+    let scan = columns.iter().find_map(|column| column.scan(shown))?;
+    Some(format!("Scans: {NAMES} names, directories of {}.", scan.entries))
+}
+
+/// A value without its interval.
+fn plain(kind: Kind, value: f64, _: Option<Interval>) -> String {
+    kind.value(value)
 }
 
 /// "Mean of all kinds: 5.00 ms (7.00 over all time).", of those whose server stalled.
@@ -111,8 +159,8 @@ fn halves(header: Vec<String>, mut rows: Vec<Vec<String>>) -> Table {
     Table { header: [header.clone(), header].concat(), rows }
 }
 
-/// What a scan takes, of each.
-fn scan_rows(shown: &Shown<'_>, columns: &[Column<'_>]) -> Vec<Vec<String>> {
+/// What a scan takes, of each; of two subjects the one that most programs do.
+fn scan_rows(shown: &Shown<'_>, columns: &[Column<'_>], narrow: bool) -> Vec<Vec<String>> {
     let scans: Vec<Option<Scan>> = columns.iter().map(|column| column.scan(shown)).collect();
     let of = |name: &str, seconds: fn(&Scan) -> Option<f64>| {
         let seconds: Vec<_> = scans.iter().map(|scan| scan.as_ref().and_then(seconds)).collect();
@@ -120,9 +168,9 @@ fn scan_rows(shown: &Shown<'_>, columns: &[Column<'_>]) -> Vec<Vec<String>> {
         known.then(|| row(name.to_owned(), seconds))
     };
     let rows = [
-        of("scan, listings", |scan| Some(scan.listings)),
+        of("scan, listings", |scan| Some(scan.listings)).filter(|_| !narrow),
         of("scan, lookups", |scan| Some(scan.with_lookups)),
-        of("scan on a mount", |scan| scan.mounted),
+        of("scan on a mount", |scan| scan.mounted).filter(|_| !narrow),
     ];
     rows.into_iter().flatten().collect()
 }
@@ -138,13 +186,33 @@ fn whose(shown: &Shown<'_>, brief: &Brief, column: &Column<'_>) -> String {
     }
 }
 
-/// A row for each kind of transfer: what an operation and a byte cost, and what is enough.
-fn transfers(shown: &Shown<'_>, brief: &Brief) -> Table {
-    let header = ["", "each operation", "bytes", "enough: block", "in flight"];
+/// A row for each kind of transfer: what an operation and a byte cost, what is enough, and the bottleneck of the most
+/// that was in flight. Without intervals where a screen has no room for them.
+fn transfers(shown: &Shown<'_>, brief: &Brief, notes: &mut Notes) -> Table {
+    let mut bottleneck = |transfers: &Transfers| {
+        let cell = transfers.flights.first().map_or(transfers.cell, |flights| flights.cell);
+        let words = bottleneck::words(shown, &[cell], &|_| String::new(), Room::Names, notes);
+        words.unwrap_or_else(|| NOTHING.to_owned())
+    };
+    let bottlenecks: Vec<String> = shown.transfers.iter().map(&mut bottleneck).collect();
+    let with_intervals = transfers_with(shown, brief, &bottlenecks, Kind::with_ends);
+    match is_narrow(&with_intervals) {
+        true => with_intervals,
+        false => transfers_with(shown, brief, &bottlenecks, plain),
+    }
+}
+
+fn transfers_with(
+    shown: &Shown<'_>,
+    brief: &Brief,
+    bottlenecks: &[String],
+    figure: Figure,
+) -> Table {
+    let header = ["", "per operation", "bytes", "90% of top rate with", "bottleneck"];
     let mut table = Table { header: header.map(str::to_owned).into(), rows: Vec::new() };
-    for transfers in &shown.transfers {
+    for (transfers, bottleneck) in shown.transfers.iter().zip(bottlenecks) {
         let figure = |estimate: Option<Estimate>, kind: Kind| {
-            estimate.map_or(NOTHING.to_owned(), |e| kind.with_ends(e.value, e.interval))
+            estimate.map_or(NOTHING.to_owned(), |e| figure(kind, e.value, e.interval))
         };
         let rate = transfers.cost(costs::Kind::Byte).and_then(Estimate::reciprocal);
         let block = transfers.enough().map(|e| enough(e, Bytes(e.at as u64).to_string()));
@@ -153,15 +221,27 @@ fn transfers(shown: &Shown<'_>, brief: &Brief) -> Table {
                 return Some("contradictory".to_owned());
             }
             let of = flights.enough()?;
-            Some(enough(of, format!("{} × {}", of.at, flights.block)))
+            Some(format!("{} in flight", enough(of, of.at.to_string())))
         });
+        let both: Vec<String> = block.into_iter().chain(flight).collect();
         table.rows.push(vec![
             transfer(shown, brief, transfers),
             figure(transfers.cost(costs::Kind::Operation), TIME),
             figure(rate, BANDWIDTH),
-            block.unwrap_or(NOTHING.to_owned()),
-            flight.unwrap_or(NOTHING.to_owned()),
+            if both.is_empty() { NOTHING.to_owned() } else { both.join(", ") },
+            bottleneck.clone(),
         ]);
+    }
+    without_empty_columns(table)
+}
+
+/// A table without the columns that have no figure.
+fn without_empty_columns(mut table: Table) -> Table {
+    for column in (1..table.header.len()).rev() {
+        if table.rows.iter().all(|row| row[column] == NOTHING) {
+            table.header.remove(column);
+            table.rows.iter_mut().for_each(|row| drop(row.remove(column)));
+        }
     }
     table
 }
@@ -181,29 +261,34 @@ fn transfer(shown: &Shown<'_>, brief: &Brief, transfers: &Transfers) -> String {
 }
 
 /// The sizes that a server or file system names, and which blocks are above what one call takes. Of several subjects
-/// the sizes stand with the details.
-fn sizes(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
-    let above = |number: u16| {
-        let own = shown.transfers.iter().filter(move |of| of.cell.subject == number);
-        own.filter_map(|of| {
-            let largest = of.sizes.last()?.block;
-            (of.largest > 0 && largest.0 > of.largest.into()).then_some(of.largest)
-        })
-        .min()
-        .map(|largest| Bytes(largest.into()))
+/// they stand with the details.
+fn sizes(shown: &Shown<'_>) -> Option<String> {
+    let [facts] = shown.study.subjects.as_slice() else { return None };
+    let sizes = advertised(&facts.storage()?.advertised)?;
+    let above = several_calls(shown, 0);
+    let above = above.map(|largest| format!("; blocks above {largest} are several calls"));
+    Some(format!("Sizes that the server advertises: {sizes}{}.", above.unwrap_or_default()))
+}
+
+/// The largest block of a subject that is one call, if larger ones were moved.
+fn several_calls(shown: &Shown<'_>, subject: u16) -> Option<Bytes> {
+    let own = shown.transfers.iter().filter(|of| of.cell.subject == subject);
+    let above = own.filter_map(|of| {
+        let largest = of.sizes.last()?.block;
+        (of.largest > 0 && largest.0 > of.largest.into()).then_some(of.largest)
+    });
+    above.min().map(|largest| Bytes(largest.into()))
+}
+
+/// The same of several subjects: "Several calls: blocks above 64 KiB (old) and 1 MiB (new)."
+pub(crate) fn calls_of_several(shown: &Shown<'_>) -> Option<String> {
+    let of = |subject: u16| {
+        Some(format!("{} ({})", several_calls(shown, subject)?, shown.names.subject(subject)))
     };
-    if let [facts] = shown.study.subjects.as_slice() {
-        let sizes = advertised(&facts.storage()?.advertised)?;
-        let above = above(0).map(|largest| format!("; blocks above {largest} are several calls"));
-        return Some(format!(
-            "Sizes that the server advertises: {sizes}{}.",
-            above.unwrap_or_default()
-        ));
-    }
-    let of = |number: u16| Some(format!("{} ({})", above(number)?, brief.subject(shown, number)));
     let all: Vec<String> =
-        (0..).zip(&shown.study.subjects).filter_map(|(number, _)| of(number)).collect();
-    (!all.is_empty()).then(|| format!("Several calls: blocks above {}.", listed(&all)))
+        (0..).zip(&shown.study.subjects).filter_map(|(subject, _)| of(subject)).collect();
+    let several = shown.study.subjects.len() > 1 && !all.is_empty();
+    several.then(|| format!("Several calls: blocks above {}.", listed(&all)))
 }
 
 /// What binds one kind of transfer, in a sentence.
@@ -253,11 +338,9 @@ fn several(flights: &Flights) -> Option<String> {
             RATE.value(best),
             percent(ENOUGH)
         ),
-        false => format!(
-            "more in flight bring no more than {gain:.1}× one ({}/s), so the bottleneck is CPU or disk work, not \
-             waiting",
-            RATE.value(best)
-        ),
+        false => {
+            format!("more in flight bring no more than {gain:.1}× one ({}/s)", RATE.value(best))
+        }
     })
 }
 

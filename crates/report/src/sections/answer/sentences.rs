@@ -1,12 +1,13 @@
 //! The two or three sentences that matter.
 
 use super::names::Brief;
-use super::table::has_columns;
+use super::table::{Explained, has_columns};
 use crate::measure::Compared;
-use crate::study::{Shown, copies, hosts, imported, limits, workload};
-use crate::text::{capital, counted, duration, listed};
+use crate::study::{Shown, copies, imported, limits, stored, workload};
+use crate::text::{capital, counted, duration, listed, printable};
 use crate::verdict::{Two, lead, percent, says_nothing, showed};
 use plimsoll_explain::{Claim, Pair};
+use plimsoll_model::units::three_digits;
 use plimsoll_model::{Contrast, Flag, Rule};
 use plimsoll_stats::verdict::{Side, Verdict};
 use std::collections::HashMap;
@@ -18,8 +19,8 @@ const FEW: usize = 6;
 /// Results of a shorter study are preliminary.
 const SHORT_SECONDS: f64 = 120.0;
 
-/// What the table does not say; the bottlenecks only where it has no column `limited` of them.
-pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief, limited: bool) -> Vec<String> {
+/// What the table does not say; the bottlenecks and where the bytes were only where it has no columns of them.
+pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief, explained: Explained) -> Vec<String> {
     let mut sentences = Vec::new();
     let compared = compared(shown, brief);
     if shown.findings.imported {
@@ -32,25 +33,17 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief, limited: bool) -> Vec<
         sentences.extend(resolved(shown, compared));
     }
     let name = |cell| brief.setup(shown, cell);
+    sentences.extend(stored::sentence(shown, &name).filter(|_| !explained.stored));
     sentences.extend(copies::amounts(shown, &name));
     sentences.extend(copies::per_file(shown, &name));
     sentences.extend(copies::without_model(shown, &name));
     let workloads = shown.findings.workloads.iter();
     let disturbed: Vec<String> =
         workloads.flat_map(|found| workload::disturbed(shown, found, &name)).collect();
-    match disturbed.len() {
-        0 | 1 => sentences.extend(disturbed),
-        figures => sentences.push(format!(
-            "{figures} figures have trials with other load on a host: see --details."
-        )),
-    }
-    match (limited, shown.limits.is_empty()) {
-        (true, _) => {}
-        (false, true) => {
-            hosts::fullest_links(&mut sentences, shown);
-            hosts::busiest(&mut sentences, shown);
-        }
-        (false, false) => sentences.extend(limits::sentences(shown, &name)),
+    // A warning tells of more.
+    sentences.extend(disturbed.into_iter().filter(|_| shown.findings.workloads.len() == 1));
+    if !shown.limits.is_empty() && !explained.limited {
+        sentences.extend(limits::sentences(shown, &name));
     }
     sentences
 }
@@ -225,7 +218,20 @@ fn against(shown: &Shown<'_>, (a, b): &(String, String), claims: &[Matter<'_>]) 
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 
-/// How preliminary a short study is. A sentence and no warning, so that it is on the screen of every such study.
+/// The kinds of work that a quick look had no time for. A sentence and no warning, for the same reason.
+pub(super) fn left_out(shown: &Shown<'_>) -> Option<String> {
+    let names = shown.study.flags.iter().find_map(|flag| match flag {
+        Flag::LeftOut { workloads } => Some(workloads),
+        _ => None,
+    })?;
+    let names: Vec<String> = names.iter().map(|name| printable(name)).collect();
+    let command = shown.study.plan.command.split_whitespace().nth(1).unwrap_or_default();
+    let pattern = if command == "check" { " or name them with --pattern" } else { "" };
+    Some(format!("Not measured for lack of time: {}. Raise --max-time{pattern}.", listed(&names)))
+}
+
+/// How preliminary a short study is, and one that its time ended. A sentence and no warning, so that it is on the screen
+/// of every such study.
 pub(super) fn preliminary(shown: &Shown<'_>) -> Option<String> {
     let seconds = shown.findings.seconds_per_trial * shown.study.trials.len() as f64;
     let measured = duration(seconds);
@@ -233,13 +239,26 @@ pub(super) fn preliminary(shown: &Shown<'_>) -> Option<String> {
         Flag::Quick { resolvable } => Some(*resolvable),
         _ => None,
     });
+    let capped = shown.study.flags.iter().find_map(|flag| match flag {
+        Flag::CapReached { blocks, .. } => Some(*blocks),
+        _ => None,
+    });
     let looked = matches!(shown.study.plan.design.rule, Rule::Sequential { .. });
     match quick {
-        Some(Some(ratio)) => Some(format!(
-            "Preliminary: a quick look of {measured}. Differences below {:.0}% are inconclusive.",
-            (ratio - 1.0) * 100.0
-        )),
+        Some(Some(ratio)) => {
+            let difference = match ratio {
+                many if many >= 2.0 => format!("{}x", three_digits(many)),
+                few => format!("{:.0}%", (few - 1.0) * 100.0),
+            };
+            Some(format!(
+                "Preliminary: a quick look of {measured}. Differences below {difference} are inconclusive."
+            ))
+        }
         Some(None) => Some(format!("Preliminary: a quick look of {measured}.")),
+        None if capped.is_some() => capped.map(|blocks| {
+            let blocks = counted(blocks.into(), "block");
+            format!("The time limit ended the study after {blocks}, so intervals are wide.")
+        }),
         None if looked && seconds < SHORT_SECONDS => {
             Some(format!("Preliminary: based on {measured} of measurement."))
         }

@@ -6,6 +6,8 @@ use super::table;
 use crate::device::amount;
 use crate::measure::Compared;
 use crate::study::bottleneck::common_link;
+use crate::study::copies::same_setup;
+use crate::study::disturbances;
 use crate::study::{Shown, speed};
 use crate::text::{capital, counted, listed};
 use crate::verdict::lead;
@@ -20,16 +22,52 @@ const PAIRS: usize = 4;
 /// Gigabit per second, in bits.
 const GIGABIT: u64 = 1_000_000_000;
 
+/// What to do on a machine that other work keeps busy.
+pub(super) const STOP: &str = "Stop other work and run again.";
+
 /// The sentence; `None` where the table says it more simply.
 pub(super) fn sentence(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
     if shown.findings.imported {
         return None;
     }
+    let said = of_work(shown, brief);
+    match (at_a_fixed_rate(shown, brief), said) {
+        (Some(rate), Some(said)) => Some(format!("{rate} {said}")),
+        (rate, said) => rate.or(said),
+    }
+}
+
+/// "Both keep the fixed rate." of work at one; `None` of other work.
+fn at_a_fixed_rate(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
+    let is_paced = |cell: Cell| {
+        let workload = shown.study.plan.workload(cell);
+        workload.is_some_and(|w| w.parts.iter().any(|part| part.arrival.per_second().is_some()))
+    };
+    let is_behind = |flag: &Flag| matches!(flag, Flag::BehindSchedule { .. });
+    let mut paced: Vec<String> = Vec::new();
+    let mut behind: Vec<String> = Vec::new();
+    for trial in shown.study.trials.iter().filter(|trial| is_paced(trial.cell)) {
+        let name = brief.setup(shown, trial.cell);
+        if trial.result.flags.iter().any(is_behind) && !behind.contains(&name) {
+            behind.push(name.clone());
+        }
+        paced.extend(Some(name).filter(|name| !paced.contains(name)));
+    }
+    Some(match (paced.len(), behind.is_empty()) {
+        (0, _) => return None,
+        (1, true) => format!("{} keeps the fixed rate.", paced[0]),
+        (2, true) => "Both keep the fixed rate.".to_owned(),
+        (all, true) => format!("All {all} keep the fixed rate."),
+        (_, false) => format!("{} did not keep the fixed rate.", listed(&behind)),
+    })
+}
+
+fn of_work(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
     let compared = compared(shown, brief);
     let all: Vec<&Matter<'_>> = compared.iter().flat_map(|against| &against.claims).collect();
     let open = |matter: &&Matter<'_>| class(matter) == Class::Open;
     match compared.as_slice() {
-        [] => level(shown, brief),
+        [] => of_methods(shown).or_else(|| level(shown, brief)),
         _ if all.is_empty() => None,
         _ if all.iter().all(open) => Some(undecided(shown, &all)),
         [only] => Some(of_two(shown, &only.two, &only.claims)),
@@ -57,20 +95,10 @@ fn class((_, claim, by): &Matter<'_>) -> Class {
 }
 
 fn undecided(shown: &Shown<'_>, all: &[&Matter<'_>]) -> String {
-    let busy = shown.study.flags.iter().find_map(|flag| match flag {
-        Flag::BusyBaseline { host, busy, .. } => {
-            let host = if host == "local" { "this machine" } else { host };
-            Some(format!("{} was {:.0}% busy", crate::text::printable(host), 100.0 * busy))
-        }
-        _ => None,
-    });
     let blocks = all.iter().map(|(_, claim, _)| claim.ratio.blocks).max().unwrap_or(0);
     let few = all.iter().all(|(_, claim, _)| claim.verdict.is_none());
-    match (busy.or_else(|| super::disturbed(shown).map(|host| format!("others used {host}"))), few)
-    {
-        (Some(busy), _) => {
-            format!("Nothing could be decided: {busy}. Stop other work and run again.")
-        }
+    match (disturbances::heavy(shown), few) {
+        (Some((busy, _)), _) => format!("Nothing could be decided: {busy}. {STOP}"),
         (None, true) => {
             let blocks = counted(blocks as u64, "block");
             format!("Nothing could be decided: {blocks} gave no verdict.")
@@ -184,6 +212,98 @@ fn files(shown: &Shown<'_>, names: &[&str]) -> Option<String> {
     })
 }
 
+/// A copy by two methods: its files and way, its cells, and what is claimed.
+struct ByMethod<'a> {
+    row: (&'static str, &'static str),
+    cells: [Cell; 2],
+    matter: Matter<'a>,
+}
+
+/// "Pipelined copies small files faster than as rsync (each ≥ 1.18x); large files saturate the gigabit link either way."
+/// `None` of other work, and of more than two methods or one setup.
+fn of_methods(shown: &Shown<'_>) -> Option<String> {
+    let work = |cell: Cell| shown.study.plan.workload(cell)?.main()?.job.file_work();
+    let mut methods: Vec<(&str, &str)> = Vec::new();
+    let mut rows: Vec<ByMethod<'_>> = Vec::new();
+    for pair in shown.findings.workloads.iter().flat_map(|found| &found.pairs) {
+        let cells = [pair.contrast.against.cell, pair.contrast.of.cell];
+        let (a, b) = (work(cells[0])?, work(cells[1])?);
+        let row = (a.files_of, a.way);
+        if !same_setup(cells[0], cells[1]) || row != (b.files_of, b.way) {
+            return None;
+        }
+        let two = (a.method, b.method);
+        methods.extend(Some(two).filter(|two| !methods.contains(two)));
+        let by = shown.shape(pair.contrast.of.metric.measure).compared;
+        let claim = pair.claim.as_ref()?;
+        rows.push(ByMethod { row, cells, matter: (format!("{} {}", row.0, row.1), claim, by) });
+    }
+    let ([(first, second)], 1) = (methods.as_slice(), shown.names.setups()) else { return None };
+    if rows.iter().all(|row| class(&row.matter) == Class::Open) {
+        let all: Vec<&Matter<'_>> = rows.iter().map(|row| &row.matter).collect();
+        return Some(undecided(shown, &all));
+    }
+    let of = |wanted: Class| -> Vec<&ByMethod<'_>> {
+        rows.iter().filter(|row| class(&row.matter) == wanted).collect()
+    };
+    let names = |some: &[&ByMethod<'_>]| copies(some, &rows);
+    let mut parts = Vec::new();
+    for (side, faster, slower) in [(Side::B, second, first), (Side::A, first, second)] {
+        let own = of(Class::Ahead(side));
+        let lead = |row: &&ByMethod<'_>| Some(lead(&row.matter.1.verdict?, row.matter.2).by.low);
+        let Some(least) = own.iter().filter_map(lead).reduce(f64::min) else { continue };
+        let least = table::column(shown).at_least(least);
+        let each = if own.len() > 1 { "each " } else { "" };
+        parts.push(format!(
+            "{faster} copies {} faster than {slower} ({each}≥ {least})",
+            names(&own)
+        ));
+    }
+    let equal = of(Class::Equal);
+    if !equal.is_empty() {
+        let cells: Vec<Cell> = equal.iter().flat_map(|row| row.cells).collect();
+        let names = names(&equal);
+        parts.push(match common_link(shown, &cells) {
+            Some(rate) => format!("{names} saturate the {} either way", link(rate)),
+            None => format!("{names} are practically equal"),
+        });
+    }
+    let open = of(Class::Open);
+    if !open.is_empty() {
+        let are = if open.len() == 1 { "is" } else { "are" };
+        parts.push(format!("{} {are} undecided", names(&open)));
+    }
+    Some(capital(&parts.join("; ")) + ".")
+}
+
+/// "small files", "pictures up and source tree", "9 of 18 copies".
+fn copies(some: &[&ByMethod<'_>], all: &[ByMethod<'_>]) -> String {
+    if some.len() == all.len() && all.len() > 1 {
+        return "all files".to_owned();
+    }
+    let is_whole = |files: &str| {
+        let own = some.iter().filter(|row| row.row.0 == files).count();
+        own == all.iter().filter(|row| row.row.0 == files).count()
+    };
+    let (mut whole, mut parts): (Vec<&str>, Vec<String>) = (Vec::new(), Vec::new());
+    for ByMethod { row: (files, _), matter, .. } in some {
+        match is_whole(files) {
+            true => whole.extend(Some(*files).filter(|files| !whole.contains(files))),
+            false => parts.push(matter.0.clone()),
+        }
+    }
+    let mut names: Vec<String> = match whole[..] {
+        ["movies", "music"] => vec!["large files".to_owned()],
+        ["pictures", "source tree"] => vec!["small files".to_owned()],
+        _ => whole.into_iter().map(str::to_owned).collect(),
+    };
+    names.extend(parts);
+    match names.len() {
+        few if few <= NAMED => listed(&names),
+        _ => format!("{} of {} copies", some.len(), all.len()),
+    }
+}
+
 /// "Compared with nfs, smb is slower for 4 of 8 kinds of work and /mnt/nas is faster for 4."
 fn of_several(all: &[Against<'_>]) -> Option<String> {
     let baseline = &all.first()?.two.0;
@@ -230,6 +350,9 @@ fn level(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
         (by_bytes && known).then(|| table::figure_of(shown, found, setup))
     };
     let name = brief.setup(shown, setup);
+    if !shown.transfers.is_empty() {
+        return of_sizes(shown, &name);
+    }
     match (
         rate("sequential read"),
         rate("sequential write"),
@@ -246,6 +369,18 @@ fn level(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// "nas reads at up to 51.0 MB/s (blocks of 1 MiB) and writes at up to 50.0 MB/s (blocks of 1 MiB)."
+fn of_sizes(shown: &Shown<'_>, name: &str) -> Option<String> {
+    let best = |transfers: &plimsoll_explain::Transfers| {
+        let best = transfers.sizes.iter().max_by(|a, b| a.rate().total_cmp(&b.rate()))?;
+        let rate = plimsoll_model::units::bytes_per_second(best.rate());
+        let way = if transfers.title.ends_with("write") { "writes" } else { "reads" };
+        Some(format!("{way} at up to {rate} (blocks of {})", best.block))
+    };
+    let ways: Vec<String> = shown.transfers.iter().filter_map(best).collect();
+    (!ways.is_empty()).then(|| format!("{name} {}.", listed(&ways)))
 }
 
 /// Links that people know, and the bytes per second that TCP and NFS or SMB carry over them.

@@ -4,12 +4,12 @@ use super::names::Brief;
 use super::settings;
 use crate::chart::Table;
 use crate::sections::common::verdicts;
-use crate::study::bottleneck::{self, Notes};
-use crate::study::{Shown, imported, speed, stalls, writes};
+use crate::study::bottleneck::{self, Notes, Room};
+use crate::study::{Shown, imported, speed, stalls, stored, writes};
 use crate::text::{counted, width};
 use crate::verdict::{Column, Two, brief as in_brief};
 use plimsoll_explain::{CellFindings, Level, Pair, WorkloadFindings};
-use plimsoll_model::{Cell, Measurand, Measure, Metric};
+use plimsoll_model::{Cell, Measurand, Measure, Metric, Part};
 use plimsoll_stats::verdict::{Side, Verdict};
 
 /// Rows of a table that is still seen at once.
@@ -37,42 +37,89 @@ impl Rows {
         self.cells.push(cells);
     }
 
-    /// Adds the column of bottlenecks, each cell by its name where they differ, and the reasons below the table. `false`
-    /// where it has no room, or nothing is known of any.
-    pub(super) fn bottlenecks(
+    /// Adds the columns of bottlenecks and of where the bytes were, as far as they have room, each cell by its name where
+    /// they differ, and the reasons below the table. Says which of them the table has.
+    pub(super) fn explain(
         &mut self,
         shown: &Shown<'_>,
         name: &dyn Fn(Cell) -> String,
         notes: &mut Notes,
-    ) -> bool {
-        // Other tools report no loads of hosts.
+    ) -> Explained {
+        // Other tools report neither loads of hosts nor caches.
         if shown.findings.imported {
-            return false;
+            return Explained::default();
         }
-        // Without room for names, those of several are in the order of the columns.
-        [true, false].into_iter().any(|named| {
+        let stored = self.cells.iter().map(|cells| stored::words(shown, cells, name));
+        let stored: Vec<Option<String>> = stored.collect();
+        // A sentence takes fewer lines than rows of two.
+        let are_stored = stored.iter().any(Option::is_some)
+            && !stored.iter().flatten().any(|words| words.contains('\n'))
+            && !stored.iter().flatten().all(|words| words == stored::UNKNOWN);
+        // Without room for names, those of several are in the order of the columns; and latencies stand with the details.
+        let all = self.table.header.len();
+        let latencies = self.table.header.iter().filter(|name| name.starts_with(LATENCY)).count();
+        let mut attempts = vec![(Room::Names, are_stored, all)];
+        for room in [Room::Names, Room::Order, Room::Line] {
+            attempts.extend((0..=latencies).map(|less| (room, false, all - less)));
+        }
+        let last = attempts.len() - 1;
+        for (number, (room, with_stored, columns)) in attempts.into_iter().enumerate() {
             let mut own = Notes::default();
             let mut words =
-                |cells: &Vec<Cell>| bottleneck::words(shown, cells, name, named, &mut own);
-            let column: Vec<Option<String>> = self.cells.iter().map(&mut words).collect();
+                |cells: &Vec<Cell>| bottleneck::words(shown, cells, name, room, &mut own);
+            let limits: Vec<Option<String>> = self.cells.iter().map(&mut words).collect();
+            let limited = limits.iter().any(Option::is_some);
             let mut table = self.table.clone();
-            table.header.push(match named {
-                true => "bottleneck".to_owned(),
-                false => "bottleneck,\nby column".to_owned(),
-            });
-            for (row, words) in table.rows.iter_mut().zip(&column) {
-                row.push(words.clone().unwrap_or_else(|| NOTHING.to_owned()));
+            table.header.truncate(columns);
+            table.rows.iter_mut().for_each(|row| row.truncate(columns));
+            if limited {
+                let is_by_column = room != Room::Names
+                    && limits.iter().flatten().any(|words| words.contains('\n'));
+                let heading = if is_by_column { "bottleneck,\nby column" } else { "bottleneck" };
+                add_column(&mut table, heading, &limits);
             }
-            let fits = fits_a_screen(&mut table) && column.iter().any(Option::is_some);
-            if fits {
+            if with_stored {
+                add_column(&mut table, "data", &stored);
+            }
+            let fits = if with_stored { is_narrow(&table) } else { fits_a_screen(&mut table) };
+            if limited && !fits && number == last {
+                broken(&mut table);
+            }
+            // Every table has the bottlenecks, however wide it is.
+            if (limited || with_stored) && (fits || limited && number == last) {
                 (self.table, *notes) = (table, own);
+                return Explained { limited, stored: with_stored };
             }
-            fits
-        })
+        }
+        Explained::default()
     }
 }
 
-/// Breaks verdicts and long names of work into two lines, if the table is wider than a screen. Whether it fits then.
+/// Begin of the headings of latencies, which are the last columns of a table of levels.
+const LATENCY: &str = "latency\n";
+
+/// What a table of the answer has of each row.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Explained {
+    /// Its bottleneck.
+    pub(super) limited: bool,
+    /// Where its bytes were.
+    pub(super) stored: bool,
+}
+
+fn add_column(table: &mut Table, heading: &str, cells: &[Option<String>]) {
+    table.header.push(heading.to_owned());
+    for (row, words) in table.rows.iter_mut().zip(cells) {
+        row.push(words.clone().unwrap_or_else(|| NOTHING.to_owned()));
+    }
+}
+
+/// Whether a table is no wider than a screen.
+pub(in crate::sections) fn is_narrow(table: &Table) -> bool {
+    drawn_width(table) <= COLUMNS
+}
+
+/// Breaks verdicts and then long names of work into two lines, if the table is wider than a screen. Whether it fits then.
 pub(in crate::sections) fn fits_a_screen(table: &mut Table) -> bool {
     for (separator, broken) in [(": ≥", ":\n≥"), (" (", "\n(")] {
         if drawn_width(table) <= COLUMNS {
@@ -85,8 +132,46 @@ pub(in crate::sections) fn fits_a_screen(table: &mut Table) -> bool {
             cells.for_each(|(_, cell)| *cell = cell.replacen(separator, broken, 1));
         }
     }
-    drawn_width(table) <= COLUMNS
+    if is_narrow(table) {
+        return true;
+    }
+    let mut with_broken_names = table.clone();
+    break_names(&mut with_broken_names);
+    let fits = is_narrow(&with_broken_names);
+    if fits {
+        *table = with_broken_names;
+    }
+    fits
 }
+
+/// Breaks long names of work into two lines.
+fn break_names(table: &mut Table) {
+    for name in table.rows.iter_mut().filter_map(|row| row.first_mut()) {
+        if width(name) > SHORT
+            && !name.contains('\n')
+            && let Some((begin, end)) = name.rsplit_once(' ')
+        {
+            *name = format!("{begin}\n{end}");
+        }
+    }
+}
+
+/// Breaks names, verdicts and bottlenecks of a table that is too wide in any case.
+fn broken(table: &mut Table) {
+    break_names(table);
+    for heading in &mut table.header {
+        *heading = heading.replace(" is (", "\nis (");
+    }
+    for cell in table.rows.iter_mut().flatten() {
+        *cell = cell.replace("practically equal", "practically\nequal");
+    }
+    for cell in table.rows.iter_mut().filter_map(|row| row.last_mut()) {
+        *cell = cell.replace(" ≈ ", "\n≈ ");
+    }
+}
+
+/// Columns of a name of work that stays in one line.
+const SHORT: usize = 13;
 
 /// Columns that a table takes.
 fn drawn_width(table: &Table) -> usize {
@@ -257,7 +342,24 @@ fn extremes(shown: &Shown<'_>, brief: &Brief) -> Rows {
         ];
         table.push(row, Vec::new());
     }
-    table
+    narrowed(table)
+}
+
+/// With the counts, and then the levels of settings, in a line each, if the table is wider than a screen.
+fn narrowed(mut rows: Rows) -> Rows {
+    let last = rows.table.header.len() - 1;
+    let columns: [(std::ops::Range<usize>, &str); 2] = [(last..last + 1, "\n"), (1..last, ",\n")];
+    for (columns, broken) in columns {
+        if is_narrow(&rows.table) {
+            break;
+        }
+        let heading = &mut rows.table.header[last];
+        *heading = heading.replace("with the", "with\nthe");
+        for cell in rows.table.rows.iter_mut().flat_map(|row| &mut row[columns.clone()]) {
+            *cell = cell.replace(", ", broken);
+        }
+    }
+    rows
 }
 
 /// "3 faster, 12 equal, 2 slower, 1 inconclusive".
@@ -382,7 +484,10 @@ fn figure(shown: &Shown<'_>, measurand: &Measurand) -> String {
     };
     let headline = found.workload.headline_part();
     let job = found.workload.parts.get(usize::from(headline)).or(found.workload.main());
-    if measurand.part == headline && job.is_some_and(|part| part.headline() == measurand.metric) {
+    // At a fixed rate the speed is the request, and the latency is the answer.
+    let is_speed =
+        |part: &Part| part.headline() == measurand.metric && part.arrival.per_second().is_none();
+    if measurand.part == headline && job.is_some_and(is_speed) {
         return figure_of(shown, found, measurand.cell);
     }
     let cell = found.cells.iter().find(|c| c.cell == measurand.cell);
