@@ -253,10 +253,11 @@ impl Flag {
             Flag::Reconnected { target, times, at_seconds, seconds } => Words::new(
                 Severity::Disturbance,
                 format!(
-                    "{target} lost {times} connection{} and had {} again: the first after {at_seconds:.1} s, for {} \
-                     at most",
+                    "{target} lost {times} connection{} and restored {}: the first was lost after {}, the longest \
+                     took {} to restore",
                     if *times == 1 { "" } else { "s" },
                     if *times == 1 { "it" } else { "them" },
+                    units::elapsed(*at_seconds),
                     units::seconds(*seconds)
                 ),
             )
@@ -301,14 +302,15 @@ impl Flag {
             )
             .action(match settles {
                 Some(settles) => format!("For the disk, run again with --size {}.", close(*settles)),
-                None => "For the disk, give --size of twice the server's memory.".to_owned(),
+                None => "To measure the disk, give --host or --server-memory.".to_owned(),
             })
             .advice(match settles {
                 Some(settles) => format!(
                     "For the disk, run again with --size {} (twice the server's memory).",
                     close(*settles)
                 ),
-                None => "For the disk, run again with twice the server's memory: for a server with 2 GiB, --size 4GiB."
+                None => "To measure the disk, monitor the server with --host, or give its memory with \
+                         --server-memory."
                     .to_owned(),
             }),
             Flag::CachesKept { host, reason } => Words::new(
@@ -340,9 +342,10 @@ impl Flag {
                 Words::new(
                     Severity::Burst,
                     format!(
-                        "The rate changed within {}: {} until {at_seconds:.1} s, then {}",
+                        "The rate changed within {}: {} until {}, then {}",
                         trials.unwrap_or("a trial"),
                         units::bytes_per_second(*burst_bytes_per_second),
+                        units::elapsed(*at_seconds),
                         units::bytes_per_second(*sustained_bytes_per_second)
                     ),
                 )
@@ -569,7 +572,8 @@ impl Flag {
             Flag::SizeFitted { target, wanted, used, available } => Words::new(
                 Severity::Note,
                 format!(
-                    "The files have {used} instead of {wanted}: {target} has {available} free"
+                    "The files have {used} instead of {wanted}: {target} has {} free",
+                    units::amount(*available)
                 ),
             )
             .action(format!(
@@ -639,12 +643,12 @@ fn client_memory(target: &str, memory: &ClientMemory, surely: bool) -> Words {
             .action("It is a file system in memory: give a directory on a disk."),
         ClientMemory::PageCache => words
             .details("page cache: O_DIRECT has no effect on this file system")
-            .action("Give --size of twice its memory, or a directory on another file system."),
+            .action("Give --size of twice the client's memory, or a directory on another file system."),
         ClientMemory::Buffered => words
             .details("page cache, which was dropped before each trial")
             .action("For the storage, leave out --cache page."),
         ClientMemory::LoopDevice => words.details("page cache, below a loop device").action(
-            "Attach its file by losetup --direct-io=on, or give --size of twice its memory.",
+            "Attach its file by losetup --direct-io=on, or give --size of twice the client's memory.",
         ),
     }
 }
@@ -671,7 +675,7 @@ fn scaled(wanted: f64, used: f64, most: Option<f64>, why: &Scaled) -> Words {
                 minutes(seconds * 2.0).replace(' ', "")
             )),
         Scaled::Space { available, .. } => words
-            .details(format!("{available} are free"))
+            .details(format!("{} are free", units::amount(*available)))
             .advice(format!("Make room, and give --scale {wanted} for all of it.")),
     }
 }
