@@ -87,7 +87,7 @@ fn what_a_lab_is_short_of_is_named_and_nothing_that_was_not_seen() {
     assert!(said.contains("The link is the bottleneck of sequential read."), "{said}");
     let shown = beds.program.run(&["show", "latest"]).expect(0).out;
     let row = shown.lines().find(|line| line.starts_with("sequential read  ")).unwrap_or(&shown);
-    assert!(shown.contains("  bottleneck\n"), "{shown}");
+    assert!(shown.contains("  bottleneck"), "{shown}");
     let percent = row.rsplit_once("  link ").and_then(|(_, rest)| rest.split_once('%'));
     let percent = percent.and_then(|(percent, _)| percent.parse::<u32>().ok());
     assert!(percent.is_some_and(|percent| (90..=100).contains(&percent)), "{shown}");

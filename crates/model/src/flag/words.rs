@@ -302,14 +302,14 @@ impl Flag {
             )
             .action(match settles {
                 Some(settles) => format!("For the disk, run again with --size {}.", close(*settles)),
-                None => "To measure the disk, give --host or --server-memory.".to_owned(),
+                None => "To measure the disk: give --host or --server-memory.".to_owned(),
             })
             .advice(match settles {
                 Some(settles) => format!(
                     "For the disk, run again with --size {} (twice the server's memory).",
                     close(*settles)
                 ),
-                None => "To measure the disk, monitor the server with --host, or give its memory with \
+                None => "To measure the disk: monitor the server with --host or give its memory with \
                          --server-memory."
                     .to_owned(),
             }),
