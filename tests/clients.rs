@@ -382,6 +382,8 @@ fn what_is_killed_with_its_guard_is_removed_by_the_next_run_or_with_its_lab() {
     // In sight of this stage alone: every other run would remove it, too.
     let stage = enter_or_skip!();
     let _shared = stage.tmpfs("/dev/shm", 256 << 20).unwrap();
+    // Directories of tests can be there, too.
+    std::fs::create_dir_all(std::env::temp_dir()).unwrap();
     let Some(beds) = lab() else { return };
     let place = killed_with_its_guard(&beds);
     let words = ["check", SHARE, "--on=lab://two/a", "--baseline=0s", "--pattern=random-read"];

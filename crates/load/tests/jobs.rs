@@ -498,5 +498,5 @@ fn what_is_no_job_for_storage_is_refused_in_words() {
     assert_eq!(failure.cause, Cause::Usage);
     assert!(failure.happened.contains("network path") && failure.tried.contains("stream"));
     let failure = run.point(&once(part(random_reads(), 1, 1))).err().unwrap();
-    assert!(failure.happened.contains("has no end"), "{failure}");
+    assert!(failure.happened.contains("runs until it is stopped"), "{failure}");
 }

@@ -166,11 +166,11 @@ fn nonsense_ends_the_connection_or_the_call_and_never_hangs() {
         ("within", |_, _| std::thread::sleep(2 * SHORT)),
         ("closed", |_, _| {}),
         ("PROG_MISMATCH", |peer, call| peer.send(&words(&[call.xid, 1, 0, 0, 0, 2, 3, 3]))),
-        ("another call's", |peer, mut call| {
+        ("another call", |peer, mut call| {
             call.rest[5] += 1; // another slot
             peer.reply(call.xid, &attributes(&call));
         }),
-        ("another call's", |peer, mut call| {
+        ("another call", |peer, mut call| {
             call.rest[4] += 1; // another number
             peer.reply(call.xid, &attributes(&call));
         }),

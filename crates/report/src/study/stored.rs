@@ -55,7 +55,7 @@ fn written(shown: &Shown<'_>, cell: Cell) -> Option<&'static str> {
         return Some("client memory");
     }
     let own = shown.writes.iter().find(|writes| writes.cell == cell);
-    writes.then(|| match own {
+    writes.then_some(match own {
         Some(Writes { sustained: Ok(()), .. }) => SUSTAINED,
         Some(Writes { sustained: Err(_), .. }) => BURST,
         None => UNKNOWN,
