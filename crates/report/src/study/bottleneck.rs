@@ -167,7 +167,7 @@ fn of(shown: &Shown<'_>, limits: &Limits) -> Option<Bottleneck> {
             let reason = match (waiting, is_blind(limits)) {
                 (false, _) => ALIKE.to_owned(),
                 (true, true) => missing(),
-                (true, false) => WAITING.to_owned(),
+                (true, false) => OR_WAITING.to_owned(),
             };
             if *waiting && names.len() < 2 {
                 let other = if is_blind(limits) { "not monitored" } else { "waiting" };
@@ -218,6 +218,8 @@ const BEHIND: &str =
 const ALIKE: &str = "These cannot be distinguished: doubling either would help about as much.";
 const WAITING: &str =
     "No monitored resource is saturated: operations wait for locks, timers or too few threads.";
+const OR_WAITING: &str =
+    "The resource cannot be distinguished from waiting for locks, timers or too few threads.";
 const WAITING_FOR_IO: &str =
     "No monitored resource is saturated; the server waits for its disks (iowait).";
 const HIDDEN: &str =

@@ -41,7 +41,8 @@ pub(crate) fn heavy(shown: &Shown<'_>) -> Option<(String, String)> {
         Flag::BusyBaseline { host, busy, .. } if *busy >= BUSY => Some((host, *busy)),
         _ => None,
     });
-    if let Some((host, busy)) = busiest.max_by(|a, b| a.1.total_cmp(&b.1)) {
+    // Of equals the first, which the warnings name as well.
+    if let Some((host, busy)) = busiest.reduce(|a, b| if b.1 > a.1 { b } else { a }) {
         let busy = percent((100.0 * busy).round() / 100.0);
         return Some((format!("{} was {busy} busy with other work", place(host)), place(host)));
     }

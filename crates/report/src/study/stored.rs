@@ -126,15 +126,19 @@ pub(crate) fn sentence(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Opti
     }
     parts.extend(match (any(SUSTAINED), any(BURST), any(UNKNOWN)) {
         (true, false, false) => Some("Writes are sustained.".to_owned()),
-        (true, true, false) => Some("Writes without * are sustained.".to_owned()),
         (false, _, true) => Some("Whether writes are sustained or a burst is unknown.".to_owned()),
-        (true, _, true) => {
+        (true, burst, unknown) => {
             let words = cells.iter().filter(|cell| self::written(shown, **cell) == Some(SUSTAINED));
             let mut works: Vec<String> = Vec::new();
             for work in words.map(|cell| shown.names.workload(cell.workload)) {
                 works.extend(Some(work).filter(|work| !works.contains(work)));
             }
-            Some(format!("{}: sustained; other writes: unknown.", capital(&listed(&works))))
+            let others = match (burst, unknown) {
+                (true, false) => "a burst",
+                (false, _) => UNKNOWN,
+                (true, true) => "a burst or unknown",
+            };
+            Some(format!("{}: sustained; other writes: {others}.", capital(&listed(&works))))
         }
         // Marks say it, or client memory is said of the reads.
         (false, _, false) => None,

@@ -66,16 +66,12 @@ pub(super) fn table(shown: &Shown<'_>, brief: &Brief, copies: &Copies<'_>) -> Op
             Some(pair) if copies.methods() == 1 => {
                 table::between(shown, pair, &header[1], &header[2])
             }
-            // The heading says which is held against which.
-            Some(pair) => table::between(shown, pair, header[1].trim_start_matches("as "), "")
-                .trim_start()
-                .to_owned(),
+            Some(pair) => {
+                table::between(shown, pair, header[1].trim_start_matches("as "), &header[2])
+            }
         };
         columns.push(between.iter().map(words).collect());
-        header.push(match copies.methods() {
-            1 => heading,
-            _ => format!("{} is ({})", header[2], percent(shown.study.plan.design.confidence)),
-        });
+        header.push(heading);
     }
     let mut rows = Rows::new(header);
     for (number, row) in copies.rows.iter().enumerate() {

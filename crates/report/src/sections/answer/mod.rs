@@ -13,7 +13,7 @@ mod table;
 
 use super::clients;
 use crate::chart::Table;
-use crate::document::{Layout, Section};
+use crate::document::{Item, Layout, Section};
 use crate::study::bottleneck::Notes;
 use crate::study::copies::Copies;
 use crate::study::{Shown, disturbances, head, hosts, limits, mounts, speed, stalls, warnings};
@@ -112,8 +112,16 @@ fn figures(section: &mut Section, shown: &Shown<'_>, brief: &Brief) -> (Explaine
         }
     }
     section.texts(notes.texts());
+    if section.items.iter().any(is_of_one_block) {
+        section.text("?: the ratio of one block, which gives no verdict.");
+    }
     section.texts(warnings::burst(shown).filter(|_| marked));
     (explained, marked)
+}
+
+/// Whether a table has a ratio of one block alone.
+fn is_of_one_block(item: &Item) -> bool {
+    matches!(item, Item::Table(table, _) if table.rows.iter().flatten().any(|cell| cell.ends_with("x?")))
 }
 
 /// Whether a figure is marked as a burst.
@@ -235,8 +243,8 @@ pub(super) fn repeated(command: &str) -> String {
     kept.join(" ")
 }
 
-/// What helps most, if one resource is the bottleneck of most rows: "A faster link helps most: it is the bottleneck of
-/// 4 of 5 rows."
+/// What helps most, if one resource is the bottleneck of most rows: "A faster link helps most: bottleneck of most
+/// of the work."
 fn helps(shown: &Shown<'_>) -> Option<String> {
     // Other work may be the reason.
     if disturbances::heavy(shown).is_some() {
@@ -258,12 +266,8 @@ fn helps(shown: &Shown<'_>) -> Option<String> {
         Resource::Disk { .. } => "A faster disk".to_owned(),
         Resource::RoundTrip => "More operations in flight, or a shorter path,".to_owned(),
     };
-    // Cells of one row count each.
-    let rows = if shown.names.setups() > 1 { "figures" } else { "rows" };
-    let of = match count == all {
-        true => "every row".to_owned(),
-        false => format!("{count} of {all} {rows}"),
-    };
+    // The rows of a table can hold several of these.
+    let of = if count == all { "every row" } else { "most of the work" };
     (2 * count > all).then(|| format!("{what} helps most: bottleneck of {of}."))
 }
 
