@@ -2,6 +2,7 @@
 
 mod probe_support;
 
+use plimsoll_host::deploy;
 use plimsoll_host::probe::{FileKind, Machine, Placed, Request};
 use plimsoll_host::reach::{self, Reach, Settings, Ssh};
 use plimsoll_model::Cause;
@@ -68,6 +69,23 @@ fn it_works_over_ssh_and_leaves_nothing() {
         use_it(&placed);
         placed.remove().unwrap();
         assert!(!seen_here.exists());
+    }
+}
+
+/// Also between two measurements, when only its guard runs.
+#[test]
+fn what_another_run_uses_over_ssh_is_not_removed() {
+    let Some(stage) = Stage::enter_or_skip(&NEEDS) else { return };
+    let (sshd, dropbear) = hosts(&stage);
+    for (url, configuration) in
+        [(sshd.url(), sshd.configuration()), (dropbear.url(), dropbear.configuration())]
+    {
+        let placed = Placed::place(login(&url, configuration.clone()), &programs(), None).unwrap();
+        let found = deploy::forgotten(&*login(&url, configuration), &[]);
+        let all = || found.removed.iter().chain(&found.kept);
+        assert!(all().all(|path| path != placed.directory()), "{found:?}");
+        run(&placed, &Request::new("selftest")).1.unwrap();
+        placed.remove().unwrap();
     }
 }
 

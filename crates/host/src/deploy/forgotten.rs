@@ -13,13 +13,15 @@ space() {
 
 /// Looks at each directory of this user in which a program was deployed and whose name is in no command line:
 /// neither its guard nor its program runs here. It is removed if they would run here, or in a space that has
-/// ended. The first namespace sees the processes of all others. Where others can exchange names, nothing is removed.
+/// ended. The first namespace sees the processes of all others. Where others can exchange names, and where the shell
+/// cannot read its own command line, nothing is removed.
 const LOOK: &str = r#"
 ended=ENDED
 own=$(space)
 boot=${own%% *}
+sees=$(tr '\0' ' ' <"/proc/$$/cmdline" 2>/dev/null)
 would_be_here() {
-    [ -n "$1" ] && [ -n "$boot" ] || return 1
+    [ -n "$1" ] && [ -n "$boot" ] && [ -n "$sees" ] || return 1
     case $ended in *"|$1|"*) return 0 ;; esac
     [ "$1" = "$own" ] || { [ "$own" = "$boot pid:[4026531836]" ] && [ "${1%% *}" = "$boot" ]; }
 }
@@ -87,15 +89,16 @@ mod tests {
     use std::path::{Path, PathBuf};
     use std::time::Duration;
 
-    /// This machine with another HOME.
-    struct At<'a>(&'a Path);
+    /// This machine with another HOME, and with other commands by functions of the shell.
+    struct At<'a>(&'a Path, &'a str);
 
     impl Reach for At<'_> {
         fn name(&self) -> &str {
             "local"
         }
         fn run(&self, text: &str, input: &[u8], limit: Duration) -> Result<Output, Failure> {
-            Local.run(&format!("HOME={}\n{text}", quote(self.0.to_str().unwrap())), input, limit)
+            let home = quote(self.0.to_str().unwrap());
+            Local.run(&format!("HOME={home}\n{}\n{text}", self.1), input, limit)
         }
         fn open(&self, text: &str) -> Result<Box<dyn Channel>, Failure> {
             Local.open(text)
@@ -135,7 +138,7 @@ mod tests {
             own.sort();
             own
         };
-        let found = forgotten(&At(home.path()), &["x".into(), gone]);
+        let found = forgotten(&At(home.path(), ""), &["x".into(), gone]);
         assert_eq!(
             own_of(found.removed),
             dead.each_ref().map(|p| here.join(p.file_name().unwrap()))
@@ -151,7 +154,7 @@ mod tests {
         // Others can exchange names there.
         set_permissions(home.path(), Permissions::from_mode(0o777)).unwrap();
         let own = left(4, Some(&own));
-        let found = forgotten(&At(home.path()), &[]);
+        let found = forgotten(&At(home.path(), ""), &[]);
         assert!(own.exists() && own_of(found.removed).is_empty());
         assert_eq!(own_of(found.kept).len(), 3);
     }
@@ -168,7 +171,19 @@ mod tests {
         let place = home.path().join("plimsoll-0123456789abcdef");
         create_dir(&place).unwrap();
         write(place.join("owner"), own.replace(FIRST, "pid:[17]")).unwrap();
-        forgotten(&At(home.path()), &[]);
+        forgotten(&At(home.path(), ""), &[]);
+        assert!(!place.exists());
+    }
+
+    #[test]
+    fn where_command_lines_cannot_be_read_nothing_is_removed() {
+        let home = tempfile::tempdir().unwrap();
+        let place = home.path().join("plimsoll-0123456789abcdef");
+        create_dir(&place).unwrap();
+        write(place.join("owner"), plimsoll_process::space()).unwrap();
+        let found = forgotten(&At(home.path(), "tr() { return 127; }"), &[]);
+        assert!(place.exists() && found.removed.is_empty(), "{found:?}");
+        forgotten(&At(home.path(), ""), &[]);
         assert!(!place.exists());
     }
 

@@ -45,18 +45,21 @@ impl RemoteDir {
         // The traps come after the directory: what another has made is not removed. It is found by
         // its name later on, so nobody may be able to put another one there. A file that is still
         // being written may come into it while it is removed. In it stands whose processes could use it, for
-        // who finds it when the guard was killed.
+        // who finds it when the guard was killed. Whether the guard runs is seen by the name in its command line,
+        // where a command over ssh is not: so it becomes a shell that has its text there, with the name first, as
+        // old kernels show only 4096 bytes.
         let functions = private_dir::FUNCTIONS;
-        let mut guard = reach.open(&format!(
-            "LC_ALL=C; export LC_ALL; exec 2>&1\n{functions}{SPACE}
+        let text = format!(
+            "name={name}; LC_ALL=C; export LC_ALL; exec 2>&1\n{functions}{SPACE}
              above={below}; cd -P \"$above\" 2>/dev/null || ls -d \"$above/.\" || exit 1
              enter_below \"$above\" sticky || {{ echo \"$above: {EXCHANGED}\"; exit 1; }}
-             d=$(pwd -P); d=${{d%/}}/{name}; mkdir -m 700 \"$d\" || exit 1\n\
+             d=$(pwd -P); d=${{d%/}}/$name; mkdir -m 700 \"$d\" || exit 1\n\
              trap 'n=0; until rm -rf \"$d\" || [ $n -gt 9 ]; do n=$((n + 1)); sleep 1; done' EXIT; trap 'exit \
              1' HUP INT TERM; trap '' PIPE\n\
-             enter_own {name} || exit 1; {{ space >owner; }} 2>/dev/null; cd /\n\
+             enter_own \"$name\" || exit 1; {{ space >owner; }} 2>/dev/null; cd /\n\
              echo \"{READY}$d\"; while read -r x; do :; done"
-        ))?;
+        );
+        let mut guard = reach.open(&format!("exec /bin/sh -c {} plimsoll", quote(&text)))?;
         let mut said = Vec::new();
         let until = Instant::now() + PATIENCE;
         loop {
