@@ -360,7 +360,7 @@ fn what_fio_was_told_to_hold_back_and_what_failed_are_reported() {
         plimsoll.run(&["import", &held]).expect(0);
         let page = plimsoll.run(&["show"]).expect(0).out;
         let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains("fio limited the rate ("), "{form}:\n{page}");
+        assert!(words.contains("is rate-limited by fio ("), "{form}:\n{page}");
     }
     let mixed = ["--rw=randrw", "--rwmixread=0", "--percentage_random=85", "--size=256k", &file];
     let writes = fio("writes", "json", &mixed);
