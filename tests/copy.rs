@@ -106,6 +106,7 @@ fn a_home_goes_to_nfs_and_smb_and_comes_back_byte_by_byte() {
     for way in ways.iter().chain(&source) {
         assert_eq!(figures(&format!("{way}  ")), 4, "{way} in\n{shown}");
     }
+    assert!(shown.contains("\nBottleneck"), "below the table:\n{shown}");
     let asked: Amount = "200GB:photos".parse().unwrap();
     assert_eq!(study.plan.amounts, [asked]);
     assert_says(&shown, &study, &[asked]);

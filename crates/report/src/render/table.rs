@@ -92,8 +92,8 @@ fn stacked(table: &Table, width: usize) -> String {
         }
         for (heading, cell) in table.header.iter().skip(1).zip(cells).filter(|(_, c)| !c.is_empty())
         {
+            let [heading, cell] = [heading, cell].map(|text| text.replace('\n', " "));
             let first = if heading.is_empty() { "  ".to_owned() } else { format!("  {heading}: ") };
-            let cell = cell.replace('\n', " ");
             // A long heading leaves too little of a narrow line.
             match 2 * text::width(&first) <= width {
                 true => out.push_str(&wrapped(&first, &cell, width)),

@@ -74,6 +74,7 @@ pub(super) fn table(shown: &Shown<'_>, brief: &Brief, copies: &Copies<'_>) -> Op
         header.push(heading);
     }
     let mut rows = Rows::new(header);
+    rows.keeps_columns = count > 2;
     for (number, row) in copies.rows.iter().enumerate() {
         let cells = row.cells.iter().flatten().map(|(_, cell)| cell.cell).collect();
         rows.push(columns.iter().map(|column| column[number].clone()).collect(), cells);

@@ -92,10 +92,11 @@ fn figures(section: &mut Section, shown: &Shown<'_>, brief: &Brief) -> (Explaine
         let name = |cell: Cell| copies.name(shown, cell, &|cell| brief.setup(shown, cell));
         explained = rows.explain(shown, &name, &mut notes);
         marked = has_mark(&rows.table);
-        let has_words = explained.limited || explained.stored;
+        let has_words = explained.limited && rows.below.is_empty() || explained.stored;
         let layout = if legend.is_some() && !has_words { Layout::Figures } else { Layout::Words };
         section.table(rows.table, layout);
         section.texts(legend);
+        section.texts(rows.below);
     } else {
         let layout = if columns { Layout::Figures } else { Layout::Words };
         let mut tables = table::rows(shown, brief);

@@ -6,7 +6,7 @@ use crate::chart::Table;
 use crate::sections::common::verdicts;
 use crate::study::bottleneck::{self, Notes, Room};
 use crate::study::{Shown, imported, speed, stalls, stored, writes};
-use crate::text::{counted, width};
+use crate::text::{counted, listed, width};
 use crate::verdict::{Column, Two, brief as in_brief};
 use plimsoll_explain::{CellFindings, Level, Pair, WorkloadFindings};
 use plimsoll_model::{Cell, Measurand, Measure, Metric, Part};
@@ -25,11 +25,16 @@ const GAP: usize = 1;
 pub(super) struct Rows {
     pub(super) table: Table,
     cells: Vec<Vec<Cell>>,
+    /// Whether figures stay beside each other, so that bottlenecks without room for a column stand below the table.
+    pub(super) keeps_columns: bool,
+    /// Those bottlenecks, in sentences.
+    pub(super) below: Vec<String>,
 }
 
 impl Rows {
     pub(super) fn new(header: Vec<String>) -> Rows {
-        Rows { table: Table::new(header), cells: Vec::new() }
+        let table = Table::new(header);
+        Rows { table, cells: Vec::new(), keeps_columns: false, below: Vec::new() }
     }
 
     pub(super) fn push(&mut self, row: Vec<String>, cells: Vec<Cell>) {
@@ -83,6 +88,11 @@ impl Rows {
             }
             let fits = if with_stored { is_narrow(&table) } else { fits_a_screen(&mut table) };
             if limited && !fits && number == last {
+                if self.keeps_columns {
+                    *notes = Notes::default();
+                    self.below = self.in_sentences(shown, name, notes);
+                    return Explained { limited, stored: false };
+                }
                 broken(&mut table);
             }
             // Every table has the bottlenecks, however wide it is.
@@ -92,6 +102,30 @@ impl Rows {
             }
         }
         Explained::default()
+    }
+
+    /// The bottlenecks, those of rows that share them once.
+    fn in_sentences(
+        &self,
+        shown: &Shown<'_>,
+        name: &dyn Fn(Cell) -> String,
+        notes: &mut Notes,
+    ) -> Vec<String> {
+        let mut found: Vec<(String, Vec<String>)> = Vec::new();
+        for (row, cells) in self.table.rows.iter().zip(&self.cells) {
+            let words = bottleneck::words(shown, cells, name, Room::Names, notes);
+            let (Some(words), Some(work)) = (words, row.first()) else { continue };
+            let words = words.replace("\nor ", " or ").replace('\n', "; ");
+            match found.iter_mut().find(|(known, _)| *known == words) {
+                Some((_, works)) => works.push(work.clone()),
+                None => found.push((words, vec![work.clone()])),
+            }
+        }
+        let sentence = |(words, works): (String, Vec<String>)| match works.len() {
+            all if all == self.table.rows.len() => format!("Bottleneck: {words}."),
+            _ => format!("Bottleneck of {}: {words}.", listed(&works)),
+        };
+        found.into_iter().map(sentence).collect()
     }
 }
 
