@@ -493,7 +493,8 @@ impl Flag {
                 Severity::Preliminary,
                 format!("No operation completed for {}", units::seconds(*seconds)),
             )
-            .action("Look for a disk that spins up, a busy server or a lossy link."),
+            .action("Look for a disk that spins up, a busy server or a lossy link.")
+            .fact(format!("no operation completed for {}", units::seconds(*seconds))),
             Flag::InFlightMismatch { integrated, by_littles_law } => Words::new(
                 Severity::Preliminary,
                 format!(
