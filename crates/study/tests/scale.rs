@@ -126,7 +126,9 @@ fn a_copy_without_space_and_time_warns_of_the_scales_that_it_has() {
         let facts = TargetFacts { space_bytes: (1 << 30, 300 << 20), ..share.facts().clone() };
         share.with_facts(facts)
     };
-    let study = conducted(with_a_film(20.0), share, &mut |_, _| {}).unwrap();
+    let mut plan = with_a_film(20.0);
+    plan.storage.fit_size = true;
+    let study = conducted(plan, share, &mut |_, _| {}).unwrap();
     let scales = scales(&study);
     let is_scaled = |flag: &&Flag| matches!(flag, Flag::Scaled { .. });
     let [Flag::Scaled { wanted, used, most, why: Scaled::Time { .. } }] =
