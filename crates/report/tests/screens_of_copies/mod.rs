@@ -87,7 +87,7 @@ fn a_copy_by_two_methods() {
     study.plan.amounts = vec!["200GB:photos".parse().unwrap()];
     let screen = screen(&study);
     fits(&screen);
-    assert!(row(&screen, "source tree up").contains("  faster: ≥ 5"), "{screen}");
+    assert!(row(&screen, "source tree up").contains("  pipelined faster: ≥ 5"), "{screen}");
     assert!(row(&screen, "movies down").contains("  practically equal"), "{screen}");
     let lead = "pipelined copies small files faster than as rsync (each ≥ 1.02x); large files are practically equal.";
     assert!(words(&screen).to_lowercase().contains(lead), "{screen}");
