@@ -367,8 +367,11 @@ fn killed_with_its_guard(beds: &Beds) -> PathBuf {
         String::from_utf8_lossy(&line).contains(&name)
     };
     let users = || all().filter(uses).filter_map(ProcessId::of).collect::<Vec<_>>();
-    // It would remove the directory itself.
+    // It would remove the directory itself, and so would a guard whose caller is killed before it.
     signal(&child, "-STOP");
+    for user in users() {
+        let _ = std::process::Command::new("kill").args(["-STOP", &user.pid.to_string()]).status();
+    }
     wait_until("nothing uses it", || kill_all(&users(), LONG) && users().is_empty());
     child.kill().unwrap();
     child.wait().unwrap();

@@ -61,8 +61,11 @@ fn remove_this_program() {
     }
 }
 
-/// Removes this program from its directory, and that if nothing else is in it. The directory is what
-/// this program lies in, and this user's: another one may have been put there meanwhile.
+/// Beside the program: whose processes could use it.
+const OWNER: &str = "owner";
+
+/// Removes this program and the note of its owner from its directory, and that if nothing else is in it. The
+/// directory is what this program lies in, and this user's: another one may have been put there meanwhile.
 fn remove(path: &Path, program: &OsStr) -> nix::Result<()> {
     let flags = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
     let directory = open(path, flags, Mode::empty())?;
@@ -71,6 +74,8 @@ fn remove(path: &Path, program: &OsStr) -> nix::Result<()> {
     let owner = fstat(&directory)?.st_uid;
     if (own.st_dev, own.st_ino) == (there.st_dev, there.st_ino) && owner == geteuid().as_raw() {
         unlinkat(&directory, program, UnlinkatFlags::NoRemoveDir)?;
+        // Where the host's shell could not write it there is none.
+        let _ = unlinkat(&directory, OWNER, UnlinkatFlags::NoRemoveDir);
         unlinkat(AT_FDCWD, path, UnlinkatFlags::RemoveDir)?;
     }
     Ok(())
