@@ -17,7 +17,6 @@ use plimsoll_model::{
     Cause, Deadline, Ended, Event, Failure, Length, Measure, Metric, OpKind, Outcome, PartResult,
     Pattern, PatternJob, SubjectRunner,
 };
-use plimsoll_process::{ProcessId, all, kill_all};
 use plimsoll_remote::{BUNDLE, Clients, RemoteRunner};
 use plimsoll_runner::RunnerOptions;
 use plimsoll_testkit::{Need, available, enter_or_skip};
@@ -30,13 +29,11 @@ use std::time::{Duration, Instant};
 use support::beds::Beds;
 use support::runner_program::{impostor, runner};
 use support::sound::{SHORT, assert_sound, with};
-use support::{Ran, ended, run_directories, signal, wait_until};
+use support::{Ran, ended, run_directories, wait_until};
 
 /// A server and the clients `a` and `b`.
 const LAB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/labs/clients.toml");
 const SHARE: &str = "nfs://server/srv/data";
-/// For what takes no time.
-const LONG: Duration = Duration::from_secs(30);
 
 fn lab() -> Option<Beds> {
     let needs = [Need::Namespaces, Need::Ganesha];
@@ -349,33 +346,17 @@ fn a_killed_program_leaves_nothing_on_a_client_of_namespaces() {
     assert!(restored.err.contains(&command), "{restored:?}");
 }
 
-/// Kills a run with its guard and its runner on a host, so that nobody is left to remove the runner's directory.
-fn killed_with_its_guard(beds: &Beds) -> PathBuf {
-    let words = ["check", SHARE, "--on=lab://two/a", "--pattern=random-read", "--size=16MiB"];
-    let more = ["--repeats=100", "--time=2s", "--baseline=0s", "--quiet"];
-    let mut child = beds.program.start(&[&words[..], &more].concat());
-    let mut found = String::new();
-    wait_until("a runner", || {
-        found = beds.on("two/a", RUNNERS);
-        !found.is_empty()
-    });
-    let (_, file) = found.lines().next().and_then(|line| line.split_once(' ')).expect("its file");
-    let place = PathBuf::from(file).parent().unwrap().to_owned();
-    let name = place.file_name().unwrap().to_str().unwrap().to_owned();
-    let uses = |pid: &u32| {
-        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&line).contains(&name)
-    };
-    let users = || all().filter(uses).filter_map(ProcessId::of).collect::<Vec<_>>();
-    // It would remove the directory itself, and so would a guard whose caller is killed before it.
-    signal(&child, "-STOP");
-    for user in users() {
-        let _ = std::process::Command::new("kill").args(["-STOP", &user.pid.to_string()]).status();
-    }
-    wait_until("nothing uses it", || kill_all(&users(), LONG) && users().is_empty());
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert!(place.is_dir());
+/// What a run leaves on a host when it is killed with its guard and its runner: a directory that says whose processes
+/// could use it, and that no process uses.
+fn left_by_a_killed_run(beds: &Beds) -> PathBuf {
+    let space = "space=$(ls -l /proc/self/ns/pid); \
+                 echo \"$(cat /proc/sys/kernel/random/boot_id) ${space##* }\"";
+    let owner = beds.on("two/a", space);
+    assert!(owner.contains("pid:["), "{owner}");
+    let place = PathBuf::from("/dev/shm/plimsoll-00c0ffee00c0ffee");
+    std::fs::create_dir(&place).unwrap();
+    std::fs::write(place.join("owner"), owner.trim().to_owned() + "\n").unwrap();
+    std::fs::write(place.join("plimsoll-runner"), "").unwrap();
     place
 }
 
@@ -388,14 +369,14 @@ fn what_is_killed_with_its_guard_is_removed_by_the_next_run_or_with_its_lab() {
     // Directories of tests can be there, too.
     std::fs::create_dir_all(std::env::temp_dir()).unwrap();
     let Some(beds) = lab() else { return };
-    let place = killed_with_its_guard(&beds);
+    let place = left_by_a_killed_run(&beds);
     let words = ["check", SHARE, "--on=lab://two/a", "--baseline=0s", "--pattern=random-read"];
     let next = beds.program.run(&with(&words, &SHORT)).expect(0);
     assert!(!place.exists());
     let named = format!("removed {} from lab://two/a", place.display());
     assert!(next.err.contains(&named), "{next:?}");
 
-    let place = killed_with_its_guard(&beds);
+    let place = left_by_a_killed_run(&beds);
     beds.lab(&["down", "two"]).expect(0);
     assert!(!place.exists());
 }
