@@ -7,6 +7,7 @@ use plimsoll_model::{Cell, OpKind, StoredOn, SubjectKind, Target};
 
 const SUSTAINED: &str = "sustained";
 const BURST: &str = "burst";
+const CLIENT: &str = "client memory";
 pub(crate) const UNKNOWN: &str = "unknown";
 
 /// "disk", "server memory", "sustained", "burst", "unknown"; of mixed work both. `None` of work that moves no bytes,
@@ -42,7 +43,7 @@ fn from(shown: &Shown<'_>, cell: Cell) -> StoredOn {
 fn read(shown: &Shown<'_>, cell: Cell) -> Option<&'static str> {
     let (reads, _) = ways(shown, cell)?;
     reads.then(|| match from(shown, cell) {
-        StoredOn::ClientMemory => "client memory",
+        StoredOn::ClientMemory => CLIENT,
         StoredOn::ServerMemory => "server memory",
         StoredOn::Disk => "disk",
         StoredOn::Unknown => UNKNOWN,
@@ -52,7 +53,7 @@ fn read(shown: &Shown<'_>, cell: Cell) -> Option<&'static str> {
 fn written(shown: &Shown<'_>, cell: Cell) -> Option<&'static str> {
     let (_, writes) = ways(shown, cell)?;
     if writes && from(shown, cell) == StoredOn::ClientMemory {
-        return Some("client memory");
+        return Some(CLIENT);
     }
     let own = shown.writes.iter().find(|writes| writes.cell == cell);
     writes.then_some(match own {
@@ -139,6 +140,9 @@ pub(crate) fn sentence(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Opti
                 (true, true) => "a burst or unknown",
             };
             Some(format!("{}: sustained; other writes: {others}.", capital(&listed(&works))))
+        }
+        (false, false, false) if reads.is_empty() && !written.is_empty() => {
+            Some(format!("Writes go to {CLIENT}."))
         }
         // Marks say it, or client memory is said of the reads.
         (false, _, false) => None,
