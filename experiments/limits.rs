@@ -69,14 +69,19 @@ fn candidate(limits: &Limits, place: usize) -> &'static str {
 
 /// What is named, in one word, and whether its demand held at all depths.
 fn named(limits: &Limits) -> Named {
-    let (what, constant) = match limits.verdict {
-        Limit::Resource { binding, .. } => {
-            let ladder: Option<&Ladder> = limits.ladder.as_ref();
-            let constant = ladder.and_then(|ladder| ladder.is_constant(&limits.uses[binding]));
-            (candidate(limits, binding), constant)
-        }
+    let one = |place: usize| {
+        let ladder: Option<&Ladder> = limits.ladder.as_ref();
+        let constant = ladder.and_then(|ladder| ladder.is_constant(&limits.uses[place]));
+        (candidate(limits, place), constant)
+    };
+    let (what, constant) = match &limits.verdict {
+        Limit::Resource { binding, .. } => one(*binding),
+        // Not the bottleneck, but what takes most of the time.
+        Limit::Unsaturated(uses) if uses.len() == 1 => one(uses[0]),
         Limit::Contradiction(_) => ("contradiction", None),
-        Limit::Several { .. } | Limit::Waiting | Limit::Hidden => ("cannot tell", None),
+        Limit::Several { .. } | Limit::Unsaturated(_) | Limit::Waiting | Limit::Hidden => {
+            ("cannot tell", None)
+        }
     };
     Named { what: what.to_owned(), constant }
 }

@@ -78,7 +78,7 @@ fn what_a_lab_is_short_of_is_named_and_nothing_that_was_not_seen() {
     let said = explained(&beds, &random[..1]);
     assert!(!said.contains("is the bottleneck"), "{said}");
     assert!(said.contains("Not monitored: server CPU, disks"), "{said}");
-    assert!(said.contains("--host ssh://root@server"), "{said}");
+    assert!(said.contains("--host lab://bed/server"), "{said}");
 
     // A link of a hundred megabits, and a server with all it wants.
     beds.lab(&["set", "bed", "server", "cpu=100%"]).expect(0);

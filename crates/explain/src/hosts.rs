@@ -1,6 +1,7 @@
 //! Where the CPU time of every watched host went, and what an operation cost it.
 
 use crate::gather::Gathered;
+use crate::thresholds::BUSY_ANYWAY;
 use plimsoll_model::{Cell, CpuTimes, HostFacts, HostLoad, HostName, Study, Trial};
 use plimsoll_stats::interval::{Interval, t_interval};
 use std::collections::BTreeMap;
@@ -51,6 +52,9 @@ pub struct HostWork {
     pub byte_interval: Option<Interval>,
     /// Whether the cost can be distinguished from what the host does anyway.
     pub above_idle: bool,
+    /// Whether other work took more than half of the time of its cores in idle windows, so that busy minus idle is no
+    /// cost: there is none.
+    pub busy_anyway: bool,
 }
 
 /// How full a link was, in its fuller direction, over all trials together.
@@ -135,6 +139,12 @@ fn work(trials: &[&Trial], host: &str, confidence: f64) -> Option<HostWork> {
         bytes += u128::from(moved.bytes);
         busiest += load.cores_busy.iter().copied().fold(0.0, f64::max) / loads.len() as f64;
     }
+    let idle_of = |load: &HostLoad| load.idle_baseline * load.seconds;
+    let all_of = |load: &HostLoad| load.cores_busy.len() as f64 * load.seconds;
+    let sum = |of: &dyn Fn(&HostLoad) -> f64| loads.iter().map(|(_, load)| of(load)).sum::<f64>();
+    let all = sum(&all_of);
+    let busy_anyway = all > 0.0 && sum(&idle_of) > BUSY_ANYWAY * all;
+    let caused = caused.filter(|_| !busy_anyway);
     let per = |count: u128| caused.filter(|_| count > 0).map(|cpu| cpu * (1.0 / count as f64));
     let interval = |count: fn(&Trial) -> u64| {
         let costs = loads.iter().filter(|(trial, _)| count(trial) > 0);
@@ -159,6 +169,7 @@ fn work(trials: &[&Trial], host: &str, confidence: f64) -> Option<HostWork> {
         operation_interval,
         byte_interval,
         above_idle,
+        busy_anyway,
     })
 }
 

@@ -3,6 +3,7 @@
 
 use crate::findings::{CellFindings, findings};
 use crate::round_trip::RoundTrip;
+use crate::thresholds::HELD_UP;
 use plimsoll_model::{Job, Measure, Metric, OpKind, Study, Workload};
 
 /// Names of the scan that is predicted.
@@ -26,6 +27,9 @@ pub struct Scan {
     pub listings: f64,
     /// Seconds where every name is looked up besides.
     pub with_lookups: f64,
+    /// The same if a lookup takes as long as operations of all kinds on average. `None` unless lookups took far longer:
+    /// something held them up among operations of other kinds.
+    pub with_lookups_at_least: Option<f64>,
     /// Seconds that the calls of a mount by Linux take: each directory is looked at before it is listed. `None`
     /// of directories, and where that takes a round trip that is not known.
     pub mounted: Option<f64>,
@@ -41,6 +45,8 @@ impl Scan {
             Some(found.levels.get(&metric)?.estimate)
         };
         let (listing, lookup) = (level(OpKind::READ_DIRECTORY)?, level(OpKind::LOOKUP)?);
+        let average = found.levels.get(&Metric::all(Measure::LATENCY_MEAN));
+        let average = average.map(|level| level.estimate).filter(|all| lookup > HELD_UP * all);
         let (names, entries) = (f64::from(NAMES), job.entries.max(1));
         let directories = names / f64::from(entries);
         let facts = study.subjects.get(usize::from(found.cell.subject))?.storage();
@@ -56,6 +62,7 @@ impl Scan {
             entries,
             listings: directories * listing,
             with_lookups: directories * listing + names * lookup,
+            with_lookups_at_least: average.map(|all| directories * listing + names * all),
             mounted: beside.map(|beside| directories * (listing + beside)),
         })
     }

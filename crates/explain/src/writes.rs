@@ -2,7 +2,7 @@
 
 use crate::gather::Gathered;
 use crate::stored::on_disks;
-use plimsoll_model::{Burst, Cell, Measure, Metric, OpKind, Study, Trial};
+use plimsoll_model::{Burst, Cell, Measure, Metric, OpKind, Study, Trial, Workload};
 use plimsoll_stats::interval::mean;
 
 /// What the writes of one cell are.
@@ -26,7 +26,7 @@ pub struct Writes {
 /// hardly faster are. A stable cache (battery, flash) that holds a part of each trial is not told apart.
 const WAITS: f64 = 0.1;
 
-/// For every cell that has trials and whose writes something is known of: they are sustained where the
+/// For every cell that has trials, no fixed rate, and whose writes something is known of: they are sustained where the
 /// rate was steady before the first block and the trials' mean is within the plan's margin of it. Pauses
 /// between trials let a cache get free again; trials too short for what a flush takes are slower. Where the
 /// rate was not steady before, or nothing was written, they are sustained all the same where the trials show
@@ -38,6 +38,10 @@ pub fn writes(study: &Study) -> Vec<Writes> {
     for (subject, facts) in study.subjects.iter().enumerate() {
         for state in facts.storage().map_or(&[][..], |facts| &facts.writes) {
             let workload = study.plan.workloads.get(usize::from(state.workload));
+            // A fixed rate is neither that of the storage nor that of a cache.
+            if workload.is_some_and(Workload::has_fixed_rate) {
+                continue;
+            }
             let part = workload.map_or(0, |workload| workload.headline_part());
             let cells = gathered.cells(state.workload).into_iter();
             for cell in cells.filter(|cell| usize::from(cell.subject) == subject) {

@@ -282,6 +282,29 @@ fn a_cost_within_what_a_host_does_anyway_is_distinguished_from_one_above_it() {
     assert!(!work(&[(-1.0, 0.5)]).above_idle);
 }
 
+/// "server CPU < 0.0175 s/GB" was printed of a machine without an idle moment.
+#[test]
+fn a_host_that_other_work_keeps_busy_has_no_costs() {
+    let work = |cores: usize| {
+        let mut study = empty(&["/srv/data"], &[READ]);
+        (0..3).for_each(|block| beside_other_work(&mut study, block, 2.0, 0.5));
+        let loads = study.trials.iter_mut().flat_map(|trial| &mut trial.loads);
+        // Half of a core is taken anyway.
+        loads.for_each(|load| load.cores_busy = vec![0.5; cores]);
+        findings(&study).hosts[0].work[0].clone()
+    };
+    let quiet = work(2);
+    assert!(!quiet.busy_anyway && quiet.per_operation.is_some() && quiet.per_byte.is_some());
+    let mut study = empty(&["/srv/data"], &[READ]);
+    (0..3).for_each(|block| beside_other_work(&mut study, block, 2.0, 0.5));
+    for load in study.trials.iter_mut().flat_map(|trial| &mut trial.loads) {
+        (load.cores_busy, load.idle_baseline) = (vec![0.9; 2], 1.1);
+    }
+    let busy = findings(&study).hosts[0].work[0].clone();
+    assert!(busy.busy_anyway, "{busy:?}");
+    assert_eq!((busy.per_operation, busy.per_byte), (None, None));
+}
+
 #[test]
 fn the_order_of_recording_does_not_matter() {
     let mut study = empty(&TWO, &[READ, WRITE, Pattern::RandomMixed]);

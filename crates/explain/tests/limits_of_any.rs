@@ -89,7 +89,7 @@ fn watching_less(study: &Study) -> Study {
 fn named(limits: &Limits) -> Vec<&Use> {
     let places = match &limits.verdict {
         Limit::Resource { binding, .. } => vec![*binding],
-        Limit::Several { uses, .. } => uses.clone(),
+        Limit::Several { uses, .. } | Limit::Unsaturated(uses) => uses.clone(),
         Limit::Waiting | Limit::Hidden | Limit::Contradiction(_) => Vec::new(),
     };
     places.into_iter().map(|place| &limits.uses[place]).collect()

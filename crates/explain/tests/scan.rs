@@ -64,6 +64,28 @@ fn a_mount_looks_at_each_directory_before_it_lists_it() {
     assert_eq!(found.len(), protocols.len());
 }
 
+/// Lookups of 7.93 ms among operations of 3.25 ms on average: a quota's stall fell on them, and a scan that was predicted by
+/// them would have taken 2.4 times as long as the same calls did.
+#[test]
+fn lookups_that_were_held_up_give_a_range() {
+    let kinds = [(OpKind::READ_DIRECTORY, 3.24e-3), (OpKind::LOOKUP, 7.93e-3)];
+    let with_average = |seconds: f64| {
+        let mut study = study(&["NFSv4.2 over TCP"], &kinds);
+        for trial in &mut study.trials {
+            let quantities = &mut trial.result.parts[0].quantities;
+            quantities.insert(Metric::all(Measure::LATENCY_MEAN), seconds);
+        }
+        let [scan] = &scans(&study)[..] else { panic!("one scan") };
+        (scan.with_lookups, scan.with_lookups_at_least)
+    };
+    let listings = f64::from(NAMES) / 10.0 * 3.24e-3;
+    let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-9, "{a} {b}");
+    let (most, least) = with_average(3.25e-3);
+    near(most, listings + f64::from(NAMES) * 7.93e-3);
+    near(least.unwrap(), listings + f64::from(NAMES) * 3.25e-3);
+    assert_eq!(with_average(6e-3).1, None);
+}
+
 #[test]
 fn without_listings_or_lookups_nothing_is_predicted() {
     for kind in [OpKind::READ_DIRECTORY, OpKind::LOOKUP] {

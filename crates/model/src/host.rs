@@ -123,6 +123,17 @@ impl LabFacts {
         (cores.is_finite() && cores > 0.0).then_some(cores)
     }
 
+    /// Whether a host is a namespace of this machine, whose disks are in memory.
+    pub fn is_namespace(&self, host: &str) -> bool {
+        self.settings.get(&format!("host {host} kind")).is_some_and(|kind| kind == "netns")
+    }
+
+    /// Whether a host has a disk.
+    pub fn has_disk(&self, host: &str) -> bool {
+        let disk = format!("host {host} disk ");
+        self.settings.keys().any(|key| key.starts_with(&disk))
+    }
+
     /// Hosts on a path between two hosts of the lab, by name. Both ends are included.
     pub fn between(&self, one: &str, other: &str) -> BTreeSet<&str> {
         let links: Vec<Vec<&str>> = self

@@ -225,6 +225,11 @@ impl Workload {
         self.together().unwrap_or(0)
     }
 
+    /// Whether a part begins operations at a fixed rate, so that this rate and not the storage is what was measured.
+    pub fn has_fixed_rate(&self) -> bool {
+        self.parts.iter().any(|part| part.arrival.per_second().is_some())
+    }
+
     /// How long one point of a trial is planned to take, in seconds, setting up apart.
     pub fn seconds(&self) -> f64 {
         match self.length {

@@ -4,8 +4,8 @@ mod support;
 
 use plimsoll_model::device::{Device, Inventory, MemoryFigures, Nic, Nics, StreamFigure};
 use plimsoll_model::{
-    BoxFacts, DiskFacts, Job, LabFacts, Measure, Metric, NfsdLoad, Study, StudyId, Subject,
-    SubjectFacts, Target, units,
+    BoxFacts, ControlGroupLoad, DiskFacts, Job, LabFacts, Measure, Metric, NfsdLoad, Study,
+    StudyId, Subject, SubjectFacts, Target, units,
 };
 use plimsoll_report::{Document, Style};
 use support::plain::servers::{SERVER, Truth, study, with_ladder};
@@ -123,6 +123,67 @@ fn the_bottleneck_stands_in_the_row() {
     assert!(row(&study(truth, true)).contains("  disk 100%  "), "{}", row(&study(truth, true)));
     let hidden = study(Truth { depth: 4, hidden: 1e-3, ..Truth::default() }, false);
     assert!(row(&hidden).contains("  not monitored (1)"), "{}", row(&hidden));
+}
+
+/// "Bottleneck: link 70%" was said of operations whose server was not monitored: by the making it was the server.
+#[test]
+fn what_is_not_saturated_is_not_named() {
+    let screen = |watched| {
+        let truth = Truth { depth: 1, link: 700e-6, server: 300e-6, ..Truth::default() };
+        let mut study = study(truth, watched);
+        study.plan.command = "plimsoll check nfs://nas/a".into();
+        let screen = Document::of_study(&study).screen(&Style { width: 80, colour: false });
+        screen.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let unwatched = screen(false);
+    for words in [
+        "server not monitored; link 70% (1)",
+        "(1) Not monitored: server CPU, disks. Add --host ssh://root@nas.",
+        "Name the bottleneck: plimsoll check nfs://nas/a --host ssh://root@nas",
+    ] {
+        assert!(unwatched.contains(words), "no {words:?} in {unwatched}");
+    }
+    let watched = screen(true);
+    let note = "(1) No monitored resource is saturated. The one in the row takes most of an operation's time.";
+    assert!(watched.contains("none found; link 70% (1)") && watched.contains(note), "{watched}");
+    for screen in [unwatched, watched] {
+        assert!(!screen.contains("helps most"), "{screen}");
+    }
+}
+
+/// A router of a lab that had a fifth of a core was called the server.
+#[test]
+fn the_quota_of_a_router_is_not_that_of_the_server() {
+    let mut study = study(Truth { depth: 4, server: 300e-6, ..Truth::default() }, true);
+    study.plan.clients = vec!["lab://bed/lan".parse().unwrap()];
+    study.plan.subjects = vec![Subject::from("nfs://wan/a".parse::<Target>().unwrap())];
+    study.plan.hosts[0].host = "lab://bed/router".parse().unwrap();
+    let settings = [("link outer between", "wan, router"), ("link inner between", "router, lan")];
+    let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+    let lab = LabFacts { name: "bed".into(), settings };
+    for host in &mut study.hosts {
+        let name = if host.name == SERVER { "lab://bed/router" } else { "lab://bed/lan" };
+        (host.name, host.lab) = (name.to_owned(), Some(lab.clone()));
+    }
+    for load in study.trials.iter_mut().flat_map(|trial| &mut trial.loads) {
+        let is_router = load.host == SERVER;
+        load.host = if is_router { "lab://bed/router" } else { "lab://bed/lan" }.to_owned();
+        load.control_group = is_router.then_some(ControlGroupLoad {
+            cpu_seconds: 0.39,
+            quota_cores: Some(0.2),
+            throttled_share: Some(0.95),
+        });
+    }
+    let screen = |study: &Study| {
+        let screen = Document::of_study(study).screen(&Style { width: 80, colour: false });
+        screen.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let of_router = screen(&study);
+    assert!(of_router.contains(" router CPU quota 9"), "{of_router}");
+    assert!(of_router.contains("More router CPU helps most"), "{of_router}");
+    // The same host as the server.
+    study.plan.subjects = vec![Subject::from("nfs://router/a".parse::<Target>().unwrap())];
+    assert!(screen(&study).contains(" server CPU quota 9"), "{}", screen(&study));
 }
 
 /// For a target on this machine nobody logs in to anywhere.

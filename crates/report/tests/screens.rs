@@ -10,6 +10,7 @@ mod support;
 use plimsoll_model::units::{Bytes, GIB};
 use plimsoll_model::*;
 use plimsoll_report::{Document, Style};
+use std::num::{NonZeroU16, NonZeroU32};
 use support::plain::{add_blocks, empty, fail, storage};
 use unicode_width::UnicodeWidthStr;
 
@@ -415,6 +416,126 @@ fn a_disturbed_machine_replaces_an_offer_of_hours() {
     let next = "Stop other work on this machine, then run again: plimsoll check --quick nfs://nas";
     assert!(screen.contains(next) && !screen.contains("--continue"), "{screen}");
     assert!(words(&screen).contains("Differences below 24% may be inconclusive."), "{screen}");
+}
+
+/// A disk of a namespace is memory: "make room" or "read 49 GB" leads nowhere.
+#[test]
+fn a_server_whose_disks_are_memory_has_no_advice_on_disks() {
+    let whole = |kind: &str| {
+        let mut study = sequential(&["nfs://near/srv"], &[Pattern::SequentialRead]);
+        study.plan.contrasts.clear();
+        add_blocks(&mut study, 8, 0.01, |_, pattern| base(pattern));
+        let settings = [("host near kind", kind), ("host near disk data at", "/srv")];
+        let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+        study.hosts[0].lab = Some(LabFacts { name: "bed".into(), settings });
+        study.flags = vec![Flag::WorkingSet {
+            target: storage(&mut study.subjects[0]).given.clone(),
+            size: Bytes(GIB),
+            reads_from: StoredOn::ServerMemory,
+            settles: Some(Bytes(4 * GIB)),
+        }];
+        (words(&screen(&study)), words(&Document::of_study(&study).text(&SCREEN)))
+    };
+    let (screen, details) = whole("netns");
+    assert!(!screen.contains("not from the disk"), "{screen}");
+    assert!(details.contains("A namespace of a lab keeps its disks in memory"), "{details}");
+    let (screen, details) = whole("vm");
+    assert!(screen.contains("came from the server's memory, not from the disk"), "{screen}");
+    assert!(!details.contains("keeps its disks in memory"), "{details}");
+}
+
+/// Loads of this machine, so many cores busy in the idle window before each trial.
+fn with_idle_windows(study: &mut Study, busy_cores: impl Fn(&Trial) -> f64) {
+    for trial in &mut study.trials {
+        let idle_baseline = busy_cores(trial);
+        trial.loads = vec![HostLoad {
+            host: "local".into(),
+            seconds: 5.0,
+            cores_busy: vec![0.3; 2],
+            idle_baseline,
+            ..HostLoad::default()
+        }];
+    }
+    let windows = IdleWindows::default();
+    study.flags = vec![Flag::BusyBaseline { host: "local".into(), busy: 0.52, windows }];
+}
+
+/// Two of eight idle windows were busy, and reads were the same with and without: "stop other work" was the first that a
+/// reader would have done.
+#[test]
+fn other_work_that_moves_no_figure_is_no_reason_to_run_again() {
+    let measured = |slower: f64, is_busy: fn(u32) -> bool| {
+        let mut study = sequential(&["nfs://nas/volume1"], &Pattern::USUAL);
+        study.plan.contrasts.clear();
+        add_blocks(&mut study, 8, 0.01, |_, pattern| base(pattern));
+        let is_busy = |trial: &Trial| is_busy(trial.block.unwrap());
+        for trial in study.trials.iter_mut().filter(|trial| is_busy(trial)) {
+            trial.result.parts[0].quantities.values_mut().for_each(|value| *value *= slower);
+        }
+        with_idle_windows(&mut study, |trial| if is_busy(trial) { 1.03 } else { 0.05 });
+        study
+    };
+    let two = |block: u32| block == 1 || block == 5;
+    let without_effect = measured(1.0, two);
+    let screen_of = |study: &Study| words(&screen(study));
+    let calm = screen_of(&without_effect);
+    assert!(!calm.contains("top other work") && !calm.contains("may be too low"), "{calm}");
+    let whole = words(&Document::of_study(&without_effect).text(&SCREEN));
+    let same = "The figures are the same without it: this machine was 52% busy with other work";
+    assert!(whole.contains(same) && !whole.contains("Stop other work"), "{whole}");
+    let stop = "Stop other work on this machine, then run again: plimsoll check nfs://nas/volume1";
+    for disturbed in [measured(0.7, two), measured(1.0, |_| true)] {
+        let screen = screen_of(&disturbed);
+        assert!(screen.contains(stop), "{screen}");
+        assert!(screen.contains("This machine was 52% busy with other work"), "{screen}");
+    }
+}
+
+/// Threads that waited for a core were counted as if there were more of them: "3.00 cores" of two.
+#[test]
+fn others_use_no_more_cores_than_there_are() {
+    let used = |per_second| {
+        let mut study = four_verdicts();
+        let cpu = HostResource::Cpu;
+        let flag = Flag::OtherLoad { host: "local".into(), resource: cpu, per_second };
+        study.trials[3].result.flags = vec![flag];
+        words(&Document::of_study(&study).text(&SCREEN))
+    };
+    assert!(used(3.0).contains("(both of its cores)"), "{}", used(3.0));
+    assert!(used(0.92).contains("(its CPU by up to 0.92 cores)"), "{}", used(0.92));
+}
+
+/// Work at a rate that was asked for: its writes are neither sustained nor a burst, and more blocks have the same rate.
+#[test]
+fn a_fixed_rate_is_no_result() {
+    let rate = NonZeroU32::new(30).unwrap();
+    let state = WriteState {
+        workload: 1,
+        seconds: 65.0,
+        bytes: Bytes(GIB),
+        steady_bytes_per_second: Some(base(Pattern::SequentialWrite)),
+    };
+    let measured = |is_paced: bool, options: &str| {
+        let patterns = [Pattern::SequentialRead, Pattern::SequentialWrite];
+        let mut study = sequential(&["nfs://nas/volume1"], &patterns);
+        study.plan.contrasts.clear();
+        study.plan.command = format!("plimsoll check nfs://nas/volume1{options} --quick");
+        for workload in study.plan.workloads.iter_mut().filter(|_| is_paced) {
+            workload.parts[0].arrival = Arrival::Paced { depth: NonZeroU16::MIN, per_second: rate };
+        }
+        add_blocks(&mut study, 4, 0.05, |_, pattern| base(pattern));
+        storage(&mut study.subjects[0]).writes = vec![state.clone()];
+        words(&screen(&study))
+    };
+    let without_rate = measured(false, "");
+    assert!(without_rate.contains("--continue"), "{without_rate}");
+    for option in [" --rate=30", " --rate 30"] {
+        let screen = measured(true, option);
+        assert!(!screen.contains("--continue") && !screen.contains('*'), "{screen}");
+        assert!(screen.contains("Whether writes are sustained or a burst is unknown."), "{screen}");
+        let next = "Find the limit: plimsoll check nfs://nas/volume1 --quick More: ";
+        assert!(screen.contains(next), "{screen}");
+    }
 }
 
 /// Each screen among the snapshots is one of a terminal of 80 x 24.

@@ -4,10 +4,11 @@ use super::seen::{Run, Seen};
 use super::{Condition, Resource, Role, Use};
 use crate::hosts::above_idle;
 use crate::thresholds::{
-    BUSIER_THAN_AVERAGE, BUSY_CORE, CLOCK_MOVED, FEW_TICKS_SECONDS, IMPOSSIBLE, MAY_BE_SATURATED,
-    MEMORY_LEFT, MEMORY_STALL, OWN_DISK_WORK, SATURATED, SMALL_BYTES, STOLEN, WAITS_FOR_IO,
+    BUSIER_THAN_AVERAGE, BUSY_CORE, CLOCK_MOVED, FEW_TICKS_SECONDS, FRAME_BYTES, HEADER_BYTES,
+    IMPOSSIBLE, JUMBO_FRAME_BYTES, MAY_BE_SATURATED, MEMORY_LEFT, MEMORY_STALL, OWN_DISK_WORK,
+    SATURATED, SMALL_BYTES, STOLEN, WAITS_FOR_IO,
 };
-use plimsoll_model::{CpuTimes, HostFacts, HostLoad, Study};
+use plimsoll_model::{CpuTimes, HostFacts, HostLoad, InterfaceLoad, Study};
 use std::collections::BTreeMap;
 
 /// The loads of one host over the runs, added up.
@@ -288,21 +289,25 @@ impl<'a> Host<'a> {
         (one.utilisation >= SATURATED && one.is_conclusive()).then_some(one)
     }
 
-    /// The fullest of its interfaces whose rate is known.
-    pub(super) fn link(&self, per_second: f64) -> Option<Use> {
+    /// The fullest of its interfaces whose rate is known. `payload_bytes` of an operation went through them in one
+    /// direction for certain: counters of short trials miss some of it, because they begin late or end early.
+    pub(super) fn link(&self, per_second: f64, payload_bytes: f64) -> Option<Use> {
         let facts = self.facts?;
-        let mut moved: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+        let mut moved: BTreeMap<&str, Moved> = BTreeMap::new();
         for interface in self.loads().flat_map(|load| &load.interfaces) {
-            let sums = moved.entry(&interface.name).or_default();
-            sums.0 += interface.received_bytes as f64;
-            sums.1 += interface.sent_bytes as f64;
+            moved.entry(&interface.name).or_default().add(interface);
         }
-        let link = |(name, (received, sent)): (&str, (f64, f64))| {
+        let everywhere: f64 = moved.values().map(Moved::bytes).sum();
+        let link = |(name, moved): (&str, Moved)| {
             let bits_per_second = facts.link_rate(name)?;
             let resource = Resource::Link { interface: name.to_owned(), bits_per_second };
-            let seconds = 8.0 * received.max(sent) / bits_per_second as f64;
+            let seconds = 8.0 * moved.bytes() / bits_per_second as f64;
             let one = Use::new(resource, self.name, self.role);
-            let one = one.at(per_second, seconds / self.operations, 0.0);
+            // Of several interfaces each carried its share of the payload.
+            let payload = payload_bytes * moved.bytes() / everywhere.max(1.0);
+            let least = 8.0 * payload * moved.with_headers() / bits_per_second as f64;
+            let demand = (seconds / self.operations).max(least.min(1.0 / per_second));
+            let one = one.at(per_second, demand, 0.0);
             let carried = seconds / self.seconds;
             let one = match carried > IMPOSSIBLE {
                 true => {
@@ -314,5 +319,39 @@ impl<'a> Host<'a> {
         };
         let links = moved.into_iter().filter_map(link);
         links.max_by(|a, b| a.utilisation.total_cmp(&b.utilisation))
+    }
+}
+
+/// What an interface moved: bytes and packets, received and sent.
+#[derive(Clone, Copy, Default)]
+struct Moved {
+    received: (f64, f64),
+    sent: (f64, f64),
+}
+
+impl Moved {
+    fn add(&mut self, load: &InterfaceLoad) {
+        self.received.0 += load.received_bytes as f64;
+        self.received.1 += load.received_packets as f64;
+        self.sent.0 += load.sent_bytes as f64;
+        self.sent.1 += load.sent_packets as f64;
+    }
+
+    /// The fuller direction.
+    fn fuller(&self) -> (f64, f64) {
+        if self.received.0 >= self.sent.0 { self.received } else { self.sent }
+    }
+
+    fn bytes(&self) -> f64 {
+        self.fuller().0
+    }
+
+    /// By how much headers lengthen its payload at least.
+    fn with_headers(&self) -> f64 {
+        let (bytes, packets) = self.fuller();
+        let packet = bytes / packets.max(1.0);
+        let is_jumbo = packet > FRAME_BYTES && packet <= JUMBO_FRAME_BYTES;
+        let frame = if is_jumbo { packet } else { FRAME_BYTES };
+        frame / (frame - HEADER_BYTES)
     }
 }

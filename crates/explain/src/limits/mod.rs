@@ -75,6 +75,9 @@ pub enum Limit {
         /// Whether waiting is among them.
         waiting: bool,
     },
+    /// Nothing that was monitored is saturated, so nothing is named. These of [`Limits::uses`] take most of an
+    /// operation's time, what helps most first.
+    Unsaturated(Vec<usize>),
     /// Nothing that was seen is near its limit: each operation waits elsewhere.
     Waiting,
     /// More in flight does not help, and nothing that was seen is busy: something is full that was not.
@@ -203,7 +206,7 @@ pub fn limits(study: &Study) -> Vec<Limits> {
 fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Limits> {
     study.plan.target(usize::from(cell.subject))?;
     let workload = study.plan.workload(cell)?;
-    if workload.parts.iter().any(|part| part.arrival.per_second().is_some()) {
+    if workload.has_fixed_rate() {
         return None;
     }
     let trials = gathered.complete(cell);
@@ -276,17 +279,61 @@ fn calls(study: &Study, cell: Cell) -> Option<(u64, u32)> {
 }
 
 fn verdict(limits: &Limits) -> Limit {
-    let named = of_what_is_known(limits);
+    let named = if_saturated(limits, what_helps_most(limits));
+    let is_open = matches!(named, Limit::Waiting | Limit::Hidden | Limit::Unsaturated(_));
     // What contradicts itself is left out; what else is full is full.
     match limits.uses.iter().position(Use::is_contradictory) {
-        Some(place) if matches!(named, Limit::Waiting | Limit::Hidden) => {
-            Limit::Contradiction(place)
-        }
+        Some(place) if is_open => Limit::Contradiction(place),
         _ => named,
     }
 }
 
-fn of_what_is_known(limits: &Limits) -> Limit {
+/// A resource that is not saturated is no bottleneck, however much it would help; and where one is nearly saturated it is
+/// not waiting alone.
+fn if_saturated(limits: &Limits, helps_most: Limit) -> Limit {
+    let is_saturated = |place: &usize| limits.uses[*place].is_nearly_saturated();
+    let is_delay = |place: &usize| limits.uses[*place].is_delay();
+    let unsaturated = |uses: Vec<usize>| {
+        let is_elsewhere = limits.unseen.contains(&Unseen::Server) || !limits.held.is_empty();
+        let is_flat = limits.ladder.as_ref().is_some_and(Ladder::is_saturated);
+        match (is_elsewhere, is_flat) {
+            (true, true) => Limit::Hidden,
+            (true, false) => Limit::Waiting,
+            (false, _) => Limit::Unsaturated(uses),
+        }
+    };
+    match helps_most {
+        Limit::Resource { binding, .. } if !is_saturated(&binding) && !is_delay(&binding) => {
+            unsaturated(vec![binding])
+        }
+        Limit::Several { uses, .. }
+            if !uses.iter().any(is_saturated) && !uses.iter().all(is_delay) =>
+        {
+            unsaturated(uses)
+        }
+        Limit::Several { uses, waiting } => {
+            let is_named = |place: &usize| is_saturated(place) || is_delay(place);
+            let (uses, others): (Vec<usize>, Vec<usize>) = uses.into_iter().partition(is_named);
+            match uses.len() {
+                1 if !waiting => {
+                    Limit::Resource { binding: uses[0], runner_up: others.first().copied() }
+                }
+                _ => Limit::Several { uses, waiting },
+            }
+        }
+        Limit::Waiting | Limit::Hidden => {
+            let nearly: Vec<usize> = (0..limits.uses.len()).filter(is_saturated).collect();
+            match nearly.is_empty() {
+                true => helps_most,
+                false => Limit::Several { uses: nearly, waiting: true },
+            }
+        }
+        named => named,
+    }
+}
+
+/// The resource whose doubling would help most, saturated or not.
+fn what_helps_most(limits: &Limits) -> Limit {
     let mut helps: Vec<(Option<usize>, f64)> =
         limits.uses.iter().enumerate().map(|(place, one)| (Some(place), one.gain)).collect();
     let full = |place: &usize| limits.uses[*place].is_full();

@@ -1,6 +1,6 @@
 //! Resources, and how much of each an operation takes.
 
-use crate::thresholds::{BOTH_SATURATED, IMPOSSIBLE, SATURATED};
+use crate::thresholds::{BOTH_SATURATED, IMPOSSIBLE, NEARLY_SATURATED, SATURATED};
 use plimsoll_model::CpuTimes;
 
 /// Whose it is.
@@ -121,7 +121,7 @@ impl Use {
     /// have been used. What was busy nearly all the time carried what was measured: it cannot allow less. Of
     /// anything else, more than all of it is a contradiction: what an operation takes of it is not known.
     pub(super) fn bounded(self, per_second: f64, busy_share: f64) -> Use {
-        let full = BOTH_SATURATED..IMPOSSIBLE;
+        let full = NEARLY_SATURATED..IMPOSSIBLE;
         if self.utilisation <= 1.0 {
             return self;
         }
@@ -151,6 +151,11 @@ impl Use {
         let of_both = self.role == Role::Both
             && matches!(self.resource, Resource::Processor | Resource::Core { .. });
         self.is_conclusive() && self.utilisation >= if of_both { SATURATED } else { BOTH_SATURATED }
+    }
+
+    /// Whether it is busy enough to be named as a bottleneck. Of a delay nothing is used up.
+    pub fn is_nearly_saturated(&self) -> bool {
+        self.is_conclusive() && !self.is_delay() && self.utilisation >= NEARLY_SATURATED
     }
 
     /// Whether it is known what of it an operation takes.

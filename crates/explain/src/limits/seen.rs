@@ -4,8 +4,8 @@ use super::host::Host;
 use super::{Condition, Resource, Role, Unseen, Use};
 use crate::thresholds::{BEYOND_DRIVER, IMPOSSIBLE, SATURATED};
 use plimsoll_model::{
-    Cell, Flag, HostLoad, HostName, Measure, Metric, Part, PartResult, Point, ServerHost, Study,
-    Target, Trial,
+    Cell, Flag, HostLoad, HostName, Measure, Metric, OpKind, Part, PartResult, Point, ServerHost,
+    Study, Target, Trial,
 };
 use std::collections::BTreeMap;
 
@@ -116,6 +116,7 @@ impl Seen {
             Some(run) => run.loads.iter().map(|load| load.host.as_str()).collect(),
             None => Vec::new(),
         };
+        let payload_bytes = payload_bytes(study, target, runs);
         let (mut links, mut served) = (Vec::new(), false);
         // The processors of the machine that client and server share, and whether a server is on it of which
         // nothing else is known.
@@ -136,7 +137,7 @@ impl Seen {
             let host = Host::new(host, role, study, runs);
             served |= role != Role::Client;
             self.conditions.extend(host.conditions());
-            links.extend(host.link(self.per_second));
+            links.extend(host.link(self.per_second, payload_bytes));
             let quota = host.quota(self.per_second);
             if shared {
                 unattributed |= role != Role::Client && quota.is_none();
@@ -296,6 +297,25 @@ impl Run<'_> {
     pub(super) fn operations(&self) -> f64 {
         self.parts.iter().map(|part| completed(part)).sum()
     }
+}
+
+/// Payload that an operation moves through the link in one direction, in bytes: of the kind of operation that moves
+/// most. 0 if that is not known: a directory's bytes may come from this machine's memory, and of several clients each
+/// has a link of its own.
+fn payload_bytes(study: &Study, target: &Target, runs: &[Run<'_>]) -> f64 {
+    if matches!(target, Target::Directory(_)) || study.plan.clients.len() > 1 {
+        return 0.0;
+    }
+    let mut kinds: BTreeMap<OpKind, f64> = BTreeMap::new();
+    for part in runs.iter().flat_map(|run| &run.parts) {
+        for (kind, column) in &part.series.kinds {
+            let bytes = column.bytes.iter().map(|bytes| *bytes as f64).sum::<f64>();
+            *kinds.entry(*kind).or_default() += bytes;
+        }
+    }
+    let operations: f64 = runs.iter().map(Run::operations).sum();
+    let most = kinds.into_values().fold(0.0, f64::max);
+    if operations > 0.0 { most / operations } else { 0.0 }
 }
 
 fn completed(part: &PartResult) -> f64 {

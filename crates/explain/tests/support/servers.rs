@@ -48,7 +48,10 @@ impl Truth {
         let seconds = if self.seconds > 0.0 { self.seconds } else { 2.0 };
         let per_second = self.carries(depth);
         let count = (per_second * seconds) as u64;
-        let column = Column { operations: vec![count], bytes: vec![count << 12] };
+        // No more than the link carries, headers included.
+        let carried = if self.link > 0.0 { self.link * 125e6 / 1.05 } else { f64::INFINITY };
+        let payload = carried.min(4096.0) as u64;
+        let column = Column { operations: vec![count], bytes: vec![count * payload] };
         let quantities = BTreeMap::from([
             (Metric::all(Measure::IOPS), per_second),
             (Metric::all(Measure::THROUGHPUT), per_second * 4096.0),

@@ -220,6 +220,7 @@ fn in_order(limits: &Limits) -> (Option<&Use>, Option<&Use>) {
             let least = uses.iter().filter_map(at).min_by(|a, b| alone(a).total_cmp(&alone(b)));
             (least, None)
         }
+        Limit::Unsaturated(uses) => (None, uses.first().and_then(at)),
         Limit::Waiting | Limit::Hidden | Limit::Contradiction(_) => {
             let known = |one: &&Use| !one.is_delay() && !one.is_contradictory();
             let busy = limits.uses.iter().filter(known);

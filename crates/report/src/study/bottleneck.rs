@@ -2,9 +2,10 @@
 
 use super::Shown;
 use super::limits::{self, is_blind};
+use crate::text::printable;
 use crate::verdict::percent;
-use plimsoll_explain::{Condition, Limit, Limits, Resource, Role, Use};
-use plimsoll_model::{Cell, Flag, Target};
+use plimsoll_explain::{Condition, Limit, Limits, Resource, Role, Unseen, Use};
+use plimsoll_model::{Cell, Flag, HostName, Target};
 
 /// A bottleneck with its utilisation.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,9 +127,11 @@ pub(super) fn range(shares: &[f64]) -> String {
 /// A bottleneck without its utilisation, in one line.
 pub(crate) fn name(shown: &Shown<'_>, limits: &Limits) -> Option<String> {
     let name = match limits.binding() {
-        Some(one) => resource_name(one, on_one_machine(shown, limits.cell)),
+        Some(one) => resource_name(shown, limits.cell, one),
         None => of(shown, limits)?.name,
     };
+    // Without what is busiest, though no bottleneck.
+    let name = name.split("; ").next().unwrap_or_default();
     Some(name.replace('\n', " "))
 }
 
@@ -143,8 +146,7 @@ pub(crate) fn common_link(shown: &Shown<'_>, cells: &[Cell]) -> Option<u64> {
 }
 
 fn of(shown: &Shown<'_>, limits: &Limits) -> Option<Bottleneck> {
-    let shared = on_one_machine(shown, limits.cell);
-    let name = |one: &Use| resource_name(one, shared);
+    let name = |one: &Use| resource_name(shown, limits.cell, one);
     let missing = || limits::not_monitored(shown).unwrap_or_default();
     let plain = |word: &str, reason: String| {
         Some(Bottleneck { name: word.to_owned(), busy: None, short: None, reason })
@@ -177,16 +179,35 @@ fn of(shown: &Shown<'_>, limits: &Limits) -> Option<Bottleneck> {
             let name = names.join("\nor ");
             Some(Bottleneck { name, busy: None, short: Some(short.join(" ≈ ")), reason })
         }
-        Limit::Waiting if is_blind(limits) => plain("not monitored", missing()),
+        Limit::Unsaturated(_) | Limit::Waiting if is_blind(limits) => {
+            let word = match limits.unseen.contains(&Unseen::Server) {
+                true if busiest(limits).is_some() => "server not monitored",
+                _ => "not monitored",
+            };
+            Some(beside_busiest(shown, limits, word, missing()))
+        }
+        Limit::Unsaturated(uses) => {
+            let some: Vec<&Use> =
+                uses.iter().filter_map(|place| limits.uses.get(*place)).take(2).collect();
+            let (names, busy) = match some[..] {
+                [one] => (name(one), Some(one.utilisation)),
+                _ => {
+                    let words = some.iter().map(|one| in_a_word(shown, limits, one));
+                    (words.collect::<Vec<_>>().join(", "), None)
+                }
+            };
+            let (name, reason) = (format!("none found; {names}"), UNSATURATED.to_owned());
+            Some(Bottleneck { name, busy, short: None, reason })
+        }
         Limit::Waiting => {
             let for_io = |one: &Condition| matches!(one, Condition::WaitsForIo { .. });
             let reason = match limits.conditions.iter().any(for_io) {
                 true => WAITING_FOR_IO,
                 false => WAITING,
             };
-            plain("none found", reason.to_owned())
+            Some(beside_busiest(shown, limits, "none found", reason.to_owned()))
         }
-        Limit::Hidden => plain("not monitored", HIDDEN.to_owned()),
+        Limit::Hidden => Some(beside_busiest(shown, limits, "not monitored", HIDDEN.to_owned())),
         Limit::Contradiction(place) => {
             let one = limits.uses.get(*place)?;
             let reason = format!(
@@ -198,10 +219,29 @@ fn of(shown: &Shown<'_>, limits: &Limits) -> Option<Bottleneck> {
     }
 }
 
+/// Utilisation from which a resource that is no bottleneck stands beside "none found". Half of the time is a large part.
+const WORTH_SAYING: f64 = 0.5;
+
+/// The busiest of the monitored resources, if it was busy for a large part of the time.
+fn busiest(limits: &Limits) -> Option<&Use> {
+    let known = limits.uses.iter().filter(|one| one.is_conclusive() && !one.is_delay());
+    let busiest = known.max_by(|a, b| a.utilisation.total_cmp(&b.utilisation));
+    busiest.filter(|one| one.utilisation >= WORTH_SAYING)
+}
+
+/// Why nothing is named, with the busiest of what was monitored: "none found; link 76%".
+fn beside_busiest(shown: &Shown<'_>, limits: &Limits, word: &str, reason: String) -> Bottleneck {
+    let busiest = busiest(limits);
+    let name = match busiest {
+        Some(one) => format!("{word}; {}", resource_name(shown, limits.cell, one)),
+        None => word.to_owned(),
+    };
+    Bottleneck { name, busy: busiest.map(|one| one.utilisation), short: None, reason }
+}
+
 /// Work at a fixed rate has no bottleneck but that rate, if it was reached. `None` of other work.
 fn at_a_fixed_rate(shown: &Shown<'_>, cell: Cell) -> Option<Bottleneck> {
-    let workload = shown.study.plan.workload(cell)?;
-    workload.parts.iter().find_map(|part| part.arrival.per_second())?;
+    shown.study.plan.workload(cell).filter(|workload| workload.has_fixed_rate())?;
     let mut own = shown.study.trials.iter().filter(|trial| trial.cell == cell).peekable();
     own.peek()?;
     let is_behind = |flag: &Flag| matches!(flag, Flag::BehindSchedule { .. });
@@ -213,11 +253,12 @@ fn at_a_fixed_rate(shown: &Shown<'_>, cell: Cell) -> Option<Bottleneck> {
 }
 
 const FIXED: &str = "The fixed rate was reached, so no resource had to be saturated: leave out --rate to find the limit.";
-const BEHIND: &str =
-    "The fixed rate was not reached, so a resource is saturated: leave out --rate to find which.";
+const BEHIND: &str = "The fixed rate was not reached: leave out --rate to find the bottleneck.";
 const ALIKE: &str = "These cannot be distinguished: doubling either would help about as much.";
 const WAITING: &str =
     "No monitored resource is saturated: operations wait for locks, timers or too few threads.";
+const UNSATURATED: &str =
+    "No monitored resource is saturated. The one in the row takes most of an operation's time.";
 const OR_WAITING: &str =
     "The resource cannot be distinguished from waiting for locks, timers or too few threads.";
 const WAITING_FOR_IO: &str =
@@ -227,7 +268,7 @@ const HIDDEN: &str =
 
 /// "link 94%", "round trips".
 pub(crate) fn in_a_word(shown: &Shown<'_>, limits: &Limits, one: &Use) -> String {
-    let name = resource_name(one, on_one_machine(shown, limits.cell));
+    let name = resource_name(shown, limits.cell, one);
     if one.is_delay() { name } else { name + &range(&[one.utilisation]) }
 }
 
@@ -245,16 +286,43 @@ fn on_one_machine(shown: &Shown<'_>, cell: Cell) -> bool {
     is_local || is_loopback || servers.any(|host| is_same(&host.host.to_string()))
 }
 
-/// "link", "server CPU"; of a machine that client and server share "CPU".
-fn resource_name(one: &Use, shared: bool) -> String {
+/// Whose a resource is: "client ", "server ", "router " of a host of that name; empty of a machine that client and server
+/// share.
+pub(crate) fn whose(shown: &Shown<'_>, cell: Cell, one: &Use) -> String {
     // Parts of one machine in a lab have quotas of their own.
     let is_apart = matches!(one.resource, Resource::Quota { .. }) && one.host.starts_with("lab://");
-    let whose = match one.role {
-        _ if shared && !is_apart => "",
-        Role::Client => "client ",
-        Role::Server => "server ",
-        Role::Both => "",
-    };
+    match one.role {
+        _ if on_one_machine(shown, cell) && !is_apart => String::new(),
+        Role::Client => "client ".to_owned(),
+        Role::Server => match on_the_way(shown, cell, &one.host) {
+            Some(name) => format!("{name} "),
+            None => "server ".to_owned(),
+        },
+        Role::Both => String::new(),
+    }
+}
+
+/// The name of a monitored host that is not the server itself but on the way to it, as far as that is known: another host
+/// of the lab, or one beside a host with the name of the target.
+fn on_the_way(shown: &Shown<'_>, cell: Cell, host: &str) -> Option<String> {
+    let subject = usize::from(cell.subject);
+    let server = shown.study.plan.target(subject)?.host()?;
+    let name = |host: &HostName| host.name().to_owned();
+    let own = name(&host.parse().ok()?);
+    let mut monitored = shown.study.plan.hosts.iter().filter(|host| host.serves(subject));
+    let is_beside = monitored.any(|other| name(&other.host) == server);
+    let lab = shown.study.hosts.iter().find(|facts| facts.name == host);
+    let lab = lab.and_then(|facts| facts.lab.as_ref());
+    let in_lab = lab.is_some_and(|lab| {
+        let ends = lab.settings.iter().filter(|(key, _)| key.ends_with(" between"));
+        ends.flat_map(|(_, hosts)| hosts.split(", ")).any(|other| other == server)
+    });
+    (own != server && (is_beside || in_lab)).then(|| printable(&own))
+}
+
+/// "link", "server CPU"; of a machine that client and server share "CPU".
+fn resource_name(shown: &Shown<'_>, cell: Cell, one: &Use) -> String {
+    let whose = whose(shown, cell, one);
     match &one.resource {
         Resource::Link { .. } => "link".to_owned(),
         Resource::Driver => "load generator".to_owned(),

@@ -4,7 +4,7 @@ use super::{Shown, speed};
 use crate::figure::{CPU_PER_100K, CPU_PER_GB, Kind};
 use crate::text::listed;
 use crate::verdict::{percent, percents};
-use plimsoll_explain::{CellFindings, Levels, Pair, Ratio, WorkloadFindings};
+use plimsoll_explain::{CellFindings, HostWork, Levels, Pair, Ratio, WorkloadFindings};
 use plimsoll_model::units::three_digits;
 use plimsoll_model::{Cell, Measure, Metric, Target, Workload};
 use plimsoll_stats::interval::Interval;
@@ -50,6 +50,23 @@ pub(super) fn is_as_idle(shown: &Shown<'_>, cell: Cell, levels: &Levels, metric:
     if level.estimate <= 0.0 || level.interval.is_some_and(|interval| interval.low <= 0.0) {
         return true;
     }
+    let work = work_of(shown, cell, of_server);
+    // One trial has no interval: its host's baseline tells. Of several hosts one is enough.
+    level.interval.is_none() && !work.is_empty() && work.iter().all(|work| !work.above_idle)
+}
+
+/// Whether other work kept a host so busy that its CPU for this work, busy minus idle, says nothing.
+pub(super) fn is_busy_anyway(shown: &Shown<'_>, cell: Cell, metric: Metric) -> bool {
+    let of_server = match metric.measure {
+        Measure::MACHINE_CPU_PER_BYTE | Measure::MACHINE_CPU_PER_OP => false,
+        Measure::SERVER_CPU_PER_BYTE | Measure::SERVER_CPU_PER_OP => true,
+        _ => return false,
+    };
+    work_of(shown, cell, of_server).iter().any(|work| work.busy_anyway)
+}
+
+/// This work on the hosts of its server, or on the client.
+fn work_of<'a>(shown: &'a Shown<'_>, cell: Cell, of_server: bool) -> Vec<&'a HostWork> {
     let client = shown.study.plan.client().to_string();
     let concerns = |host: &str| match of_server {
         false => host == client,
@@ -59,9 +76,7 @@ pub(super) fn is_as_idle(shown: &Shown<'_>, cell: Cell, levels: &Levels, metric:
         }
     };
     let hosts = shown.findings.hosts.iter().filter(|host| concerns(&host.host));
-    let mut work = hosts.flat_map(|host| &host.work).filter(|work| work.cell == cell).peekable();
-    // One trial has no interval: its host's baseline tells. Of several hosts one is enough.
-    level.interval.is_none() && work.peek().is_some() && work.all(|work| !work.above_idle)
+    hosts.flat_map(|host| &host.work).filter(|work| work.cell == cell).collect()
 }
 
 fn is_own_client(shown: &Shown<'_>, cell: Cell) -> bool {

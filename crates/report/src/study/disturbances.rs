@@ -9,7 +9,9 @@ use crate::figure::BANDWIDTH;
 use crate::measure::Compared;
 use crate::text::{counted, listed, printable};
 use crate::verdict::percent;
+use plimsoll_explain::Claim;
 use plimsoll_model::{Cell, Flag, HostResource, Metric, Outcome, Severity, Study, Trial};
+use plimsoll_stats::verdict::Verdict;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A trial that is slower by less is not called slower.
@@ -38,7 +40,11 @@ const MANY: f64 = 0.1;
 pub(crate) fn heavy(shown: &Shown<'_>) -> Option<(String, String)> {
     let flags = &shown.study.flags;
     let busiest = flags.iter().filter_map(|flag| match flag {
-        Flag::BusyBaseline { host, busy, .. } if *busy >= BUSY => Some((host, *busy)),
+        Flag::BusyBaseline { host, busy, .. }
+            if *busy >= BUSY && idle_windows_matter(shown, host) =>
+        {
+            Some((host, *busy))
+        }
         _ => None,
     });
     // Of equals the first, which the warnings name as well.
@@ -47,9 +53,9 @@ pub(crate) fn heavy(shown: &Shown<'_>) -> Option<(String, String)> {
         return Some((format!("{} was {busy} busy with other work", place(host)), place(host)));
     }
     let all = shown.study.trials.len();
-    let slowed = hosts(shown).into_iter().find(|host| {
-        host.trials().len() as f64 > MANY * all as f64 && effect(shown, &host.trials()).1
-    });
+    let slowed = hosts(shown)
+        .into_iter()
+        .find(|host| host.trials().len() as f64 > MANY * all as f64 && host.slows(shown));
     if let Some(host) = slowed {
         let trials = host.trials().len();
         let clause = format!("others used {} during {trials} of {all} trials", place(host.host));
@@ -62,17 +68,51 @@ pub(crate) fn heavy(shown: &Shown<'_>) -> Option<(String, String)> {
     Some((format!("others used {}", place(other)), place(other)))
 }
 
+/// Whether the other work that idle windows of a host showed matters for an answer: it moved the figure of a row by the
+/// margin, no trial is without it, or nothing could be decided. `false` of a host without such work.
+pub(super) fn idle_windows_matter(shown: &Shown<'_>, host: &str) -> bool {
+    if !is_busy_anyway(shown.study, host) {
+        return false;
+    }
+    let claims = shown.findings.workloads.iter().flat_map(|found| &found.pairs);
+    let mut claims = claims.filter_map(|pair| pair.claim.as_ref()).peekable();
+    let is_open = |claim: &Claim| matches!(claim.verdict, None | Some(Verdict::NotResolved(_)));
+    let none_decided = claims.peek().is_some() && claims.all(is_open);
+    let busy = |trial: &Trial| idle_share(trial, host).is_none_or(|busy| busy >= BUSY);
+    none_decided || moves_figures(shown, &busy)
+}
+
+/// Share of the time of a host's cores that other work took in the idle window before a trial.
+fn idle_share(trial: &Trial, host: &str) -> Option<f64> {
+    let load = trial.loads.iter().find(|load| load.host == host)?;
+    let cores = load.cores.len().max(load.cores_busy.len());
+    (cores > 0).then(|| load.idle_baseline / cores as f64)
+}
+
+/// Whether the figure of a row differs by the margin without these trials, or has no other trials.
+fn moves_figures(shown: &Shown<'_>, disturbed: &dyn Fn(&Trial) -> bool) -> bool {
+    let margin = shown.study.plan.design.margin.ln_1p();
+    let mut rows: BTreeMap<Cell, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
+    for trial in &shown.study.trials {
+        let Some(pace) = pace(shown, trial) else { continue };
+        let (all, quiet) = rows.entry(trial.cell).or_default();
+        all.push(pace.ln());
+        quiet.extend(Some(pace.ln()).filter(|_| !disturbed(trial)));
+    }
+    let mean = |logs: &[f64]| logs.iter().sum::<f64>() / logs.len() as f64;
+    rows.values().any(|(all, quiet)| quiet.is_empty() || mean(quiet) - mean(all) >= margin)
+}
+
 /// Whether a host was found busy before or between the blocks, which explains what was seen in trials.
-fn is_busy_anyway(study: &Study, host: &str) -> bool {
+pub(super) fn is_busy_anyway(study: &Study, host: &str) -> bool {
     let same = |flag: &Flag| matches!(flag, Flag::BusyBaseline { host: own, .. } if own == host);
     study.flags.iter().any(same)
 }
 
 /// The hosts that others slowed down.
 pub(crate) fn slowed<'a>(shown: &Shown<'a>) -> Vec<&'a str> {
-    let slower = |host: &Disturbed<'_>| effect(shown, &host.trials()).1;
     let hosts = hosts(shown).into_iter().filter(|host| !is_busy_anyway(shown.study, host.host));
-    hosts.filter(slower).map(|host| host.host).collect()
+    hosts.filter(|host| host.slows(shown)).map(|host| host.host).collect()
 }
 
 fn hosts<'a>(shown: &Shown<'a>) -> Vec<Disturbed<'a>> {
@@ -109,6 +149,38 @@ impl<'a> Disturbed<'a> {
         all
     }
 
+    /// Whether it is a namespace of a lab.
+    fn is_namespace(&self, shown: &Shown<'_>) -> bool {
+        let facts = shown.study.hosts.iter().find(|facts| facts.name == self.host);
+        let name = self.host.rsplit('/').next().unwrap_or_default();
+        facts.and_then(|facts| facts.lab.as_ref()).is_some_and(|lab| lab.is_namespace(name))
+    }
+
+    /// Whether others slowed these trials down by so much that a figure differs without them.
+    fn slows(&self, shown: &Shown<'_>) -> bool {
+        let trials = self.trials();
+        let is_own = |trial: &Trial| trials.iter().any(|own| own.number == trial.number);
+        effect(shown, &trials).1 && moves_figures(shown, &is_own)
+    }
+
+    /// What others used of a resource: "its CPU by up to 0.92 cores", "both of its cores".
+    fn used(&self, shown: &Shown<'_>, resource: HostResource, most: f64) -> String {
+        let facts = shown.study.hosts.iter().find(|facts| facts.name == self.host);
+        let cores = facts.map_or(0, |facts| facts.cpus);
+        match (resource, cores) {
+            // Threads that wait for a core count as well.
+            (HostResource::Cpu, 1..) if most >= f64::from(cores) => match cores {
+                1 => "its only core".to_owned(),
+                2 => "both of its cores".to_owned(),
+                all => format!("all {all} of its cores"),
+            },
+            (HostResource::Cpu, _) => format!("its CPU by up to {most:.2} cores"),
+            (HostResource::Disk | HostResource::Network, _) => {
+                format!("its {} by up to {}", name(resource), BANDWIDTH.value(most))
+            }
+        }
+    }
+
     fn warning(&self, shown: &Shown<'_>) -> (Severity, Warning) {
         let trials = self.trials();
         let all = counted(shown.study.trials.len() as u64, "trial");
@@ -116,21 +188,21 @@ impl<'a> Disturbed<'a> {
         let mut resources: Vec<_> = self.resources.iter().collect();
         resources.sort_by_key(|(_, (trials, _))| std::cmp::Reverse(trials.len()));
         let words = |(resource, (own, most)): &(&HostResource, &(Vec<&Trial>, f64))| {
-            let most = match resource {
-                HostResource::Cpu => format!("{most:.2} cores"),
-                HostResource::Disk | HostResource::Network => BANDWIDTH.value(*most),
-            };
-            let name = name(**resource);
+            let used = self.used(shown, **resource, *most);
             match own.len() == trials.len() {
-                true => format!("its {name} by up to {most}"),
-                false => format!("its {name} by up to {most} in {}", own.len()),
+                true => used,
+                false => format!("{used} in {}", own.len()),
             }
         };
         let used: Vec<String> = resources.iter().map(words).collect();
-        let (effect, slower) = effect(shown, &trials);
+        let (effect, _) = effect(shown, &trials);
+        let slower = self.slows(shown);
         let what_else = match resources.first() {
             Some((HostResource::Network, _)) => "which clients and transfers used it",
-            Some((HostResource::Disk, _)) => "whether a scrub, a backup or another client used it",
+            // The disk of a namespace is that of this machine, and has no part in the study.
+            Some((HostResource::Disk, _)) if !self.is_namespace(shown) => {
+                "whether a scrub, a backup or another client used it"
+            }
             _ => "which programs and clients used it",
         };
         let names: Vec<String> = resources.iter().map(|(of, _)| name(**of).to_owned()).collect();

@@ -6,7 +6,7 @@ use crate::figure::{BYTES, RATE, TIME};
 use crate::text::{capital, listed, printable};
 use crate::verdict::percent;
 use plimsoll_explain::{Condition, Limit, Limits, Resource, Role, Unseen, Use};
-use plimsoll_model::{Cell, CpuTimes, Target};
+use plimsoll_model::{Cell, CpuTimes, HostName, Target, is_lab_name};
 
 /// Work on a setup, and the limits of it.
 pub(crate) fn of<'a>(shown: &'a Shown<'_>, cell: Cell) -> Option<&'a Limits> {
@@ -131,8 +131,8 @@ fn subject(limits: &Limits) -> String {
             names.extend(waiting.then(|| "waiting elsewhere".to_owned()));
             format!("{} (about equal)", names.join(" or "))
         }
-        Limit::Waiting if is_blind(limits) => NOT_MONITORED.to_owned(),
-        Limit::Waiting => "none found,".to_owned(),
+        Limit::Waiting | Limit::Unsaturated(_) if is_blind(limits) => NOT_MONITORED.to_owned(),
+        Limit::Waiting | Limit::Unsaturated(_) => "none found,".to_owned(),
         Limit::Hidden => "a saturated resource that is not monitored".to_owned(),
         Limit::Contradiction(place) => {
             format!("figures that contradict each other ({})", resource(&limits.uses[*place]))
@@ -278,8 +278,7 @@ pub(crate) fn not_monitored(shown: &Shown<'_>) -> Option<String> {
 /// Rows whose bottleneck may be a resource that was not monitored.
 fn open<'a>(shown: &'a Shown<'_>) -> Vec<&'a Limits> {
     let open = |limits: &&Limits| {
-        let verdict = &limits.verdict;
-        matches!(verdict, Limit::Waiting | Limit::Hidden | Limit::Several { .. })
+        !matches!(limits.verdict, Limit::Resource { .. } | Limit::Contradiction(_))
             && is_blind(limits)
     };
     shown.limits.iter().filter(open).collect()
@@ -306,9 +305,15 @@ pub(crate) fn monitoring(shown: &Shown<'_>) -> Option<String> {
 /// be logged in to.
 pub(crate) fn server(shown: &Shown<'_>, subject: u16) -> String {
     let plan = &shown.study.plan;
-    match plan.target(usize::from(subject)) {
-        Some(target) if target.is_on_loopback() => printable(&plan.client().to_string()),
-        target => login(target),
+    let client = plan.client();
+    let target = plan.target(usize::from(subject));
+    match (target, target.and_then(Target::host), client) {
+        (Some(target), ..) if target.is_on_loopback() => printable(&client.to_string()),
+        // Hosts of a lab see each other by name.
+        (_, Some(host), HostName::Lab { lab, .. }) if is_lab_name(host) => {
+            format!("lab://{lab}/{host}")
+        }
+        _ => login(target),
     }
 }
 
@@ -358,9 +363,13 @@ fn told(limits: &Limits) -> String {
             let names = names.trim_end_matches(" (about equal)");
             format!("the bottleneck of {ROWS} cannot be distinguished: {names}")
         }
-        Limit::Waiting if is_blind(limits) => format!("the bottleneck of {ROWS} is not monitored"),
+        Limit::Waiting | Limit::Unsaturated(_) if is_blind(limits) => {
+            format!("the bottleneck of {ROWS} is not monitored")
+        }
         Limit::Hidden => format!("the bottleneck of {ROWS} is not monitored"),
-        Limit::Waiting => format!("no monitored resource is saturated at {ROWS}"),
+        Limit::Waiting | Limit::Unsaturated(_) => {
+            format!("no monitored resource is saturated at {ROWS}")
+        }
         Limit::Contradiction(_) => format!("the figures of {ROWS} contradict each other"),
     }
 }

@@ -121,10 +121,18 @@ pub(crate) fn all(shown: &Shown<'_>, burst_explained: bool) -> Vec<Warning> {
             false => format!("{message}{seen}"),
         };
         let host = group.first.busy_with_other_work();
-        let is_told = host.is_some_and(|host| busy.contains(&host))
+        let has_no_effect = |host: &str| {
+            disturbances::is_busy_anyway(study, host)
+                && !disturbances::idle_windows_matter(shown, host)
+        };
+        let has_no_effect = host.is_some_and(has_no_effect);
+        let text = if has_no_effect { text.replacen(LOW, WITHOUT_EFFECT, 1) } else { text };
+        let is_told = has_no_effect
+            || host.is_some_and(|host| busy.contains(&host))
             // What held trials up is said with what disturbed a host.
             || matches!(group.first, Flag::FarSlower { .. }) && !busy.is_empty();
         busy.extend(host.filter(|_| !is_told));
+        let is_told = is_told || has_no_disk(study, group.first);
         let severity = if is_told { Severity::Note } else { group.first.severity() };
         let is_note = severity == Severity::Note;
         // Hosts of a lab share this machine with the lab's own servers.
@@ -132,7 +140,7 @@ pub(crate) fn all(shown: &Shown<'_>, burst_explained: bool) -> Vec<Warning> {
         let quiet = is_told
             || is_note && matches!(group.first, Flag::SameMachine { .. })
             || matches!(group.first, Flag::BusyBaseline { host, busy, .. } if is_of_lab(host, *busy));
-        let advice = shown.advised(&group.advice);
+        let advice = shown.advised(&group.advice).filter(|_| !has_no_effect);
         let (brief, command) = group.brief(shown, &subjects);
         let urgent = severity.is_urgent();
         warnings.push((severity, Warning { text, advice, brief, command, urgent, quiet }));
@@ -196,6 +204,9 @@ impl Group<'_> {
     }
 }
 
+/// Begin of a warning of other work, and in its place if that moved no figure.
+const LOW: &str = "Figures may be too low";
+const WITHOUT_EFFECT: &str = "The figures are the same without it";
 /// Begin of a command in what to do.
 const COMMAND: &str = ": plimsoll ";
 
@@ -264,9 +275,22 @@ fn room(study: &Study, flag: &Flag) -> Option<Bytes> {
     (total > 0 && free < needed).then_some(Bytes(free))
 }
 
+/// Whether a flag is about the memory of a server that has no disk: a namespace of a lab.
+fn has_no_disk(study: &Study, flag: &Flag) -> bool {
+    let Flag::WorkingSet { target, .. } = flag else { return false };
+    let subject = study.subjects.iter().position(|facts| facts.given() == target);
+    let server = subject.and_then(|subject| study.plan.target(subject)?.host());
+    let mut labs = study.hosts.iter().filter_map(|host| host.lab.as_ref());
+    server.is_some_and(|server| labs.any(|lab| lab.is_namespace(server) && lab.has_disk(server)))
+}
+
 /// What to do about a flag. A size is advised only if the target has room for it.
 fn advice(study: &Study, flag: &Flag) -> String {
     let Flag::WorkingSet { settles, .. } = flag else { return flag.advice() };
+    if has_no_disk(study, flag) {
+        return "A namespace of a lab keeps its disks in memory: measure a lab of machines."
+            .to_owned();
+    }
     match (room(study, flag), settles) {
         (None, _) => flag.advice(),
         (Some(free), Some(size)) => format!(

@@ -104,6 +104,9 @@ fn by_line(shown: &Shown<'_>, found: &WorkloadFindings, rows: &[(String, Line<'_
         let none = |level: &Option<&Level>| level.is_none_or(|level| !moves && no_bytes(level));
         if !levels.iter().all(none) {
             let cells = rows.iter().zip(&levels).map(|((_, line), level)| match level {
+                Some(_) if cpu::is_busy_anyway(shown, line.cell.cell, metric(line)) => {
+                    cell(kind, None)
+                }
                 Some(level)
                     if cpu::is_as_idle(shown, line.cell.cell, line.levels, metric(line)) =>
                 {

@@ -14,13 +14,13 @@ mod table;
 use super::clients;
 use crate::chart::Table;
 use crate::document::{Item, Layout, Section};
-use crate::study::bottleneck::Notes;
+use crate::study::bottleneck::{Notes, whose};
 use crate::study::copies::Copies;
 use crate::study::{Shown, disturbances, head, hosts, limits, mounts, speed, stalls, warnings};
 use crate::text::{capital, counted, duration, listed, printable, width};
 use names::Brief;
 pub(super) use operations::{binds, calls_of_several};
-use plimsoll_explain::{Limits, Resource, Role, Use, WorkloadFindings};
+use plimsoll_explain::{Resource, Use, WorkloadFindings};
 use plimsoll_model::{Cell, Ended, Rule, Subject, SubjectKind};
 use table::Explained;
 pub(super) use table::{fits_a_screen, is_narrow};
@@ -206,7 +206,11 @@ const LONG_SECONDS: f64 = 3600.0;
 fn next(section: &mut Section, shown: &Shown<'_>) {
     let id = printable(&shown.study.id.0);
     let command = repeated(&shown.study.plan.command);
-    let open = sentences::open(shown);
+    let workloads = || shown.findings.workloads.iter();
+    let has_fixed_rate = workloads().all(|found| found.workload.has_fixed_rate());
+    // More blocks of a fixed rate show the same rate: of two targets they show latencies.
+    let compares = !shown.study.plan.contrasts.is_empty();
+    let open = sentences::open(shown).filter(|_| compares || !has_fixed_rate);
     let soon = open.as_ref().is_some_and(|open| open.seconds.is_some_and(|s| s < LONG_SECONDS));
     let go_on = format!("plimsoll check --continue {id}");
     let can_continue = open.is_none() && can_go_on(shown);
@@ -223,6 +227,9 @@ fn next(section: &mut Section, shown: &Shown<'_>) {
         _ if can_go_on(shown) && shown.names.setups() > 0 && !shown.findings.imported => {
             section.command("Measure the remaining blocks", go_on, String::new());
         }
+        _ if has_fixed_rate && without(&command, "--rate") != command => {
+            section.command("Find the limit", without(&command, "--rate"), String::new());
+        }
         _ => {}
     }
     more(section, &id);
@@ -230,15 +237,21 @@ fn next(section: &mut Section, shown: &Shown<'_>) {
 
 /// A command to type again: without options that only its first run needs.
 pub(super) fn repeated(command: &str) -> String {
-    let command = printable(command);
+    let command = without(&printable(command), "--seed");
+    let kept: Vec<&str> =
+        command.split(' ').filter(|word| !["--quiet", "-q"].contains(word)).collect();
+    kept.join(" ")
+}
+
+/// A command without an option and its value.
+fn without(command: &str, option: &str) -> String {
     let mut words = command.split(' ');
     let mut kept: Vec<&str> = Vec::new();
     while let Some(word) = words.next() {
-        match word {
-            "--quiet" | "-q" => {}
-            "--seed" => drop(words.next()),
-            word if word.starts_with("--seed=") => {}
-            word => kept.push(word),
+        match word.strip_prefix(option) {
+            Some("") => drop(words.next()),
+            Some(value) if value.starts_with('=') => {}
+            _ => kept.push(word),
         }
     }
     kept.join(" ")
@@ -251,18 +264,22 @@ fn helps(shown: &Shown<'_>) -> Option<String> {
     if disturbances::heavy(shown).is_some() {
         return None;
     }
-    let bound: Vec<&Use> = shown.limits.iter().filter_map(Limits::binding).collect();
-    let kinds = |one: &&&Use| bound.iter().filter(|other| same_kind(one, other)).count();
+    let bound: Vec<(String, &Use)> = shown
+        .limits
+        .iter()
+        .filter_map(|limits| Some((limits.cell, limits.binding()?)))
+        .map(|(cell, one)| (whose(shown, cell, one), one))
+        .collect();
+    let kinds = |one: &&(String, &Use)| bound.iter().filter(|other| same_kind(one, other)).count();
     let most = bound.iter().max_by_key(kinds)?;
     let (count, all) = (kinds(&most), shown.limits.len());
-    let whose = if most.role == Role::Server { "server" } else { "client" };
-    let what = match &most.resource {
+    let (whose, one) = most;
+    let what = match &one.resource {
         Resource::Link { .. } => "A faster link".to_owned(),
         Resource::Driver => "A faster client".to_owned(),
-        Resource::Processor | Resource::Core { .. } | Resource::Quota { .. } => match most.role {
-            Role::Both => "More CPU".to_owned(),
-            _ => format!("More {whose} CPU"),
-        },
+        Resource::Processor | Resource::Core { .. } | Resource::Quota { .. } => {
+            format!("More {whose}CPU")
+        }
         Resource::Threads { .. } => "More NFS threads".to_owned(),
         Resource::Disk { .. } => "A faster disk".to_owned(),
         Resource::RoundTrip => "More operations in flight, or a shorter path,".to_owned(),
@@ -272,11 +289,11 @@ fn helps(shown: &Shown<'_>) -> Option<String> {
     (2 * count > all).then(|| format!("{what} helps most: bottleneck of {of}."))
 }
 
-fn same_kind(a: &Use, b: &Use) -> bool {
+fn same_kind((of_a, a): &(String, &Use), (of_b, b): &(String, &Use)) -> bool {
     // A link has two ends.
     let is_link = matches!(a.resource, Resource::Link { .. });
     let same_resource = std::mem::discriminant(&a.resource) == std::mem::discriminant(&b.resource);
-    same_resource && (is_link || a.role == b.role)
+    same_resource && (is_link || of_a == of_b)
 }
 
 /// What more blocks do.

@@ -169,7 +169,13 @@ fn scan_rows(shown: &Shown<'_>, columns: &[Column<'_>], narrow: bool) -> Vec<Vec
     };
     let rows = [
         of("scan, listings", |scan| Some(scan.listings)).filter(|_| !narrow),
-        of("scan, lookups", |scan| Some(scan.with_lookups)),
+        scans.iter().any(Option::is_some).then(|| {
+            let times = scans.iter().map(|scan| match scan {
+                Some(scan) => time_with_lookups(scan),
+                None => NOTHING.to_owned(),
+            });
+            std::iter::once("scan, lookups".to_owned()).chain(times).collect()
+        }),
         of("scan on a mount", |scan| scan.mounted).filter(|_| !narrow),
     ];
     rows.into_iter().flatten().collect()
@@ -373,6 +379,16 @@ fn broken_round_trip(shown: &Shown<'_>) -> Option<String> {
     ))
 }
 
+/// The time of a scan with a lookup of each name: "16.1–39.7 s" if something held up lookups among other operations.
+fn time_with_lookups(scan: &Scan) -> String {
+    let most = long(scan.with_lookups);
+    let Some(least) = scan.with_lookups_at_least.map(long) else { return most };
+    match (least.split_once(' '), most.split_once(' ')) {
+        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number}–{most}"),
+        _ => format!("{least}–{most}"),
+    }
+}
+
 /// What a scan of many names takes; of several there are rows of the table.
 fn scans(shown: &Shown<'_>, operations: &Operations<'_>) -> Option<String> {
     let [column] = &operations.columns(shown)[..] else { return None };
@@ -382,7 +398,7 @@ fn scans(shown: &Shown<'_>, operations: &Operations<'_>) -> Option<String> {
         "A scan of {NAMES} names, in directories of {}: {} by listings alone, {} with a {} of each{}.",
         scan.entries,
         long(scan.listings),
-        long(scan.with_lookups),
+        time_with_lookups(&scan),
         OpKind::LOOKUP.name(),
         mounted.unwrap_or_default()
     ))

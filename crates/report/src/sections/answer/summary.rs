@@ -12,7 +12,7 @@ use crate::study::{Shown, speed};
 use crate::text::{capital, counted, listed};
 use crate::verdict::lead;
 use plimsoll_explain::WorkloadFindings;
-use plimsoll_model::{Cell, Flag, Measure, Metric};
+use plimsoll_model::{Cell, Flag, Measure, Metric, Workload};
 use plimsoll_stats::verdict::{Side, Verdict};
 
 /// Kinds of work that are named; of more their number is.
@@ -39,10 +39,8 @@ pub(super) fn sentence(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
 
 /// "Both keep the fixed rate." of work at one; `None` of other work.
 fn at_a_fixed_rate(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
-    let is_paced = |cell: Cell| {
-        let workload = shown.study.plan.workload(cell);
-        workload.is_some_and(|w| w.parts.iter().any(|part| part.arrival.per_second().is_some()))
-    };
+    let is_paced =
+        |cell: Cell| shown.study.plan.workload(cell).is_some_and(Workload::has_fixed_rate);
     let is_behind = |flag: &Flag| matches!(flag, Flag::BehindSchedule { .. });
     let mut paced: Vec<String> = Vec::new();
     let mut behind: Vec<String> = Vec::new();
