@@ -45,13 +45,15 @@ static void get_buffer(struct net_stream *stream)
 }
 
 /* When the next request is due: at once without a rate. With one, the time counts from when it was
- * due, so that a slow answer does not hide the requests that had to wait for it. */
+ * due, so that a slow answer does not hide the requests that had to wait for it. Streams take turns:
+ * requests that are due at the same time would wait for each other. */
 static uint64_t wait_for_turn(struct net_stream *stream, uint64_t number)
 {
     uint64_t rate = stream->settings->requests_per_second;
     if (rate == 0)
         return clock_monotonic_ns();
-    uint64_t due_ns = stream->start_ns + number / rate * CLOCK_SECOND_NS +
+    uint64_t turn_ns = CLOCK_SECOND_NS / rate * stream->number / stream->settings->streams;
+    uint64_t due_ns = stream->start_ns + turn_ns + number / rate * CLOCK_SECOND_NS +
                       number % rate * CLOCK_SECOND_NS / rate;
     /* In pieces: the trial may be cancelled. */
     while (net_stream_at(stream, clock_monotonic_ns())) {
@@ -62,7 +64,6 @@ static uint64_t wait_for_turn(struct net_stream *stream, uint64_t number)
     }
     return due_ns;
 }
-
 
 static _Noreturn void lose_peer(struct net_stream *stream)
 {
@@ -311,6 +312,7 @@ _Noreturn void net_accept_run(struct net_stream *stream)
             continue;
         }
         if (!started) {
+            stream->start_ns = 0; /* now: the other end starts later than this one listens */
             net_stream_start(stream, false);
             started = true;
         }

@@ -20,7 +20,7 @@ static const struct number {
     NUMBER(trial, 0, UINT32_MAX, 0, ALL),
     NUMBER(port, 0, 65535, 0, ALL),
     NUMBER(streams, 1, NET_STREAMS, 1, ALL),
-    NUMBER(duration_ms, 1, 3600000, 10000, ALL),
+    NUMBER(duration_ms, 1, 3660000, 10000, ALL),
     NUMBER(lead_ms, 0, 60000, 0, ALL),
     NUMBER(interval_ms, 10, 60000, 100, ALL),
     NUMBER(setup_ms, 100, 60000, 5000, ALL),

@@ -313,7 +313,7 @@ bool net_accept_all(const struct net_settings *settings, struct net_ends *ends, 
         if (left == 0 || *cancelled != 0) {
             const char *happened =
                 *cancelled != 0               ? "the trial was cancelled"
-                : ends->foreign != 0          ? "only connections without the right token came"
+                : ends->foreign != 0          ? "it came from another address or without the token"
                 : missing(ends) < ends->count ? "not all streams came in time"
                                               : "the peer did not come in time";
             return fail(wrong, "wait for the peer", happened,

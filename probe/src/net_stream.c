@@ -97,7 +97,8 @@ void net_stream_start(struct net_stream *stream, bool ticking)
     stream->end_ns = stream->lead_end_ns + settings->duration_ms * CLOCK_MILLISECOND_NS;
     stream->count = (struct net_count){0};
     stream->slot->led = settings->lead_ms == 0;
-    stream->slot->lead.cpu_ns = clock_process_cpu_ns();
+    /* Both: one that ends before its first interval has done nothing, and not less than that. */
+    stream->slot->lead.cpu_ns = stream->slot->end.cpu_ns = clock_process_cpu_ns();
     stream->next_ns = next_boundary(stream);
     note_ports(stream);
     stream->ticking = ticking;
@@ -116,6 +117,15 @@ void net_stream_time(struct net_stream *stream, int64_t ns)
     times->sum_ns += ns;
 }
 
+/* Requests and connections of the lead-in are not counted, and neither are their times. */
+static void forget_requests(struct net_slot *slot)
+{
+    memset(&slot->times, 0, sizeof slot->times);
+    memset(&slot->more_times, 0, sizeof slot->more_times);
+    slot->unanswered = slot->late_answers = slot->wrong_answers = 0;
+    slot->refused = slot->refused_connections = 0;
+}
+
 static void record(struct net_stream *stream, uint64_t now_ns)
 {
     struct net_slot *slot = stream->slot;
@@ -125,6 +135,8 @@ static void record(struct net_stream *stream, uint64_t now_ns)
     if (now_ns >= stream->lead_end_ns && !slot->led) {
         slot->lead = stream->count;
         slot->led = true;
+        if (stream->settings->job > NET_BOTH)
+            forget_requests(slot);
     }
     if (slot->interval_count == stream->interval_room)
         return;

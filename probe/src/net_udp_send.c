@@ -2,9 +2,11 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -21,6 +23,8 @@
 /* Calls in a row that meet an ICMP error before the peer counts as gone. */
 #define UNREACHABLE_CALLS 100u
 #define FINISHES 3
+/* Who has not slept for so long cannot keep the rate. */
+#define AWAKE_NS (20 * CLOCK_MILLISECOND_NS)
 
 struct sender {
     struct net_stream *stream;
@@ -113,6 +117,15 @@ static uint64_t due_after(uint64_t rate, uint64_t ns)
     return ns / CLOCK_SECOND_NS * rate + ns % CLOCK_SECOND_NS * rate / CLOCK_SECOND_NS;
 }
 
+/* With this priority, nothing else runs on the processor of a process that never sleeps, such as the
+ * receiver or the session. */
+static void leave_realtime(struct net_stream *stream)
+{
+    struct sched_param usual = {.sched_priority = 0};
+    if (stream->slot->realtime && syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &usual) == 0)
+        stream->slot->realtime = false;
+}
+
 static void send_paced(struct sender *sender)
 {
     struct net_stream *stream = sender->stream;
@@ -121,9 +134,12 @@ static void send_paced(struct sender *sender)
     uint64_t gap_ns = CLOCK_SECOND_NS / rate, pace_ns = stream->settings->pace_us * 1000;
     uint64_t step_ns = gap_ns > pace_ns ? gap_ns : pace_ns;
     uint64_t origin_ns = stream->start_ns, wake_ns = origin_ns, before_ns = 0;
+    uint64_t slept_ns = origin_ns;
     while (left_of(sender) > 0) {
+        bool sleeps = clock_monotonic_ns() < wake_ns;
         clock_sleep_until(wake_ns);
         uint64_t now = clock_monotonic_ns(), late_ns = now > wake_ns ? now - wake_ns : 0;
+        slept_ns = sleeps ? now : slept_ns;
         if (!net_stream_at(stream, now))
             return;
         uint64_t due = due_after(rate, now - origin_ns) + 1;
@@ -152,7 +168,10 @@ static void send_paced(struct sender *sender)
         while (wanted > 0) {
             wanted -= send_some(sender, wanted < NET_BATCH ? (unsigned)wanted : NET_BATCH,
                                 clock_monotonic_ns());
-            if (wanted > 0 && !net_stream_at(stream, clock_monotonic_ns()))
+            now = clock_monotonic_ns();
+            if (now - slept_ns > AWAKE_NS)
+                leave_realtime(stream);
+            if (wanted > 0 && !net_stream_at(stream, now))
                 return;
         }
         /* The next time on the grid; those that have passed meanwhile are not made up for. */

@@ -140,6 +140,42 @@ class Counts(unittest.TestCase):
             self.assertEqual(asked["latency"]["count"], asked["total_packets_count"])
             self.assertLessEqual(asked["latency"]["p50_ns"], asked["latency"]["p99_ns"])
 
+    def test_the_lead_in_of_requests_is_not_counted(self):
+        opener, listener = pair(self)
+        for job in ("request", "connect"):
+            end, _ = trial(opener, listener, job, duration_ms=200, lead_ms=200)
+            asked = end.streams[0]
+            self.assertGreater(asked["packets_count"], 0)
+            self.assertGreater(asked["total_packets_count"], asked["packets_count"])
+            self.assertEqual(asked["latency"]["count"], asked["packets_count"])
+
+    def test_requests_of_several_streams_take_turns(self):
+        opener, listener = pair(self)
+        # Of one a second each, the second stream's is due after 0.5 s.
+        asker, _ = trial(opener, listener, "request", duration_ms=250, streams=2,
+                         requests_per_second=1)
+        self.assertEqual([s["total_packets_count"] for s in asker.streams], [1, 0])
+
+    def test_rate_that_the_sender_cannot_keep(self):
+        opener, listener = pair(self)
+        sender, _ = trial(opener, listener, "send", transport="udp", duration_ms=1500,
+                          packets_per_second=10_000_000, realtime=1, payload_bytes=1000)
+        self.assertEqual(sender.streams[0]["outcome"], "done")
+        self.assertFalse(sender.streams[0]["realtime"])
+
+    def test_listener_counts_from_the_first_connection(self):
+        opener, listener = pair(self)
+        token = secrets.token_hex(16)
+        shared = {"peer": "127.0.0.1", "token": token, "duration_ms": 300,
+                  "requests_per_second": 5}
+        listener.begin("accept", open="listen", **shared)
+        port = listener.until("net_started")[0]["port_number"]
+        time.sleep(0.4)  # its time would be over by now
+        opener.begin("connect", open="connect", port=port, **shared)
+        asked, served = (Result(session.until("net_end")) for session in (opener, listener))
+        self.assertEqual(asked.sum("refused_count") + asked.sum("unanswered_count"), 0)
+        self.assertEqual(asked.sum("total_packets_count"), served.sum("total_packets_count"))
+
     def test_requests_from_the_listening_end(self):
         opener, listener = pair(self)
         token = secrets.token_hex(16)
@@ -460,7 +496,8 @@ class Sessions(unittest.TestCase):
         """A stream costs its own figures, a trial the trial's; the session goes on."""
         opener, listener = pair(self)
         for whole in (False, True):
-            shared = {"peer": "127.0.0.1", "token": "5" * 32, "duration_ms": 1000, "streams": 2}
+            shared = {"peer": "127.0.0.1", "token": "5" * 32, "duration_ms": 1000, "streams": 2,
+                      "interval_ms": 60000}
             listener.begin("receive", open="listen", **shared)
             port = listener.until("net_listening")[-1]["port_number"]
             opener.begin("send", open="connect", port=port, **shared)
@@ -474,6 +511,8 @@ class Sessions(unittest.TestCase):
                 self.assert_gone(group)
             else:
                 self.assertEqual(sorted(s["outcome"] for s in sent.streams), ["done", "killed"])
+                # The one that was killed had no interval: its figures are 0, and not less than that.
+                self.assertTrue(all(s["cpu_ns"] < 10**12 for s in sent.streams), sent.streams)
             self.assertEqual(got.end["status"], "done")
 
 
