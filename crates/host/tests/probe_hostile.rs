@@ -43,6 +43,19 @@ fn garbage_and_endless_output_end() {
     assert!(after.happened.contains("bytes between its answers: \"y\\n"), "{after}");
 }
 
+/// Clocks that nobody asked for, faster than they are read.
+#[test]
+fn a_session_that_sends_other_messages_without_end_ends() {
+    let clocks = "yes 'PLMS#C@@@@@%0123456789abcdef' | tr -d '\\n' | tr '#@%' '\\001\\000\\020'";
+    let request = Request::new("net");
+    let failure = impostor(clocks).serve(&request).err().unwrap();
+    assert!(failure.happened.contains("does not end"), "{failure}");
+    let facts = frame('R', r#"{"section":"net"}"#);
+    let mut session = impostor(&format!("printf '{facts}'; {clocks}")).serve(&request).unwrap();
+    let failure = session.section(Instant::now() + LONG).unwrap_err();
+    assert!(failure.happened.contains("does not end"), "{failure}");
+}
+
 #[test]
 fn another_version_is_refused_naming_both() {
     let failure = failure(r"printf 'PLMS\002R\0\0\0\0\0\0'; cat");

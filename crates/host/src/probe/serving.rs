@@ -29,13 +29,9 @@ impl Serving {
         request: &Request,
     ) -> Result<Serving, Failure> {
         let mut session = Session::start(reach, program, request)?;
-        let end = Instant::now() + PATIENCE;
-        loop {
-            match session.receive(end)? {
-                Some(Message::Section(facts)) => return Ok(Serving { session, facts }),
-                Some(_) => {}
-                None => return Err(session.silent(PATIENCE)),
-            }
+        match section(&mut session, Instant::now() + PATIENCE)? {
+            Some(facts) => Ok(Serving { session, facts }),
+            None => Err(session.silent(PATIENCE)),
         }
     }
 
@@ -67,21 +63,7 @@ impl Serving {
     /// # Errors
     /// The session has ended, or contradicts its protocol.
     pub fn section(&mut self, until: Instant) -> Result<Option<Value>, Failure> {
-        loop {
-            match self.session.receive(until)? {
-                Some(Message::Section(value)) => {
-                    if self.session.taken() > MOST_BYTES {
-                        return Err(self.session.nonsense("its report does not end"));
-                    }
-                    return Ok(Some(value));
-                }
-                Some(Message::Done(_)) => {
-                    return Err(self.session.nonsense("it ended without a request"));
-                }
-                Some(Message::Clock(..) | Message::Sample(_) | Message::Failed(_)) => {}
-                None => return Ok(None),
-            }
-        }
+        section(&mut self.session, until)
     }
 
     /// The failure of a host that does not answer.
@@ -98,5 +80,22 @@ impl Serving {
     pub fn stop(mut self) {
         let _ = self.session.send(Kind::Stop, b"");
         self.session.close();
+    }
+}
+
+/// The next section. Other messages are passed over, but counted: a host that sends nothing else would keep this
+/// program here beyond any time.
+fn section(session: &mut Session, until: Instant) -> Result<Option<Value>, Failure> {
+    loop {
+        let message = session.receive(until)?;
+        if session.taken() > MOST_BYTES {
+            return Err(session.nonsense("its report does not end"));
+        }
+        match message {
+            Some(Message::Section(value)) => return Ok(Some(value)),
+            Some(Message::Done(_)) => return Err(session.nonsense("it ended without a request")),
+            Some(Message::Clock(..) | Message::Sample(_) | Message::Failed(_)) => {}
+            None => return Ok(None),
+        }
     }
 }
