@@ -3,7 +3,7 @@
 
 use crate::gather::Gathered;
 use plimsoll_model::{
-    Cell, Flag, HostLoad, HostName, Measure, Metric, PartResult, Study, Subject, Trial,
+    Cell, Flag, HostLoad, HostName, Measure, Metric, PartResult, Point, Study, Subject, Trial,
 };
 
 /// Utilisation from which a link, a core or a quota is saturated.
@@ -16,6 +16,10 @@ const LOSS: f64 = 0.01;
 /// much longer, in seconds.
 const QUEUE: f64 = 2.0;
 const QUEUE_SECONDS: f64 = 0.001;
+/// Bytes of the shortest Ethernet frame as interfaces count it, and bytes of each frame that they do not count:
+/// preamble, check sequence and gap. Source: IEEE 802.3.
+const SHORTEST_FRAME: f64 = 60.0;
+const AROUND_FRAME: f64 = 24.0;
 
 /// An end of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -122,6 +126,20 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<PathLim
     Some(PathLimits { cell, bottleneck })
 }
 
+/// What a part of a trial did, with the loads of the hosts; of a search, at the fastest value that it accepted.
+fn measured(trial: &Trial, part: usize) -> Option<(&PartResult, &[HostLoad])> {
+    let speed = |point: &&Point| {
+        let result = point.parts.get(part);
+        let speed = result.and_then(|r| r.quantities.get(&Metric::all(Measure::THROUGHPUT)));
+        speed.copied().unwrap_or(0.0)
+    };
+    let accepted = trial.points.iter().filter(|point| point.accepted != Some(false));
+    match accepted.max_by(|a, b| speed(a).total_cmp(&speed(b))) {
+        Some(point) => Some((point.parts.get(part)?, &point.loads)),
+        None => Some((trial.result.parts.get(part)?, &trial.loads)),
+    }
+}
+
 /// What one trial shows.
 #[derive(Debug, Default)]
 struct Seen {
@@ -140,7 +158,7 @@ struct Seen {
 
 impl Seen {
     fn new(study: &Study, trial: &Trial, part: usize, ends: [&HostName; 2]) -> Option<Seen> {
-        let result: &PartResult = trial.result.parts.get(part)?;
+        let (result, loads) = measured(trial, part)?;
         let value = |measure| result.quantities.get(&Metric::all(measure)).copied();
         let mut seen = Seen {
             receive_window: value(Measure::WINDOW_LIMITED),
@@ -161,7 +179,7 @@ impl Seen {
         ];
         for (end, name, process) in sides {
             seen.cores.extend(process.map(|share| (end, share.min(1.0))));
-            let Some(load) = trial.loads.iter().find(|load| load.host == *name) else { continue };
+            let Some(load) = loads.iter().find(|load| load.host == *name) else { continue };
             let seconds = seconds.unwrap_or(load.seconds);
             seen.host(study, load, if shared { PathEnd::Both } else { end }, end, seconds);
         }
@@ -195,13 +213,26 @@ impl Seen {
             let Some(rate) = facts.and_then(|facts| facts.link_rate(&interface.name)) else {
                 continue;
             };
-            let bytes = interface.received_bytes.max(interface.sent_bytes);
-            let share = (8.0 * bytes as f64 / rate as f64 / seconds).min(1.0);
+            // The rate of a lab is a shaper's, which counts as the interface does.
+            let is_shaped = facts.is_some_and(|facts| facts.lab.is_some());
+            let carried = |bytes: u64, packets: u64| match is_shaped {
+                true => bytes as f64,
+                false => on_the_wire(bytes, packets),
+            };
+            let received = carried(interface.received_bytes, interface.received_packets);
+            let sent = carried(interface.sent_bytes, interface.sent_packets);
+            let share = (8.0 * received.max(sent) / rate as f64 / seconds).min(1.0);
             if self.link.as_ref().is_none_or(|known| share > known.3) {
                 self.link = Some((end, interface.name.clone(), rate, share));
             }
         }
     }
+}
+
+/// Bytes of the time that so many bytes in so many packets take on an Ethernet.
+fn on_the_wire(bytes: u64, packets: u64) -> f64 {
+    let packets = packets as f64;
+    (bytes as f64).max(SHORTEST_FRAME * packets) + AROUND_FRAME * packets
 }
 
 /// Arithmetic means over the trials of a cell.
@@ -322,6 +353,15 @@ mod tests {
         let found = named(idle());
         assert_eq!(found, PathBottleneck::Unknown { knows_link: true, busiest_core: Some(0.5) });
         assert_eq!(Mean(&[]).bottleneck(), None);
+    }
+
+    /// Small datagrams filled a link that was reported to be at 71%.
+    #[test]
+    fn a_full_ethernet_is_full_whatever_the_size_of_its_frames() {
+        for (bytes, packets) in [(60, 1_488_095), (46, 1_488_095), (1514, 81_274)] {
+            let share = 8.0 * on_the_wire(bytes * packets, packets) / 1e9;
+            assert!((share - 1.0).abs() < 1e-4, "{bytes} bytes: {share}");
+        }
     }
 
     #[test]
