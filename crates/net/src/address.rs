@@ -67,10 +67,23 @@ impl Addresses {
                     .ok_or_else(|| unknown(connecting.name()))?
             }
         };
-        Ok(match listener {
+        let found = match listener {
             Side::A => Addresses { a: listens, b: connects },
             Side::B => Addresses { a: connects, b: listens },
-        })
+        };
+        found.of_one_family()
+    }
+
+    /// Fails where one address is of IPv4 and the other of IPv6: no connection has both.
+    fn of_one_family(self) -> Result<Addresses, Failure> {
+        if self.a.is_ipv4() == self.b.is_ipv4() {
+            return Ok(self);
+        }
+        let tried = "choose the addresses of the path";
+        let on = format!("{} for A and {} for B", self.a, self.b);
+        let happened = "one is an IPv4 address and the other an IPv6 address";
+        let next = "Name both in one family: --address ADDRESS for B, --address-a ADDRESS for A.";
+        Err(Failure::new(Cause::Usage, tried, on, happened, next))
     }
 }
 
@@ -129,6 +142,18 @@ mod tests {
 
     fn address(text: &str) -> IpAddr {
         text.parse().unwrap()
+    }
+
+    #[test]
+    fn addresses_of_two_families_are_refused() {
+        let both = |a: &str, b: &str| Addresses { a: address(a), b: address(b) }.of_one_family();
+        assert!(both("10.0.0.1", "10.0.0.2").is_ok() && both("fd00::1", "fd00::2").is_ok());
+        let failure = both("10.0.0.1", "fd00::2").unwrap_err();
+        assert_eq!(failure.cause, Cause::Usage);
+        assert!(
+            failure.on.contains("fd00::2") && failure.next.contains("--address-a"),
+            "{failure}"
+        );
     }
 
     #[test]

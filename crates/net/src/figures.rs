@@ -145,7 +145,12 @@ impl Figures {
         let streams = || opener.streams.iter();
         self.put(per_second, rate(streams(), "packets_count"));
         let answered = Report::sum(streams(), "packets_count");
-        let unanswered = Report::sum(streams(), "unanswered_count");
+        let mut unanswered = Report::sum(streams(), "unanswered_count");
+        if kind == OpKind::CONNECT {
+            // Also those that were refused, or timed out before they were up.
+            let refused = Report::sum(streams(), "refused_count").unwrap_or(0.0);
+            unanswered = unanswered.map(|count| count + refused);
+        }
         let asked = answered.zip(unanswered).map(|(answered, not)| answered + not);
         self.put(Measure::UNANSWERED, share(unanswered, asked));
         let mut latency: Option<LatencySummary> = None;
@@ -224,7 +229,9 @@ fn add_windows(windows: &mut Vec<Window>, kind: OpKind, rows: &[Row], window_sec
                 let earlier = earlier.unwrap_or_default();
                 let span = (later.at_ns - earlier.at_ns).max(1) as f64;
                 let passed = ((end - earlier.at_ns as f64) / span).clamp(0.0, 1.0);
-                let between = |a: u64, b: u64| a + ((b - a) as f64 * passed).round() as u64;
+                let between = |a: u64, b: u64| {
+                    a.saturating_add(((b - a) as f64 * passed).round() as u64).min(b)
+                };
                 Row {
                     bytes: between(earlier.bytes, later.bytes),
                     operations: between(earlier.operations, later.operations),
@@ -249,7 +256,7 @@ fn add_windows(windows: &mut Vec<Window>, kind: OpKind, rows: &[Row], window_sec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::{DatagramsJob, RequestJob, TcpStreamJob};
+    use plimsoll_model::{ConnectJob, DatagramsJob, RequestJob, TcpStreamJob};
     use serde_json::{Value, json};
 
     fn report(sections: &[Value]) -> Report {
@@ -346,6 +353,27 @@ mod tests {
         assert!((value(&result, Measure::LATENCY_P99) / 400e-6 - 1.0).abs() < 0.01);
         assert_eq!(result.ops[&OpKind::REQUEST].count, 4000);
         assert_eq!(value(&result, Measure::UNANSWERED), 0.0);
+    }
+
+    #[test]
+    fn refused_connections_are_unanswered() {
+        let latency = json!({"count": 30, "sum_ns": 30_000, "least_ns": 1000, "most_ns": 1000,
+            "steps": [[1000, 30]]});
+        let counts = json!({"packets_count": 30, "unanswered_count": 4, "refused_count": 6, "latency": latency});
+        let near = report(&[stream("send", counts)]);
+        let result = part(&ConnectJob { streams: 1 }.into(), &near, &Report::default(), 0.1);
+        assert_eq!(value(&result, Measure::UNANSWERED), 0.25);
+        assert_eq!(result.ops[&OpKind::CONNECT].errors[&ErrorKind::TimedOut], 10);
+    }
+
+    /// The end of a window between two sums that no sender can have.
+    #[test]
+    fn sums_near_the_largest_number_make_no_panic() {
+        let rows = json!({"section": "net_intervals", "stream_number": 0, "columns": ["at_ns", "bytes"],
+            "rows": [[50_000_000, 5], [100_000_000, u64::MAX], [u64::MAX, u64::MAX]]});
+        let far = report(&[stream("receive", json!({"bytes": 1})), rows]);
+        let result = part(&TcpStreamJob::new(Flow::Out).into(), &Report::default(), &far, 0.1);
+        assert!(!result.series.is_empty());
     }
 
     #[test]

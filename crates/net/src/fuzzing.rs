@@ -2,7 +2,7 @@
 
 use crate::figures;
 use crate::report::Report;
-use plimsoll_model::{Flow, Job, RequestJob, TcpStreamJob};
+use plimsoll_model::{ConnectJob, DatagramsJob, Flow, Job, RequestJob, TcpStreamJob};
 
 /// Sections of two ends, a line each, of which every second one is from B.
 pub fn sections(bytes: &[u8]) {
@@ -15,7 +15,12 @@ pub fn sections(bytes: &[u8]) {
         }
     }
     let [near, far] = &ends;
-    let jobs: [Job; 2] = [TcpStreamJob::new(Flow::Both).into(), RequestJob::new().into()];
+    let jobs: [Job; 4] = [
+        TcpStreamJob::new(Flow::Both).into(),
+        DatagramsJob::new(Flow::Both).into(),
+        RequestJob::new().into(),
+        ConnectJob { streams: 1 }.into(),
+    ];
     for job in jobs {
         let result = figures::part(&job, near, far, 0.1);
         assert!(result.quantities.values().all(|value| value.is_finite()));

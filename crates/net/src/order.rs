@@ -16,6 +16,8 @@ pub(crate) const DRAIN: Duration = Duration::from_secs(1);
 const INTERVAL: Duration = Duration::from_millis(100);
 /// Most intervals of a trial that the probe reports.
 const MOST_INTERVALS: u128 = 4000;
+/// Most datagrams per second that the probe takes; no sender reaches them.
+const MOST_PACKETS_PER_SECOND: u32 = 100_000_000;
 
 /// A trial on a path, before its ends know each other.
 #[derive(Clone, Debug, PartialEq)]
@@ -138,7 +140,7 @@ fn datagrams(job: &DatagramsJob) -> Order {
     line(&mut settings, "payload_bytes", job.payload.0);
     line(&mut settings, "call", job.call);
     if let Some(rate) = job.rate {
-        line(&mut settings, "packets_per_second", rate);
+        line(&mut settings, "packets_per_second", rate.get().min(MOST_PACKETS_PER_SECOND));
         line(&mut settings, "realtime", 1);
     }
     if let Some(bytes) = job.socket_buffer {

@@ -10,6 +10,8 @@ const MOST_STREAMS: usize = 128;
 const MOST_ROWS: usize = 4096;
 /// Most steps of a histogram.
 const MOST_STEPS: usize = 4096;
+/// Most letters of a reason.
+const MOST_LETTERS: usize = 240;
 
 /// Everything that one end said of one trial.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -204,7 +206,10 @@ impl Stream {
 }
 
 fn complaint(section: &Value) -> Complaint {
-    let text = |key: &str| section.get(key).and_then(Value::as_str).map(str::to_owned);
+    let text = |key: &str| {
+        let text = section.get(key).and_then(Value::as_str)?;
+        Some(text.chars().take(MOST_LETTERS).collect::<String>())
+    };
     Complaint {
         tried: text("tried").unwrap_or_else(|| "run the trial".to_owned()),
         on: text("on"),
@@ -271,15 +276,50 @@ mod tests {
     fn why_a_stream_broke_off_is_said() {
         let ended = json!({"section": "net_stream", "outcome": "peer_ended"});
         let failed = json!({"section": "net_stream", "outcome": "failed", "tried": "send", "happened": "no route"});
-        let report = taken(&[ended, failed]).unwrap();
+        let long = json!({"section": "net_failed", "happened": "x".repeat(30_000)});
+        let report = taken(&[ended, failed, long]).unwrap();
+        assert_eq!(report.failed.as_ref().unwrap().happened.len(), MOST_LETTERS);
         assert!(report.streams[0].broken.as_ref().unwrap().contains("the other end"));
         assert_eq!(report.streams[1].broken.as_deref(), Some("it could not send: no route"));
+    }
+
+    /// A section as a probe sends it, with any numbers.
+    fn section() -> impl Strategy<Value = Value> {
+        let names = [
+            "net_listening",
+            "net_started",
+            "net_stream",
+            "net_intervals",
+            "net_failed",
+            "net_end",
+        ];
+        let name = prop::sample::select(names.to_vec());
+        (name, any::<bool>(), any::<[u64; 8]>()).prop_map(|(section, sends, n)| {
+            let mut sums = [n[0], n[1], n[2]];
+            let mut times = sums.map(|number| number % 2_000_000_000);
+            sums.sort_unstable();
+            times.sort_unstable();
+            let rows = [0, 1, 2].map(|row| json!([times[row], sums[row], sums[row], n[3]]));
+            let steps = json!([[n[4], n[5]], [n[6], n[7]]]);
+            json!({"section": section, "stream_number": n[0] % 2, "port_number": n[1] % 65_536, "status": "done",
+                "direction": if sends { "send" } else { "receive" }, "outcome": "done",
+                "elapsed_ns": n[0], "total_elapsed_ns": n[1], "bytes": n[2], "cpu_ns": n[3],
+                "packets_count": n[4], "unanswered_count": n[5], "retransmitted_bytes": n[6],
+                "acked_bytes": n[7], "latency": {"sum_ns": n[0], "least_ns": n[1], "most_ns": n[2],
+                "steps": steps}, "columns": ["at_ns", "bytes", "packets_count", "rtt_us"], "rows": rows})
+        })
     }
 
     proptest! {
         #[test]
         fn whatever_comes_makes_no_panic(text in "[\\[\\]{}\",:a-z0-9_ -]{0,200}") {
             crate::fuzzing::sections(text.as_bytes());
+        }
+
+        #[test]
+        fn whatever_numbers_come_make_no_panic(sections in prop::collection::vec(section(), 1..12)) {
+            let lines: Vec<String> = sections.iter().map(Value::to_string).collect();
+            crate::fuzzing::sections(lines.join("\n").as_bytes());
         }
     }
 }

@@ -16,9 +16,14 @@ use std::time::{Duration, Instant};
 const SLICE: Duration = Duration::from_millis(10);
 /// Time for reports after the end of a trial; a message may queue behind the load.
 const REPORTING: Duration = Duration::from_secs(15);
-/// Time by which a part that runs beside the first one outlasts it.
-const OUTLASTS: Duration = Duration::from_millis(500);
-
+/// Time for a trial to end early.
+const CANCELLING: Duration = Duration::from_secs(10);
+/// Time by which a part that runs beside the first one outlasts it: the connections of the first one are opened
+/// through the queue of the others.
+const OUTLASTS: Duration = Duration::from_secs(1);
+/// What the probe tried if it cannot have its port, or if the kernel lacks an algorithm or refuses it to users.
+const TAKE_THE_PORT: &str = "take the port";
+const CHOOSE_CONGESTION_CONTROL: &str = "choose the congestion control";
 /// Length of the trial that shows whether the ends reach each other.
 const FIRST_CONTACT: Duration = Duration::from_millis(50);
 
@@ -100,30 +105,36 @@ fn drive(
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
     let under_way = &mut sessions[..running.len()];
-    let has_failed = |pairs: &mut [Pair]| {
+    let is_over = |pairs: &mut [Pair]| {
         let mut all = pairs.iter_mut().flat_map(Pair::both);
-        all.any(|session| session.report.end == Some(Ending::Failed))
+        stop.load(Ordering::Relaxed) || all.any(|s| s.report.end == Some(Ending::Failed))
     };
-    let first = running.iter().enumerate().take(1);
-    for (number, part) in running.iter().enumerate().skip(1).chain(first) {
-        if !has_failed(under_way) && !stop.load(Ordering::Relaxed) {
-            start(ends, &mut under_way[number], (number, part), stop)?;
+    // All listen before the first load begins, behind which their messages would queue.
+    for (number, part) in running.iter().enumerate() {
+        if !is_over(under_way) {
+            listen(ends, &mut under_way[number], (number, part), stop)?;
+        }
+    }
+    for (number, part) in running.iter().enumerate().rev() {
+        if !is_over(under_way) {
+            connect(ends, &mut under_way[number], part)?;
         }
     }
     let longest = running.iter().map(|part| part.once.lead + part.once.duration).max();
-    let patience = longest.unwrap_or_default() + DRAIN + REPORTING;
-    let end = Instant::now() + patience;
-    let mut is_cancelled = false;
+    let (begun, mut is_cancelled) = (Instant::now(), false);
+    let mut patience = SETUP + longest.unwrap_or_default() + DRAIN + REPORTING;
     while under_way.iter_mut().flat_map(Pair::both).any(|session| session.is_busy()) {
-        if !is_cancelled && (stop.load(Ordering::Relaxed) || has_failed(under_way)) {
+        if !is_cancelled && is_over(under_way) {
             is_cancelled = true;
+            // A host that hangs holds nobody up for the rest of the trial.
+            patience = patience.min(begun.elapsed() + CANCELLING);
             for session in under_way.iter_mut().flat_map(Pair::both) {
                 session.cancel()?;
             }
         }
         for session in under_way.iter_mut().flat_map(Pair::both) {
             session.take_in(Instant::now() + SLICE)?;
-            if session.is_busy() && Instant::now() > end {
+            if session.is_busy() && begun.elapsed() > patience {
                 return Err(session.late(patience));
             }
         }
@@ -131,48 +142,40 @@ fn drive(
     Ok(())
 }
 
-/// Starts a part: first the end that listens, then the other one; waits until its connections are up.
-fn start(
+/// Starts a part at the end that listens, and waits for its port.
+fn listen(
     ends: &Ends,
     pair: &mut Pair,
     (number, part): (usize, &Running<'_>),
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
-    let (opener, listener) = (ends.opener, ends.opener.other());
-    let patience = SETUP + REPORTING;
-    let end = Instant::now() + patience;
+    let listener = ends.opener.other();
+    let end = Instant::now() + REPORTING;
     // Parts at the same time cannot share a port.
     let port = match ends.port {
         0 => 0,
         port => port.saturating_add(u16::try_from(number).unwrap_or(0)),
     };
-    let text = part.order.listening(listener, &part.once, ends.addresses.of(opener), port);
+    let text = part.order.listening(listener, &part.once, ends.addresses.of(ends.opener), port);
     let Some(session) = pair.at(listener) else { return Err(closed()) };
     session.begin(part.once.number, &text)?;
-    while session.report.port.is_none() && session.is_busy() {
+    while session.report.port.is_none() && session.is_busy() && !stop.load(Ordering::Relaxed) {
         session.take_in(Instant::now() + SLICE)?;
         if session.report.port.is_none() && Instant::now() > end {
-            return Err(session.late(patience));
-        }
-    }
-    // It says why it could not listen; the other end is not started then.
-    let Some(port) = session.report.port else { return Ok(()) };
-    let text = part.order.connecting(opener, &part.once, ends.addresses.of(listener), port);
-    let Some(session) = pair.at(opener) else { return Err(closed()) };
-    session.begin(part.once.number, &text)?;
-    let is_over = |pair: &mut Pair| {
-        pair.both().all(|session| session.report.is_started)
-            || pair.both().any(|session| !session.is_busy())
-    };
-    while !is_over(pair) && !stop.load(Ordering::Relaxed) {
-        for session in pair.both() {
-            session.take_in(Instant::now() + SLICE)?;
-            if Instant::now() > end {
-                return Err(session.late(patience));
-            }
+            return Err(session.late(REPORTING));
         }
     }
     Ok(())
+}
+
+/// Starts a part at the end that connects; not if the other one does not listen, which says why.
+fn connect(ends: &Ends, pair: &mut Pair, part: &Running<'_>) -> Result<(), Failure> {
+    let (opener, listener) = (ends.opener, ends.opener.other());
+    let Some(session) = pair.at(listener) else { return Err(closed()) };
+    let Some(port) = session.report.port.filter(|_| session.is_busy()) else { return Ok(()) };
+    let text = part.order.connecting(opener, &part.once, ends.addresses.of(listener), port);
+    let Some(session) = pair.at(opener) else { return Err(closed()) };
+    session.begin(part.once.number, &text)
 }
 
 /// The uncounted and the counted time of a trial.
@@ -247,9 +250,14 @@ fn failed(ends: &Ends, part: &Running<'_>, side: Side, why: &Complaint, stage: S
             format!("Use a smaller payload: packets of this path have at most {bytes} bytes.");
         return Failure::new(Cause::Trial, tried, on, happened, next);
     }
+    if why.tried == CHOOSE_CONGESTION_CONTROL {
+        let next = "Name one of those in /proc/sys/net/ipv4/tcp_available_congestion_control on both hosts: \
+                    --congestion NAME.";
+        return Failure::new(Cause::Usage, tried, on, happened, next);
+    }
     let own = |otherwise: &str| next.as_deref().map_or_else(|| otherwise.to_owned(), sentence);
     match stage {
-        Stage::Listening if ends.port != 0 => {
+        Stage::Listening if ends.port != 0 && why.tried == TAKE_THE_PORT => {
             let next = format!("Choose another port than {}: --port N.", ends.port);
             return Failure::new(Cause::Usage, tried, on, happened, next);
         }

@@ -6,9 +6,9 @@ use plimsoll_model::{Cause, Failure};
 use std::time::{Duration, Instant};
 
 /// The probe ends a session without a trial after this time, so that none stays if this machine is gone.
-const IDLE: Duration = Duration::from_secs(300);
+const IDLE: Duration = Duration::from_secs(60);
 /// A session that had no trial for so long is replaced by a new one, before it ends by itself.
-const STALE: Duration = Duration::from_secs(200);
+const STALE: Duration = Duration::from_secs(30);
 /// Longest life of a session.
 const LONGEST: Duration = Duration::from_secs(30 * 86400);
 

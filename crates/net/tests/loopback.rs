@@ -240,6 +240,21 @@ fn a_port_in_use_is_named_with_another_way() {
     bench.leaves_nothing();
 }
 
+/// The advice was to choose another port.
+#[test]
+fn a_congestion_control_that_is_not_there_is_no_matter_of_ports() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    let mut bench = Bench::new(Way { port, ..PLAIN });
+    let congestion = Some("carrier-pigeon".to_owned());
+    let job = TcpStreamJob { congestion, ..TcpStreamJob::new(Flow::Out) };
+    let failure = failure(bench.point(vec![job.into()], 0.3, &mut Observer::default()));
+    assert_eq!(failure.cause, Cause::Usage);
+    assert!(failure.next.contains("--congestion") && !failure.next.contains("port"), "{failure}");
+    bench.leaves_nothing();
+}
+
 #[test]
 fn a_peer_with_another_address_is_not_let_in() {
     // Connections come from 127.0.0.1.
@@ -260,6 +275,26 @@ fn a_request_to_stop_ends_the_load_at_both_ends() {
     let watcher = std::thread::spawn(move || {
         // The trial and its stream.
         soon("the load runs", || processes_with(&directories[0]).len() >= idle + 2);
+        stop.store(true, Ordering::Relaxed);
+    });
+    let parts = vec![TcpStreamJob::new(Flow::Out).into()];
+    let result = bench.point(parts, 600.0, &mut Observer::default());
+    watcher.join().unwrap();
+    assert_eq!(result.outcome, Outcome::Stopped);
+    bench.leaves_nothing();
+}
+
+/// It was waited for until the end of the trial.
+#[test]
+fn a_host_that_hangs_does_not_hold_up_a_request_to_stop() {
+    let mut bench = Bench::new(PLAIN);
+    let (stop, directory) = (bench.stop.clone(), bench.directories[1].clone());
+    let idle = processes_with(&directory).len();
+    let watcher = std::thread::spawn(move || {
+        soon("the load runs", || processes_with(&directory).len() >= idle + 2);
+        for number in processes_with(&format!("{directory}/plimsoll-probe")) {
+            let _ = kill(Pid::from_raw(number.cast_signed()), Signal::SIGSTOP);
+        }
         stop.store(true, Ordering::Relaxed);
     });
     let parts = vec![TcpStreamJob::new(Flow::Out).into()];
