@@ -33,6 +33,7 @@ const QUICK_SECONDS: f64 = 1.5;
 const WARM_UP: f64 = 0.2;
 const MOST_WARM_UP_SECONDS: f64 = 0.5;
 const SHORTEST_SECONDS: f64 = 0.2;
+const LONGEST_SECONDS: f64 = 3600.0;
 const BASELINE_SECONDS: f64 = 2.0;
 const CAP_SECONDS: f64 = 600.0;
 /// Streams in each direction of the presets up, down and rrul.
@@ -42,6 +43,7 @@ const MOST_STREAMS: u16 = 64;
 /// Largest block that the probe takes, and payloads of datagrams: its header, and the most that IPv4 has room for.
 const LARGEST_BLOCK: u64 = 4 << 20;
 const PAYLOADS: std::ops::RangeInclusive<u64> = 16..=65_507;
+const SOCKET_BUFFERS: std::ops::RangeInclusive<u64> = 1024..=1 << 30;
 
 /// Shown by `--help`.
 pub const EXAMPLES: &str = "Examples:
@@ -371,6 +373,17 @@ fn expect_sizes(arguments: &NetArguments) -> Result<(), Failure> {
         let next = "Give --time 2s or more for reliable figures.";
         return refuse("--time", format!("{time:?}"), happened, next);
     }
+    if let Some(time) = arguments.time.filter(|time| time.as_secs_f64() > LONGEST_SECONDS) {
+        let happened = "a trial may last at most an hour";
+        let next = "Give a shorter --time, and more --repeats.";
+        return refuse("--time", format!("{time:?}"), happened, next);
+    }
+    let buffer = arguments.socket_buffer.filter(|buffer| !SOCKET_BUFFERS.contains(&buffer.0));
+    if let Some(buffer) = buffer {
+        let happened = "a socket buffer has 1 KiB to 1 GiB";
+        let next = "Give a size such as 4MiB.";
+        return refuse("--socket-buffer", buffer.to_string(), happened, next);
+    }
     let plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
     let is_none = |name: &&String| name.is_empty() || !plain(name);
     if let Some(name) = arguments.congestion.as_ref().filter(is_none) {
@@ -509,6 +522,8 @@ mod tests {
             (["--streams=100", "--job=tcp-out"], "64 streams"),
             (["--congestion=a b", "--job=tcp-out"], "congestion control"),
             (["--time=10ms", "--job=tcp-out"], "200 ms"),
+            (["--time=2h", "--job=tcp-out"], "an hour"),
+            (["--socket-buffer=100", "--job=tcp-out"], "1 KiB to 1 GiB"),
         ] {
             let failure = planned(&[&["ssh://nas"][..], &words].concat()).unwrap_err();
             assert_eq!(failure.cause, Cause::Usage);
