@@ -81,7 +81,7 @@ pub enum Command {
     Export(ExportArguments),
     /// Write a report of studies: HTML, Markdown or CSV
     Report(ReportArguments),
-    /// Import results of fio or of another plimsoll into the store
+    /// Import results of fio, iperf3, netperf, flent or another plimsoll into the store
     Import(ImportArguments),
     /// Show the studies and the running measurements in the browser
     Serve(ServeArguments),

@@ -2,6 +2,14 @@
 
 use plimsoll_record::{ImportFile, ImportOptions};
 
+/// Imports the content of a file, which gzip may have packed.
+#[allow(dead_code, reason = "some targets import text")]
+pub fn import_bytes(bytes: &[u8]) {
+    if let Ok(file) = ImportFile::from_bytes("f".into(), bytes.to_vec(), 0) {
+        import(&file.text);
+    }
+}
+
 /// Whatever is imported can be exported, and has no more trials than the text has room for.
 pub fn import(text: &str) {
     let file = ImportFile { name: "f".into(), text: text.into(), modified_unix_seconds: 0 };

@@ -15,7 +15,7 @@ pub struct DatagramsJob {
     pub flow: Flow,
     /// Streams in each direction.
     pub streams: u16,
-    /// Payload of a datagram.
+    /// Payload of a datagram; 0 if another tool did not report it.
     pub payload: Bytes,
     /// How datagrams are handed to the kernel.
     #[serde(default)]
@@ -98,8 +98,9 @@ impl JobFacts for DatagramsJob {
     }
 
     fn settings(&self) -> Vec<String> {
-        let mut settings =
-            vec![format!("{} payload", self.payload), streams(self.streams, self.flow)];
+        let payload = (self.payload.0 > 0).then(|| format!("{} payload", self.payload));
+        let mut settings: Vec<String> = payload.into_iter().collect();
+        settings.push(streams(self.streams, self.flow));
         settings.push(match self.call {
             DatagramCall::One => "one datagram a call".to_owned(),
             DatagramCall::Mmsg => "sendmmsg".to_owned(),
@@ -111,19 +112,17 @@ impl JobFacts for DatagramsJob {
     }
 
     fn parameters(&self) -> Vec<(&'static str, String)> {
-        let mut parameters = vec![
-            ("direction", self.flow.to_string()),
-            ("streams", self.streams.to_string()),
-            ("payload_bytes", self.payload.0.to_string()),
-            ("call", self.call.to_string()),
-        ];
+        let mut parameters =
+            vec![("direction", self.flow.to_string()), ("streams", self.streams.to_string())];
+        parameters.extend(self.block().map(|payload| ("payload_bytes", payload.0.to_string())));
+        parameters.push(("call", self.call.to_string()));
         parameters.extend(self.rate.map(|rate| ("rate_per_second", rate.to_string())));
         parameters.extend(self.socket_buffer.map(|b| ("socket_buffer_bytes", b.0.to_string())));
         parameters
     }
 
     fn block(&self) -> Option<Bytes> {
-        Some(self.payload)
+        Some(self.payload).filter(|payload| payload.0 > 0)
     }
 
     fn set_block(&mut self, block: Bytes) {

@@ -11,9 +11,9 @@ use std::num::NonZeroU32;
 pub struct RequestJob {
     /// Connections.
     pub streams: u16,
-    /// Bytes of a request.
+    /// Bytes of a request; 0 if another tool did not report it.
     pub request: Bytes,
-    /// Bytes of an answer.
+    /// Bytes of an answer; 0 likewise.
     pub response: Bytes,
     /// Requests per second of each connection, timed from when they are due; `None`: one after the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,14 +69,13 @@ impl JobFacts for RequestJob {
     }
 
     fn settings(&self) -> Vec<String> {
-        let mut settings = vec![
-            match self.streams {
-                1 => "1 connection".to_owned(),
-                many => format!("{many} connections"),
-            },
-            format!("requests of {}", self.request),
-            format!("answers of {}", self.response),
-        ];
+        let mut settings = vec![match self.streams {
+            1 => "1 connection".to_owned(),
+            many => format!("{many} connections"),
+        }];
+        for (what, size) in [("requests", self.request), ("answers", self.response)] {
+            settings.extend((size.0 > 0).then(|| format!("{what} of {size}")));
+        }
         settings.push(match self.rate {
             Some(rate) => format!("{rate} a second each"),
             None => "one after the other".to_owned(),

@@ -13,7 +13,7 @@ pub struct TcpStreamJob {
     pub flow: Flow,
     /// Streams in each direction.
     pub streams: u16,
-    /// Bytes of each system call, at both ends.
+    /// Bytes of each system call, at both ends; 0 if another tool did not report it.
     pub block: Bytes,
     /// Socket buffers at both ends; `None`: the kernel adjusts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,7 +73,9 @@ impl JobFacts for TcpStreamJob {
     }
 
     fn settings(&self) -> Vec<String> {
-        let mut settings = vec![format!("{} blocks", self.block), streams(self.streams, self.flow)];
+        let block = (self.block.0 > 0).then(|| format!("{} blocks", self.block));
+        let mut settings: Vec<String> = block.into_iter().collect();
+        settings.push(streams(self.streams, self.flow));
         settings.extend(self.socket_buffer.map(|bytes| format!("socket buffers of {bytes}")));
         settings.extend(self.congestion.as_ref().map(|name| format!("congestion control {name}")));
         settings.extend(self.no_delay.then(|| "without Nagle's algorithm".to_owned()));
@@ -81,19 +83,17 @@ impl JobFacts for TcpStreamJob {
     }
 
     fn parameters(&self) -> Vec<(&'static str, String)> {
-        let mut parameters = vec![
-            ("direction", self.flow.to_string()),
-            ("streams", self.streams.to_string()),
-            ("block_bytes", self.block.0.to_string()),
-            ("no_delay", self.no_delay.to_string()),
-        ];
+        let mut parameters =
+            vec![("direction", self.flow.to_string()), ("streams", self.streams.to_string())];
+        parameters.extend(self.block().map(|block| ("block_bytes", block.0.to_string())));
+        parameters.push(("no_delay", self.no_delay.to_string()));
         parameters.extend(self.socket_buffer.map(|b| ("socket_buffer_bytes", b.0.to_string())));
         parameters.extend(self.congestion.clone().map(|name| ("congestion", name)));
         parameters
     }
 
     fn block(&self) -> Option<Bytes> {
-        Some(self.block)
+        Some(self.block).filter(|block| block.0 > 0)
     }
 
     fn set_block(&mut self, block: Bytes) {

@@ -319,7 +319,7 @@ fn add_rates(
 }
 
 /// A quantile q counts as a figure only if n(1-q) is at least 20, as for plimsoll's own trials.
-fn add_latency(
+pub(super) fn add_latency(
     quantities: &mut BTreeMap<Metric, f64>,
     kind: Option<OpKind>,
     count: u64,

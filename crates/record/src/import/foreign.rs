@@ -31,6 +31,11 @@ const FOREIGN: [Foreign; 12] = [
         next: "Import the whole output of iperf3 --json, or measure the network with plimsoll net.",
     },
     Foreign {
+        what: "a result of netperf",
+        marks: &[&[" TEST from ", " port ", " to "], &["establish control: "]],
+        next: "Run netperf with its omni output, as in netperf -H HOST -- -k all, and import that.",
+    },
+    Foreign {
         what: "a result of elbencho",
         marks: &[
             &["OPERATION", "RESULT TYPE", "FIRST DONE", "LAST DONE"],
@@ -38,11 +43,6 @@ const FOREIGN: [Foreign; 12] = [
             &["elbencho"],
         ],
         next: MEASURE,
-    },
-    Foreign {
-        what: "a result of flent",
-        marks: &[&["\"x_values\"", "\"results\"", "\"metadata\""]],
-        next: "It is about a network, not storage: measure that with plimsoll net.",
     },
     Foreign {
         what: "a result of YABS",
@@ -98,8 +98,7 @@ const FOREIGN: [Foreign; 12] = [
 ];
 
 /// How compressed files begin, and what makes text of them.
-const COMPRESSED: [(&[u8], &str, &str); 5] = [
-    (b"\x1f\x8b", "gzip", "gunzip -k"),
+const COMPRESSED: [(&[u8], &str, &str); 4] = [
     (b"PK\x03\x04", "zip", "unzip"),
     (b"\xfd7zXZ\0", "xz", "unxz -k"),
     (b"\x28\xb5\x2f\xfd", "zstd", "unzstd"),
@@ -159,9 +158,9 @@ mod tests {
              2024-01-01T00:00:00+0000,,dir,1,1,4,1,4,1048576,4096\n",
         ),
         (
-            "flent",
-            "{\"metadata\": {}, \"results\": {\"Ping (ms) ICMP\": [1.0]}, \"version\": 4, \
-             \"x_values\": [0.2]}\n",
+            "netperf",
+            "MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to nas () port 0 AF_INET\n\
+             Recv   Send    Send\n 87380  16384  16384    10.00     941.10\n",
         ),
         (
             "YABS",

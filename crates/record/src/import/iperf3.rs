@@ -1,46 +1,32 @@
-//! Results of iperf3 (--json, --json-stream) become a study of network paths. Unknown figures stay unknown: iperf3
-//! reports neither latencies of requests nor, of a run, more than one interval for all streams together.
+//! Results of iperf3 (--json, --json-stream). Unknown figures stay unknown: iperf3 reports neither latencies of
+//! requests nor, of a run, more than one interval for all streams together.
 
+use super::ImportFile;
 use super::malformed::{Malformed, Parsed};
-use super::{ImportFile, ImportOptions};
-use crate::document;
+use super::paths::{self, MOST_INTERVALS, MOST_LETTERS, MOST_RUNS, PathRun, word};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Cell, DatagramsJob, Design, Ended, Endpoint, Flow, HostName, ImportedRun, Job, Length, Measure,
-    Metric, OpKind, Origin, Outcome, Part, PartResult, PathFacts, Plan, PointResult, Rule, SCHEMA,
-    Series, StreamJob, Study, StudyId, Subject, SubjectFacts, TcpStreamJob, Trial, Window,
-    Workload,
+    Cause, DatagramsJob, Failure, Flow, Job, Measure, Metric, OpKind, PartResult, Series,
+    StreamJob, TcpStreamJob, Window,
 };
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use std::num::NonZeroU16;
-
-/// Most runs of one file.
-const MOST_RUNS: usize = 4096;
-/// Most intervals of a run that are kept.
-const MOST_INTERVALS: usize = 36_000;
 
 /// A run as iperf3 wrote it, and its first line.
-pub(super) struct Run {
+struct Run {
     line: usize,
     result: Value,
 }
 
-/// The runs of a file and where they came from.
-pub(super) struct Source<'a> {
-    pub(super) file: &'a ImportFile,
-    pub(super) label: Option<String>,
-    pub(super) runs: Vec<Run>,
-}
-
 /// The runs of iperf3 in a text; `None` if it is not JSON of iperf3.
-pub(super) fn runs(text: &str) -> Option<Parsed<Vec<Run>>> {
+pub(super) fn runs(text: &str, file: &ImportFile) -> Option<Parsed<Vec<Parsed<PathRun>>>> {
     let is_whole = text.contains("\"test_start\"") && text.contains("\"intervals\"");
     let is_stream = text.contains("\"event\"") && text.contains("\"test_start\"");
     if !text.trim_start().starts_with('{') || !(is_whole || is_stream) {
         return None;
     }
-    Some(documents(text))
+    let runs = documents(text);
+    Some(runs.map(|runs| runs.iter().map(|run| path_run(run, file)).collect()))
 }
 
 fn documents(text: &str) -> Parsed<Vec<Run>> {
@@ -108,87 +94,38 @@ fn text<'a>(value: &'a Value, path: &[&str]) -> Option<&'a str> {
     path.iter().try_fold(value, |value, key| value.get(key))?.as_str()
 }
 
-/// One study of all runs, its paths in the order in which they appear.
-pub(super) fn study(
-    sources: &[Source<'_>],
-    options: &ImportOptions,
-    id: StudyId,
-    left_out: &mut Vec<plimsoll_model::Failure>,
-) -> Study {
-    let begun = |run: &Run| number(&run.result, &["start", "timestamp", "timesecs"]);
-    let all = || sources.iter().flat_map(|source| &source.runs);
-    let modified = sources.iter().map(|source| source.file.modified_unix_seconds).min();
-    let started = all().filter_map(begun).filter(|at| *at >= 0.0).reduce(f64::min);
-    let started = started.unwrap_or(modified.unwrap_or(0) as f64);
-    let mut subjects: Vec<(Subject, PathFacts)> = Vec::new();
-    let mut workloads: Vec<Workload> = Vec::new();
-    let mut trials: Vec<Trial> = Vec::new();
-    let mut tools: Vec<String> = Vec::new();
-    for source in sources {
-        for run in &source.runs {
-            let taken = job(run).and_then(|(job, length)| Ok((job, length, path(run, source)?)));
-            let (job, seconds, (subject, facts)) = match taken {
-                Ok(taken) => taken,
-                Err(malformed) => {
-                    left_out.push(malformed.in_file(&source.file.name));
-                    continue;
-                }
-            };
-            let length = Length::For { seconds, warm_up_seconds: 0.0 };
-            let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
-            let workload =
-                place(&mut workloads, Workload::of(part, length), |a, b| a.parts == b.parts);
-            let subject = place(&mut subjects, (subject, facts), |a, b| a.1.given == b.1.given);
-            let (Ok(subject), Ok(workload)) = (u16::try_from(subject), u16::try_from(workload))
-            else {
-                continue;
-            };
-            let tool = tool(run);
-            if !tools.contains(&tool) {
-                tools.push(tool.clone());
-            }
-            trials.push(Trial {
-                number: u32::try_from(trials.len()).unwrap_or(u32::MAX),
-                block: None,
-                cell: Cell { subject, workload, setting: 0 },
-                started_seconds: begun(run).map_or(0.0, |at| (at - started).max(0.0)),
-                result: result(run, source.file),
-                points: Vec::new(),
-                loads: Vec::new(),
-                mount: None,
-                imported: Some(imported(run, source.file, tool)),
-            });
-        }
-    }
-    let (subjects, facts): (Vec<Subject>, Vec<PathFacts>) = subjects.into_iter().unzip();
-    let design = Design {
-        rule: Rule::Fixed { blocks: 1 },
-        cap_seconds: 0.0,
-        baseline_seconds: 0.0,
-        ..Design::default()
-    };
-    let command = options.command.clone();
-    let plan = Plan { command, ..Plan::new(subjects, workloads, design) };
-    Study {
-        schema: SCHEMA.to_owned(),
-        id,
-        started_unix_seconds: started as u64,
-        origin: Origin::Imported { tool: tools.join(", ") },
-        plan,
-        subjects: facts.into_iter().map(SubjectFacts::Path).collect(),
-        hosts: Vec::new(),
-        flags: Vec::new(),
-        measures: document::measures(&[], &trials),
-        trials,
-        ended: Ended::Done,
-    }
-}
-
-/// The place of a value among those that are known.
-fn place<T>(known: &mut Vec<T>, value: T, same: impl Fn(&T, &T) -> bool) -> usize {
-    known.iter().position(|other| same(other, &value)).unwrap_or_else(|| {
-        known.push(value);
-        known.len() - 1
+fn path_run(run: &Run, file: &ImportFile) -> Parsed<PathRun> {
+    let (job, seconds) = job(run)?;
+    let (from, to) = ends(run)?;
+    let failure = text(&run.result, &["error"]).map(|error| {
+        let on = format!("{}, line {}", file.name, run.line);
+        let next = "The run failed in iperf3: run it again.";
+        Failure::new(Cause::Trial, "run iperf3", on, error, next)
+    });
+    let result =
+        PartResult { quantities: quantities(run), series: series(run), ..PartResult::default() };
+    let end = |path: &[&str]| number(&run.result["end"], path);
+    let mut notes = Vec::new();
+    let sent_again = end(&["sum_sent", "retransmits"]);
+    notes.extend(sent_again.map(paths::sent_again));
+    let congestion = text(&run.result["end"], &["sender_tcp_congestion"]);
+    notes
+        .extend(congestion.map(|name| format!("congestion control of the sender: {}", word(name))));
+    let title = text(&run.result, &["title"]).unwrap_or("iperf3");
+    let runtime = end(&["sum_received", "seconds"]).or(end(&["sum", "seconds"]));
+    Ok(PathRun {
+        line: run.line,
+        tool: tool(run),
+        name: title.chars().take(MOST_LETTERS).collect(),
+        begun_unix_seconds: number(&run.result, &["start", "timestamp", "timesecs"]),
+        from,
+        to,
+        protocol: None,
+        parts: vec![(job, result)],
+        seconds,
+        runtime_seconds: runtime.unwrap_or(0.0),
+        failure,
+        notes,
     })
 }
 
@@ -220,48 +157,27 @@ fn job(run: &Run) -> Parsed<(Job, f64)> {
             Ok((job.into(), seconds))
         }
         other => {
-            let other: String = other.unwrap_or("unknown").chars().take(20).collect();
-            let happened = format!("its protocol is {}: expected TCP or UDP", other.escape_debug());
+            let other = word(other.unwrap_or("unknown"));
+            let happened = format!("its protocol is {other}: expected TCP or UDP");
             Err(Malformed::new(run.line, happened, "Run iperf3 with TCP or UDP."))
         }
     }
 }
 
-/// The path of a run: from its client to its server.
-fn path(run: &Run, source: &Source<'_>) -> Parsed<(Subject, PathFacts)> {
+/// Hosts of the client and of the server.
+fn ends(run: &Run) -> Parsed<(String, String)> {
     let start = &run.result["start"];
     let connected = &start["connected"][0];
     let named = |key: &str| connected.get(key).and_then(Value::as_str);
     let server = named("remote_host").or(text(start, &["connecting_to", "host"]));
-    let end = |host: Option<&str>| {
-        let host = host.map(|host| host.trim_start_matches("::ffff:"));
-        host.and_then(|host| HostName::by_ssh(host).ok())
-    };
-    let (Some(from), Some(to)) = (end(named("local_host")), end(server)) else {
-        let happened = "it does not name the hosts that it connected";
-        let next = "Give the output of the client, of a run that was connected.";
-        return Err(Malformed::new(run.line, happened, next));
-    };
-    let given = source.label.clone().unwrap_or_else(|| format!("{} to {}", from.name(), to.name()));
-    let endpoint = |host| Endpoint { host, address: None };
-    let subject = Subject::Path { from: endpoint(from), to: endpoint(to), via: None };
-    Ok((subject, PathFacts { label: given.clone(), given, notes: Vec::new() }))
-}
-
-fn result(run: &Run, file: &ImportFile) -> PointResult {
-    if let Some(error) = text(&run.result, &["error"]) {
-        let failure = plimsoll_model::Failure::new(
-            plimsoll_model::Cause::Trial,
-            "run iperf3",
-            format!("{}, line {}", file.name, run.line),
-            error,
-            "The run failed in iperf3: run it again.",
-        );
-        return PointResult::empty(Outcome::Failed { phase: "measure".to_owned(), failure });
+    match (named("local_host"), server) {
+        (Some(from), Some(to)) => Ok((from.to_owned(), to.to_owned())),
+        _ => {
+            let happened = "it does not name the hosts that it connected";
+            let next = "Give the output of the client, of a run that was connected.";
+            Err(Malformed::new(run.line, happened, next))
+        }
     }
-    let part =
-        PartResult { quantities: quantities(run), series: series(run), ..PartResult::default() };
-    PointResult { parts: vec![part], ..PointResult::empty(Outcome::Complete) }
 }
 
 /// Figures by their own names. Goodput is that of the receiver.
@@ -303,9 +219,7 @@ fn quantities(run: &Run) -> BTreeMap<Metric, f64> {
     let least = streams.filter_map(|stream| number(stream, &["sender", "min_rtt"]));
     let least = least.filter(|us| *us > 0.0).reduce(f64::min);
     found.push((Measure::FLOW_RTT_LEAST, least.map(|us| us / 1e6)));
-    let known = found.into_iter().filter_map(|(measure, value)| Some((measure, value?)));
-    let known = known.filter(|(_, value)| value.is_finite() && *value >= 0.0);
-    known.map(|(measure, value)| (Metric::all(measure), value)).collect()
+    paths::known(found)
 }
 
 /// What was carried in each interval, if all are equally long.
@@ -325,27 +239,4 @@ fn series(run: &Run) -> Series {
     };
     let windows: Vec<Window> = intervals.iter().take(MOST_INTERVALS).map(window).collect();
     if length > 0.0 { Series::new(length, &windows) } else { Series::default() }
-}
-
-fn imported(run: &Run, file: &ImportFile, tool: String) -> ImportedRun {
-    let mut notes = Vec::new();
-    let sent = number(&run.result["end"], &["sum_sent", "retransmits"]);
-    notes.extend(sent.map(|count| format!("{count} segments were sent again")));
-    let congestion = text(&run.result["end"], &["sender_tcp_congestion"]);
-    notes.extend(congestion.map(|name| {
-        let name: String = name.chars().take(40).collect();
-        format!("congestion control of the sender: {name}")
-    }));
-    let title = text(&run.result, &["title"]).unwrap_or("iperf3");
-    ImportedRun {
-        tool,
-        file: file.name.clone(),
-        line: run.line as u64,
-        name: title.chars().take(80).collect(),
-        runtime_seconds: number(&run.result["end"], &["sum_received", "seconds"])
-            .or(number(&run.result["end"], &["sum", "seconds"]))
-            .unwrap_or(0.0),
-        notes,
-        ..ImportedRun::default()
-    }
 }

@@ -1,6 +1,6 @@
-//! Results that come from elsewhere: plimsoll's own JSON, fio's JSON, text and terse output, and iperf3's JSON,
-//! documented in docs/import.md. A file is read whole before anything is made of it, and every
-//! failure names file and line. A job that cannot be taken does not keep the others out.
+//! Results that come from elsewhere: plimsoll's own JSON, fio's JSON, text and terse output, and those of the
+//! network tools iperf3, netperf and flent, documented in docs/import.md. A file is read whole before anything is
+//! made of it, and every failure names file and line. A job that cannot be taken does not keep the others out.
 
 mod asked;
 mod build;
@@ -8,10 +8,13 @@ mod calendar;
 mod fio_json;
 mod fio_terse;
 mod fio_text;
+mod flent;
 mod foreign;
 mod iperf3;
 mod latency;
 mod malformed;
+mod netperf;
+mod paths;
 mod run;
 mod scan;
 mod units;
@@ -21,7 +24,9 @@ mod workloads;
 pub use asked::ImportOptions;
 
 use crate::input::open_regular;
-use malformed::Malformed;
+use flate2::read::MultiGzDecoder;
+use malformed::{Malformed, Parsed};
+use paths::PathRun;
 use plimsoll_model::{Cause, Failure, Study, StudyId};
 use scan::Found;
 use std::collections::HashSet;
@@ -31,6 +36,12 @@ use std::time::UNIX_EPOCH;
 
 /// Largest file that is read, in bytes.
 pub const IMPORT_LIMIT_BYTES: u64 = 256 << 20;
+
+/// Largest content of a compressed file, in bytes. A small file may claim any amount.
+const UNPACKED_LIMIT_BYTES: u64 = 64 << 20;
+
+/// How files of gzip begin.
+const GZIP: &[u8] = b"\x1f\x8b";
 
 /// A file to import.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,8 +55,8 @@ pub struct ImportFile {
 }
 
 impl ImportFile {
-    /// Reads a file of at most [`IMPORT_LIMIT_BYTES`]. Fails when it is larger, cannot be read or
-    /// is not UTF-8.
+    /// Reads a file of at most [`IMPORT_LIMIT_BYTES`]. Content that gzip packed is unpacked. Fails when it is larger,
+    /// cannot be read or is not UTF-8.
     pub fn read(path: &Path) -> Result<ImportFile, Failure> {
         ImportFile::read_limited(path, IMPORT_LIMIT_BYTES)
     }
@@ -64,16 +75,51 @@ impl ImportFile {
             let happened = format!("it is larger than {}", plimsoll_model::units::Bytes(limit));
             return Err(failed(
                 &happened,
-                "Split it, or remove the text that is not output of fio.",
+                "Split it, or remove the text that is not output of the tool.",
             ));
         }
         let modified = facts.modified().ok().and_then(|t| t.duration_since(UNIX_EPOCH).ok());
-        Ok(ImportFile {
-            name: path.display().to_string(),
-            text: text(bytes)
-                .map_err(|malformed| malformed.in_file(&path.display().to_string()))?,
-            modified_unix_seconds: modified.map_or(0, |d| d.as_secs()),
-        })
+        let modified = modified.map_or(0, |d| d.as_secs());
+        ImportFile::from_bytes(path.display().to_string(), bytes, modified)
+    }
+
+    /// A file with this content. Content that gzip packed is unpacked.
+    ///
+    /// # Errors
+    /// The content is not UTF-8, or gzip cannot unpack it.
+    pub fn from_bytes(
+        name: String,
+        bytes: Vec<u8>,
+        modified_unix_seconds: u64,
+    ) -> Result<ImportFile, Failure> {
+        let unpacked = match bytes.starts_with(GZIP) {
+            true => unpacked(&bytes, UNPACKED_LIMIT_BYTES),
+            false => Ok(bytes),
+        };
+        match unpacked.and_then(text) {
+            Ok(text) => Ok(ImportFile { name, text, modified_unix_seconds }),
+            Err(malformed) => Err(malformed.in_file(&name)),
+        }
+    }
+}
+
+/// What gzip packed.
+fn unpacked(bytes: &[u8], limit: u64) -> Parsed<Vec<u8>> {
+    let mut content = Vec::new();
+    // One byte more than the limit tells a content that is too large.
+    let read = MultiGzDecoder::new(bytes).take(limit + 1).read_to_end(&mut content);
+    if content.len() as u64 > limit {
+        let limit = plimsoll_model::units::Bytes(limit);
+        let happened = format!("gzip unpacks it to more than {limit}");
+        let next = "Unpack it with gunzip -k, and import the part that is needed.";
+        return Err(Malformed::new(1, happened, next));
+    }
+    match read {
+        Ok(_) => Ok(content),
+        Err(error) => {
+            let happened = format!("gzip cannot unpack it: {error}");
+            Err(Malformed::new(1, happened, "Copy the file again; it is damaged or incomplete."))
+        }
     }
 }
 
@@ -108,14 +154,14 @@ fn utf_16(bytes: &[u8]) -> String {
 /// Content of files.
 #[derive(Debug, Default)]
 pub struct Imports {
-    /// plimsoll's own studies, unchanged, one study of all runs of iperf3, and one of all runs of fio.
+    /// plimsoll's own studies, unchanged, one study of all runs on network paths, and one of all runs of fio.
     pub studies: Vec<Study>,
     /// Skipped content of the files, each with its place and the reason.
     pub left_out: Vec<Failure>,
 }
 
-/// Studies in the files: plimsoll's own, unchanged, one study of all runs of iperf3, and one of all runs of fio. The same
-/// files and options always give the same study with the same id. Stores nothing.
+/// Studies in the files: plimsoll's own, unchanged, one study of all runs on network paths, and one of all runs of
+/// fio. The same files and options always give the same study with the same id. Stores nothing.
 ///
 /// # Errors
 /// A file has nothing that can be imported, or labels do not fit the files.
@@ -130,14 +176,14 @@ pub fn import(files: &[ImportFile], options: &ImportOptions) -> Result<Imports, 
         ));
     }
     let mut imports = Imports::default();
-    let (mut sources, mut paths) = (Vec::new(), Vec::new());
+    let (mut sources, mut on_paths) = (Vec::new(), Vec::new());
     for (i, file) in files.iter().enumerate() {
         let jobs = options.jobs.map(|n| u64::from(n.get()));
         let content = file.text.strip_prefix('\u{feff}').unwrap_or(&file.text);
         let label = options.labels.get(i).or(options.labels.first()).cloned();
-        if let Some(runs) = iperf3::runs(content) {
+        if let Some(runs) = path_runs(content, file) {
             let runs = runs.map_err(|malformed| malformed.in_file(&file.name))?;
-            paths.push(iperf3::Source { file, label, runs });
+            on_paths.push(paths::Source { file, label, runs });
             continue;
         }
         let Found { studies: own, runs, left_out } = scan::scan(content, jobs);
@@ -157,10 +203,11 @@ pub fn import(files: &[ImportFile], options: &ImportOptions) -> Result<Imports, 
         }
     }
     let mut built = Vec::new();
-    if !paths.is_empty() {
-        let texts = paths.iter().map(|s| (&*s.file.text, s.label.as_deref().unwrap_or_default()));
+    if !on_paths.is_empty() {
+        let texts =
+            on_paths.iter().map(|s| (&*s.file.text, s.label.as_deref().unwrap_or_default()));
         let id = id(texts, options);
-        built.push(iperf3::study(&paths, options, id, &mut imports.left_out));
+        built.push(paths::study(on_paths, options, id, &mut imports.left_out));
     }
     if !sources.is_empty() {
         let id = id(sources.iter().map(|s| (&*s.file.text, &*s.label)), options);
@@ -173,6 +220,11 @@ pub fn import(files: &[ImportFile], options: &ImportOptions) -> Result<Imports, 
     Ok(imports)
 }
 
+/// The runs of network tools in a text; `None` if it is of another tool.
+fn path_runs(text: &str, file: &ImportFile) -> Option<Parsed<Vec<Parsed<PathRun>>>> {
+    iperf3::runs(text, file).or_else(|| flent::runs(text)).or_else(|| netperf::runs(text))
+}
+
 /// Why nothing in a file can be imported.
 fn nothing(file: &ImportFile, left_out: Vec<Malformed>) -> Failure {
     let failed = |happened: &str, next: &str| {
@@ -182,9 +234,9 @@ fn nothing(file: &ImportFile, left_out: Vec<Malformed>) -> Failure {
         (Some((happened, next)), _) => failed(&happened, &next),
         (None, Some(malformed)) => malformed.in_file(&file.name),
         (None, None) => failed(
-            "nothing in it can be imported: expected JSON of plimsoll or fio, fio's report \
-             beginning with 'NAME: (groupid=', or fio's terse lines",
-            "Give a file that fio or plimsoll export --json wrote.",
+            "nothing in it can be imported: expected JSON of plimsoll, fio, iperf3 or flent, fio's \
+             report beginning with 'NAME: (groupid=', fio's terse lines, or netperf's omni output",
+            "Give a file that one of these tools or plimsoll export --json wrote.",
         ),
     }
 }
@@ -236,5 +288,7 @@ fn id<'a>(sources: impl Iterator<Item = (&'a str, &'a str)>, options: &ImportOpt
     StudyId(format!("{:08x}", (hash >> 32) as u32 ^ hash as u32))
 }
 
+#[cfg(test)]
+mod path_tests;
 #[cfg(test)]
 mod tests;

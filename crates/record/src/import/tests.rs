@@ -1,7 +1,7 @@
 //! Small samples of every form, written for these tests.
 
 use super::*;
-use plimsoll_model::{Measure, Metric, OpKind, Origin, Outcome, Part, StreamJob, Trial};
+use plimsoll_model::{Measure, Metric, OpKind, Origin, Outcome, Part, Trial};
 use proptest::prelude::*;
 use std::num::NonZeroU16;
 
@@ -18,11 +18,11 @@ const TWO_CLIENTS_TEXT: &str = include_str!("samples/two-clients.txt");
 const ONE_RUN_TWICE: &str = include_str!("samples/one-run-twice-no-reads.json");
 const RATE_LIMITED: &str = include_str!("samples/rate-limited.txt");
 
-fn file(name: &str, text: &str) -> ImportFile {
+pub(super) fn file(name: &str, text: &str) -> ImportFile {
     ImportFile { name: name.into(), text: text.into(), modified_unix_seconds: 1_700_000_000 }
 }
 
-fn one(text: &str) -> Result<Study, Failure> {
+pub(super) fn one(text: &str) -> Result<Study, Failure> {
     with(text, &ImportOptions::default())
 }
 
@@ -33,7 +33,7 @@ fn with(text: &str, options: &ImportOptions) -> Result<Study, Failure> {
 }
 
 /// Why something, or all, of a text was left out.
-fn left_out(text: &str) -> Vec<String> {
+pub(super) fn left_out(text: &str) -> Vec<String> {
     match import(&[file("dir/out.txt", text)], &ImportOptions::default()) {
         Ok(imports) => imports.left_out.iter().map(Failure::to_string).collect(),
         Err(failure) => vec![failure.to_string()],
@@ -71,7 +71,7 @@ fn labels(study: &Study) -> Vec<&str> {
 }
 
 #[track_caller]
-fn close(found: f64, expected: f64) {
+pub(super) fn close(found: f64, expected: f64) {
     assert!((found - expected).abs() <= 1e-9 * expected.abs(), "{found} is not {expected}");
 }
 
@@ -346,9 +346,9 @@ fn results_of_other_tools_are_recognised_by_name() {
     assert_eq!(one(&format!("{dd}{TEXT}")).unwrap().trials.len(), 3);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out");
-    std::fs::write(&path, b"\x1f\x8b\x08\0\0").unwrap();
-    let gzip = ImportFile::read(&path).unwrap_err();
-    assert!(gzip.happened.contains("gzip") && gzip.next.contains("gunzip"), "{gzip}");
+    std::fs::write(&path, b"\xfd7zXZ\0\0").unwrap();
+    let xz = ImportFile::read(&path).unwrap_err();
+    assert!(xz.happened.contains("xz") && xz.next.contains("unxz"), "{xz}");
     let wide = "\u{feff}CrystalDiskMark 8.0.4 x64\r\n".encode_utf16();
     std::fs::write(&path, wide.flat_map(u16::to_le_bytes).collect::<Vec<u8>>()).unwrap();
     let windows = ImportFile::read(&path).unwrap_err();
@@ -587,79 +587,17 @@ proptest! {
 fn the_corpora_of_fuzz_targets_are_imported() {
     let corpora = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus");
     let mut imported = 0;
-    for form in ["import_fio_json", "import_fio_text", "import_fio_terse", "import_own"] {
+    let tools = ["import_iperf3", "import_netperf", "import_flent"];
+    let forms = ["import_fio_json", "import_fio_text", "import_fio_terse", "import_own"];
+    for form in forms.into_iter().chain(tools) {
         for entry in std::fs::read_dir(format!("{corpora}/{form}")).unwrap() {
             let path = entry.unwrap().path();
-            let text = std::fs::read_to_string(&path).unwrap();
+            let file = ImportFile::read(&path).unwrap();
             let options = ImportOptions { jobs: NonZeroU16::new(1), ..Default::default() };
-            let studies = import(&[file("f", &text)], &options);
+            let studies = import(&[file], &options);
             assert!(!studies.unwrap().studies[0].trials.is_empty(), "{}", path.display());
             imported += 1;
         }
     }
     assert!(imported > 10, "{imported}");
-}
-
-const IPERF3: &str = r#"{"start": {"connected": [{"local_host": "192.0.2.5", "remote_host": "192.0.2.7"}],
- "version": "iperf 3.12", "timestamp": {"timesecs": 1760000000},
- "test_start": {"protocol": "TCP", "num_streams": 2, "blksize": 131072, "duration": 10, "reverse": 0}},
- "intervals": [{"sum": {"seconds": 1.0001, "bytes": 100}}, {"sum": {"seconds": 1, "bytes": 300}}],
- "end": {"streams": [{"sender": {"min_rtt": 200}}, {"sender": {"min_rtt": 180}}], "sum_sent": {"retransmits": 7},
-  "sum_received": {"seconds": 10, "bytes": 1250000000, "bits_per_second": 1000000000},
-  "cpu_utilization_percent": {"host_total": 50, "remote_total": 100}}}
-"#;
-
-const IPERF3_UDP: &str = r#"{"start": {"connected": [{"local_host": "192.0.2.5", "remote_host": "192.0.2.7"}],
- "version": "iperf 3.1.3", "test_start": {"protocol": "UDP", "num_streams": 1, "blksize": 1448, "duration": 10, "reverse": 1}},
- "intervals": [],
- "end": {"sum": {"seconds": 10, "bytes": 14480000, "bits_per_second": 11584000, "jitter_ms": 0.5,
-  "lost_packets": 100, "packets": 10000, "lost_percent": 1}}}
-"#;
-
-#[test]
-fn runs_of_iperf3_become_paths() {
-    let value = |study: &Study, trial: usize, measure| {
-        study.trials[trial].result.value(0, Metric::all(measure)).unwrap()
-    };
-    let study = one(IPERF3).unwrap();
-    assert_eq!(study.origin, Origin::Imported { tool: "iperf3-3.12".into() });
-    assert_eq!(study.started_unix_seconds, 1_760_000_000);
-    assert_eq!(study.subjects[0].given(), "192.0.2.5 to 192.0.2.7");
-    let main = study.plan.workloads[0].main().unwrap();
-    assert_eq!(main.job.kind(), "tcp-out");
-    assert_eq!(main.settings(), "128 KiB blocks, 2 streams");
-    assert_eq!(value(&study, 0, Measure::THROUGHPUT), 125e6);
-    assert!((value(&study, 0, Measure::NEAR_CPU_PER_BYTE) / 4e-9 - 1.0).abs() < 1e-9);
-    assert!((value(&study, 0, Measure::FAR_CPU_PER_BYTE) / 8e-9 - 1.0).abs() < 1e-9);
-    assert!((value(&study, 0, Measure::FLOW_RTT_LEAST) / 180e-6 - 1.0).abs() < 1e-9);
-    let series = &study.trials[0].result.parts[0].series;
-    assert_eq!((series.window_seconds, series.total().bytes), (1.0, 400));
-    let run = study.trials[0].imported.as_ref().unwrap();
-    assert!(run.notes[0].contains("7 segments"), "{run:?}");
-
-    // Another one in the same file, in the words of an old version.
-    let study = one(&format!("{IPERF3}{IPERF3_UDP}")).unwrap();
-    assert_eq!((study.trials.len(), study.subjects.len()), (2, 1));
-    assert_eq!(study.plan.workloads[1].main().unwrap().job.kind(), "udp-in");
-    assert_eq!(study.trials[1].imported.as_ref().unwrap().line, 8);
-    assert!((value(&study, 1, Measure::THROUGHPUT) / (1_448_000.0 * 0.99) - 1.0).abs() < 1e-9);
-    assert!((value(&study, 1, StreamJob::LOSS) - 0.01).abs() < 1e-12);
-    assert_eq!(value(&study, 1, Measure::JITTER), 0.0005);
-
-    // As a stream of events.
-    let whole: serde_json::Value = serde_json::from_str(IPERF3).unwrap();
-    let mut lines = format!("{{\"event\": \"start\", \"data\": {}}}\n", whole["start"]);
-    for interval in whole["intervals"].as_array().unwrap() {
-        lines.push_str(&format!("{{\"event\": \"interval\", \"data\": {interval}}}\n"));
-    }
-    lines.push_str(&format!("{{\"event\": \"end\", \"data\": {}}}\n", whole["end"]));
-    let streamed = one(&lines).unwrap();
-    assert_eq!(value(&streamed, 0, Measure::THROUGHPUT), 125e6);
-    assert_eq!(streamed.trials[0].result.parts[0].series.total().bytes, 400);
-
-    // A run that failed, and one that was cut off.
-    let failed = IPERF3.replacen("\"end\"", "\"error\": \"the server is busy\", \"end\"", 1);
-    assert!(matches!(one(&failed).unwrap().trials[0].result.outcome, Outcome::Failed { .. }));
-    let cut = one(&IPERF3[..600]).unwrap_err();
-    assert!(cut.next.contains("iperf3 --json"), "{cut}");
 }
