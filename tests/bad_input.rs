@@ -169,7 +169,14 @@ fn with_password() -> Plimsoll {
 /// A check that goes on until its server is lost.
 #[track_caller]
 fn long_check(program: &Plimsoll, url: &str) -> Child {
-    let options = ["--size=8MiB", "--repeats=1000", "--time=200ms", "--timeout=2s", "--quiet"];
+    let options = [
+        "--size=8MiB",
+        "--repeats=1000",
+        "--time=200ms",
+        "--baseline=0s",
+        "--timeout=2s",
+        "--quiet",
+    ];
     let child = program.start(&[&["check", url], &options[..]].concat());
     wait_until("three trials are kept", || trials(program) >= 3);
     child
@@ -232,8 +239,8 @@ fn two_signals_at_once_are_one() {
     let there = tempfile::tempdir().unwrap();
     let directory = there.path().to_str().unwrap();
     let program = Plimsoll::new();
-    let words = ["check", directory, "--size=8MiB", "--repeats=1000", "--time=300ms", "--quiet"];
-    let child = program.start(&words);
+    let words = ["check", directory, "--size=8MiB", "--repeats=1000", "--time=300ms"];
+    let child = program.start(&[&words[..], &["--baseline=0s", "--quiet"]].concat());
     wait_until("a trial is kept", || trials(&program) >= 1);
     let twice = format!("kill -INT {0}; kill -TERM {0}", child.id());
     assert!(std::process::Command::new("sh").args(["-c", &twice]).status().unwrap().success());
@@ -253,6 +260,7 @@ fn two_runs_at_once_and_clean_beside_them() {
         "--size=8MiB",
         "--repeats=1000",
         "--time=200ms",
+        "--baseline=0s",
         "--quiet",
     ]);
     wait_until("the first run measures", || trials(&first) >= 1);
@@ -303,4 +311,34 @@ fn clean_removes_what_is_ours_and_nothing_else() {
         assert!(at(kept).exists(), "{kept}");
     }
     assert!(outside.path().join("read.data").exists(), "links are not followed");
+}
+
+/// A run that was killed with the guard of its program left the program on this machine: nothing named it there.
+#[test]
+fn the_program_of_a_killed_run_is_removed_by_clean_and_by_the_next_run() {
+    let there = tempfile::tempdir().unwrap();
+    let directory = there.path().to_str().unwrap();
+    let program = Plimsoll::new();
+    let home = program.home().canonicalize().unwrap();
+    let program = program.with("HOME", home.to_str().unwrap());
+    let place = home.join("plimsoll-0123456789abcdef");
+    let leave = |owner: &str| {
+        std::fs::create_dir_all(&place).unwrap();
+        std::fs::write(place.join("owner"), format!("{owner}\n")).unwrap();
+        std::fs::write(place.join("plimsoll-runner"), "").unwrap();
+    };
+    let removed = format!("removed {} from local: a program of a killed run", place.display());
+    leave(&plimsoll_process::space());
+    let cleaned = program.run(&["clean", directory]).expect(0);
+    assert!(cleaned.err.contains(&removed) && !place.exists(), "{cleaned:?}");
+    leave(&plimsoll_process::space());
+    let checked = check(&program, directory, &["--pattern=random-read"]).expect(0);
+    assert!(checked.err.contains(&removed) && !place.exists(), "{checked:?}");
+    // Its processes may run where they cannot be seen.
+    leave("another-boot pid:[4026531836]");
+    let cleaned = program.run(&["clean", directory]).expect(0);
+    let command = format!("rm -rf '{}'", place.display());
+    assert!(cleaned.err.contains(&command) && place.exists(), "{cleaned:?}");
+    let listed = |ran: &support::Ran| ran.out.contains("nothing to remove");
+    assert!(listed(&cleaned), "{cleaned:?}");
 }

@@ -8,6 +8,7 @@ mod caches;
 pub mod clock;
 pub mod deploy;
 pub mod device;
+mod held;
 pub mod mounts;
 pub mod names;
 mod printed;

@@ -5,6 +5,13 @@
 //! first (`cd -P`), and `.` is tested, with every directory above it: where others can write to one
 //! of them, they can put a link or a directory of their own in the place of what was tested. Only
 //! `sh`, `ls` and `test` are needed, which BusyBox has in every configuration.
+//!
+//! [`is_closed`] has the same rule for a directory of this machine, without a shell.
+
+use crate::held::{Held, is_own};
+use nix::fcntl::OFlag;
+use std::io;
+use std::os::unix::fs::MetadataExt;
 
 /// `closed`: nobody but the login's user and the system can change what is in the current
 /// directory. The system's own is the owner of `/`: in a user namespace that is not user 0.
@@ -43,9 +50,36 @@ enter_own() {
 }
 "#;
 
+/// Most directories above one that are looked at.
+const DEEPEST: usize = 64;
+
+/// Whether nobody but this user and the system can exchange what is this user's in a directory, nor one of the
+/// directories above it: where `enter_below DIRECTORY sticky` enters.
+pub(crate) fn is_closed(directory: &Held) -> io::Result<bool> {
+    let system = std::fs::metadata("/")?.uid();
+    let mut above = Held::open(&directory.path(), OFlag::O_PATH)?;
+    for _ in 0..DEEPEST {
+        let about = above.metadata()?;
+        let others_exchange = about.mode() & 0o022 != 0 && about.mode() & 0o1000 == 0;
+        let trusted = is_own(&about) || about.uid() == 0 || about.uid() == system;
+        if others_exchange || !trusted {
+            return Ok(false);
+        }
+        let next = Held::open(&above.path().join(".."), OFlag::O_PATH)?;
+        let same = next.metadata()?;
+        if (same.dev(), same.ino()) == (about.dev(), about.ino()) {
+            return Ok(true);
+        }
+        above = next;
+    }
+    Ok(false)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::FUNCTIONS;
+    use super::{FUNCTIONS, is_closed};
+    use crate::held::Held;
+    use nix::fcntl::OFlag;
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, chown, symlink};
     use std::path::Path;
@@ -76,6 +110,16 @@ mod tests {
         answers[0]
     }
 
+    /// Whether a directory is one that all shells enter and that counts as closed without a shell.
+    #[track_caller]
+    fn enters(name: &str, base: &Path) -> bool {
+        let shells = does(&format!("enter_below ./{name} sticky"), base);
+        let held = Held::open(&base.join(name), OFlag::empty());
+        let here = held.is_ok_and(|held| is_closed(&held).unwrap());
+        assert_eq!(shells, here, "{name}");
+        here
+    }
+
     fn mode(path: &Path, mode: u32) {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }
@@ -87,19 +131,18 @@ mod tests {
         fs::create_dir_all(&own).unwrap();
         mode(&own, 0o700);
         // The directory for temporary files is one that all can write to, with the sticky bit.
-        let below = "enter_below ./above sticky";
         for (bits, will) in [(0o755, true), (0o700, true), (0o775, false), (0o757, false)] {
             mode(&above, bits);
-            assert_eq!(does(below, base.path()), will, "{bits:o}");
+            assert_eq!(enters("above", base.path()), will, "{bits:o}");
         }
         mode(&above, 0o1777);
-        assert!(does(below, base.path()));
+        assert!(enters("above", base.path()));
         assert!(!does("enter_below ./above", base.path()), "nor below one with the sticky bit");
-        assert!(!does("enter_below ./none sticky", base.path()));
+        assert!(!enters("none", base.path()));
         // What is below it is no better.
-        assert!(does("enter_below ./above/own sticky", base.path()));
+        assert!(enters("above/own", base.path()));
         mode(&above, 0o777);
-        assert!(!does("enter_below ./above/own sticky", base.path()));
+        assert!(!enters("above/own", base.path()));
         mode(&above, 0o755);
         let enter = "enter_below ./above sticky && enter_own own && [ \"${PWD##*/}\" = own ]";
         for (bits, will) in [(0o700, true), (0o755, true), (0o770, false), (0o1777, false)] {
@@ -116,7 +159,7 @@ mod tests {
         }
         if nix::unistd::geteuid().is_root() && chown(&own, Some(12345), None).is_ok() {
             assert!(!does(enter, base.path()), "another user's");
-            assert!(!does("enter_below ./above/own sticky", base.path()), "another user's");
+            assert!(!enters("above/own", base.path()), "another user's");
         }
     }
 }

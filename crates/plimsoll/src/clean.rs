@@ -4,6 +4,7 @@ use crate::arguments::{self, CleanArguments};
 use crate::signals::Signals;
 use crate::{credentials, forgotten, hosts, output};
 use plimsoll_host::deploy::{self, Programs};
+use plimsoll_host::reach::{Local, Reach};
 use plimsoll_load::{Names, OpenOptions, SystemClock, TimeLimits};
 use plimsoll_model::{Cause, Deadline, Failure, HostName, StudyId, printable};
 use plimsoll_remote::RemoteRunner;
@@ -70,11 +71,13 @@ fn run_until(clean: &CleanArguments, signals: &Signals) -> Result<u8, Failure> {
         }
         output::print(&text)?;
     }
-    // Those of this machine are named by `restore` and by the next run.
-    if let Some(far) = &far {
-        for line in forgotten::lines(&deploy::forgotten(far.reach(), &[]), far.host()) {
-            output::print(&format!("{line}\n"))?;
+    match &far {
+        Some(far) => {
+            for line in forgotten::lines(&deploy::forgotten(far.reach(), &[]), far.host()) {
+                output::print(&format!("{line}\n"))?;
+            }
         }
+        None => forgotten::note(&deploy::forgotten(&Local, &[]), Local.name()),
     }
     Ok(signals.cause().map_or(code, Cause::exit_code))
 }

@@ -33,10 +33,13 @@ use std::time::Duration;
 /// For everything that the other side may take for what costs it nothing.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
+/// The user's own directory, a word of the shell.
+pub(crate) const HOME: &str = "\"${HOME:?}\"";
+
 /// Where programs can be put, the best first: in memory, then where the host writes anyway, then
 /// at home. Those that are not there, or full, or execute nothing, are passed over. Words of the
 /// shell.
-pub(crate) const DIRECTORIES: [&str; 5] = ["/dev/shm", "/run", "/tmp", "/var/tmp", "\"${HOME:?}\""];
+pub(crate) const DIRECTORIES: [&str; 5] = ["/dev/shm", "/run", "/tmp", "/var/tmp", HOME];
 
 /// Tries directories, words of the shell, until one will do.
 ///

@@ -19,6 +19,10 @@ impl Reach for Local {
         NAME
     }
 
+    fn is_here(&self) -> bool {
+        true
+    }
+
     fn run(&self, command: &str, input: &[u8], limit: Duration) -> Result<Output, Failure> {
         end(NAME, start(NAME, &[], command)?, input, limit)
     }

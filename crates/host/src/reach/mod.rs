@@ -52,6 +52,11 @@ pub trait Reach: Send + Sync {
     /// The host as the user named it.
     fn name(&self) -> &str;
 
+    /// Whether commands run where this process does: as its user, and in its namespaces.
+    fn is_here(&self) -> bool {
+        false
+    }
+
     /// Runs a command to its end. Its exit code is in the output and no failure of this call; a
     /// failure says that the host could not be reached, or that the time was over.
     fn run(&self, command: &str, input: &[u8], limit: Duration) -> Result<Output, Failure>;

@@ -2,13 +2,13 @@
 //! is this user's alone. It does not lie with the store, of which a user may have several.
 
 use super::{Entry, entry};
+use crate::held::{Held, is_own};
 use nix::fcntl::OFlag;
 use plimsoll_model::{Cause, Failure, HostName};
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
-use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// What the name of a file begins with that is not yet whole; the number of its process follows.
@@ -77,14 +77,14 @@ impl Journal {
         })?;
         let write = || {
             DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
-            let held = Held::open(&self.directory)?;
+            let held = open(&self.directory)?;
             let part = tempfile::Builder::new()
                 .prefix(&format!("{PART}{}-", std::process::id()))
                 .tempfile_in(held.path())?;
             part.as_file().write_all_synced(&bytes)?;
             let file = held.path().join(entry.name_here());
             part.persist_noclobber(file).map_err(|error| error.error)?;
-            held.0.sync_all()
+            held.sync()
         };
         write().map_err(|error: io::Error| match error.kind() {
             ErrorKind::AlreadyExists => {
@@ -100,9 +100,9 @@ impl Journal {
     pub fn remove(&self, entry: &Entry) -> Result<(), Failure> {
         let path = self.path(entry);
         let remove = || {
-            let held = Held::open(&self.directory)?;
+            let held = open(&self.directory)?;
             fs::remove_file(held.path().join(entry.name_here()))?;
-            held.0.sync_all()
+            held.sync()
         };
         let remove = || match remove() {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -122,7 +122,8 @@ impl Journal {
             let path = self.directory.join(&name);
             let unread = |why: String| Unreadable { path: path.display().to_string(), why };
             let Some(held) = &held else { break };
-            match held.read(&name) {
+            // No more than an entry can have.
+            match held.read(&name, entry::MOST_BYTES as u64 + 1) {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => unreadable.push(unread(error.to_string())),
                 Ok(bytes) => match Entry::from_bytes(&bytes) {
@@ -163,7 +164,7 @@ impl Journal {
         named: impl Fn(&str) -> bool,
     ) -> Result<(Option<Held>, Vec<OsString>), Failure> {
         let listing = || -> io::Result<_> {
-            let held = Held::open(&self.directory)?;
+            let held = open(&self.directory)?;
             let files = fs::read_dir(held.path())?.flatten().map(|file| file.file_name());
             let ours = files.filter(|name| name.to_str().is_some_and(&named));
             let mut names: Vec<_> = ours.take(MOST_ENTRIES).collect();
@@ -179,41 +180,15 @@ impl Journal {
     }
 }
 
-/// The directory, opened once: whatever is put in the place of its name, it stays this one.
-struct Held(File);
-
-impl Held {
-    /// It is this user's, and closed to others; nothing is changed about it.
-    fn open(directory: &Path) -> io::Result<Held> {
-        let flags = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW;
-        let held = File::options().read(true).custom_flags(flags.bits()).open(directory)?;
-        let about = held.metadata()?;
-        if about.uid() != nix::unistd::geteuid().as_raw() || about.mode() & 0o022 != 0 {
-            let why = "it is not a directory that only this user can write to";
-            return Err(io::Error::new(ErrorKind::PermissionDenied, why));
-        }
-        Ok(Held(held))
+/// The directory of a journal: it is this user's, and closed to others; nothing is changed about it.
+fn open(directory: &Path) -> io::Result<Held> {
+    let held = Held::open(directory, OFlag::O_NOFOLLOW)?;
+    let about = held.metadata()?;
+    if !is_own(&about) || about.mode() & 0o022 != 0 {
+        let why = "it is not a directory that only this user can write to";
+        return Err(io::Error::new(ErrorKind::PermissionDenied, why));
     }
-
-    /// Leads to this directory whatever its name is now.
-    fn path(&self) -> PathBuf {
-        Path::new("/proc/self/fd").join(self.0.as_raw_fd().to_string())
-    }
-
-    /// No more of a file than an entry can have; and no link, device or pipe, or other user's file.
-    fn read(&self, name: &OsString) -> io::Result<Vec<u8>> {
-        let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
-        let path = self.path().join(name);
-        let file = File::options().read(true).custom_flags(flags.bits()).open(path)?;
-        let about = file.metadata()?;
-        if !about.is_file() || about.uid() != nix::unistd::geteuid().as_raw() {
-            let why = "it is not a regular file of this user";
-            return Err(io::Error::new(ErrorKind::InvalidInput, why));
-        }
-        let mut bytes = Vec::new();
-        file.take(entry::MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    }
+    Ok(held)
 }
 
 fn failed(tried: &str, path: &Path, error: &io::Error) -> Failure {

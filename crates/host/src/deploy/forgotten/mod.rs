@@ -1,51 +1,14 @@
 //! Directories of programs that nobody uses any more: their guard was killed with everything else of the run.
+//!
+//! The rules are those of `shell.rs`, which looks on hosts. On this machine the same is done without a shell
+//! (`here.rs`): every run looks, and starting programs would cost more than it finds.
 
-use super::{DIRECTORIES, PATIENCE};
-use crate::reach::{Reach, quote};
+mod here;
+mod shell;
 
-/// `space`: this boot of the host and this namespace of processes, as [`plimsoll_process::space`] has it.
-pub(super) const SPACE: &str = r#"
-space() {
-    space=$(ls -l /proc/self/ns/pid 2>/dev/null)
-    echo "$(cat /proc/sys/kernel/random/boot_id 2>/dev/null) ${space##* }"
-}
-"#;
+pub(super) use shell::SPACE;
 
-/// Looks at each directory of this user in which a program was deployed and whose name is in no command line:
-/// neither its guard nor its program runs here. It is removed if they would run here, or in a space that has
-/// ended. The first namespace sees the processes of all others. Where others can exchange names, and where the shell
-/// cannot read its own command line, nothing is removed.
-const LOOK: &str = r#"
-ended=ENDED
-own=$(space)
-boot=${own%% *}
-sees=$(tr '\0' ' ' <"/proc/$$/cmdline" 2>/dev/null)
-would_be_here() {
-    [ -n "$1" ] && [ -n "$boot" ] && [ -n "$sees" ] || return 1
-    case $ended in *"|$1|"*) return 0 ;; esac
-    [ "$1" = "$own" ] || { [ "$own" = "$boot pid:[4026531836]" ] && [ "${1%% *}" = "$boot" ]; }
-}
-for above in DIRECTORIES; do
-    safe=y
-    enter_below "$above" sticky || { safe=; cd -P "$above" || continue; }
-    for d in ./plimsoll-????????????????; do
-        name=${d#./}
-        case ${name#plimsoll-} in *[!0-9a-f]*) continue ;; esac
-        [ -d "$d" ] && [ ! -L "$d" ] && [ -O "$d" ] || continue
-        used=
-        for p in /proc/[0-9]*; do
-            case $(tr '\0' ' ' <"$p/cmdline" 2>/dev/null) in *"$name"*) used=y; break ;; esac
-        done
-        [ -z "$used" ] || continue
-        place=$(pwd -P)/$name
-        if [ -n "$safe" ] && would_be_here "$(cat "$d/owner")" && rm -rf "$d"; then
-            echo "removed $place"
-        else
-            echo "kept $place"
-        fi
-    done
-done 2>/dev/null
-true"#;
+use crate::reach::Reach;
 
 /// Directories of programs that killed runs left on a host, by their paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,21 +23,16 @@ pub struct Forgotten {
 /// Removes what killed runs left on a host; `ended` are the spaces ([`plimsoll_process::space`]) whose processes
 /// have all ended. Empty also where the host does not say.
 pub fn forgotten(reach: &dyn Reach, ended: &[String]) -> Forgotten {
-    let functions = crate::private_dir::FUNCTIONS;
-    let ended = quote(&format!("|{}|", ended.join("|")));
-    let look = LOOK.replace("ENDED", &ended).replace("DIRECTORIES", &DIRECTORIES.join(" "));
-    let look = format!("LC_ALL=C; export LC_ALL\n{functions}{SPACE}{look}");
-    let Ok(output) = reach.run(&look, b"", PATIENCE) else { return Forgotten::default() };
-    let text = String::from_utf8_lossy(&output.output);
-    let all = |word: &str| text.lines().filter_map(|line| path(line.strip_prefix(word)?)).collect();
-    Forgotten { removed: all("removed "), kept: all("kept ") }
+    match reach.is_here() {
+        true => here::look(&here::places(), ended, here::command_line),
+        false => shell::look(reach, ended),
+    }
 }
 
-/// A path; `None` of one that is no directory of ours.
-fn path(path: &str) -> Option<String> {
-    let (_, name) = path.rsplit_once("/plimsoll-")?;
-    let is_ours = name.len() == 16 && name.bytes().all(|b| b.is_ascii_hexdigit());
-    (path.starts_with('/') && is_ours && !path.contains(char::is_control)).then(|| path.to_owned())
+/// Whether a directory has the name of one for a program.
+fn is_ours(name: &str) -> bool {
+    let digits = name.strip_prefix("plimsoll-").unwrap_or_default();
+    digits.len() == 16 && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 #[cfg(test)]
@@ -82,7 +40,7 @@ mod tests {
     use super::*;
     use crate::deploy::RemoteDir;
     use crate::probe::BUNDLE;
-    use crate::reach::{Channel, Local, Output};
+    use crate::reach::{Channel, Local, Output, quote};
     use plimsoll_model::Failure;
     use std::fs::{Permissions, create_dir, set_permissions, write};
     use std::os::unix::fs::PermissionsExt;
@@ -105,9 +63,28 @@ mod tests {
         }
     }
 
+    /// A look at one place of this machine, where command lines can be read or not.
+    type Look = fn(&Path, &[String], bool) -> Forgotten;
+
+    /// The shell's, and the one without a shell.
+    const LOOKS: [Look; 2] = [
+        |home, ended, sees| {
+            let functions = if sees { "" } else { "tr() { return 127; }" };
+            forgotten(&At(home, functions), ended)
+        },
+        |home, ended, sees| {
+            let lines: fn(&str) -> Vec<u8> = if sees { here::command_line } else { |_| Vec::new() };
+            here::look(&[home.to_owned()], ended, lines)
+        },
+    ];
+
     /// What kill -9 of everything left in /dev/shm was named by nothing.
     #[test]
     fn a_directory_without_its_guard_is_found_and_one_in_use_is_not() {
+        LOOKS.into_iter().for_each(finds_those_without_a_guard);
+    }
+
+    fn finds_those_without_a_guard(look: Look) {
         let home = tempfile::tempdir().unwrap();
         let below = |name: &str| home.path().join(name);
         let left = |number: u8, owner: Option<&str>| {
@@ -138,7 +115,7 @@ mod tests {
             own.sort();
             own
         };
-        let found = forgotten(&At(home.path(), ""), &["x".into(), gone]);
+        let found = look(home.path(), &["x".into(), gone], true);
         assert_eq!(
             own_of(found.removed),
             dead.each_ref().map(|p| here.join(p.file_name().unwrap()))
@@ -154,7 +131,7 @@ mod tests {
         // Others can exchange names there.
         set_permissions(home.path(), Permissions::from_mode(0o777)).unwrap();
         let own = left(4, Some(&own));
-        let found = forgotten(&At(home.path(), ""), &[]);
+        let found = look(home.path(), &[], true);
         assert!(own.exists() && own_of(found.removed).is_empty());
         assert_eq!(own_of(found.kept).len(), 3);
     }
@@ -167,37 +144,61 @@ mod tests {
         if !own.ends_with(FIRST) {
             return;
         }
-        let home = tempfile::tempdir().unwrap();
-        let place = home.path().join("plimsoll-0123456789abcdef");
-        create_dir(&place).unwrap();
-        write(place.join("owner"), own.replace(FIRST, "pid:[17]")).unwrap();
-        forgotten(&At(home.path(), ""), &[]);
-        assert!(!place.exists());
+        for look in LOOKS {
+            let home = tempfile::tempdir().unwrap();
+            let place = home.path().join("plimsoll-0123456789abcdef");
+            create_dir(&place).unwrap();
+            write(place.join("owner"), own.replace(FIRST, "pid:[17]")).unwrap();
+            look(home.path(), &[], true);
+            assert!(!place.exists());
+        }
     }
 
     #[test]
     fn where_command_lines_cannot_be_read_nothing_is_removed() {
+        for look in LOOKS {
+            let home = tempfile::tempdir().unwrap();
+            let place = home.path().join("plimsoll-0123456789abcdef");
+            create_dir(&place).unwrap();
+            write(place.join("owner"), plimsoll_process::space()).unwrap();
+            let found = look(home.path(), &[], false);
+            assert!(place.exists() && found.removed.is_empty(), "{found:?}");
+            look(home.path(), &[], true);
+            assert!(!place.exists());
+        }
+    }
+
+    /// Somebody puts a link or a pipe in the place of the owner's note: nothing is followed, and nothing waits.
+    #[test]
+    fn a_note_that_is_no_file_of_this_user_is_not_read() {
         let home = tempfile::tempdir().unwrap();
         let place = home.path().join("plimsoll-0123456789abcdef");
         create_dir(&place).unwrap();
-        write(place.join("owner"), plimsoll_process::space()).unwrap();
-        let found = forgotten(&At(home.path(), "tr() { return 127; }"), &[]);
-        assert!(place.exists() && found.removed.is_empty(), "{found:?}");
-        forgotten(&At(home.path(), ""), &[]);
-        assert!(!place.exists());
+        write(home.path().join("note"), plimsoll_process::space()).unwrap();
+        let owner = place.join("owner");
+        std::os::unix::fs::symlink("../note", &owner).unwrap();
+        let look = || here::look(&[home.path().to_owned()], &[], here::command_line);
+        assert_eq!(look().kept.len(), 1);
+        std::fs::remove_file(&owner).unwrap();
+        nix::unistd::mkfifo(&owner, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert_eq!(look().kept.len(), 1);
+        assert!(place.exists());
     }
 
+    /// A link that lies in the directory is removed, and where it leads stays.
     #[test]
-    fn only_directories_of_ours_are_named() {
-        let ours = "/dev/shm/plimsoll-0123456789abcdef";
-        assert_eq!(path(ours).as_deref(), Some(ours));
-        for line in [
-            "/etc",
-            "dev/shm/plimsoll-0123456789abcdef",
-            "/dev/shm/plimsoll-0123456789abcde",
-            "/dev/\u{1b}shm/plimsoll-0123456789abcdef",
-        ] {
-            assert_eq!(path(line), None, "{line:?}");
+    fn what_links_lead_to_is_not_removed() {
+        for look in LOOKS {
+            let home = tempfile::tempdir().unwrap();
+            let (place, films) =
+                (home.path().join("plimsoll-0123456789abcdef"), home.path().join("films"));
+            create_dir(&place).unwrap();
+            create_dir(&films).unwrap();
+            write(films.join("one"), "precious").unwrap();
+            std::os::unix::fs::symlink(&films, place.join("link")).unwrap();
+            write(place.join("owner"), plimsoll_process::space()).unwrap();
+            look(home.path(), &[], true);
+            assert!(!place.exists() && films.join("one").exists());
         }
     }
 }
