@@ -7,9 +7,7 @@ use crate::nfs::NfsShare;
 use crate::nfs4::{Nfs4Share, Older, Refused};
 use crate::share::Share;
 use crate::smb::{Passwords, SmbShare};
-use plimsoll_model::{
-    Cause, Deadline, Engine, Failure, NfsTarget, NfsTransport, PageCache, Target,
-};
+use plimsoll_model::{Cause, Deadline, Engine, Failure, NfsTarget, PageCache, Target};
 use std::sync::Arc;
 
 /// How targets are opened.
@@ -57,17 +55,11 @@ pub fn open(target: &Target, options: &OpenOptions) -> Result<Arc<dyn Share>, Fa
         Target::Directory(directory) => Arc::new(DirectoryShare::open(directory, &given, options)?),
         Target::Nfs(export) => match export.version {
             Some(version) if version.is_4() => Arc::new(Nfs4Share::open(export, &given, options)?),
-            None if may_be_4(export) => open_newest(export, &given, options)?,
+            None if export.may_be_4() => open_newest(export, &given, options)?,
             _ => Arc::new(NfsShare::open(export, &given, options)?),
         },
         Target::Smb(share) => Arc::new(SmbShare::open(share, &given, options)?),
     })
-}
-
-/// Whether nothing in a target is of versions 2 and 3 alone: MOUNT, datagrams.
-pub(crate) fn may_be_4(target: &NfsTarget) -> bool {
-    let NfsTarget { transport, mount_port, .. } = target;
-    *transport != Some(NfsTransport::Udp) && mount_port.is_none()
 }
 
 /// Opens an export in the newest version that both sides have. As with mount.nfs(8), a directory that

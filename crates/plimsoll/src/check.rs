@@ -10,7 +10,7 @@ use plimsoll_live::{Header, Observers};
 use plimsoll_load::{Names, OpenOptions, Passwords, SystemClock, TimeLimits};
 use plimsoll_model::{
     Cause, Clock, Deadline, Ended, Failure, HostName, Nanos, Outcome, Plan, Study, StudyId,
-    Subject, SubjectRunner, Target,
+    Subject, SubjectFacts, SubjectRunner, Target,
 };
 use plimsoll_remote::{Clients, RemoteRunner};
 use plimsoll_report::Document;
@@ -30,7 +30,7 @@ pub fn run(check: &CheckArguments, store: &StoreArguments) -> Result<u8, Failure
     let mut plan = plan::check(targets, &check.hosts, &check.what, &check.how)?;
     plan.command = plan::repeatable_command(&plan);
     let file = check.what.jobs.pattern.file.clone();
-    let more = More { file, quick: check.how.quick, continues: None };
+    let more = More { file, quick: check.how.quick, ..More::default() };
     let study = measure(plan, &check.access, &check.output, store, more)?;
     Ok(exit_code(&study.0, study.1))
 }
@@ -44,6 +44,8 @@ pub struct More {
     pub quick: bool,
     /// The study that is continued, where one is; the plan is its own then, but for the cap.
     pub continues: Option<Study>,
+    /// What is said once the targets are open.
+    pub opened: Option<fn(&Plan, &[SubjectFacts])>,
 }
 
 /// Carries a plan out, shows and keeps what came of it. Returns the study and the cause of an
@@ -88,6 +90,9 @@ pub fn conducted(
     let id = more.continues.as_ref().map_or_else(drawn, |study| study.id.clone());
     let ready = set_up(&plan, &id, &signals).map_err(|failure| signals.explain(failure))?;
     let SetUp { clock, begun, runner, watching, settings } = ready;
+    if let Some(say) = more.opened {
+        say(&plan, &runner.facts());
+    }
     let hosts::Watching { hosts, flags } = watching;
     let started_unix_seconds = unix_seconds() - clock.now().since(begun).as_secs();
     let header = Header::new(id.clone(), started_unix_seconds, plan.clone());

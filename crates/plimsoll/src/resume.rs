@@ -70,7 +70,8 @@ pub fn run(again: &Again<'_>, kept: &StoreArguments) -> Result<u8, Failure> {
         Some(time) => time.as_secs_f64(),
         None => plimsoll_study::left_of_cap(&study).max(plan::DEFAULT_CAP_SECONDS),
     };
-    let more = More { file: read_in_place(&study), quick: false, continues: Some(study) };
+    let file = read_in_place(&study);
+    let more = More { file, continues: Some(study), ..More::default() };
     let (study, interrupted) = check::measure(plan, again.access, again.output, kept, more)?;
     Ok(check::exit_code(&study, interrupted))
 }

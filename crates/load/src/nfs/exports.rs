@@ -1,7 +1,6 @@
 //! The exports to name instead of a target that is not one, each as a URL that works.
 
 use crate::advice::{name_one, readable};
-use crate::open::may_be_4;
 use plimsoll_model::{NfsTarget, NfsVersion, Target};
 use plimsoll_nfs::Version;
 use plimsoll_nfs::mount::Export;
@@ -20,7 +19,7 @@ pub(crate) fn of_mount(target: &NfsTarget, version: Version, exports: &[Export])
         Version::V2 => NfsVersion::V2,
         Version::V3 => NfsVersion::V3,
     };
-    let version = target.version.or_else(|| may_be_4(target).then_some(spoken));
+    let version = target.version.or_else(|| target.may_be_4().then_some(spoken));
     // Bytes that are not UTF-8 were replaced: such a path cannot be asked for.
     let nameable = exports.iter().filter(|export| !export.path.contains(['\u{fffd}', '\0']));
     let urls: Vec<_> = nameable.filter_map(|export| url(target, &export.path, version)).collect();

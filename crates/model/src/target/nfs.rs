@@ -103,6 +103,15 @@ impl NfsVersion {
     }
 }
 
+impl NfsTarget {
+    /// Whether version 4 may be spoken: it is not excluded by another version, MOUNT or datagrams.
+    pub fn may_be_4(&self) -> bool {
+        self.version.is_none_or(NfsVersion::is_4)
+            && self.transport != Some(NfsTransport::Udp)
+            && self.mount_port.is_none()
+    }
+}
+
 impl fmt::Display for NfsVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -133,7 +133,8 @@ pub fn run(run: &RunArguments, store: &StoreArguments) -> Result<u8, Failure> {
     if !run.output.quiet {
         output::complain(&outlook::in_brief(&plan));
     }
-    let more = More { file, quick, continues: None };
+    let opened = (!run.output.quiet).then_some(outlook::say_grace as fn(&_, &[_]));
+    let more = More { file, quick, continues: None, opened };
     let (study, interrupted) = check::measure(plan, &run.access, &run.output, store, more)?;
     Ok(check::exit_code(&study, interrupted))
 }

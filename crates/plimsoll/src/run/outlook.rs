@@ -2,11 +2,12 @@
 
 use crate::{output, settings};
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Factor, Failure, NfsVersion, Plan, Rule, Subject, Switch, Target};
+use plimsoll_model::{Factor, Failure, Plan, Rule, Subject, SubjectFacts, Switch, Target};
 use plimsoll_report::{Document, counted, duration};
 use plimsoll_study::{Estimate, estimate};
 
 const GRACE: &str = "grace period";
+const TOO_LITTLE: &str = "too little";
 /// The default of the kernel's server and of NFS-Ganesha.
 const GRACE_SECONDS: f64 = 90.0;
 
@@ -39,10 +40,24 @@ pub fn in_brief(plan: &Plan) -> String {
         counted(others as u64, "estimate"),
     )];
     // The study itself says how long it takes.
-    let brief = [GRACE, "too little"];
-    let takes = takes(plan).into_iter().filter(|(name, _)| brief.contains(&&**name));
+    let takes = takes(plan).into_iter().filter(|(name, _)| name == TOO_LITTLE);
     lines.extend(takes.map(|(name, value)| format!("{name}: {value}")));
     lines.join("\n")
+}
+
+/// Says before the first block what the grace periods take, if a target that was opened speaks version 4.
+pub fn say_grace(plan: &Plan, opened: &[SubjectFacts]) {
+    if let Some(line) = grace_of(plan, opened) {
+        output::complain(&line);
+    }
+}
+
+pub(super) fn grace_of(plan: &Plan, opened: &[SubjectFacts]) -> Option<String> {
+    let is_4 = |facts: &SubjectFacts| {
+        facts.storage().is_some_and(|facts| facts.protocol.starts_with("NFSv4"))
+    };
+    let takes = grace(plan, estimate(plan).whole_plots).filter(|_| opened.iter().any(is_4));
+    takes.map(|takes| format!("{GRACE}: {takes}"))
 }
 
 fn trials(plan: &Plan, estimate: &Estimate) -> String {
@@ -60,7 +75,7 @@ fn trials(plan: &Plan, estimate: &Estimate) -> String {
     format!("{cells} in {blocks}: {}{plots}", counted(estimate.trials, "trial"))
 }
 
-fn takes(plan: &Plan) -> Vec<(String, String)> {
+pub(super) fn takes(plan: &Plan) -> Vec<(String, String)> {
     let estimate = estimate(plan);
     let cap = plan.design.cap_seconds;
     let amount = |bytes: Bytes| match bytes.0 {
@@ -73,15 +88,7 @@ fn takes(plan: &Plan) -> Vec<(String, String)> {
         ("trials".to_owned(), trials(plan, &estimate)),
         ("written".to_owned(), format!("{} in all", amount(estimate.written))),
         ("space".to_owned(), format!("at most {} on each target", amount(estimate.held))),
-        (
-            "time".to_owned(),
-            format!(
-                "about {} (from {}), at most {}",
-                duration(estimate.seconds),
-                estimate.rests_on.join("; "),
-                duration(cap)
-            ),
-        ),
+        ("time".to_owned(), time(&estimate, duration(cap))),
     ];
     facts.extend(grace(plan, estimate.whole_plots).map(|text| (GRACE.to_owned(), text)));
     if estimate.first_blocks_seconds > cap {
@@ -90,21 +97,29 @@ fn takes(plan: &Plan) -> Vec<(String, String)> {
             counted(estimate.blocks.into(), "block"),
             duration(cap)
         );
-        facts.push(("too little".to_owned(), happened));
+        facts.push((TOO_LITTLE.to_owned(), happened));
     }
     facts
+}
+
+/// How long it takes. Where the target's speed decides, the assumed speed is part of the figure.
+fn time(estimate: &Estimate, cap: String) -> String {
+    let (seconds, rests_on) = (duration(estimate.seconds), estimate.rests_on.join("; "));
+    match estimate.is_known {
+        true => format!("about {seconds} (from {rests_on}), at most {cap}"),
+        false => format!(
+            "about {seconds} at assumed speeds ({rests_on}), at most {cap}; known after the first block"
+        ),
+    }
 }
 
 /// What the estimate does not have: how long an NFS server of version 4 lets nobody open files after each
 /// restart (RFC 8881, section 8.4.2.1).
 fn grace(plan: &Plan, whole_plots: u64) -> Option<String> {
     let restarts = |factor: &Factor| factor.switch == Switch::Restart;
-    let is_4 = |target: &Target| match target {
-        Target::Nfs(nfs) => nfs.version.is_none_or(NfsVersion::is_4),
-        _ => false,
-    };
+    let may_be_4 = |target: &Target| matches!(target, Target::Nfs(nfs) if nfs.may_be_4());
     let any = plan.factors.iter().any(restarts)
-        && plan.subjects.iter().filter_map(Subject::target).any(is_4);
+        && plan.subjects.iter().filter_map(Subject::target).any(may_be_4);
     any.then(|| {
         format!(
             "at most {} more with NFS version 4: after a restart, a server usually opens no file for up to 90 s. \

@@ -8,7 +8,8 @@ use super::shipped::SHIPPED;
 use crate::arguments::{HostArguments, RuleArguments};
 use clap::{Args, Command};
 use plimsoll_model::{
-    Cause, Contrast, FactorLevel, Failure, Length, Parameter, Rule, Steps, factor, label,
+    Cause, Contrast, FactorLevel, Failure, Length, Parameter, Rule, Steps, SubjectFacts,
+    TargetFacts, factor, label,
 };
 use proptest::prelude::*;
 
@@ -213,19 +214,34 @@ fn the_page_cache_is_a_key_of_jobs_and_of_directories_alone() {
     assert!(refused.happened.contains("all jobs of a study share"), "{refused}");
 }
 
+/// It said "about 2 min" of a study that took 4: the server was slower than is assumed.
+#[test]
+fn a_time_that_rests_on_assumed_speeds_is_said_to() {
+    let takes = outlook::takes(&good(&[]).plan);
+    let (_, time) = takes.iter().find(|(name, _)| name == "time").unwrap();
+    assert!(time.contains(" at assumed speeds (110 MB/s and 5 ms for a file"), "{time}");
+    assert!(time.ends_with("; known after the first block"), "{time}");
+}
+
 #[test]
 fn a_server_of_version_4_that_restarts_takes_its_grace_period() {
     let text = GOOD
         .replace("export-sync:/srv/a", "nfsd-max-block-size")
         .replace(r#"["sync", "async"]"#, r#"["16KiB", "32KiB"]"#);
-    let brief = |text: &str, target: &str| {
-        outlook::in_brief(&assembled(text, GIVEN, &[target], &[]).unwrap().plan)
+    let told = |text: &str, target: &str, protocol: &str| {
+        let facts = TargetFacts { protocol: protocol.into(), ..TargetFacts::default() };
+        let plan = assembled(text, GIVEN, &[target], &[]).unwrap().plan;
+        outlook::grace_of(&plan, &[SubjectFacts::Storage(facts)])
     };
     // Five repeats of two levels at three settings of the other factor are ten whole plots at least.
-    let told = brief(&text, "nfs://nas/a");
-    assert!(told.contains("grace period: ") && told.contains("at most 15 min more"), "{told}");
-    assert!(!brief(&text, "nfs://nas/a?vers=3").contains("grace period"));
-    assert!(!brief(GOOD, "nfs://nas/a").contains("grace period"));
+    let grace = told(&text, "nfs://nas/a", "NFSv4.2 over TCP").unwrap();
+    assert!(grace.starts_with("grace period: at most 15 min more"), "{grace}");
+    // It was named where the server turned out to have version 3 alone, and where version 4 is never tried.
+    assert_eq!(told(&text, "nfs://nas/a", "NFSv3 over TCP"), None);
+    for target in ["nfs://nas/a?vers=3", "nfs://nas/a?proto=udp", "nfs://nas/a?mountport=2049"] {
+        assert_eq!(told(&text, target, "NFSv4.2 over TCP"), None, "{target}");
+    }
+    assert_eq!(told(GOOD, "nfs://nas/a", "NFSv4.2 over TCP"), None);
 }
 
 #[test]
