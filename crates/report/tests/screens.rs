@@ -525,6 +525,9 @@ fn a_fixed_rate_is_no_result() {
         }
         add_blocks(&mut study, 4, 0.05, |_, pattern| base(pattern));
         storage(&mut study.subjects[0]).writes = vec![state.clone()];
+        // As earlier versions recorded it.
+        let workloads = vec!["sequential write".to_owned()];
+        study.flags = vec![Flag::Burst { workloads, why: Burst::NotConditioned }];
         words(&screen(&study))
     };
     let without_rate = measured(false, "");

@@ -210,13 +210,15 @@ impl Flag {
             }
             Flag::FarSlower { times } => Words::new(
                 Severity::Disturbance,
-                format!(
-                    "{} held up, one of them {times:.1} times slower than the same work in other blocks",
-                    match trials {
-                        Some(trials) => format!("{trials} were"),
-                        None => "A trial was".to_owned(),
-                    }
-                ),
+                match trials {
+                    Some(several) if !several.starts_with("1 of ") => format!(
+                        "{several} were held up, one of them {times:.1} times slower than the same work in other blocks"
+                    ),
+                    one => format!(
+                        "{} was held up: {times:.1} times slower than the same work in other blocks",
+                        one.unwrap_or("A trial")
+                    ),
+                },
             )
             .action("See plimsoll export for the loads of its hosts."),
             Flag::BusyRaid { host, work, windows } => Words::new(

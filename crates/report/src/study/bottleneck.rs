@@ -173,6 +173,8 @@ fn of(shown: &Shown<'_>, limits: &Limits) -> Option<Bottleneck> {
             };
             if *waiting && names.len() < 2 {
                 let other = if is_blind(limits) { "not monitored" } else { "waiting" };
+                // Its percentage has room beside such a word.
+                short.clone_from(&names);
                 names.push(other.to_owned());
                 short.push(other.to_owned());
             }
@@ -189,15 +191,24 @@ fn of(shown: &Shown<'_>, limits: &Limits) -> Option<Bottleneck> {
         Limit::Unsaturated(uses) => {
             let some: Vec<&Use> =
                 uses.iter().filter_map(|place| limits.uses.get(*place)).take(2).collect();
-            let (names, busy) = match some[..] {
-                [one] => (name(one), Some(one.utilisation)),
+            let reason = UNSATURATED.to_owned();
+            Some(match some[..] {
+                [one] => Bottleneck {
+                    name: format!("none found; {}", name(one)),
+                    busy: Some(one.utilisation),
+                    short: None,
+                    reason,
+                },
                 _ => {
-                    let words = some.iter().map(|one| in_a_word(shown, limits, one));
-                    (words.collect::<Vec<_>>().join(", "), None)
+                    let words = |separator: &str, word: &dyn Fn(&Use) -> String| {
+                        let words: Vec<String> = some.iter().map(|one| word(one)).collect();
+                        format!("none found; {}", words.join(separator))
+                    };
+                    let percentages = |one: &Use| in_a_word(shown, limits, one);
+                    let (name, short) = (words(", ", &percentages), words(" ≈ ", &name));
+                    Bottleneck { name, busy: None, short: Some(short), reason }
                 }
-            };
-            let (name, reason) = (format!("none found; {names}"), UNSATURATED.to_owned());
-            Some(Bottleneck { name, busy, short: None, reason })
+            })
         }
         Limit::Waiting => {
             let for_io = |one: &Condition| matches!(one, Condition::WaitsForIo { .. });

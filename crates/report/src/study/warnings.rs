@@ -33,7 +33,9 @@ pub(crate) fn all(shown: &Shown<'_>, burst_explained: bool) -> Vec<Warning> {
         matches!(flag, Flag::Quick { .. } | Flag::CapReached { .. } | Flag::LeftOut { .. })
     };
     let flags = study.flags.iter().filter(|flag| !in_sentences(flag));
-    let flags = flags.filter(|flag| !burst_explained || flag.burst().is_none());
+    // At a fixed rate no speed is marked as that of a burst.
+    let is_marked = shown.writes.iter().any(|writes| writes.sustained.is_err());
+    let flags = flags.filter(|flag| is_marked && !burst_explained || flag.burst().is_none());
     let flags: Vec<Flag> = flags.filter_map(|flag| informed(study, flag)).collect();
     let flags = on_one_machine(flags);
     let mut add = |flag, trial: Option<_>| {

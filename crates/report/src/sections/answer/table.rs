@@ -200,7 +200,7 @@ fn broken(table: &mut Table) {
         *cell = cell.replace("practically equal", "practically\nequal");
     }
     for cell in table.rows.iter_mut().filter_map(|row| row.last_mut()) {
-        *cell = cell.replace(" ≈ ", "\n≈ ");
+        *cell = cell.replace(" ≈ ", "\n≈ ").replace("; ", ";\n");
     }
 }
 
