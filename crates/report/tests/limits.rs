@@ -4,8 +4,8 @@ mod support;
 
 use plimsoll_model::device::{Device, Inventory, MemoryFigures, Nic, Nics, StreamFigure};
 use plimsoll_model::{
-    BoxFacts, ControlGroupLoad, DiskFacts, Job, LabFacts, Measure, Metric, NfsdLoad, Study,
-    StudyId, Subject, SubjectFacts, Target, units,
+    BoxFacts, ControlGroupLoad, DiskFacts, Flag, IdleWindows, Job, LabFacts, Measure, Metric,
+    NfsdLoad, Rule, Study, StudyId, Subject, SubjectFacts, Target, units,
 };
 use plimsoll_report::{Document, Style};
 use support::plain::servers::{SERVER, Truth, study, with_ladder};
@@ -184,6 +184,40 @@ fn the_quota_of_a_router_is_not_that_of_the_server() {
     // The same host as the server.
     study.plan.subjects = vec![Subject::from("nfs://router/a".parse::<Target>().unwrap())];
     assert!(screen(&study).contains(" server CPU quota 9"), "{}", screen(&study));
+}
+
+/// What is short without other work stands beside the advice to stop that; hours of blocks would only measure it again.
+#[test]
+fn a_known_bottleneck_is_what_helps_next() {
+    let screen = |truth: Truth, busy: bool| {
+        let mut study = study(Truth { depth: 16, server: 20e-6, ..truth }, true);
+        study.plan.design.rule =
+            Rule::Sequential { first: 6, half_width: 0.0244, at_least_seconds: 7200.0 };
+        if busy {
+            let windows = IdleWindows::default();
+            study.flags = vec![Flag::BusyBaseline { host: "local".into(), busy: 0.96, windows }];
+            let loads = study.trials.iter_mut().flat_map(|trial| &mut trial.loads);
+            loads.for_each(|load| load.idle_baseline = 1.9);
+        }
+        let screen = Document::of_study(&study).screen(&Style { width: 80, colour: false });
+        screen.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let link = Truth { link: 400e-6, ..Truth::default() };
+    let known = screen(link, false);
+    assert!(known.contains("A faster link helps most: bottleneck of every row."), "{known}");
+    assert!(!known.contains("--continue"), "{known}");
+    let disturbed = screen(link, true);
+    for words in [
+        "Without other work, a faster link helps most: bottleneck of every row.",
+        "Stop other work on this machine, then run again: ",
+    ] {
+        assert!(disturbed.contains(words), "no {words:?} in {disturbed}");
+    }
+    // Hours may be worth it where nothing is named; and a full core may be that of the other work.
+    let unknown = screen(Truth { hidden: 400e-6, ..Truth::default() }, false);
+    assert!(unknown.contains("--continue 5eed0001 (about 2 h)"), "{unknown}");
+    let driver = screen(Truth { driver: 400e-6, ..Truth::default() }, true);
+    assert!(!driver.contains("helps most"), "{driver}");
 }
 
 /// For a target on this machine nobody logs in to anywhere.

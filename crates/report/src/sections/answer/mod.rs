@@ -223,7 +223,10 @@ fn next(section: &mut Section, shown: &Shown<'_>) {
         (_, _, Some(line)) if !soon && !can_continue => {
             section.command("Name the bottleneck", line, String::new());
         }
-        (Some(open), ..) => section.command(&decide(shown, &open.works), go_on, open.time),
+        // Hours of blocks would measure the known bottleneck again.
+        (Some(open), ..) if soon || helps(shown).is_none() => {
+            section.command(&decide(shown, &open.works), go_on, open.time);
+        }
         _ if can_go_on(shown) && shown.names.setups() > 0 && !shown.findings.imported => {
             section.command("Measure the remaining blocks", go_on, String::new());
         }
@@ -260,14 +263,14 @@ fn without(command: &str, option: &str) -> String {
 /// What helps most, if one resource is the bottleneck of most rows: "A faster link helps most: bottleneck of most
 /// of the work."
 fn helps(shown: &Shown<'_>) -> Option<String> {
-    // Other work may be the reason.
-    if disturbances::heavy(shown).is_some() {
-        return None;
-    }
+    let is_disturbed = disturbances::heavy(shown).is_some();
+    // Other work takes no part in what a link carries, nor in a quota: of what else is saturated it may be the reason.
+    let is_own = |one: &Use| matches!(one.resource, Resource::Link { .. } | Resource::Quota { .. });
     let bound: Vec<(String, &Use)> = shown
         .limits
         .iter()
         .filter_map(|limits| Some((limits.cell, limits.binding()?)))
+        .filter(|(_, one)| !is_disturbed || is_own(one))
         .map(|(cell, one)| (whose(shown, cell, one), one))
         .collect();
     let kinds = |one: &&(String, &Use)| bound.iter().filter(|other| same_kind(one, other)).count();
@@ -275,18 +278,20 @@ fn helps(shown: &Shown<'_>) -> Option<String> {
     let (count, all) = (kinds(&most), shown.limits.len());
     let (whose, one) = most;
     let what = match &one.resource {
-        Resource::Link { .. } => "A faster link".to_owned(),
-        Resource::Driver => "A faster client".to_owned(),
+        Resource::Link { .. } => "a faster link".to_owned(),
+        Resource::Driver => "a faster client".to_owned(),
         Resource::Processor | Resource::Core { .. } | Resource::Quota { .. } => {
-            format!("More {whose}CPU")
+            format!("more {whose}CPU")
         }
-        Resource::Threads { .. } => "More NFS threads".to_owned(),
-        Resource::Disk { .. } => "A faster disk".to_owned(),
-        Resource::RoundTrip => "More operations in flight, or a shorter path,".to_owned(),
+        Resource::Threads { .. } => "more NFS threads".to_owned(),
+        Resource::Disk { .. } => "a faster disk".to_owned(),
+        Resource::RoundTrip => "more operations in flight, or a shorter path,".to_owned(),
     };
     // The rows of a table can hold several of these.
     let of = if count == all { "every row" } else { "most of the work" };
-    (2 * count > all).then(|| format!("{what} helps most: bottleneck of {of}."))
+    let what = if is_disturbed { format!("without other work, {what}") } else { what };
+    let text = format!("{what} helps most: bottleneck of {of}.");
+    (2 * count > all).then(|| capital(&text))
 }
 
 fn same_kind((of_a, a): &(String, &Use), (of_b, b): &(String, &Use)) -> bool {

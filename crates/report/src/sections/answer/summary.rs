@@ -51,13 +51,15 @@ fn at_a_fixed_rate(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
         }
         paced.extend(Some(name).filter(|name| !paced.contains(name)));
     }
-    Some(match (paced.len(), behind.is_empty()) {
+    let kept = match (paced.len(), behind.is_empty()) {
         (0, _) => return None,
-        (1, true) => format!("{} keeps the fixed rate.", paced[0]),
-        (2, true) => "Both keep the fixed rate.".to_owned(),
-        (all, true) => format!("All {all} keep the fixed rate."),
-        (_, false) => format!("{} did not keep the fixed rate.", listed(&behind)),
-    })
+        (1, true) => format!("{} keeps the fixed rate", paced[0]),
+        (2, true) => "Both keep the fixed rate".to_owned(),
+        (all, true) => format!("All {all} keep the fixed rate"),
+        (_, false) => format!("{} did not keep the fixed rate", listed(&behind)),
+    };
+    let compares = !shown.study.plan.contrasts.is_empty();
+    Some(kept + if compares { "; verdicts compare latencies." } else { "." })
 }
 
 fn of_work(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
