@@ -7,14 +7,17 @@ use plimsoll_model::{DiskLoad, HostFacts, HostLoad, OpKind, Outcome, StoredOn, S
 const NOTHING: f64 = 0.01;
 /// They came from the disk where a disk read this share of it at least.
 const ALL: f64 = 0.9;
+/// Share of trials without reads of the disks from which all reads came from memory. Chosen.
+const MOST: f64 = 0.9;
 
-/// Where the reads of a subject came from: what the cache test found, and where it found nothing out, what
-/// the disks of a server that was watched read meanwhile. `None` where nothing was read.
+/// Where the reads of a subject came from: the answer of the cache test and, without one, of the disks of a monitored
+/// server. `None` where neither says anything.
 pub fn reads_from(study: &Study, subject: usize) -> Option<StoredOn> {
-    let tested = study.subjects.get(subject)?.storage()?.reads_from?;
+    let tested = study.subjects.get(subject)?.storage()?.reads_from;
     match tested {
-        StoredOn::Unknown => Some(by_disks(study, subject).unwrap_or(StoredOn::Unknown)),
-        tested => Some(tested),
+        // Copies have no cache test.
+        None | Some(StoredOn::Unknown) => by_disks(study, subject).or(tested),
+        tested => tested,
     }
 }
 
@@ -92,8 +95,16 @@ fn by_disks(study: &Study, subject: usize) -> Option<StoredOn> {
         let written = kinds.filter(|(kind, _)| [OpKind::WRITE, OpKind::PUT].contains(kind));
         written.map(|(_, stats)| stats.bytes).sum::<u64>() == 0
     });
-    let disks = on_disks(study, subject, reads, &kinds, |disk| disk.read_bytes)?;
-    match (disks.none(), disks.whole()) {
+    let reads: Vec<&Trial> = reads.collect();
+    let on_disks = |trials: &[&Trial]| {
+        on_disks(study, subject, trials.iter().copied(), &kinds, |disk| disk.read_bytes)
+    };
+    let disks = on_disks(&reads)?;
+    // Other programs may have used the disks during some trials.
+    let each: Vec<OnDisks> = reads.iter().filter_map(|trial| on_disks(&[*trial])).collect();
+    let without = each.iter().filter(|disks| disks.none()).count();
+    let mostly_none = !each.is_empty() && without as f64 >= MOST * each.len() as f64;
+    match (disks.none() || mostly_none, disks.whole()) {
         (true, _) => Some(StoredOn::ServerMemory),
         (_, true) => Some(StoredOn::Disk),
         _ => None,

@@ -93,6 +93,11 @@ impl SizeTime {
     pub fn rate(&self) -> f64 {
         self.block.0 as f64 / self.seconds.value
     }
+
+    /// Bytes per second, with the interval. `None` of a time of zero.
+    pub fn bytes_per_second(&self) -> Option<Estimate> {
+        Some(self.seconds.reciprocal()?.scaled(self.block.0 as f64))
+    }
 }
 
 impl Transfers {
@@ -125,6 +130,11 @@ impl Transfers {
         (self.largest > 0 && calls > 1).then_some((block, calls))
     }
 
+    /// The size with the highest rate.
+    pub fn fastest(&self) -> Option<&SizeTime> {
+        self.sizes.iter().max_by(|a, b| a.rate().total_cmp(&b.rate()))
+    }
+
     /// The size from which on larger ones bring next to nothing.
     pub fn enough(&self) -> Option<Enough> {
         enough(self.sizes.iter().map(|size| (size.block.0 as f64, size.rate())))
@@ -144,6 +154,12 @@ impl Flights {
         };
         let one = self.depths.iter().find(is_beyond)?;
         Some((one, one.per_second.value / alone.value))
+    }
+
+    /// The number in flight with the highest rate.
+    pub fn fastest(&self) -> Option<&Flight> {
+        let rate = |one: &Flight| one.per_second.value;
+        self.depths.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)))
     }
 
     /// The number in flight from which on more bring next to nothing. `None` where figures contradict each other.

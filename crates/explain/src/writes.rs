@@ -1,8 +1,8 @@
 //! Whether writes are what the storage sustains, or a burst that a cache takes.
 
-use crate::gather::Gathered;
+use crate::gather::{self, Gathered};
 use crate::stored::on_disks;
-use plimsoll_model::{Burst, Cell, Measure, Metric, OpKind, Study, Trial, Workload};
+use plimsoll_model::{Burst, Cell, Measure, Metric, OpKind, Study, SubjectKind, Trial, Workload};
 use plimsoll_stats::interval::mean;
 
 /// What the writes of one cell are.
@@ -30,7 +30,8 @@ const WAITS: f64 = 0.1;
 /// rate was steady before the first block and the trials' mean is within the plan's margin of it. Pauses
 /// between trials let a cache get free again; trials too short for what a flush takes are slower. Where the
 /// rate was not steady before, or nothing was written, they are sustained all the same where the trials show
-/// it: the final flush counts and waited for the storage, or the server's disk wrote all of it meanwhile.
+/// it: the final flush counts and waited for the storage, or the server's disk wrote all of it meanwhile. Nothing is
+/// written before sweeps.
 pub fn writes(study: &Study) -> Vec<Writes> {
     let gathered = Gathered::new(study);
     let margin = study.plan.design.margin.ln_1p();
@@ -56,6 +57,25 @@ pub fn writes(study: &Study) -> Vec<Writes> {
                 };
                 all.push(Writes { cell, sustained });
             }
+        }
+    }
+    for (number, workload) in (0..).zip(&study.plan.workloads) {
+        let job = workload.main().map(|part| &part.job);
+        let writes = job
+            .is_some_and(|job| job.subject() == SubjectKind::Storage && job.stability().is_some());
+        if !writes || workload.steps.is_none() || gather::is_imported(study) {
+            continue;
+        }
+        let part = workload.headline_part();
+        for cell in gathered.cells(number) {
+            if gathered.complete(cell).is_empty() || all.iter().any(|known| known.cell == cell) {
+                continue;
+            }
+            let sustained = match reached_storage(study, &gathered, cell, part) {
+                true => Ok(()),
+                false => Err(Burst::NotConditioned),
+            };
+            all.push(Writes { cell, sustained });
         }
     }
     all

@@ -60,7 +60,26 @@ fn reads_without_a_byte_from_disk_came_from_memory() {
     study.plan.hosts.clear();
     assert_eq!(reads_from(&study, 0), Some(StoredOn::Unknown));
     assert_eq!(server_memory(&study, 0), None);
-    // What the cache test found stays.
+    // Copies have no cache test: the disks alone decide.
+    let untested = |read: f64| {
+        let mut study = self::study(Pattern::SequentialRead, read, 0.0, 0.0);
+        storage(&mut study.subjects[0]).reads_from = None;
+        study
+    };
+    assert_eq!(reads_from(&untested(0.0), 0), Some(StoredOn::ServerMemory));
+    assert_eq!(reads_from(&untested(1.0), 0), Some(StoredOn::Disk));
+    assert_eq!(reads_from(&untested(0.5), 0), None);
+    // What another program reads during one trial in twelve changes nothing; in half of them nobody knows.
+    for (others, from) in [(1, Some(StoredOn::ServerMemory)), (6, None)] {
+        let mut study = untested(0.0);
+        let more: Vec<Trial> = study.trials[..4].to_vec();
+        study.trials.extend(more);
+        for trial in &mut study.trials[..others] {
+            trial.loads[0].disks[0].read_bytes = TRIAL_BYTES / 2;
+        }
+        assert_eq!(reads_from(&study, 0), from, "{others} of {}", study.trials.len());
+    }
+    // The answer of the cache test stays.
     storage(&mut study.subjects[0]).reads_from = Some(StoredOn::Disk);
     assert_eq!(reads_from(&study, 0), Some(StoredOn::Disk));
 }
@@ -132,6 +151,27 @@ fn no_server_whose_flush_waits_for_nothing_is_called_sustained() {
     }
     println!("{missed} of {honest} servers whose flush waits for the data are called bursts");
     assert!(missed < honest / 5, "{missed} of {honest}");
+}
+
+/// Nothing is written before the trials of a sweep: its writes are a burst unless the trials show the disk's time.
+#[test]
+fn writes_of_a_sweep_are_a_burst_unless_they_reached_the_disk() {
+    let of = |written: f64, flush: f64| {
+        let mut study = study(Pattern::SequentialWrite, 0.0, written, flush);
+        storage(&mut study.subjects[0]).writes.clear();
+        assert_eq!(writes(&study), [], "without steps nothing is known");
+        let values = vec![4096.0, 65_536.0];
+        study.plan.workloads[0].steps = Some(Steps::Sweep { over: Parameter::Block, values });
+        writes(&study)[0].sustained
+    };
+    assert_eq!(of(0.2, 0.01), Err(Burst::NotConditioned));
+    assert_eq!(of(0.2, 8.0), Ok(()));
+    assert_eq!(of(1.0, 0.01), Ok(()));
+    let mut reads = study(Pattern::SequentialRead, 0.0, 0.0, 0.0);
+    storage(&mut reads.subjects[0]).writes.clear();
+    let values = vec![4096.0];
+    reads.plan.workloads[0].steps = Some(Steps::Sweep { over: Parameter::Block, values });
+    assert_eq!(writes(&reads), []);
 }
 
 /// Writes whose final flush waited for the disk, or that the disk took meanwhile, are no burst's.

@@ -47,7 +47,8 @@ pub(crate) fn unreadable(path: &Path, row: &str, why: impl fmt::Display) -> Fail
         format!("read {row}"),
         path.display(),
         why,
-        "The rest of the store is untouched; export the other studies, or use a newer plimsoll.",
+        "The rest of the store is untouched: the other studies can be shown and exported. A newer plimsoll may read it; \
+         no release reads studies of development versions.",
     )
 }
 

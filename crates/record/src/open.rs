@@ -144,8 +144,13 @@ fn check(store: &Connection, path: &Path) -> Result<(), Failure> {
     let known = usize::try_from(version).ok().filter(|version| *version <= MIGRATIONS.len());
     let Some(known) = known else {
         return refused(
-            &format!("it has version {version}; this plimsoll knows up to {}", MIGRATIONS.len()),
-            "Use the newer plimsoll that wrote it, or another store with --db FILE.",
+            &format!(
+                "its tables have version {version}, and this plimsoll reads version {}: a newer plimsoll made it, \
+                 or a development version before the first release",
+                MIGRATIONS.len()
+            ),
+            "It was not changed. No release reads stores of development versions: move the file away, or name another \
+             store with --db FILE. A store of a newer plimsoll needs that plimsoll.",
         );
     };
     let (found, ours) = (schema(&moment).map_err(failed)?, schema_of(known).map_err(failed)?);
@@ -157,7 +162,8 @@ fn check(store: &Connection, path: &Path) -> Result<(), Failure> {
     let sound: String =
         moment.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(failed)?;
     if sound != "ok" {
-        return Err(failures::damaged(TRIED, path, sound.trim().replace('\n', " ")));
+        let complaint = sound.replace("*** in database main ***", "").replace('\n', " ");
+        return Err(failures::damaged(TRIED, path, complaint.trim()));
     }
     moment.finish().map_err(failed)
 }

@@ -14,7 +14,10 @@ pub(crate) fn check(name: &str) -> Result<(), String> {
     if major(name).is_some() && major(name) == major(SCHEMA) {
         Ok(())
     } else if number(name) > number(SCHEMA) {
-        Err(format!("schema '{shown}' was made by a newer version; this plimsoll reads {SCHEMA}"))
+        Err(format!(
+            "schema '{shown}' was made by a newer version, or by a development version before the first release; this \
+             plimsoll reads {SCHEMA}"
+        ))
     } else {
         Err(format!("schema '{shown}' is not known; this plimsoll reads {SCHEMA}"))
     }

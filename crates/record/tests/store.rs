@@ -128,8 +128,12 @@ fn files_that_are_not_a_store_are_left_as_they_are() {
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let before = fs::read(&path).unwrap();
     let failure = Store::open(&path).unwrap_err();
-    assert!(failure.happened.contains("version 99"), "{failure}");
-    assert!(failure.next.contains("newer plimsoll"), "{failure}");
+    for said in ["version 99", "this plimsoll reads version 1", "before the first release"] {
+        assert!(failure.happened.contains(said), "{said}: {failure}");
+    }
+    for said in ["It was not changed", "move the file away", "--db FILE", "newer plimsoll"] {
+        assert!(failure.next.contains(said), "{said}: {failure}");
+    }
     assert_eq!(fs::read(&path).unwrap(), before);
 
     let failure = Store::open(path.parent().unwrap()).unwrap_err();
@@ -209,7 +213,17 @@ fn a_damaged_store_is_found_when_it_is_opened() {
     let mut swapped = whole.clone();
     swapped.copy_within(page..2 * page, 2 * page);
     swapped[page..2 * page].copy_from_slice(&whole[2 * page..3 * page]);
-    for (what, bytes) in [("lost", lost), ("cut", cut), ("swapped", swapped)] {
+    // Random bytes in the middle of each page but the first, and of the schema's own page.
+    let mut chance = 42u64;
+    let mut random = whole.clone();
+    for byte in random[page..].chunks_mut(page).flat_map(|page| &mut page[..64]) {
+        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        *byte = (chance >> 56) as u8;
+    }
+    let mut schema = whole.clone();
+    schema[100..110].fill(0xff);
+    let damaged = [("lost", lost), ("cut", cut), ("swapped", swapped), ("random", random)];
+    for (what, bytes) in damaged.into_iter().chain([("schema", schema)]) {
         fs::write(&path, &bytes).unwrap();
         let failure = Store::open(&path).unwrap_err();
         assert_eq!(failure.cause, Cause::Trial, "{what}: {failure}");

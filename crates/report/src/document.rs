@@ -42,6 +42,16 @@ pub(crate) enum Item {
     Warning(Warning),
     Chart(Figure),
     Command(Command),
+    /// The same in several forms: a screen has the fullest for which it has room.
+    Forms(Forms),
+}
+
+/// Several forms of an item.
+pub(crate) struct Forms {
+    /// The fullest first; at least one.
+    pub(crate) forms: Vec<Item>,
+    /// The place of the form that is worth more than a warning that explains little.
+    pub(crate) needed: usize,
 }
 
 /// What the cells of a table are.
@@ -69,6 +79,8 @@ pub(crate) struct Warning {
     pub(crate) command: String,
     /// Whether it is for the details alone.
     pub(crate) quiet: bool,
+    /// Whether a screen has it only if there is room: the answer says the same above, or it explains little.
+    pub(crate) is_minor: bool,
 }
 
 /// What to type next.
@@ -91,6 +103,16 @@ pub(crate) struct Figure {
     pub(crate) caption: String,
     /// The same for a terminal, where that shows it.
     pub(crate) in_text: Option<String>,
+}
+
+impl Item {
+    /// Its fullest form.
+    pub(crate) fn fullest(&self) -> &Item {
+        match self {
+            Item::Forms(of) => of.forms.first().map_or(self, Item::fullest),
+            other => other,
+        }
+    }
 }
 
 impl Section {
@@ -133,6 +155,56 @@ impl Section {
         }
     }
 
+    /// A table in several forms, the fullest first, each of which is good enough.
+    pub(crate) fn forms(&mut self, tables: impl IntoIterator<Item = Table>, layout: Layout) {
+        let forms: Vec<Item> = tables.into_iter().map(|table| Item::Table(table, layout)).collect();
+        let needed = forms.len().saturating_sub(1);
+        self.items.push(Item::Forms(Forms { forms, needed }));
+    }
+
+    /// A table, and the same with fewer lines, the fewest last; all but the first of these say less.
+    pub(crate) fn table_or_compact(&mut self, table: Table, compact: Vec<Table>, layout: Layout) {
+        if compact.is_empty() {
+            return self.table(table, layout);
+        }
+        let tables = std::iter::once(table).chain(compact);
+        let forms = tables.map(|table| Item::Table(table, layout)).collect();
+        self.items.push(Item::Forms(Forms { forms, needed: 1 }));
+    }
+
+    /// A paragraph, and a shorter one for a screen without room.
+    pub(crate) fn text_or_shorter(&mut self, text: String, shorter: String) {
+        let forms = vec![Item::Text(text), Item::Text(shorter)];
+        self.items.push(Item::Forms(Forms { forms, needed: 0 }));
+    }
+
+    /// A sentence of which a screen without room has only the first clauses; of an aside perhaps none.
+    pub(crate) fn clauses(&mut self, sentence: Option<String>, is_aside: bool) {
+        let Some(sentence) = sentence else { return };
+        let clauses: Vec<&str> = sentence.split("; ").collect();
+        let first = |count: usize| match count {
+            all if all == clauses.len() => sentence.clone(),
+            some => format!("{}; for the rest see the table.", clauses[..some].join("; ")),
+        };
+        let mut forms: Vec<Item> =
+            (1..=clauses.len()).rev().map(|count| Item::Text(first(count))).collect();
+        forms.extend(is_aside.then(|| Item::List(Vec::new())));
+        self.items.push(Item::Forms(Forms { forms, needed: 0 }));
+    }
+
+    /// Paragraphs that a screen leaves out if it has no room for them.
+    pub(crate) fn asides(&mut self, texts: impl IntoIterator<Item = String>) {
+        self.items.extend(texts.into_iter().map(|text| aside(Item::Text(text))));
+    }
+
+    /// Facts in several forms, the fullest first.
+    pub(crate) fn facts_in_forms(&mut self, forms: [Vec<(String, String)>; 3]) {
+        if !forms[0].is_empty() {
+            let forms: Vec<Item> = forms.into_iter().map(Item::Facts).collect();
+            self.items.push(Item::Forms(Forms { needed: forms.len() - 1, forms }));
+        }
+    }
+
     pub(crate) fn verdict(&mut self, verdict: impl Into<String>) {
         self.items.push(Item::Verdict(verdict.into()));
     }
@@ -156,6 +228,11 @@ impl Section {
     }
 }
 
+/// An item, or nothing in its place.
+fn aside(item: Item) -> Item {
+    Item::Forms(Forms { forms: vec![item, Item::List(Vec::new())], needed: 1 })
+}
+
 impl Figure {
     pub(crate) fn new(id: String, chart: Box<dyn Chart>, caption: String) -> Figure {
         Figure { id, chart, caption, in_text: None }
@@ -165,7 +242,8 @@ impl Figure {
 impl Document {
     /// Every figure, in its order.
     pub(crate) fn figures(&self) -> impl Iterator<Item = &Figure> {
-        self.sections.iter().flat_map(|section| &section.items).filter_map(|item| match item {
+        let items = self.sections.iter().flat_map(|section| &section.items);
+        items.filter_map(|item| match item.fullest() {
             Item::Chart(figure) => Some(figure),
             _ => None,
         })

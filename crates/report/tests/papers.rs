@@ -223,9 +223,10 @@ fn a_cost_that_may_as_well_be_none_has_no_negative_digits() {
 fn the_page_says_what_the_terminal_says() {
     let study = measured(&TWO, 6);
     let page = html(&study);
-    let screen = Document::of_study(&study).screen(&WIDE);
+    let screen = Document::of_study(&study).text(&WIDE);
     let (head, rest) = screen.split_once("\n\n").unwrap();
     let (table, rest) = rest.split_once("\n\n").unwrap();
+    let (rest, _) = rest.split_once("\n\n").unwrap();
     let rows = table.lines().filter(|line| !line.contains('─'));
     let cells = rows.flat_map(|row| row.split("  ")).map(str::trim).filter(|cell| !cell.is_empty());
     let sentences =

@@ -24,7 +24,9 @@ fn bursts(study: &Study) -> Vec<Flag> {
     let mut found: BTreeMap<Burst, Vec<String>> = BTreeMap::new();
     let mut known = Vec::new();
     for Writes { cell, sustained } in plimsoll_explain::writes(study) {
-        let main = study.plan.workload(cell).and_then(|workload| workload.main());
+        // Sweeps are never sustained for long enough: the report marks them without a warning.
+        let workload = study.plan.workload(cell).filter(|workload| workload.steps.is_none());
+        let main = workload.and_then(|workload| workload.main());
         let title = main.map(|main| main.job.title()).filter(|title| !known.contains(title));
         if let (Err(why), Some(title)) = (sustained, title) {
             known.push(title.clone());

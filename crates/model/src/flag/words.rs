@@ -19,7 +19,7 @@ pub struct Words {
     pub action: String,
     /// The same at length, for the details; empty where `action` says all.
     advice: String,
-    /// What was seen, without its effect, for tables of exports; empty where that is the text.
+    /// The observation without its effect, for tables of exports; empty where the text is that.
     fact: String,
 }
 
@@ -70,10 +70,14 @@ impl Flag {
         if details.is_empty() { text } else { format!("{text} ({details})") }
     }
 
-    /// What was seen, as exports have it.
+    /// The observation without its effect on the figures, for exports.
     pub fn fact(&self) -> String {
-        let Words { fact, .. } = self.words(None);
-        if fact.is_empty() { self.message() } else { fact }
+        let Words { fact, text, details, .. } = self.words(None);
+        let fact = match fact.is_empty() {
+            true => text.strip_prefix(LOW).unwrap_or(&text).trim_start_matches(": ").to_owned(),
+            false => fact,
+        };
+        if details.is_empty() { fact } else { format!("{fact} ({details})") }
     }
 
     /// What to do about it, at length.
@@ -115,7 +119,10 @@ impl Flag {
             .action("Check the server's disks and memory.")
             .advice(
                 "Do not trust this storage with data; run again with --verify and check its disks and memory.",
-            ),
+            )
+            .fact(format!(
+                "{corrupt} corrupt, {stale} stale and {misplaced} misplaced blocks of 4 KiB were read"
+            )),
 
             Flag::SettingNotRestored { host, setting, reason } => Words::new(
                 Severity::NotPutBack,
@@ -207,6 +214,7 @@ impl Flag {
                     "See what else ran on {} then: plimsoll export has the moment of each trial.",
                     place(host)
                 ))
+                .fact(format!("others used the {what} of {}", place(host)))
             }
             Flag::FarSlower { times } => Words::new(
                 Severity::Disturbance,
@@ -220,7 +228,8 @@ impl Flag {
                     ),
                 },
             )
-            .action("See plimsoll export for the loads of its hosts."),
+            .action("See plimsoll export for the loads of its hosts.")
+            .fact(format!("{times:.1} times slower than the same work in other blocks")),
             Flag::BusyRaid { host, work, windows } => Words::new(
                 Severity::Disturbance,
                 format!("{LOW}: the RAID of {} was busy with its own work ({work})", place(host)),
@@ -288,7 +297,8 @@ impl Flag {
                 Severity::NotMeant,
                 format!("All differences are noise: {target} was given twice"),
             )
-            .action("Check for a typing error, if that was not intended."),
+            .action("Check for a typing error, if that was not intended.")
+            .fact(format!("{target} was given twice")),
 
             Flag::ClientMemory { target, memory, surely } => client_memory(target, memory, *surely),
             Flag::WorkingSet { target, size, reads_from, settles } => Words::new(
@@ -320,7 +330,8 @@ impl Flag {
                 format!("Reads may come from the memory of {host}: its caches could not be dropped"),
             )
             .details(reason.clone())
-            .action("Log in as root with --host, or give a larger --size."),
+            .action("Log in as root with --host, or give a larger --size.")
+            .fact(format!("the caches of {host} could not be dropped")),
             Flag::Scaled { wanted, used, most, why } => scaled(*wanted, *used, *most, why),
             Flag::Burst { workloads, why } => Words::new(
                 Severity::Burst,
@@ -339,7 +350,12 @@ impl Flag {
                     "For the sustained speed: fewer patterns or a longer --max-time, without --time, --repeats and \
                      --quick."
                 }
-            }),
+            })
+            .fact(format!(
+                "a write cache may have taken the writes of {}: {}",
+                workloads.join(", "),
+                why.words()
+            )),
             Flag::TwoPhases { at_seconds, burst_bytes_per_second, sustained_bytes_per_second } => {
                 Words::new(
                     Severity::Burst,
@@ -355,6 +371,12 @@ impl Flag {
                 .advice(
                     "A write cache filled or something throttled; lengthen --time to see the sustained rate alone.",
                 )
+                .fact(format!(
+                    "{} until {}, then {}",
+                    units::bytes_per_second(*burst_bytes_per_second),
+                    units::elapsed(*at_seconds),
+                    units::bytes_per_second(*sustained_bytes_per_second)
+                ))
             }
 
             Flag::StabilityDiffers { detail } => Words::new(
@@ -364,7 +386,8 @@ impl Flag {
             .action("Compare with --stability filesync.")
             .advice(
                 "Compare with --stability filesync, or read the write verdicts with this in mind.",
-            ),
+            )
+            .fact(format!("writes are not stable at the same time: {detail}")),
             Flag::RateHeld { target, run, by } => Words::new(
                 Severity::Comparison,
                 format!("The speed of '{run}' on {target} is rate-limited by fio ({by})"),
@@ -417,7 +440,12 @@ impl Flag {
             .action("Use a faster client.")
             .advice(
                 "The storage may be faster than that: use a faster client, more --workers, or no --verify.",
-            ),
+            )
+            .fact(format!(
+                "{} is near the {} that the client handles without storage",
+                units::bytes_per_second(*bytes_per_second),
+                units::bytes_per_second(*ceiling_bytes_per_second)
+            )),
             Flag::SameMachine { host } => Words::new(
                 // Hosts of a lab may be parts of one machine.
                 if host.starts_with("lab://") { Severity::Note } else { Severity::Limit },
@@ -434,7 +462,10 @@ impl Flag {
                 ),
             )
             .action("Lower --rate.")
-            .advice("Lower --rate; without it the most that can be done is measured."),
+            .advice("Lower --rate; without it the most that can be done is measured.")
+            .fact(format!(
+                "{due_per_second:.0} operations a second were due and {per_second:.0} were done"
+            )),
             Flag::NotWatched { host, reason } => Words::new(
                 Severity::Limit,
                 format!("{} was not watched: {reason}", place(host)),
@@ -449,7 +480,11 @@ impl Flag {
                     if *times == 1 { "once".to_owned() } else { format!("{times} times") }
                 ),
             )
-            .action("See the server's log."),
+            .action("See the server's log.")
+            .fact(format!(
+                "the server of {target} returned \"try later\" {}",
+                if *times == 1 { "once".to_owned() } else { format!("{times} times") }
+            )),
             Flag::Retransmitted { target, times, late, doubled } => Words::new(
                 Severity::Limit,
                 format!(
@@ -490,7 +525,8 @@ impl Flag {
                 Severity::Preliminary,
                 format!("The rate is uncertain: only {count} operations completed{seen}"),
             )
-            .action("Lengthen --time."),
+            .action("Lengthen --time.")
+            .fact(format!("only {count} operations completed")),
             Flag::LongGap { seconds } => Words::new(
                 Severity::Preliminary,
                 format!("No operation completed for {}", units::seconds(*seconds)),
@@ -764,6 +800,43 @@ mod tests {
         let old: Flag =
             serde_json::from_str(r#"{"flag":"client_saturated","core_busy":0.97}"#).unwrap();
         assert_eq!((old.message(), old.advice()), of(None));
+    }
+
+    /// A table of an export has observations: no effect on figures of a screen, and no marks of one.
+    #[test]
+    fn a_fact_is_an_observation() {
+        let host = || "local".to_owned();
+        let windows = crate::flag::IdleWindows::default;
+        let slower = Flag::FarSlower { times: 3.4 };
+        assert_eq!(slower.fact(), "3.4 times slower than the same work in other blocks");
+        let stolen = Flag::Stolen { host: host(), share: 0.25 };
+        let fact = "the hypervisor took 25% of the CPU time of this machine for others";
+        assert_eq!(stolen.fact(), fact);
+        let load = Flag::OtherLoad { host: host(), resource: HostResource::Cpu, per_second: 0.5 };
+        let fact = "others used the CPU of this machine (0.50 cores more than the same work took in other blocks)";
+        assert_eq!(load.fact(), fact);
+        for flag in [
+            slower,
+            stolen,
+            load,
+            Flag::BadContent { stale: 0, misplaced: 0, corrupt: 1 },
+            Flag::BusyBaseline { host: host(), busy: 0.9, windows: windows() },
+            Flag::Throttled { host: host(), from_hertz: 2e9, to_hertz: 1e9, celsius: None },
+            Flag::Burst { workloads: vec!["random write".into()], why: Burst::NotSteady },
+            Flag::BehindSchedule { due_per_second: 30.0, per_second: 20.0 },
+            Flag::FewOperations { count: 3 },
+            Flag::NearClientCeiling { bytes_per_second: 1e9, ceiling_bytes_per_second: 1.1e9 },
+            Flag::TwoPhases {
+                at_seconds: 2.0,
+                burst_bytes_per_second: 2e8,
+                sustained_bytes_per_second: 1e8,
+            },
+        ] {
+            let fact = flag.fact();
+            let said = flag.message();
+            assert!(!fact.contains("too low") && !fact.contains('*'), "{fact}");
+            assert!(!fact.starts_with(char::is_uppercase) && fact != said, "{fact}");
+        }
     }
 
     /// The most severe first; what stands on any screen does so wherever it is in that order.

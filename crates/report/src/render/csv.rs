@@ -17,7 +17,7 @@ impl Document {
         for section in &self.sections {
             let name = if section.heading.is_empty() { &section.id } else { &section.heading };
             for item in &section.items {
-                let Item::Table(table, _) = item else { continue };
+                let Item::Table(table, _) = item.fullest() else { continue };
                 for row in &table.rows {
                     let Some((of, cells)) = row.split_first() else { continue };
                     for (column, value) in table.header.iter().skip(1).zip(cells) {

@@ -41,7 +41,8 @@ fn section(section: &Section, charts: Option<&str>) -> String {
 }
 
 fn item(item: &Item, charts: Option<&str>) -> String {
-    match item {
+    match item.fullest() {
+        Item::Forms(_) => String::new(),
         Item::Text(text) => format!("{}\n", safe(text)),
         Item::List(sentences) => {
             sentences.iter().map(|sentence| format!("- {}\n", safe(sentence))).collect()

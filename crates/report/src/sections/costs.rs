@@ -5,7 +5,7 @@ use crate::columns::Columns;
 use crate::document::{Figure, Layout, Section};
 use crate::figure::{self, BANDWIDTH, SHARE, TIME};
 use crate::measure::Compared;
-use crate::study::copies::{Copied, Copies, Row, TOO_FEW, off_by, row, without_model};
+use crate::study::copies::{Copied, Copies, Row, TOO_FEW, off_by, row};
 use crate::study::{Shown, speed};
 use crate::text::counted;
 use crate::verdict::percent;
@@ -32,7 +32,6 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
     );
     let name = |cell: Cell| shown.names.setup(cell);
     section.table(costs(shown, &name).table(), Layout::Words);
-    section.texts(without_model(shown, &name));
     section.table(datasets(shown).table(), Layout::Figures);
     section.figures(heat(shown, &name));
     section

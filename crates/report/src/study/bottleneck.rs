@@ -2,6 +2,7 @@
 
 use super::Shown;
 use super::limits::{self, is_blind};
+use crate::document::Section;
 use crate::text::printable;
 use crate::verdict::percent;
 use plimsoll_explain::{Condition, Limit, Limits, Resource, Role, Unseen, Use};
@@ -32,7 +33,7 @@ pub(crate) enum Room {
 }
 
 /// Reasons below a table, numbered.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Notes(Vec<String>);
 
 impl Notes {
@@ -46,6 +47,13 @@ impl Notes {
             self.0.len() - 1
         });
         format!(" ({})", known + 1)
+    }
+
+    /// Adds the reasons; a screen without room has where they are.
+    pub(crate) fn add_to(self, section: &mut Section) {
+        for (number, text) in (1..).zip(self.texts()) {
+            section.text_or_shorter(text, format!("({number}) See --details."));
+        }
     }
 
     /// "(1) Not monitored: …".
@@ -66,20 +74,7 @@ pub(crate) fn words(
     room: Room,
     notes: &mut Notes,
 ) -> Option<String> {
-    let mut groups: Vec<(Bottleneck, Vec<Utilisation>)> = Vec::new();
-    for cell in cells {
-        let found = limits::of(shown, *cell).and_then(|limits| of(shown, limits));
-        let Some(found) = found.or_else(|| at_a_fixed_rate(shown, *cell)) else { continue };
-        let same =
-            |known: &Bottleneck| (&known.name, &known.reason) == (&found.name, &found.reason);
-        match groups.iter_mut().find(|(known, _)| same(known)) {
-            Some((_, all)) => all.push((*cell, found.busy)),
-            None => {
-                let busy = found.busy;
-                groups.push((found, vec![(*cell, busy)]));
-            }
-        }
-    }
+    let groups = grouped(shown, cells);
     let known: usize = groups.iter().map(|(_, cells)| cells.len()).sum();
     let only = groups.len() == 1 && known == cells.len();
     // Cells that share one, or without one, are not in the order of their columns.
@@ -108,6 +103,58 @@ pub(crate) fn words(
     });
     let lines: Vec<String> = lines.collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// The bottlenecks of the cells of a row, each once with the cells that share it.
+fn grouped(shown: &Shown<'_>, cells: &[Cell]) -> Vec<(Bottleneck, Vec<Utilisation>)> {
+    let mut groups: Vec<(Bottleneck, Vec<Utilisation>)> = Vec::new();
+    for cell in cells {
+        let found = limits::of(shown, *cell).and_then(|limits| of(shown, limits));
+        let Some(found) = found.or_else(|| at_a_fixed_rate(shown, *cell)) else { continue };
+        let same =
+            |known: &Bottleneck| (&known.name, &known.reason) == (&found.name, &found.reason);
+        match groups.iter_mut().find(|(known, _)| same(known)) {
+            Some((_, all)) => all.push((*cell, found.busy)),
+            None => {
+                let busy = found.busy;
+                groups.push((found, vec![(*cell, busy)]));
+            }
+        }
+    }
+    groups
+}
+
+/// What parts the bottlenecks of several columns in a line.
+pub(crate) const BY_COLUMN: &str = " / ";
+
+/// The bottlenecks of the cells of a row in one line, in the order of their columns: from the longest words to the
+/// shortest. Empty if nothing is known of any.
+pub(crate) fn lines(shown: &Shown<'_>, cells: &[Cell], notes: &mut Notes) -> Vec<String> {
+    let groups = grouped(shown, cells);
+    if groups.is_empty() {
+        return Vec::new();
+    }
+    let mut line = |text: &dyn Fn(&Bottleneck, &[f64]) -> String| {
+        let of = |(found, cells): &(Bottleneck, Vec<Utilisation>)| {
+            let shares: Vec<f64> = cells.iter().filter_map(|(_, busy)| *busy).collect();
+            text(found, &shares) + &notes.mark(&found.reason)
+        };
+        groups.iter().map(of).collect::<Vec<_>>().join(BY_COLUMN)
+    };
+    let name =
+        |found: &Bottleneck| found.short.clone().unwrap_or_else(|| found.name.replace('\n', " "));
+    let short = |found: &Bottleneck| {
+        name(found).replace("CPU quota", "quota").replace("none found", "none")
+    };
+    let mut all = vec![
+        line(&|found, shares| name(found) + &range(shares)),
+        line(&|found, shares| short(found) + &range(shares)),
+        line(&|found, _| short(found)),
+    ];
+    let first = short(&groups[0].0);
+    let first = first.split(['≈', ';']).next().unwrap_or_default().trim_end();
+    all.push(format!("{first}, …"));
+    all
 }
 
 /// " 94%", " 88–94%".

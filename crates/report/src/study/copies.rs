@@ -191,14 +191,21 @@ pub(crate) fn without_model(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) ->
         sentences
             .push(format!("Cost per file unknown ({}): no block has all datasets.", names(none)));
     }
-    for costs in &shown.costs {
-        let (Some((dataset, time)), Some(cost)) = (costs.contradiction(), costs.cost(Kind::File))
-        else {
-            continue;
+    let contradicts = |costs: &&CopyCosts| costs.contradiction().is_some();
+    let contradictory: Vec<&CopyCosts> = shown.costs.iter().filter(contradicts).collect();
+    // Of several the first is the example.
+    let first = contradictory.first().copied();
+    if let Some((costs, (dataset, time), cost)) =
+        first.and_then(|c| Some((c, c.contradiction()?, c.cost(Kind::File)?)))
+    {
+        let example = match contradictory.len() {
+            1 => String::new(),
+            _ => format!("{}: ", row(shown, costs, name)),
         };
         sentences.push(format!(
-            "No cost per file ({}): the model gives {}, but a whole file of the {} took only {}.",
-            row(shown, costs, name),
+            "No cost per file ({}): the model contradicts measured times ({example}{} a file, but a whole file of the {} \
+             took {}).",
+            names(contradictory),
             TIME.value(cost.value),
             dataset.work.files_of,
             TIME.value(time)

@@ -103,7 +103,7 @@ pub(crate) fn sentences(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Vec
 }
 
 /// How many rows each bottleneck has, of many rows: "Bottleneck of 18 rows: link 12; server CPU 3; others 3."
-fn counts(shown: &Shown<'_>) -> String {
+pub(crate) fn counts(shown: &Shown<'_>) -> String {
     let mut counts: Vec<(String, usize)> = Vec::new();
     for limits in &shown.limits {
         let Some(name) = bottleneck::name(shown, limits) else { continue };

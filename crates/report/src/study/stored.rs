@@ -9,6 +9,9 @@ const SUSTAINED: &str = "sustained";
 const BURST: &str = "burst";
 const CLIENT: &str = "client memory";
 pub(crate) const UNKNOWN: &str = "unknown";
+/// What is said of writes of which nothing is known, and the same for a screen without room.
+const OPEN: &str = "Whether writes are sustained or a burst is unknown.";
+const OPEN_IN_BRIEF: &str = "Whether writes are sustained is unknown.";
 
 /// "disk", "server memory", "sustained", "burst", "unknown"; of mixed work both. `None` of work that moves no bytes,
 /// and of imports.
@@ -88,6 +91,11 @@ pub(crate) fn words(
     }
 }
 
+/// A sentence of [`sentence`] for a screen without room.
+pub(crate) fn shorter(sentence: &str) -> String {
+    sentence.replace(OPEN, OPEN_IN_BRIEF)
+}
+
 /// The same of all rows, in a line: "Reads come from disk. Writes are sustained, except those marked *."
 pub(crate) fn sentence(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Option<String> {
     let cells: Vec<Cell> = shown
@@ -127,7 +135,7 @@ pub(crate) fn sentence(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Opti
     }
     parts.extend(match (any(SUSTAINED), any(BURST), any(UNKNOWN)) {
         (true, false, false) => Some("Writes are sustained.".to_owned()),
-        (false, _, true) => Some("Whether writes are sustained or a burst is unknown.".to_owned()),
+        (false, _, true) => Some(OPEN.to_owned()),
         (true, burst, unknown) => {
             let words = cells.iter().filter(|cell| self::written(shown, **cell) == Some(SUSTAINED));
             let mut works: Vec<String> = Vec::new();

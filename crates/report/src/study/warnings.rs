@@ -4,6 +4,7 @@ use super::Shown;
 use super::disturbances::{self, BUSY};
 use crate::document::Warning;
 use crate::text::{capital, counted, listed, printable, target, wrapped};
+use plimsoll_explain::Writes;
 use plimsoll_model::units::{Bytes, GIB, amount};
 use plimsoll_model::{
     Cell, Ended, Failure, Flag, Outcome, Severity, StoredOn, Study, Trial, Words,
@@ -97,6 +98,7 @@ pub(crate) fn all(shown: &Shown<'_>, burst_explained: bool) -> Vec<Warning> {
         failed.push(Warning { text, advice, brief, ..Warning::default() });
     }
     let mut warnings = disturbances::warnings(shown);
+    let on_top = disturbances::heavy(shown).map(|(_, place)| place);
     // Of what disturbed a host one warning is on the screen: the first.
     let mut busy: Vec<&str> = disturbances::slowed(shown);
     for group in &groups {
@@ -145,7 +147,14 @@ pub(crate) fn all(shown: &Shown<'_>, burst_explained: bool) -> Vec<Warning> {
         let advice = shown.advised(&group.advice).filter(|_| !has_no_effect);
         let (brief, command) = group.brief(shown, &subjects);
         let urgent = severity.is_urgent();
-        warnings.push((severity, Warning { text, advice, brief, command, urgent, quiet }));
+        // The first sentence of the answer names the busiest host.
+        let is_busy = matches!(group.first, Flag::BusyBaseline { .. }) && on_top.is_some();
+        let is_minor = severity >= Severity::Cache || is_busy;
+        let is_on_top =
+            host.is_some_and(|host| on_top.as_ref() == Some(&disturbances::place(host)));
+        let quiet = quiet || is_busy && is_on_top;
+        let warning = Warning { text, advice, brief, command, urgent, quiet, is_minor };
+        warnings.push((severity, warning));
     }
     // Stable: of the same severity in the order seen, disturbed trials before idle windows.
     warnings.sort_by_key(|(severity, _)| *severity);
@@ -221,7 +230,15 @@ pub(crate) fn burst(shown: &Shown<'_>) -> Option<String> {
         [] => String::new(),
         reasons => format!(" ({})", reasons.join("; ")),
     };
-    let marked = shown.writes.iter().any(|writes| writes.sustained.is_err());
+    let bursts = || shown.writes.iter().filter(|writes| writes.sustained.is_err());
+    let is_sweep = |writes: &Writes| {
+        shown.study.plan.workload(writes.cell).is_some_and(|workload| workload.steps.is_some())
+    };
+    if bursts().next().is_some() && bursts().all(is_sweep) {
+        let text = "* burst into a write cache; plimsoll check measures the sustained speed.";
+        return Some(text.to_owned());
+    }
+    let marked = bursts().next().is_some();
     marked.then(|| {
         let text = format!("* burst: a write cache may have taken these writes{because}");
         in_brief(&text, shown.advised("For the sustained speed, raise --max-time.").as_deref())

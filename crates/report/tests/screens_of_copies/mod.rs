@@ -18,7 +18,7 @@ fn home(targets: &[&str], blocks: u32, seconds: impl Fn(u16, &FileWork) -> f64) 
 
 /// The same by two methods; of each dataset and way the second is compared with the first, where there is one
 /// target.
-fn both_ways(targets: &[&str], blocks: u32, seconds: impl Fn(u16, &FileWork) -> f64) -> Study {
+pub fn both_ways(targets: &[&str], blocks: u32, seconds: impl Fn(u16, &FileWork) -> f64) -> Study {
     let pipelined = Method::Pipelined { files: 32.try_into().unwrap() };
     let workloads =
         copies_by(&[Method::Rsync, pipelined], &DataClass::ALL.map(|class| dataset(class, 1.0)));
@@ -75,7 +75,7 @@ fn a_copy_to_two_targets() {
 }
 
 /// Seconds of two methods and two targets, up and down.
-fn of_methods(subject: u16, work: &FileWork) -> f64 {
+pub fn of_methods(subject: u16, work: &FileWork) -> f64 {
     let pipelined = if work.method == "pipelined" { 0.15 } else { 1.0 };
     let file = [4.1e-3, 7.3e-3][usize::from(subject)] * pipelined;
     adds_up(work, if work.way == "up" { file } else { file / 3.0 }, 1e8)

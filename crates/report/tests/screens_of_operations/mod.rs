@@ -6,8 +6,9 @@ use plimsoll_model::units::{Bytes, MIB};
 use plimsoll_model::*;
 use std::num::NonZeroU16;
 
-const BLOCKS: [f64; 2] = [4096.0, 65_536.0];
-const DEPTHS: [f64; 3] = [1.0, 4.0, 16.0];
+/// The defaults of the command.
+const BLOCKS: [f64; 7] = [512.0, 1024.0, 4096.0, 16_384.0, 65_536.0, 262_144.0, 1_048_576.0];
+const DEPTHS: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 
 fn workload(job: Job, steps: Option<Steps>) -> Workload {
     let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
@@ -16,7 +17,7 @@ fn workload(job: Job, steps: Option<Steps>) -> Workload {
 }
 
 /// All kinds of operations, and sweeps over blocks and depths, on servers of which all is known.
-fn operations(targets: &[&str], truths: &[Truth]) -> Study {
+pub fn operations(targets: &[&str], truths: &[Truth]) -> Study {
     let mut study = sequential(targets, &[]);
     let pattern = |pattern, over, values: &[f64]| {
         let job = PatternJob::new(pattern, Bytes(4096), Bytes(64 * MIB));
@@ -39,7 +40,10 @@ fn operations(targets: &[&str], truths: &[Truth]) -> Study {
     for block in 0..3 {
         for (subject, truth) in (0..).zip(truths) {
             for number in 0..study.plan.workloads.len() as u16 {
-                trial(&mut study, block, Cell { subject, workload: number, setting: 0 }, truth);
+                let slower = 1.0 + 0.02 * f64::from(block);
+                let truth =
+                    Truth { server: truth.server * slower, link: truth.link * slower, ..*truth };
+                trial(&mut study, block, Cell { subject, workload: number, setting: 0 }, &truth);
             }
         }
     }
@@ -77,7 +81,7 @@ fn trial(study: &mut Study, block: u32, cell: Cell, truth: &Truth) {
 }
 
 /// A link that carries a thousand of these a second, and a server that works a millisecond on each with one core.
-const TRUTHS: [Truth; 2] = [
+pub const TRUTHS: [Truth; 2] = [
     Truth { depth: 1, driver: 1e-5, server: 1e-5, link: 1e-3, at_a_time: 1.0, ..NONE },
     Truth { depth: 1, driver: 1e-5, server: 1e-3, one_core: true, link: 1e-5, ..NONE },
 ];
@@ -103,8 +107,8 @@ fn operations_of_two_targets() {
     fits(&screen);
     let row = |name: &str| screen.lines().find(|line| line.starts_with(name)).unwrap_or(&screen);
     for way in ["read", "write"] {
-        assert!(row(&format!("nfs, {way}")).contains("  link "), "{screen}");
-        assert!(row(&format!("smb, {way}")).contains("  server CPU core "), "{screen}");
+        assert!(row(&format!("nfs, {way}")).contains(" link "), "{screen}");
+        assert!(row(&format!("smb, {way}")).contains(" server CPU core "), "{screen}");
     }
     assert!(screen.contains("Bottleneck of one operation at a time: "), "{screen}");
     insta::assert_snapshot!(screen);
@@ -115,8 +119,9 @@ fn operations_of_two_targets() {
 fn no_bottleneck_is_claimed_that_no_resource_supports() {
     let study = operations(&["nfs://nas/volume1"], &TRUTHS[..1]);
     let screen = screen(&study);
-    let is_sweep = |line: &&str| line.starts_with("read ") && line.contains("in flight");
-    let row = screen.lines().find(is_sweep).unwrap_or(&screen);
-    assert!(row.contains("  link "), "{screen}");
+    for name in ["read 1 MiB × 1", "read 4 KiB × "] {
+        let row = screen.lines().find(|line| line.starts_with(name)).unwrap_or(&screen);
+        assert!(row.contains("  link "), "{name} in\n{screen}");
+    }
     assert!(!words(&screen).contains("CPU or disk work"), "{screen}");
 }

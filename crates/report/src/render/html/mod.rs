@@ -56,7 +56,8 @@ fn section(section: &Section) -> Value {
 }
 
 fn item(item: &Item) -> Value {
-    match item {
+    match item.fullest() {
+        Item::Forms(_) => context! { kind => "text", text => "" },
         Item::Text(text) => context! { kind => "text", text => text.clone() },
         Item::List(sentences) => context! { kind => "list", sentences => sentences.clone() },
         Item::Facts(facts) => context! {
@@ -99,5 +100,13 @@ fn figure(figure: &Figure) -> Value {
 }
 
 fn table(table: &Table) -> Value {
-    context! { header => table.header.clone(), rows => table.rows.clone() }
+    let row = |row: &Vec<String>| row.iter().map(|text| cell(text)).collect::<Vec<_>>();
+    let rows: Vec<_> = table.rows.iter().map(row).collect();
+    context! { header => table.header.clone(), rows => rows }
+}
+
+/// A cell whose lines stay lines, also where the page wraps cells and where its text is taken out of it.
+fn cell(text: &str) -> Value {
+    let lines: Vec<String> = text.split('\n').map(|line| Escaped(line).to_string()).collect();
+    Value::from_safe_string(lines.join("<br>"))
 }

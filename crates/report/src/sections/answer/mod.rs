@@ -1,6 +1,7 @@
 //! The answer, on one screen: what was measured, a table with the verdicts, the sentences that matter,
 //! warnings, and what to type next.
 
+mod compact;
 mod copies;
 mod names;
 mod operations;
@@ -16,12 +17,14 @@ use crate::chart::Table;
 use crate::document::{Item, Layout, Section};
 use crate::study::bottleneck::{Notes, whose};
 use crate::study::copies::Copies;
-use crate::study::{Shown, disturbances, head, hosts, limits, mounts, speed, stalls, warnings};
+use crate::study::{
+    Shown, disturbances, head, hosts, limits, mounts, speed, stalls, stored, warnings,
+};
 use crate::text::{capital, counted, duration, listed, printable, width};
 use names::Brief;
 pub(super) use operations::{binds, calls_of_several};
 use plimsoll_explain::{Resource, Use, WorkloadFindings};
-use plimsoll_model::{Cell, Ended, Rule, Subject, SubjectKind};
+use plimsoll_model::{Cell, Ended, Flag, Rule, Subject, SubjectKind};
 use table::Explained;
 pub(super) use table::{fits_a_screen, is_narrow};
 
@@ -40,33 +43,48 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
         section.texts(stalls::leading(shown));
         let said = summary::sentence(shown, &brief);
         let is_told = said.as_ref().is_some_and(|said| said.contains(summary::STOP));
-        section.texts(disturbances::heavy(shown).filter(|_| !is_told).map(|(clause, _)| {
+        let disturbed = disturbances::heavy(shown).filter(|_| !is_told);
+        let is_disturbed = disturbed.is_some();
+        section.texts(disturbed.map(|(clause, _)| {
             capital(&format!("{clause}, so figures may be too low. {}", summary::STOP))
         }));
-        section.texts(said);
+        match shown.names.setups() {
+            1 | 2 => section.clauses(said, is_disturbed),
+            _ => section.texts(said),
+        }
     }
-    section.facts(introduced(shown, &brief));
+    introduce(&mut section, shown, &brief);
     let mut marked = false;
     match complete {
         0 => section.text(NOTHING),
-        _ if operations::are_shown(shown) => operations::add(&mut section, shown, &brief),
+        _ if operations::are_shown(shown) => marked = operations::add(&mut section, shown, &brief),
         _ => {
             let explained;
             (explained, marked) = figures(&mut section, shown, &brief);
-            section.texts(sentences::sentences(shown, &brief, explained));
-            section.texts(summary::reference(shown));
+            for text in sentences::sentences(shown, &brief, explained) {
+                let shorter = stored::shorter(&text);
+                section.text_or_shorter(text, shorter);
+            }
+            section.asides(sentences::costs_of_files(shown, &brief));
+            section.asides(summary::reference(shown));
             section.figures(speeds::figure(shown));
         }
     }
     if complete > 0 {
-        section.texts(sentences::preliminary(shown));
+        // A limit that the user set is known.
+        let is_quick = shown.study.flags.iter().any(|flag| matches!(flag, Flag::Quick { .. }));
+        let preliminary = sentences::preliminary(shown);
+        match is_quick {
+            true => section.texts(preliminary),
+            false => section.asides(preliminary),
+        }
         section.texts(sentences::left_out(shown));
     }
     section.texts(clients::sentences(shown));
     section.texts(mounts::slots(shown, &|cell| brief.setup(shown, cell)));
     section.texts(hosts::slower_interfaces(shown));
     section.warnings(warnings::all(shown, marked));
-    section.texts(helps(shown));
+    section.asides(helps(shown));
     next(&mut section, shown);
     section
 }
@@ -94,9 +112,11 @@ fn figures(section: &mut Section, shown: &Shown<'_>, brief: &Brief) -> (Explaine
         marked = has_mark(&rows.table);
         let has_words = explained.limited && rows.below.is_empty() || explained.stored;
         let layout = if legend.is_some() && !has_words { Layout::Figures } else { Layout::Words };
-        section.table(rows.table, layout);
+        section.table_or_compact(rows.table, rows.compact, layout);
         section.texts(legend);
-        section.texts(rows.below);
+        if !rows.below.is_empty() {
+            section.text_or_shorter(rows.below.join(" "), limits::counts(shown));
+        }
     } else {
         let layout = if columns { Layout::Figures } else { Layout::Words };
         let mut tables = table::rows(shown, brief);
@@ -106,13 +126,15 @@ fn figures(section: &mut Section, shown: &Shown<'_>, brief: &Brief) -> (Explaine
             explained = rows.explain(shown, &name, &mut notes);
         }
         marked = tables.iter().any(|rows| has_mark(&rows.table));
-        tables.into_iter().for_each(|rows| section.table(rows.table, layout));
+        tables
+            .into_iter()
+            .for_each(|rows| section.table_or_compact(rows.table, rows.compact, layout));
         if let Some((text, table)) = settings::bought(shown) {
             section.text(text);
             section.table(table, Layout::Figures);
         }
     }
-    section.texts(notes.texts());
+    notes.add_to(section);
     if section.items.iter().any(is_of_one_block) {
         section.text("?: the ratio of one block, which gives no verdict.");
     }
@@ -122,7 +144,7 @@ fn figures(section: &mut Section, shown: &Shown<'_>, brief: &Brief) -> (Explaine
 
 /// Whether a table has a ratio of one block alone.
 fn is_of_one_block(item: &Item) -> bool {
-    matches!(item, Item::Table(table, _) if table.rows.iter().flatten().any(|cell| cell.ends_with("x?")))
+    matches!(item.fullest(), Item::Table(table, _) if table.rows.iter().flatten().any(|cell| cell.ends_with("x?")))
 }
 
 /// Whether a figure is marked as a burst.
@@ -150,8 +172,8 @@ pub(super) fn measured(shown: &Shown<'_>) -> Option<String> {
     Some(format!("{} in {}", counted(blocks.len() as u64, "block"), duration(seconds)))
 }
 
-/// What each subject is, where there are few; and the hosts that were watched.
-fn introduced(shown: &Shown<'_>, brief: &Brief) -> Vec<(String, String)> {
+/// What each subject is, where there are few; and the monitored hosts. The only subject is in the title as well.
+fn introduce(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
     let mut facts = Vec::new();
     let subjects = &shown.study.subjects;
     match subjects.len() <= INTRODUCED || brief.has_letters {
@@ -166,8 +188,10 @@ fn introduced(shown: &Shown<'_>, brief: &Brief) -> Vec<(String, String)> {
             "described in the details".to_owned(),
         )),
     }
+    let is_in_title = facts.len() == 1;
     facts.extend(brief.settings.iter().cloned());
     let servers = &shown.study.plan.hosts;
+    let mut monitored = Vec::new();
     for host in shown.study.hosts.iter().filter(|host| servers.iter().any(|s| s.is(&host.name))) {
         let memory = crate::figure::BYTES.value(host.memory_bytes as f64);
         let cores = counted(host.cpus.into(), "core");
@@ -175,9 +199,11 @@ fn introduced(shown: &Shown<'_>, brief: &Brief) -> Vec<(String, String)> {
             model if model.is_empty() => String::new(),
             model => format!("{model}, "),
         };
-        facts.push((hosts::name(&host.name), format!("monitored: {model}{cores}, {memory}")));
+        monitored.push((hosts::name(&host.name), format!("monitored: {model}{cores}, {memory}")));
     }
-    facts
+    let whole = [facts.clone(), monitored].concat();
+    let shorter = if is_in_title && brief.settings.is_empty() { Vec::new() } else { facts.clone() };
+    section.facts_in_forms([whole, facts, shorter]);
 }
 
 /// Whether a study stopped before its end. One whose blocks were fixed beforehand goes on after its cap, too.

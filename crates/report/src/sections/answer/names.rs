@@ -33,7 +33,7 @@ impl Brief {
         let is_short = all.iter().all(|(_, name)| width(name) <= LONGEST);
         match (all.len(), settings) {
             _ if has_columns(shown) => Brief::by_setting(shown, all),
-            _ if is_short => Brief::plain(all),
+            _ if is_short || all.len() == 1 => Brief::plain(all),
             (2, _) => Brief::by_letter(all, subjects == 1),
             (_, 2..) if shown.study.plan.factors.is_empty() => Brief::plain(all),
             (_, 2..=LETTERS) => Brief::by_setting(shown, all),

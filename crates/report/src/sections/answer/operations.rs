@@ -1,7 +1,7 @@
 //! What operations cost: a time for each kind, what a byte costs, what is enough, and what a scan takes.
 
 use super::names::Brief;
-use super::table::is_narrow;
+use super::table::{Explained, Rows, is_narrow};
 use crate::chart::Table;
 use crate::document::{Item, Layout, Section};
 use crate::figure::{BANDWIDTH, Kind, RATE, TIME, TOO_WIDE};
@@ -10,10 +10,10 @@ use crate::study::bottleneck::{self, Notes, Room};
 use crate::study::files::{self, files};
 use crate::study::operations::{Column, Figure, Operations, advertised, long, row, rows};
 use crate::study::stalls;
-use crate::study::stored;
+use crate::study::{stored, warnings, writes};
 use crate::text::{capital, listed, width};
 use crate::verdict::percent;
-use plimsoll_explain::{ENOUGH, Enough, Flights, NAMES, RoundTrip, Scan, Transfers};
+use plimsoll_explain::{ENOUGH, Enough, Flight, Flights, NAMES, RoundTrip, Scan, Transfers};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{Cell, OpKind};
 use plimsoll_stats::fit::Estimate;
@@ -33,20 +33,27 @@ pub(super) fn are_shown(shown: &Shown<'_>) -> bool {
     !shown.transfers.is_empty() || Operations::new(shown).is_some() || files(shown).next().is_some()
 }
 
-pub(super) fn add(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
+/// The tables and sentences; whether figures are marked as bursts.
+pub(super) fn add(section: &mut Section, shown: &Shown<'_>, brief: &Brief) -> bool {
     let operations = Operations::new(shown);
     let mut notes = Notes::default();
-    let mut below = Vec::new();
+    let name = |cell: Cell| brief.setup(shown, cell);
+    let scans_of_several = operations.as_ref().and_then(|of| times(section, shown, brief, of));
+    let (rows, explained) = transfers(shown, brief, &mut notes);
+    let marked = rows.table.rows.iter().flatten().any(|cell| cell.ends_with('*'));
+    section.table_or_compact(rows.table, rows.compact, Layout::Words);
     if let Some(operations) = &operations {
-        below.extend(times(section, shown, brief, operations));
-        below.extend(over_all_time(shown, brief, operations));
-        below.extend(of_kinds(shown, brief, operations, &mut notes));
-        below.extend(broken_round_trip(shown));
+        section.texts(over_all_time(shown, brief, operations));
+        section.texts(of_kinds(shown, brief, operations, &mut notes));
+        section.texts(broken_round_trip(shown));
     }
-    section.table(transfers(shown, brief, &mut notes), Layout::Words);
-    section.texts(below);
-    section.texts(stored::sentence(shown, &|cell| brief.setup(shown, cell)));
-    section.texts(sizes(shown));
+    section.texts(warnings::burst(shown).filter(|_| marked));
+    if let Some(text) = stored::sentence(shown, &name).filter(|_| !explained.stored) {
+        let shorter = stored::shorter(&text);
+        section.text_or_shorter(text, shorter);
+    }
+    section.asides(enough_of_one(shown));
+    section.asides(sizes(shown));
     let files = files::table(shown, &|cell| match shown.names.setups() {
         1 => format!("speed [{}]", percent(shown.study.plan.design.confidence)),
         _ => brief.setup(shown, cell),
@@ -55,12 +62,13 @@ pub(super) fn add(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
         section.table(files.table(), Layout::Figures);
         section.texts(files::published_by(shown));
     }
-    // A screen has no room for those of several: they stand with the details.
+    section.asides(scans_of_several);
+    // Those of several stand with the details.
     if shown.names.setups() == 1 {
-        section.texts(shown.transfers.iter().filter_map(|transfers| binds(shown, transfers)));
+        section.asides(shown.transfers.iter().filter_map(|transfers| binds(shown, transfers)));
     }
-    section.texts(operations.iter().filter_map(|operations| scans(shown, operations)));
-    let is_wide = |item: &Item| match item {
+    section.asides(operations.iter().filter_map(|operations| scans(shown, operations)));
+    let is_wide = |item: &Item| match item.fullest() {
         Item::Table(table, _) => table.rows.iter().flatten().any(|cell| cell.contains(TOO_WIDE)),
         _ => false,
     };
@@ -68,7 +76,8 @@ pub(super) fn add(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
         section
             .text(format!("{TOO_WIDE}: more than a factor of 10. Raise --repeats to narrow it."));
     }
-    section.texts(notes.texts());
+    notes.add_to(section);
+    marked
 }
 
 /// The bottleneck of operations that are alone in flight, all kinds together.
@@ -86,8 +95,8 @@ fn of_kinds(
     Some(format!("Bottleneck of one operation at a time: {words}."))
 }
 
-/// Kinds of operations that a screen of two subjects has; the others stand with the details.
-const ON_SCREEN: [OpKind; 6] = [
+/// Kinds of operations that every screen has, and those of one with more room; the others stand with the details.
+const FEW: [OpKind; 6] = [
     OpKind::LOOKUP,
     OpKind::OPEN,
     OpKind::READ,
@@ -95,9 +104,20 @@ const ON_SCREEN: [OpKind; 6] = [
     OpKind::CREATE,
     OpKind::READ_DIRECTORY,
 ];
+const SOME: [OpKind; 9] = [
+    OpKind::LOOKUP,
+    OpKind::GET_ATTRIBUTES,
+    OpKind::OPEN,
+    OpKind::READ,
+    OpKind::WRITE,
+    OpKind::FLUSH,
+    OpKind::CREATE,
+    OpKind::REMOVE,
+    OpKind::READ_DIRECTORY,
+];
 
 /// A row for each kind of operation, and what to know of it. Where they are narrow enough there are two beside each
-/// other, so that a screen holds them.
+/// other. A screen has as many kinds as it has room for.
 fn times(
     section: &mut Section,
     shown: &Shown<'_>,
@@ -106,10 +126,14 @@ fn times(
 ) -> Option<String> {
     let columns = operations.columns(shown);
     let confidence = percent(shown.study.plan.design.confidence);
+    let selections: [&[OpKind]; 3] = [operations.kinds(), &SOME, &FEW];
     if columns.len() == 1 {
         let header = vec!["operation".to_owned(), format!("mean [{confidence}]")];
-        let rows = rows(shown, operations, operations.kinds(), &columns, Kind::with_ends);
-        section.table(halves(header, rows), Layout::Figures);
+        let of = |kinds: &[OpKind]| {
+            let rows = rows(shown, operations, kinds, &columns, Kind::with_ends);
+            halves(header.clone(), rows)
+        };
+        section.forms(selections.map(of), Layout::Figures);
         return None;
     }
     let names: Vec<String> = columns.iter().map(|column| whose(shown, brief, column)).collect();
@@ -118,13 +142,19 @@ fn times(
         true => (plain, "mean time".to_owned()),
         false => (Kind::with_ends, format!("operation, mean [{confidence}]")),
     };
-    let kinds = if narrow { &ON_SCREEN[..] } else { operations.kinds() };
     let header: Vec<String> = std::iter::once(first).chain(names).collect();
-    let mut rows = rows(shown, operations, kinds, &columns, figure);
-    rows.extend(scan_rows(shown, &columns, narrow));
-    match narrow {
-        true => section.table(halves(header, rows), Layout::Figures),
-        false => section.table(Table { header, rows }, Layout::Figures),
+    let of = |kinds: &[OpKind]| {
+        let mut rows = rows(shown, operations, kinds, &columns, figure);
+        rows.extend(scan_rows(shown, &columns, narrow));
+        match narrow {
+            true => halves(header.clone(), rows),
+            false => Table { header: header.clone(), rows },
+        }
+    };
+    match (narrow, columns.len()) {
+        (true, _) => section.table(of(&FEW), Layout::Figures),
+        (false, 2) => section.forms(selections.map(of), Layout::Figures),
+        (false, _) => section.table(of(operations.kinds()), Layout::Figures),
     }
     let scan = columns.iter().find_map(|column| column.scan(shown))?;
     Some(format!("Scans: {NAMES} names, directories of {}.", scan.entries))
@@ -192,78 +222,97 @@ fn whose(shown: &Shown<'_>, brief: &Brief, column: &Column<'_>) -> String {
     }
 }
 
-/// A row for each kind of transfer: what an operation and a byte cost, what is enough, and the bottleneck of the most
-/// that was in flight. Without intervals where a screen has no room for them.
-fn transfers(shown: &Shown<'_>, brief: &Brief, notes: &mut Notes) -> Table {
-    let mut bottleneck = |transfers: &Transfers| {
-        let cell = transfers.flights.first().map_or(transfers.cell, |flights| flights.cell);
-        let words = bottleneck::words(shown, &[cell], &|_| String::new(), Room::Names, notes);
-        words.unwrap_or_else(|| NOTHING.to_owned())
-    };
-    let bottlenecks: Vec<String> = shown.transfers.iter().map(&mut bottleneck).collect();
-    let with_intervals = transfers_with(shown, brief, &bottlenecks, Kind::with_ends);
-    match is_narrow(&with_intervals) {
-        true => with_intervals,
-        false => transfers_with(shown, brief, &bottlenecks, plain),
-    }
-}
-
-fn transfers_with(
-    shown: &Shown<'_>,
-    brief: &Brief,
-    bottlenecks: &[String],
-    figure: Figure,
-) -> Table {
-    let header = ["", "per operation", "bytes", "90% of top rate with", "bottleneck"];
-    let mut table = Table { header: header.map(str::to_owned).into(), rows: Vec::new() };
-    for (transfers, bottleneck) in shown.transfers.iter().zip(bottlenecks) {
-        let figure = |estimate: Option<Estimate>, kind: Kind| {
-            estimate.map_or(NOTHING.to_owned(), |e| figure(kind, e.value, e.interval))
-        };
-        let rate = transfers.cost(costs::Kind::Byte).and_then(Estimate::reciprocal);
-        let block = transfers.enough().map(|e| enough(e, Bytes(e.at as u64).to_string()));
-        let flight = transfers.flights.first().and_then(|flights| {
-            if flights.contradiction().is_some() {
-                return Some("contradictory".to_owned());
+/// The highest rates: of one setup a row for the blocks and one for the number in flight of each kind of transfer, of
+/// several a row for each kind of transfer of each.
+fn transfers(shown: &Shown<'_>, brief: &Brief, notes: &mut Notes) -> (Rows, Explained) {
+    let name = |cell: Cell| brief.setup(shown, cell);
+    let confidence = percent(shown.study.plan.design.confidence);
+    if shown.names.setups() == 1 {
+        let header = ["block × in flight".to_owned(), format!("top rate [{confidence}]")];
+        let mut rows = Rows::new(header.into());
+        for transfers in &shown.transfers {
+            let way = way(transfers);
+            if let Some((block, rate)) = top_speed(shown, transfers) {
+                rows.push(vec![format!("{way} {block} × 1"), rate], vec![transfers.cell]);
             }
-            let of = flights.enough()?;
-            Some(format!("{} in flight", enough(of, of.at.to_string())))
-        });
-        let both: Vec<String> = block.into_iter().chain(flight).collect();
-        table.rows.push(vec![
-            transfer(shown, brief, transfers),
-            figure(transfers.cost(costs::Kind::Operation), TIME),
-            figure(rate, BANDWIDTH),
-            if both.is_empty() { NOTHING.to_owned() } else { both.join(", ") },
-            bottleneck.clone(),
-        ]);
-    }
-    without_empty_columns(table)
-}
-
-/// A table without the columns that have no figure.
-fn without_empty_columns(mut table: Table) -> Table {
-    for column in (1..table.header.len()).rev() {
-        if table.rows.iter().all(|row| row[column] == NOTHING) {
-            table.header.remove(column);
-            table.rows.iter_mut().for_each(|row| drop(row.remove(column)));
+            if let Some(flights) = transfers.flights.first()
+                && let Some((depth, rate)) = top_rate(shown, flights)
+            {
+                let name = format!("{way} {} × {depth}", flights.block);
+                rows.push(vec![name, rate], vec![flights.cell]);
+            }
         }
+        let explained = rows.explain(shown, &name, notes);
+        return (rows, explained);
     }
-    table
+    let of_several = |with_enough: bool| {
+        let mut header =
+            vec![String::new(), format!("top rate [{confidence}]"), "block".to_owned()];
+        header.extend(with_enough.then(|| "90% of top rate with".to_owned()));
+        let mut rows = Rows::new(header);
+        for transfers in &shown.transfers {
+            let Some((block, rate)) = top_speed(shown, transfers) else { continue };
+            let name = format!("{}, {}", brief.setup(shown, transfers.cell), way(transfers));
+            let enough =
+                with_enough.then(|| enough(transfers).unwrap_or_else(|| NOTHING.to_owned()));
+            let row = [name, rate, block.to_string()].into_iter().chain(enough);
+            rows.push(row.collect(), vec![transfers.cell]);
+        }
+        rows
+    };
+    let (mut rows, mut own) = (of_several(true), notes.clone());
+    let explained = rows.explain(shown, &name, &mut own);
+    if is_narrow(&rows.table) {
+        *notes = own;
+        return (rows, explained);
+    }
+    let mut rows = of_several(false);
+    let explained = rows.explain(shown, &name, notes);
+    (rows, explained)
 }
 
-/// A value that is enough, or, where it is the largest that was measured, that more may bring more.
-fn enough(of: Enough, value: String) -> String {
-    if of.is_last { format!("≥ {value}") } else { value }
+/// The block with the highest rate of those that were alone in flight, and that rate with the mark of a burst.
+fn top_speed(shown: &Shown<'_>, transfers: &Transfers) -> Option<(Bytes, String)> {
+    let fastest = transfers.fastest()?;
+    let rate = fastest.bytes_per_second()?;
+    let mark = writes::mark(shown, transfers.cell);
+    Some((fastest.block, BANDWIDTH.with_ends(rate.value, rate.interval) + mark))
 }
 
-/// "read", "nas, write".
-fn transfer(shown: &Shown<'_>, brief: &Brief, transfers: &Transfers) -> String {
-    let title = transfers.title.trim_start_matches("sequential ");
-    match shown.names.setups() {
-        1 => title.to_owned(),
-        _ => format!("{}, {title}", brief.setup(shown, transfers.cell)),
+/// The number in flight with the highest rate, and that rate with the mark of a burst.
+fn top_rate(shown: &Shown<'_>, flights: &Flights) -> Option<(u16, String)> {
+    if let Some((flight, _)) = flights.contradiction() {
+        return Some((flight.depth, "contradictory".to_owned()));
     }
+    let Flight { depth, per_second, .. } = flights.fastest()?;
+    let mark = writes::mark(shown, flights.cell);
+    Some((*depth, format!("{} IOPS{mark}", RATE.with_ends(per_second.value, per_second.interval))))
+}
+
+/// "≥ 64 KiB, 16 in flight": the least that reaches nearly the highest rate.
+fn enough(transfers: &Transfers) -> Option<String> {
+    let value = |of: Enough, value: String| match of.is_last {
+        true => format!("≥ {value}"),
+        false => value,
+    };
+    let block = transfers.enough().map(|of| value(of, Bytes(of.at as u64).to_string()));
+    let flight = transfers.flights.first().and_then(Flights::enough);
+    let flight = flight.map(|of| format!("{} in flight", value(of, of.at.to_string())));
+    let both: Vec<String> = block.into_iter().chain(flight).collect();
+    (!both.is_empty()).then(|| both.join(", "))
+}
+
+/// The same of one setup, in a line: "90% of these rates with: read 64 KiB, ≥ 64 in flight; write 256 KiB, 8 in flight."
+fn enough_of_one(shown: &Shown<'_>) -> Option<String> {
+    let of = |transfers: &Transfers| Some(format!("{} {}", way(transfers), enough(transfers)?));
+    let all: Vec<String> = shown.transfers.iter().filter_map(of).collect();
+    let one = shown.names.setups() == 1 && !all.is_empty();
+    one.then(|| format!("90% of these rates with: {}.", all.join("; ")))
+}
+
+/// "read", "write".
+fn way(transfers: &Transfers) -> &str {
+    transfers.title.trim_start_matches("sequential ")
 }
 
 /// The sizes that a server or file system names, and which blocks are above what one call takes. Of several subjects
@@ -301,7 +350,7 @@ pub(crate) fn calls_of_several(shown: &Shown<'_>) -> Option<String> {
 pub(crate) fn binds(shown: &Shown<'_>, transfers: &Transfers) -> Option<String> {
     let flights = transfers.flights.first()?;
     let block = flights.block;
-    let title = transfers.title.trim_start_matches("sequential ");
+    let title = way(transfers);
     let name = match shown.names.setups() {
         1 => capital(title),
         // The name of a subject stays as the user writes it.
@@ -310,7 +359,8 @@ pub(crate) fn binds(shown: &Shown<'_>, transfers: &Transfers) -> Option<String> 
     let waits = match transfers.share_of_operation(block) {
         Some(share) => {
             format!(
-                "{} of the time of {block} is the operation, the rest its bytes",
+                "{}{} of the time of {block} is the operation, the rest its bytes",
+                costs(transfers),
                 percent(share)
             )
         }
@@ -324,6 +374,18 @@ pub(crate) fn binds(shown: &Shown<'_>, transfers: &Transfers) -> Option<String> 
     };
     let cause = many_calls(transfers).unwrap_or_default();
     Some(format!("{name}: {waits}; {}.{cause}", several(flights)?))
+}
+
+/// The costs of the model: "an operation takes 33.9 µs and its bytes pass at 7.15 MB/s, so ".
+fn costs(transfers: &Transfers) -> String {
+    let operation = transfers.cost(costs::Kind::Operation);
+    let rate = transfers.cost(costs::Kind::Byte).and_then(Estimate::reciprocal);
+    let Some((operation, rate)) = operation.zip(rate) else { return String::new() };
+    format!(
+        "an operation takes {} and its bytes pass at {}, so ",
+        TIME.with_ends(operation.value, operation.interval),
+        BANDWIDTH.with_ends(rate.value, rate.interval)
+    )
 }
 
 /// What more in flight brings.

@@ -35,8 +35,6 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief, explained: Explained) 
     let name = |cell| brief.setup(shown, cell);
     sentences.extend(stored::sentence(shown, &name).filter(|_| !explained.stored));
     sentences.extend(copies::amounts(shown, &name));
-    sentences.extend(copies::per_file(shown, &name));
-    sentences.extend(copies::without_model(shown, &name));
     let workloads = shown.findings.workloads.iter();
     let disturbed: Vec<String> =
         workloads.flat_map(|found| workload::disturbed(shown, found, &name)).collect();
@@ -46,6 +44,16 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief, explained: Explained) 
         sentences.extend(limits::sentences(shown, &name));
     }
     sentences
+}
+
+/// The costs of files, for which not every screen has room.
+pub(super) fn costs_of_files(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
+    if shown.findings.imported {
+        return Vec::new();
+    }
+    let name = |cell| brief.setup(shown, cell);
+    let per_file = copies::per_file(shown, &name).into_iter();
+    per_file.chain(copies::without_model(shown, &name)).collect()
 }
 
 /// What going on would settle, by name, and how long that takes; `None` where there is nothing to settle.

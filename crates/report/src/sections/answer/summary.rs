@@ -8,10 +8,10 @@ use crate::measure::Compared;
 use crate::study::bottleneck::common_link;
 use crate::study::copies::same_setup;
 use crate::study::disturbances;
-use crate::study::{Shown, speed};
+use crate::study::{Shown, speed, writes};
 use crate::text::{capital, counted, listed};
 use crate::verdict::lead;
-use plimsoll_explain::WorkloadFindings;
+use plimsoll_explain::{Transfers, WorkloadFindings};
 use plimsoll_model::{Cell, Flag, Measure, Metric, Workload};
 use plimsoll_stats::verdict::{Side, Verdict};
 
@@ -371,16 +371,22 @@ fn level(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
     }
 }
 
-/// "nas reads at up to 51.0 MB/s (blocks of 1 MiB) and writes at up to 50.0 MB/s (blocks of 1 MiB)."
+/// "nas reads up to 51.0 MB/s (1 MiB blocks) and writes up to 50.0 MB/s* (256 KiB)."
 fn of_sizes(shown: &Shown<'_>, name: &str) -> Option<String> {
-    let best = |transfers: &plimsoll_explain::Transfers| {
-        let best = transfers.sizes.iter().max_by(|a, b| a.rate().total_cmp(&b.rate()))?;
+    let best = |transfers: &Transfers| {
+        let best = transfers.fastest()?;
         let rate = plimsoll_model::units::bytes_per_second(best.rate());
         let way = if transfers.title.ends_with("write") { "writes" } else { "reads" };
-        Some(format!("{way} at up to {rate} (blocks of {})", best.block))
+        let mark = writes::mark(shown, transfers.cell);
+        Some((format!("{way} up to {rate}{mark}"), best.block))
     };
-    let ways: Vec<String> = shown.transfers.iter().filter_map(best).collect();
-    (!ways.is_empty()).then(|| format!("{name} {}.", listed(&ways)))
+    let ways = shown.transfers.iter().filter_map(best).enumerate();
+    let words = ways.map(|(place, (rate, block))| {
+        let blocks = if place == 0 { " blocks" } else { "" };
+        format!("{rate} ({block}{blocks})")
+    });
+    let words: Vec<String> = words.collect();
+    (!words.is_empty()).then(|| format!("{name} {}.", listed(&words)))
 }
 
 /// Links that people know, and the bytes per second that TCP and NFS or SMB carry over them.

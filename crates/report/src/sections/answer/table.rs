@@ -1,7 +1,7 @@
 //! A row for each kind of work: how fast each is, which is faster, and the bottleneck.
 
 use super::names::Brief;
-use super::settings;
+use super::{compact, settings};
 use crate::chart::Table;
 use crate::sections::common::verdicts;
 use crate::study::bottleneck::{self, Notes, Room};
@@ -17,9 +17,9 @@ const ROWS: usize = 15;
 pub(super) const NOTHING: &str = "–";
 
 /// Columns of a screen.
-const COLUMNS: usize = 80;
+pub(super) const COLUMNS: usize = 80;
 /// Spaces between columns, at least.
-const GAP: usize = 1;
+pub(super) const GAP: usize = 1;
 
 /// A table of the answer, with the cells that each row is about.
 pub(super) struct Rows {
@@ -29,12 +29,20 @@ pub(super) struct Rows {
     pub(super) keeps_columns: bool,
     /// Those bottlenecks, in sentences.
     pub(super) below: Vec<String>,
+    /// The same table with fewer lines, the fewest last, if a row takes several.
+    pub(super) compact: Vec<Table>,
 }
 
 impl Rows {
     pub(super) fn new(header: Vec<String>) -> Rows {
         let table = Table::new(header);
-        Rows { table, cells: Vec::new(), keeps_columns: false, below: Vec::new() }
+        Rows {
+            table,
+            cells: Vec::new(),
+            keeps_columns: false,
+            below: Vec::new(),
+            compact: Vec::new(),
+        }
     }
 
     pub(super) fn push(&mut self, row: Vec<String>, cells: Vec<Cell>) {
@@ -69,7 +77,7 @@ impl Rows {
         }
         let last = attempts.len() - 1;
         for (number, (room, with_stored, columns)) in attempts.into_iter().enumerate() {
-            let mut own = Notes::default();
+            let mut own = notes.clone();
             let mut words =
                 |cells: &Vec<Cell>| bottleneck::words(shown, cells, name, room, &mut own);
             let limits: Vec<Option<String>> = self.cells.iter().map(&mut words).collect();
@@ -84,12 +92,11 @@ impl Rows {
                 add_column(&mut table, heading, &limits);
             }
             if with_stored {
-                add_column(&mut table, "data", &stored);
+                add_column(&mut table, compact::DATA, &stored);
             }
             let fits = if with_stored { is_narrow(&table) } else { fits_a_screen(&mut table) };
             if limited && !fits && number == last {
                 if self.keeps_columns {
-                    *notes = Notes::default();
                     self.below = self.in_sentences(shown, name, notes);
                     return Explained { limited, stored: false };
                 }
@@ -97,6 +104,13 @@ impl Rows {
             }
             // Every table has the bottlenecks, however wide it is.
             if (limited || with_stored) && (fits || limited && number == last) {
+                let in_lines =
+                    limited && table.rows.iter().flatten().any(|cell| cell.contains('\n'));
+                let of_data = with_stored.then_some(stored.as_slice());
+                if in_lines {
+                    self.compact =
+                        compact::tables(shown, &self.table, &self.cells, of_data, &mut own);
+                }
                 (self.table, *notes) = (table, own);
                 return Explained { limited, stored: with_stored };
             }
@@ -130,7 +144,7 @@ impl Rows {
 }
 
 /// Begin of the headings of latencies, which are the last columns of a table of levels.
-const LATENCY: &str = "latency\n";
+pub(super) const LATENCY: &str = "latency\n";
 
 /// What a table of the answer has of each row.
 #[derive(Clone, Copy, Debug, Default)]
@@ -141,7 +155,7 @@ pub(super) struct Explained {
     pub(super) stored: bool,
 }
 
-fn add_column(table: &mut Table, heading: &str, cells: &[Option<String>]) {
+pub(super) fn add_column(table: &mut Table, heading: &str, cells: &[Option<String>]) {
     table.header.push(heading.to_owned());
     for (row, words) in table.rows.iter_mut().zip(cells) {
         row.push(words.clone().unwrap_or_else(|| NOTHING.to_owned()));
@@ -208,7 +222,7 @@ fn broken(table: &mut Table) {
 const SHORT: usize = 13;
 
 /// Columns that a table takes.
-fn drawn_width(table: &Table) -> usize {
+pub(super) fn drawn_width(table: &Table) -> usize {
     let cells = |column: usize| {
         let rows = table.rows.iter().filter_map(move |row| row.get(column));
         table.header.get(column).into_iter().chain(rows).flat_map(|cell| cell.lines())
