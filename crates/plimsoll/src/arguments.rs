@@ -1,9 +1,12 @@
 //! The arguments of the commands, and what several of them share.
 
 use crate::jobs::JobArguments;
+use crate::plan;
 use clap::{Args, ValueEnum};
 use plimsoll_model::units::parse_duration;
-use plimsoll_model::{Amount, Arrival, Engine, PageCache, ServerHost, Target};
+use plimsoll_model::{
+    Amount, Arrival, Design, Engine, PageCache, Rule, ServerHost, Target,
+};
 use std::num::{NonZeroU16, NonZeroU32};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -184,6 +187,57 @@ pub struct RuleArguments {
     /// Seed of order, offsets and content [default: random, recorded]
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
+}
+
+/// What studies that the probe measures have in common: their blocks are counted, and not decided by what they show.
+#[derive(Args)]
+pub struct ProbeArguments {
+    /// Directory on each host for the probe [default: a RAM file system]
+    ///
+    /// The default is the first RAM file system on which programs may run
+    #[arg(long, value_name = "DIR")]
+    pub probe_dir: Option<String>,
+    /// Number of blocks [default: 3; 1 with --quick]
+    ///
+    /// A block measures everything once
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub repeats: Option<u32>,
+    /// One short measurement of everything, without intervals
+    #[arg(long)]
+    pub quick: bool,
+    /// Time limit of the study [default: 10min, in plimsoll device for each host]
+    ///
+    /// plimsoll does not start a block that would end later
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub max_time: Option<Duration>,
+    /// Differences below this are practically equal
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
+    pub margin: f64,
+    /// Seed of the order [default: random, recorded]
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<u64>,
+}
+
+impl ProbeArguments {
+    /// Blocks where the user names no number: the fewest that have an interval which says something.
+    pub const BLOCKS: u32 = 3;
+    /// Time limit in seconds where the user names none.
+    pub const CAP_SECONDS: f64 = 600.0;
+
+    /// The design of the study; its time limit is `cap_seconds` where the user names none.
+    pub fn design(&self, cap_seconds: f64, baseline_seconds: f64) -> Design {
+        let blocks = if self.quick { 1 } else { ProbeArguments::BLOCKS };
+        Design {
+            rule: Rule::Fixed { blocks: self.repeats.unwrap_or(blocks) },
+            cap_seconds: self.max_time.map_or(cap_seconds, |time| time.as_secs_f64()),
+            baseline_seconds,
+            margin: self.margin,
+            confidence: plan::CONFIDENCE,
+            seed: self.seed.unwrap_or_else(|| u64::from(rand::random::<u32>())),
+            calibrate: false,
+            quick: false,
+        }
+    }
 }
 
 #[derive(Args)]

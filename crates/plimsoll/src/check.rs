@@ -9,13 +9,13 @@ use plimsoll_host::reach::Reach;
 use plimsoll_live::{Header, Observers};
 use plimsoll_load::{Names, OpenOptions, Passwords, SystemClock, TimeLimits};
 use plimsoll_model::{
-    Cause, Clock, Deadline, Ended, Failure, HostName, Nanos, Outcome, Plan, Study, StudyId,
-    Subject, SubjectFacts, SubjectRunner, Target,
+    Cause, Clock, Deadline, Ended, Failure, Nanos, Outcome, Plan, Study, StudyId, Subject,
+    SubjectFacts, SubjectRunner, Target,
 };
 use plimsoll_remote::{Clients, RemoteRunner};
 use plimsoll_report::Document;
 use plimsoll_runner::{Runner, RunnerOptions};
-use plimsoll_study::{Conduct, Settings, conduct};
+use plimsoll_study::{Conduct, NoSettings, Settings, conduct};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -143,6 +143,35 @@ pub struct SetUp {
     pub watching: hosts::Watching,
 }
 
+impl SetUp {
+    /// A runner alone, from now on: no host is monitored, and no setting is changed.
+    pub fn unwatched(runner: Box<dyn SubjectRunner>, clock: Arc<dyn Clock>) -> SetUp {
+        let watching = hosts::Watching { hosts: Vec::new(), flags: Vec::new() };
+        SetUp { begun: clock.now(), clock, runner, settings: Box::new(NoSettings), watching }
+    }
+
+    /// The same with the hosts that the plan monitors, and its settings. `on` reaches the hosts of the load.
+    pub fn watched(
+        self,
+        plan: &Plan,
+        id: &StudyId,
+        on: Vec<Arc<dyn Reach>>,
+        deadline: &Deadline,
+    ) -> Result<SetUp, Failure> {
+        let (watched, time) = (plan.clone(), self.clock.clone());
+        let watching =
+            Signals::leave_when_over(deadline, "monitor the hosts", "the plan", move || {
+                hosts::watch(&watched, on, &time)
+            })?;
+        let (varied, id) = (plan.clone(), id.clone());
+        let settings =
+            Signals::leave_when_over(deadline, "read the settings", "the plan", move || {
+                settings::open(&varied, &id)
+            })?;
+        Ok(SetUp { settings, watching, ..self })
+    }
+}
+
 /// Reaches the hosts and opens the targets. All of it ends by the plan's time cap.
 fn set_up(
     plan: &Plan,
@@ -170,29 +199,13 @@ fn set_up(
     let options =
         OpenOptions { engine, cache, limits, passwords, names, file, deadline, ..defaults };
     let deadline = options.deadline.clone();
-    let reach = |host: &HostName| {
-        let named = host.clone();
-        Signals::leave_when_over(&deadline, "reach the host", host, move || {
-            let reach = hosts::open(&named, true)?;
-            plimsoll_host::settings::expect_none_left_on(&*reach).map(|()| reach)
-        })
-    };
-    let on = plan.clients.iter().map(reach).collect::<Result<Vec<_>, Failure>>()?;
+    let on = plan.clients.iter().map(|host| hosts::reach(host, &deadline));
+    let on = on.collect::<Result<Vec<_>, Failure>>()?;
     // Neither did logging in over ssh, where somebody may have typed.
     deadline.give(set_up);
     let runner = driver(plan, options, runner_options, on.clone())?;
     let begun = Nanos(0) + deadline.end().since(Nanos(0) + set_up);
-    let (watched, time) = (plan.clone(), clock.clone());
-    let watching =
-        Signals::leave_when_over(&deadline, "monitor the hosts", "the plan", move || {
-            hosts::watch(&watched, on, &time)
-        })?;
-    let (varied, id) = (plan.clone(), id.clone());
-    let settings =
-        Signals::leave_when_over(&deadline, "read the settings", "the plan", move || {
-            settings::open(&varied, &id)
-        })?;
-    Ok(SetUp { clock, begun, runner, settings, watching })
+    SetUp { begun, ..SetUp::unwatched(runner, clock) }.watched(plan, id, on, &deadline)
 }
 
 /// Opens the targets where the trials are driven: in this process, on another host, or on several.

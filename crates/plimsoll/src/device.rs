@@ -1,31 +1,21 @@
 //! `plimsoll device`: what a box is, and what it can do; of several, which is faster at what.
 
-use crate::arguments::{OutputArguments, StoreArguments, percent};
+use crate::arguments::{OutputArguments, ProbeArguments, StoreArguments};
 use crate::check::{self, More, SetUp};
 use crate::output::Progress;
 use crate::signals::Signals;
-use crate::{forgotten, hosts, plan, restore};
+use crate::{hosts, plan, restore};
 use clap::Args;
 use plimsoll_host::device::{Asked, Host, HostRunner, Verbs};
-use plimsoll_host::probe::{BUNDLE, Placed, Programs};
-use plimsoll_host::settings;
 use plimsoll_load::SystemClock;
 use plimsoll_model::device::Part;
-use plimsoll_model::units::parse_duration;
 use plimsoll_model::{
-    Cause, Clock, Deadline, Design, DeviceJob, Failure, HostName, Job, Length, Plan, Rule, Study,
-    Subject, SubjectFacts, Workload,
+    Cause, Clock, Deadline, DeviceJob, Failure, HostName, Job, Length, Plan, Study, Subject,
+    SubjectFacts, Workload,
 };
-use plimsoll_study::NoSettings;
 use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// Blocks where the user names no number: enough for intervals.
-const BLOCKS: u32 = 3;
-/// Longest time for each host, where the user names none.
-const CAP_SECONDS: f64 = 600.0;
 
 const HOST_HELP: &str = "Host to measure: local, or ssh://[user@]host[:port] (uses the system's ssh). With several \
 hosts, each is compared with the first";
@@ -44,28 +34,8 @@ pub struct DeviceArguments {
     /// CoreMark program on the host [default: coremark, if it is in the PATH]
     #[arg(long, value_name = "PATH")]
     pub coremark: Option<PathBuf>,
-    /// Directory on the host for the probe [default: a RAM file system]
-    ///
-    /// The default is the first RAM file system on which programs may run
-    #[arg(long, value_name = "DIR")]
-    pub probe_dir: Option<String>,
-    /// Number of measurements of each part [default: 3; 1 with --quick]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub repeats: Option<u32>,
-    /// Shorter measurements, less precise
-    #[arg(long)]
-    pub quick: bool,
-    /// Time limit of the study [default: 10min for each host]
-    ///
-    /// plimsoll does not start a block that would end later
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub max_time: Option<Duration>,
-    /// Differences below this are practically equal
-    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
-    pub margin: f64,
-    /// Seed of the order [default: random, recorded]
-    #[arg(long, value_name = "NUMBER")]
-    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub study: ProbeArguments,
     #[command(flatten)]
     pub output: OutputArguments,
 }
@@ -88,14 +58,12 @@ pub fn run(arguments: &DeviceArguments, kept: &StoreArguments) -> Result<u8, Fai
             let progress = Progress::new(quiet);
             let hosts = named.into_iter().zip(asked);
             let reached = hosts.map(|(host, asked)| {
-                reach(host, asked, arguments.probe_dir.clone(), &deadline, &progress)
+                reach(host, asked, arguments.study.probe_dir.as_deref(), &deadline, &progress)
             });
             let reached = reached.collect::<Result<Vec<_>, Failure>>()?;
             let runner = HostRunner::new(reached, clock.clone(), signals.stop.clone());
             // A host that is measured is not watched: that would be work beside.
-            let watching = hosts::Watching { hosts: Vec::new(), flags: Vec::new() };
-            let (runner, settings) = (Box::new(runner), Box::new(NoSettings));
-            Ok(SetUp { begun: clock.now(), clock, runner, settings, watching })
+            Ok(SetUp::unwatched(Box::new(runner), clock))
         })?;
     Ok(exit_code(&study, interrupted))
 }
@@ -155,7 +123,7 @@ fn usage(tried: &str, on: String, happened: &str, next: &str) -> Failure {
 
 /// Every part once a block on each host.
 fn plan(arguments: &DeviceArguments, parts: &[Part], hosts: &[HostName]) -> Plan {
-    let quick = arguments.quick;
+    let quick = arguments.study.quick;
     let workload = |part: &Part| {
         let job = Job::Device(DeviceJob { part: *part, quick });
         let part = plimsoll_model::Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
@@ -163,21 +131,9 @@ fn plan(arguments: &DeviceArguments, parts: &[Part], hosts: &[HostName]) -> Plan
     };
     let measured = parts.iter().filter(|part| **part != Part::Inventory);
     let subjects = hosts.iter().map(|host| Subject::Host { host: host.clone() }).collect();
-    let cap_seconds = match arguments.max_time {
-        Some(cap) => cap.as_secs_f64(),
-        None => CAP_SECONDS * hosts.len() as f64,
-    };
-    let blocks = arguments.repeats.unwrap_or(if quick { 1 } else { BLOCKS });
-    let design = Design {
-        rule: Rule::Fixed { blocks },
-        cap_seconds,
-        baseline_seconds: 0.0,
-        margin: arguments.margin,
-        confidence: plan::CONFIDENCE,
-        seed: arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>())),
-        calibrate: false,
-        quick: false,
-    };
+    let baseline_seconds = 0.0;
+    let cap_seconds = ProbeArguments::CAP_SECONDS * hosts.len() as f64;
+    let design = arguments.study.design(cap_seconds, baseline_seconds);
     Plan::new(subjects, measured.map(workload).collect(), design)
 }
 
@@ -190,30 +146,14 @@ fn about_seconds(quick: bool) -> f64 {
 fn reach(
     host: HostName,
     asked: Asked,
-    directory: Option<String>,
+    directory: Option<&str>,
     deadline: &Deadline,
     progress: &Progress,
 ) -> Result<Host<'static>, Failure> {
-    progress.show(&format!("reaching {host}"));
-    let named = host.clone();
-    let reach = Signals::leave_when_over(deadline, "reach the host", &host, move || {
-        let reach = hosts::open(&named, true)?;
-        settings::expect_none_left_on(&*reach).map(|()| reach)
-    })?;
-    progress.show(&format!("deploying the probe on {host}"));
-    let on = reach.clone();
-    let placed = Signals::leave_when_over(deadline, "deploy the probe", &host, move || {
-        forgotten::remove(&*on);
-        Placed::place(on, &Programs::of_this_program(BUNDLE), directory.as_deref())
-    });
-    let verbs: Result<Box<dyn Verbs>, Failure> = match placed {
-        Ok(placed) => Ok(Box::new(placed)),
-        // Without a host there is nothing to measure; without a probe there is something.
-        Err(failure) if matches!(failure.cause, Cause::Unreachable | Cause::Interrupted) => {
-            return Err(failure);
-        }
-        Err(failure) => Err(failure),
-    };
+    let hosts::Measured { reach, placed } =
+        hosts::with_probe(&host, directory, deadline, progress)?;
+    // Without a probe there is still something to measure.
+    let verbs = placed.map(|placed| Box::new(placed) as Box<dyn Verbs>);
     Ok(Host { name: host, reach, verbs, asked })
 }
 

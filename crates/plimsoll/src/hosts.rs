@@ -1,11 +1,13 @@
 //! Hosts of every kind, reached and watched.
 
+use crate::output::Progress;
+use crate::signals::Signals;
 use crate::{forgotten, restore};
-use plimsoll_host::probe::{BUNDLE, Programs};
+use plimsoll_host::probe::{BUNDLE, Placed, Programs};
 use plimsoll_host::reach::Reach;
 use plimsoll_host::watch::{Probe, Remote};
 use plimsoll_host::{Local, Watch};
-use plimsoll_model::{Cause, Clock, Failure, Flag, HostName, Plan, ServerHost};
+use plimsoll_model::{Cause, Clock, Deadline, Failure, Flag, HostName, Plan, ServerHost};
 use std::sync::Arc;
 
 /// Reaches a host; `may_ask`: whether somebody may be asked on the terminal now.
@@ -13,6 +15,48 @@ pub fn open(host: &HostName, may_ask: bool) -> Result<Arc<dyn Reach>, Failure> {
     match host {
         HostName::Lab { lab, host } => plimsoll_lab::reach(lab, host),
         HostName::Local | HostName::Ssh { .. } => plimsoll_host::reach::open(host, may_ask),
+    }
+}
+
+/// Reaches a host by the deadline, unless an earlier run left it changed. Somebody may be asked on the terminal.
+pub fn reach(host: &HostName, deadline: &Deadline) -> Result<Arc<dyn Reach>, Failure> {
+    let named = host.clone();
+    Signals::leave_when_over(deadline, "reach the host", host, move || {
+        let reach = open(&named, true)?;
+        plimsoll_host::settings::expect_none_left_on(&*reach).map(|()| reach)
+    })
+}
+
+/// A host that the probe measures.
+pub struct Measured {
+    pub reach: Arc<dyn Reach>,
+    /// The probe on it, or the reason why there is none.
+    pub placed: Result<Placed, Failure>,
+}
+
+/// Reaches a host, and deploys the probe there in this directory.
+///
+/// # Errors
+/// The host cannot be reached.
+pub fn with_probe(
+    host: &HostName,
+    directory: Option<&str>,
+    deadline: &Deadline,
+    progress: &Progress,
+) -> Result<Measured, Failure> {
+    progress.show(&format!("reaching {host}"));
+    let reach = reach(host, deadline)?;
+    progress.show(&format!("deploying the probe on {host}"));
+    let (on, directory) = (reach.clone(), directory.map(str::to_owned));
+    let placed = Signals::leave_when_over(deadline, "deploy the probe", host, move || {
+        forgotten::remove(&*on);
+        Placed::place(on, &Programs::of_this_program(BUNDLE), directory.as_deref())
+    });
+    match placed {
+        Err(failure) if matches!(failure.cause, Cause::Unreachable | Cause::Interrupted) => {
+            Err(failure)
+        }
+        placed => Ok(Measured { reach, placed }),
     }
 }
 

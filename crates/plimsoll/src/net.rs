@@ -1,19 +1,18 @@
 //! `plimsoll net`: what the network between two hosts carries, how late it is under load, and its bottleneck.
 
-use crate::arguments::{OutputArguments, StoreArguments, percent};
+use crate::arguments::{OutputArguments, ProbeArguments, StoreArguments};
 use crate::check::{self, More, SetUp};
 use crate::output::Progress;
 use crate::signals::Signals;
 use crate::{hosts, plan, restore, settings};
 use clap::{Args, ValueEnum};
-use plimsoll_host::probe::{BUNDLE, Placed, Programs};
 use plimsoll_host::reach::Reach;
 use plimsoll_load::SystemClock;
 use plimsoll_model::units::{Bytes, parse_duration};
 use plimsoll_model::{
-    Cause, Clock, ConnectJob, Contrast, DatagramCall, DatagramsJob, Deadline, Design, Endpoint,
-    Failure, Flow, HostName, Job, Length, Part, Plan, RequestJob, Rule, ServerHost, Subject,
-    TcpStreamJob, Workload,
+    Cause, Clock, ConnectJob, Contrast, DatagramCall, DatagramsJob, Deadline, Endpoint, Failure,
+    Flow, HostName, Job, Length, Part, Plan, RequestJob, ServerHost, Subject, TcpStreamJob,
+    Workload,
 };
 use plimsoll_net::{Addresses, End, Ends, PathRunner, Side, Wanted};
 use std::net::IpAddr;
@@ -21,8 +20,6 @@ use std::num::{NonZeroU16, NonZeroU32};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Blocks where the user names no number: the fewest that have an interval which says something.
-const BLOCKS: u32 = 3;
 /// Seconds of a trial of streams, of requests on the idle path, and of requests under load. At 100 requests a second the
 /// last has a median; a 99th percentile needs 2000 requests, and thus a longer --time.
 const STREAM_SECONDS: f64 = 2.5;
@@ -35,7 +32,6 @@ const MOST_WARM_UP_SECONDS: f64 = 0.5;
 const SHORTEST_SECONDS: f64 = 0.2;
 const LONGEST_SECONDS: f64 = 3600.0;
 const BASELINE_SECONDS: f64 = 2.0;
-const CAP_SECONDS: f64 = 600.0;
 /// Streams in each direction of the presets up, down and rrul.
 const PRESET_STREAMS: u16 = 4;
 /// Most streams in one direction of a trial.
@@ -118,29 +114,11 @@ pub struct NetArguments {
     /// As for plimsoll check: docs/settings.md lists the settings
     #[arg(long = "set", value_name = "[HOST/]NAME=A,B")]
     pub set: Vec<String>,
-    /// Directory on the hosts for the probe [default: a RAM file system]
-    #[arg(long, value_name = "DIR")]
-    pub probe_dir: Option<String>,
     /// Length of one trial [default: 2.5s; 1.2s of requests, 7.5s under load]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub time: Option<Duration>,
-    /// Number of measurements of each job [default: 3; 1 with --quick]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub repeats: Option<u32>,
-    /// One short measurement of each job, without intervals
-    #[arg(long)]
-    pub quick: bool,
-    /// Time limit of the study [default: 10min]
-    ///
-    /// No block starts that would end later
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub max_time: Option<Duration>,
-    /// Differences below this are practically equal
-    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
-    pub margin: f64,
-    /// Seed of the order [default: random, recorded]
-    #[arg(long, value_name = "NUMBER")]
-    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub study: ProbeArguments,
     #[command(flatten)]
     pub output: OutputArguments,
 }
@@ -243,18 +221,9 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
             let token = Box::new(rand::random::<[u8; 16]>);
             let runner = PathRunner::new(given, ends, signals.stop.clone(), token);
             let on = plan.clients.iter().map(|_| reach_a.clone()).collect();
-            let (watched, time) = (plan.clone(), clock.clone());
-            let watching =
-                Signals::leave_when_over(&deadline, "monitor the hosts", "the plan", move || {
-                    hosts::watch(&watched, on, &time)
-                })?;
-            let (varied, id) = (plan.clone(), id.clone());
-            let settings =
-                Signals::leave_when_over(&deadline, "read the settings", "the plan", move || {
-                    settings::open(&varied, &id)
-                })?;
-            let runner = Box::new(runner);
-            Ok(SetUp { begun: clock.now(), clock, runner, settings, watching })
+            let ready = SetUp::unwatched(Box::new(runner), clock);
+            let ready = ready.watched(plan, id, on, &deadline)?;
+            Ok(SetUp { begun: ready.clock.now(), ..ready })
         })?;
     Ok(check::exit_code(&study, interrupted))
 }
@@ -266,18 +235,9 @@ fn end(
     deadline: &Deadline,
     progress: &Progress,
 ) -> Result<(End, Arc<dyn Reach>), Failure> {
-    progress.show(&format!("reaching {host}"));
-    let named = host.clone();
-    let reach = Signals::leave_when_over(deadline, "reach the host", host, move || {
-        let reach = hosts::open(&named, true)?;
-        plimsoll_host::settings::expect_none_left_on(&*reach).map(|()| reach)
-    })?;
-    progress.show(&format!("deploying the probe on {host}"));
-    let (on, directory) = (reach.clone(), arguments.probe_dir.clone());
-    let placed = Signals::leave_when_over(deadline, "deploy the probe", host, move || {
-        Placed::place(on, &Programs::of_this_program(BUNDLE), directory.as_deref())
-    })?;
-    Ok((End { name: host.clone(), placed }, reach))
+    let directory = arguments.study.probe_dir.as_deref();
+    let hosts::Measured { reach, placed } = hosts::with_probe(host, directory, deadline, progress)?;
+    Ok((End { name: host.clone(), placed: placed? }, reach))
 }
 
 /// The addresses that the user names, or a lab knows.
@@ -331,17 +291,8 @@ fn plan(arguments: &NetArguments, a: &HostName, b: &HostName) -> Result<Plan, Fa
         to: end(b, arguments.address),
         via: None,
     };
-    let blocks = arguments.repeats.unwrap_or(if arguments.quick { 1 } else { BLOCKS });
-    let design = Design {
-        rule: Rule::Fixed { blocks },
-        cap_seconds: arguments.max_time.map_or(CAP_SECONDS, |time| time.as_secs_f64()),
-        baseline_seconds: if arguments.quick { 1.0 } else { BASELINE_SECONDS },
-        margin: arguments.margin,
-        confidence: plan::CONFIDENCE,
-        seed: arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>())),
-        calibrate: false,
-        quick: false,
-    };
+    let baseline_seconds = if arguments.study.quick { 1.0 } else { BASELINE_SECONDS };
+    let design = arguments.study.design(ProbeArguments::CAP_SECONDS, baseline_seconds);
     let mut plan = Plan::new(vec![path], workloads, design);
     plan.clients = plan::clients(&[a.to_string()])?;
     plan.hosts = vec![ServerHost { host: b.clone(), subject: None, guessed: false }];
@@ -395,7 +346,7 @@ fn expect_sizes(arguments: &NetArguments) -> Result<(), Failure> {
 
 /// The workloads of a kind of load: one for each combination of the sizes and numbers that matter to it.
 fn workloads(arguments: &NetArguments, job: JobChoice) -> Vec<Workload> {
-    let seconds = |usual: f64| match (arguments.time, arguments.quick) {
+    let seconds = |usual: f64| match (arguments.time, arguments.study.quick) {
         (Some(time), _) => time.as_secs_f64(),
         (None, true) => usual.min(QUICK_SECONDS),
         (None, false) => usual,
@@ -496,7 +447,7 @@ mod tests {
             plan.workloads.iter().map(|w| w.main().unwrap().job.title()).collect();
         assert_eq!(names, ["TCP out", "TCP in", "TCP both", "requests", "requests"]);
         let seconds: f64 = plan.workloads.iter().map(Workload::seconds).sum();
-        let all = seconds * f64::from(BLOCKS) + BASELINE_SECONDS;
+        let all = seconds * f64::from(ProbeArguments::BLOCKS) + BASELINE_SECONDS;
         assert!((40.0..60.0).contains(&all), "{all} s");
         assert!(plan.clients.is_empty() && plan.contrasts.is_empty());
         assert_eq!(plan.hosts[0].host.to_string(), "ssh://nas");

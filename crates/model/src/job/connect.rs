@@ -1,7 +1,7 @@
 //! TCP connections over a network path.
 
-use super::{JobFacts, SubjectKind};
-use crate::{Measure, Metric};
+use super::JobFacts;
+use super::path::facts_of_path;
 use serde::{Deserialize, Serialize};
 
 /// TCP connections, opened and closed one after the other.
@@ -20,25 +20,7 @@ impl JobFacts for ConnectJob {
         "connections".to_owned()
     }
 
-    fn subject(&self) -> SubjectKind {
-        SubjectKind::Path
-    }
-
-    fn has_workers(&self) -> bool {
-        false
-    }
-
-    fn headline(&self) -> Metric {
-        Metric::all(Measure::LATENCY_MEAN)
-    }
-
-    fn speed(&self) -> Measure {
-        Measure::LATENCY_MEAN
-    }
-
-    fn moves_payload(&self) -> bool {
-        false
-    }
+    facts_of_path!(LATENCY_MEAN);
 
     fn settings(&self) -> Vec<String> {
         vec![match self.streams {

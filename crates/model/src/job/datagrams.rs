@@ -1,9 +1,8 @@
 //! UDP datagrams over a network path.
 
-use super::path::streams;
-use super::{Flow, JobFacts, SubjectKind};
+use super::path::{facts_of_path, streams};
+use super::{Flow, JobFacts};
 use crate::units::Bytes;
-use crate::{Measure, Metric};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::num::NonZeroU32;
@@ -70,32 +69,14 @@ impl DatagramsJob {
 
 impl JobFacts for DatagramsJob {
     fn kind(&self) -> &'static str {
-        match self.flow {
-            Flow::Out => "udp-out",
-            Flow::In => "udp-in",
-            Flow::Both => "udp-both",
-        }
+        self.flow.pick(["udp-out", "udp-in", "udp-both"])
     }
 
     fn title(&self) -> String {
         format!("UDP {}", self.flow)
     }
 
-    fn subject(&self) -> SubjectKind {
-        SubjectKind::Path
-    }
-
-    fn has_workers(&self) -> bool {
-        false
-    }
-
-    fn headline(&self) -> Metric {
-        Metric::all(Measure::THROUGHPUT)
-    }
-
-    fn speed(&self) -> Measure {
-        Measure::THROUGHPUT
-    }
+    facts_of_path!(THROUGHPUT);
 
     fn settings(&self) -> Vec<String> {
         let payload = (self.payload.0 > 0).then(|| format!("{} payload", self.payload));

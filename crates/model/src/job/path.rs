@@ -29,6 +29,40 @@ impl fmt::Display for Flow {
     }
 }
 
+impl Flow {
+    /// The entry of this direction: out, in, both.
+    pub(super) fn pick<T: Copy>(self, entries: [T; 3]) -> T {
+        entries[self as usize]
+    }
+}
+
+/// The facts that jobs on paths have in common. They have streams of their own, and are compared by one figure: goodput,
+/// or the mean latency of what moves no payload worth counting.
+macro_rules! facts_of_path {
+    ($speed:ident) => {
+        fn subject(&self) -> $crate::SubjectKind {
+            $crate::SubjectKind::Path
+        }
+
+        fn has_workers(&self) -> bool {
+            false
+        }
+
+        fn headline(&self) -> $crate::Metric {
+            $crate::Metric::all(self.speed())
+        }
+
+        fn speed(&self) -> $crate::Measure {
+            $crate::Measure::$speed
+        }
+
+        fn moves_payload(&self) -> bool {
+            self.speed() == $crate::Measure::THROUGHPUT
+        }
+    };
+}
+pub(super) use facts_of_path;
+
 /// "1 stream", "4 streams each way".
 pub(super) fn streams(count: u16, flow: Flow) -> String {
     let streams = match count {

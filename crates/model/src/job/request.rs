@@ -1,8 +1,8 @@
 //! Requests and answers over a network path.
 
-use super::{JobFacts, SubjectKind};
+use super::JobFacts;
+use super::path::facts_of_path;
 use crate::units::Bytes;
-use crate::{Measure, Metric};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 
@@ -48,25 +48,7 @@ impl JobFacts for RequestJob {
         "requests".to_owned()
     }
 
-    fn subject(&self) -> SubjectKind {
-        SubjectKind::Path
-    }
-
-    fn has_workers(&self) -> bool {
-        false
-    }
-
-    fn headline(&self) -> Metric {
-        Metric::all(Measure::LATENCY_MEAN)
-    }
-
-    fn speed(&self) -> Measure {
-        Measure::LATENCY_MEAN
-    }
-
-    fn moves_payload(&self) -> bool {
-        false
-    }
+    facts_of_path!(LATENCY_MEAN);
 
     fn settings(&self) -> Vec<String> {
         let mut settings = vec![match self.streams {

@@ -1,9 +1,8 @@
 //! TCP streams over a network path.
 
-use super::path::streams;
-use super::{Flow, JobFacts, SubjectKind};
+use super::path::{facts_of_path, streams};
+use super::{Flow, JobFacts};
 use crate::units::Bytes;
-use crate::{Measure, Metric};
 use serde::{Deserialize, Serialize};
 
 /// TCP streams that send as fast as they can.
@@ -45,32 +44,14 @@ impl TcpStreamJob {
 
 impl JobFacts for TcpStreamJob {
     fn kind(&self) -> &'static str {
-        match self.flow {
-            Flow::Out => "tcp-out",
-            Flow::In => "tcp-in",
-            Flow::Both => "tcp-both",
-        }
+        self.flow.pick(["tcp-out", "tcp-in", "tcp-both"])
     }
 
     fn title(&self) -> String {
         format!("TCP {}", self.flow)
     }
 
-    fn subject(&self) -> SubjectKind {
-        SubjectKind::Path
-    }
-
-    fn has_workers(&self) -> bool {
-        false
-    }
-
-    fn headline(&self) -> Metric {
-        Metric::all(Measure::THROUGHPUT)
-    }
-
-    fn speed(&self) -> Measure {
-        Measure::THROUGHPUT
-    }
+    facts_of_path!(THROUGHPUT);
 
     fn settings(&self) -> Vec<String> {
         let block = (self.block.0 > 0).then(|| format!("{} blocks", self.block));
