@@ -4,7 +4,7 @@
 mod probe_support;
 mod support;
 
-use plimsoll_model::{Ended, Measure, Metric, Outcome, Study, SubjectFacts};
+use plimsoll_model::{Ended, Measure, Metric, Outcome, StreamJob, Study, SubjectFacts};
 use plimsoll_testkit::Need;
 use probe_support::processes_with;
 use support::beds::Beds;
@@ -120,6 +120,22 @@ fn a_shaped_link_is_the_bottleneck() {
     assert!(load.interfaces.iter().any(|one| one.name == "lan"), "{load:?}");
 }
 
+/// The search ends at the rate of the shaper, which it was not told.
+#[test]
+fn the_highest_rate_of_datagrams_is_that_of_the_link() {
+    let Some(beds) = lab(PAIR) else { return };
+    let words = ["--quick", "--time=1s", "--job=udp-out", "--payloads=1000", "--json=-"];
+    let whole = study(&net(&beds, &words).expect(0));
+    let trial = &whole.trials[0];
+    assert!(trial.points.iter().any(|point| point.accepted == Some(false)), "{trial:?}");
+    assert!(figures(&whole, 0, StreamJob::LOSS)[0] <= 0.005, "{trial:?}");
+    // The queue of the shaper takes a part of what is sent too fast.
+    let goodput = figures(&whole, 0, Measure::THROUGHPUT)[0];
+    assert!((0.7 * 2.5e6..1.3 * 2.5e6).contains(&goodput), "{goodput}");
+    let shown = beds.program.run(&["show"]).expect(0).out;
+    assert!(shown.contains("UDP out: the highest rate that loses at most 0.5%"), "{shown}");
+}
+
 #[test]
 fn a_share_of_a_core_is_the_bottleneck() {
     let slow = PAIR.replacen("kind = \"netns\"", "kind = \"netns\"\ncpu = \"10%\"", 1);
@@ -196,6 +212,8 @@ fn bad_arguments_are_refused_before_anything_is_reached() {
         (&["net", "ssh://root:secret@nas"], 2, "password"),
         (&["net", "local", "--job", "sctp"], 2, "sctp"),
         (&["net", "local", "--payloads", "8"], 2, "16 to 65507"),
+        (&["net", "local", "--rate", "fast"], 2, "nor max"),
+        (&["net", "local", "--loss", "80"], 2, "0 to 50"),
         (&["net", "local", "--address", "nas"], 2, "nas"),
         (&["net", "local", "--probe-dir=/proc", "--quick"], 5, "/proc"),
         (&["net", "lab://nowhere/a"], 2, "no lab"),

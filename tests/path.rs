@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 const PLAIN: f64 = 117e6;
 const FILTERED: f64 = 84e6;
-/// How far the loss-free rate is found.
-const RESOLUTION: f64 = 1e6;
+/// How closely the loss-free rate is found, as a share.
+const RESOLUTION: f64 = 0.01;
 
 fn workload(job: StreamJob, steps: Option<Steps>) -> Workload {
     let part = Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
@@ -89,14 +89,15 @@ fn a_path_is_measured_kept_judged_and_shown() {
     let exported = plimsoll_record::to_json(&study).unwrap();
     assert_eq!(plimsoll_record::from_json(&exported).unwrap(), study);
 
-    // A search is one trial, and its figure the largest rate without loss; bisection got there.
+    // A search is one trial, and its figure the largest rate without loss.
     for trial in study.trials.iter().filter(|trial| trial.cell.workload == 1) {
         let carried = [PLAIN, FILTERED][usize::from(trial.cell.subject)];
         let found = trial.result.value(0, Metric::all(Measure::STEP)).unwrap();
         let capacity = carried * (1.0 + 0.01 * f64::from(trial.number / 6 % 2));
-        assert!(found <= capacity && found > capacity - RESOLUTION, "{found} of {capacity}");
+        let lowest = capacity / (1.001 + RESOLUTION);
+        assert!(found <= capacity && found > lowest, "{found} of {capacity}");
         assert!(trial.points.iter().all(|p| p.accepted == Some(p.at <= capacity)));
-        assert!((5..20).contains(&trial.points.len()), "{} points", trial.points.len());
+        assert!((3..20).contains(&trial.points.len()), "{} points", trial.points.len());
     }
     // A sweep has every value once, its order drawn for each trial.
     let orders: std::collections::BTreeSet<String> = study

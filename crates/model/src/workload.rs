@@ -147,7 +147,7 @@ pub enum Steps {
         /// The values.
         values: Vec<f64>,
     },
-    /// The largest value that is accepted, by bisection: one number for each trial (RFC 2544, 26.1).
+    /// The largest value that is accepted: one number for each trial.
     Search {
         /// Of what.
         over: Parameter,
@@ -155,7 +155,7 @@ pub enum Steps {
         from: f64,
         /// Largest value tried.
         to: f64,
-        /// The search ends when what is accepted and what is not are no further apart.
+        /// The search ends when the smallest rejected value is above the largest accepted one by at most this share.
         resolution: f64,
         /// Condition of an accepted point.
         accept: Accept,
@@ -163,6 +163,9 @@ pub enum Steps {
 }
 
 impl Steps {
+    /// Points of a search whose border is near the rate that was carried at its top.
+    const USUAL_SEARCH: usize = 5;
+
     /// Varied parameter.
     pub fn over(&self) -> Parameter {
         match self {
@@ -238,12 +241,12 @@ impl Workload {
         }
     }
 
-    /// How often a trial does its work: once for each value of a sweep; a search counts once, since the number of
-    /// its points is not known before.
+    /// How often a trial does its work: once for each value of a sweep; in a search, as often as it usually takes.
     pub fn points(&self) -> usize {
         match &self.steps {
             Some(Steps::Sweep { values, .. }) => values.len(),
-            Some(Steps::Search { .. }) | None => 1,
+            Some(Steps::Search { .. }) => Steps::USUAL_SEARCH,
+            None => 1,
         }
     }
 

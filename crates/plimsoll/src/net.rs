@@ -1,6 +1,6 @@
 //! `plimsoll net`: what the network between two hosts carries, how late it is under load, and its bottleneck.
 
-use crate::arguments::{OutputArguments, ProbeArguments, StoreArguments};
+use crate::arguments::{OutputArguments, ProbeArguments, StoreArguments, at_least_one};
 use crate::check::{self, More, SetUp};
 use crate::output::Progress;
 use crate::signals::Signals;
@@ -10,9 +10,9 @@ use plimsoll_host::reach::Reach;
 use plimsoll_load::SystemClock;
 use plimsoll_model::units::{Bytes, parse_duration};
 use plimsoll_model::{
-    Cause, Clock, ConnectJob, Contrast, DatagramCall, DatagramsJob, Deadline, Endpoint, Failure,
-    Flow, HostName, Job, Length, Part, Plan, RequestJob, ServerHost, Subject, TcpStreamJob,
-    Workload,
+    Accept, Cause, Clock, ConnectJob, Contrast, DatagramCall, DatagramsJob, Deadline, Endpoint,
+    Failure, Flow, HostName, Job, Length, Metric, Parameter, Part, Plan, RequestJob, ServerHost,
+    Steps, StreamJob, Subject, TcpStreamJob, Workload,
 };
 use plimsoll_net::{Addresses, End, Ends, PathRunner, Side, Wanted};
 use std::net::IpAddr;
@@ -26,6 +26,13 @@ const STREAM_SECONDS: f64 = 2.5;
 const REQUEST_SECONDS: f64 = 1.2;
 const LOADED_SECONDS: f64 = 7.5;
 const QUICK_SECONDS: f64 = 1.5;
+/// Seconds of each point of a search for the highest rate, its ends in bytes per second, and the width of its result as
+/// a share; the narrower one where differences as small are to be told.
+const SEARCH_SECONDS: f64 = 1.0;
+const SEARCHED_BYTES_PER_SECOND: [f64; 2] = [1e3, 12.5e9];
+const WIDTH: f64 = 0.01;
+const FINE_WIDTH: f64 = 0.005;
+const FINE_MARGIN: f64 = 0.02;
 /// Share of a trial that is not counted, and most of it in seconds: connections start slowly.
 const WARM_UP: f64 = 0.2;
 const MOST_WARM_UP_SECONDS: f64 = 0.5;
@@ -49,7 +56,7 @@ pub const EXAMPLES: &str = "Examples:
     plimsoll net ssh://laptop ssh://root@nas
   Block sizes of TCP:
     plimsoll net --job tcp-out --blocks 1KiB,8KiB,128KiB ssh://root@nas
-  Packets per second, by payload:
+  Packets per second with little loss, by payload:
     plimsoll net --job udp-out --payloads 18,400,1400 ssh://root@nas
   Latency while four streams run in each direction:
     plimsoll net --job rrul ssh://root@nas
@@ -81,9 +88,14 @@ pub struct NetArguments {
     /// Several numbers are measured one by one
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
     pub streams: Vec<NonZeroU16>,
-    /// Datagrams per second of each stream [default: as many as the sender can]
-    #[arg(long, value_name = "PER SECOND")]
-    pub rate: Option<NonZeroU32>,
+    /// Datagrams per second of each stream, or max [default: the highest rate with little loss]
+    ///
+    /// With 'max', as many as the sender can
+    #[arg(long, value_name = "PER SECOND", value_parser = rate)]
+    pub rate: Option<RateChoice>,
+    /// Largest loss at the highest rate of UDP
+    #[arg(long, value_name = "PERCENT", default_value = "0.5", value_parser = loss)]
+    pub loss: f64,
     /// How datagrams are handed to the kernel [default: one]
     #[arg(long, value_enum)]
     pub call: Option<CallChoice>,
@@ -114,7 +126,7 @@ pub struct NetArguments {
     /// As for plimsoll check: docs/settings.md lists the settings
     #[arg(long = "set", value_name = "[HOST/]NAME=A,B")]
     pub set: Vec<String>,
-    /// Length of one trial [default: 2.5s; 1.2s of requests, 7.5s under load]
+    /// Length of one trial [default: 2.5s; 1.2s of requests, 7.5s under load, 1s of each rate of a search]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub time: Option<Duration>,
     #[command(flatten)]
@@ -132,9 +144,9 @@ pub enum JobChoice {
     TcpIn,
     /// TCP in both directions
     TcpBoth,
-    /// UDP from A to B
+    /// UDP from A to B at the highest rate with little loss
     UdpOut,
-    /// UDP from B to A
+    /// UDP from B to A at the highest rate with little loss
     UdpIn,
     /// Round trips, one after the other
     Request,
@@ -148,6 +160,29 @@ pub enum JobChoice {
     Down,
     /// Round trips during four streams in each direction
     Rrul,
+}
+
+/// The rate of datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RateChoice {
+    /// As many as the sender can.
+    Max,
+    /// So many per second.
+    Fixed(NonZeroU32),
+}
+
+fn rate(text: &str) -> Result<RateChoice, String> {
+    match text {
+        "max" => Ok(RateChoice::Max),
+        _ => at_least_one(text).map(RateChoice::Fixed).map_err(|e| format!("{e}, nor max")),
+    }
+}
+
+fn loss(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').parse::<f64>() {
+        Ok(percent) if (0.0..=50.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err(format!("'{text}' is not a percentage from 0 to 50")),
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -370,7 +405,7 @@ fn workloads(arguments: &NetArguments, job: JobChoice) -> Vec<Workload> {
         })
         .collect()
     };
-    let udp = |flow: Flow| -> Vec<Job> {
+    let udp = |flow: Flow| -> Vec<Workload> {
         let payloads: Vec<Bytes> = match arguments.payloads.as_slice() {
             [] => vec![DatagramsJob::PAYLOAD],
             some => some.to_vec(),
@@ -385,10 +420,20 @@ fn workloads(arguments: &NetArguments, job: JobChoice) -> Vec<Workload> {
                     Some(CallChoice::Mmsg) => DatagramCall::Mmsg,
                     Some(CallChoice::Gso) => DatagramCall::Gso,
                 },
-                rate: arguments.rate,
+                rate: match arguments.rate {
+                    Some(RateChoice::Fixed(rate)) => Some(rate),
+                    Some(RateChoice::Max) | None => None,
+                },
                 socket_buffer: arguments.socket_buffer,
                 ..DatagramsJob::new(flow)
             })
+        })
+        .map(|job| match arguments.rate {
+            Some(_) => Workload::of(part(job), length(seconds(STREAM_SECONDS))),
+            None => Workload {
+                steps: Some(highest_rate(arguments)),
+                ..Workload::of(part(job), length(seconds(SEARCH_SECONDS)))
+            },
         })
         .collect()
     };
@@ -409,8 +454,8 @@ fn workloads(arguments: &NetArguments, job: JobChoice) -> Vec<Workload> {
         JobChoice::TcpOut => streams_alone(Flow::Out),
         JobChoice::TcpIn => streams_alone(Flow::In),
         JobChoice::TcpBoth => streams_alone(Flow::Both),
-        JobChoice::UdpOut => alone(udp(Flow::Out), STREAM_SECONDS),
-        JobChoice::UdpIn => alone(udp(Flow::In), STREAM_SECONDS),
+        JobChoice::UdpOut => udp(Flow::Out),
+        JobChoice::UdpIn => udp(Flow::In),
         JobChoice::Request => alone(vec![RequestJob::new().into()], REQUEST_SECONDS),
         JobChoice::Connect => alone(vec![ConnectJob { streams: 1 }.into()], REQUEST_SECONDS),
         JobChoice::Loaded => under(Flow::Both, 1),
@@ -418,6 +463,14 @@ fn workloads(arguments: &NetArguments, job: JobChoice) -> Vec<Workload> {
         JobChoice::Down => under(Flow::In, PRESET_STREAMS),
         JobChoice::Rrul => under(Flow::Both, PRESET_STREAMS),
     }
+}
+
+/// The search for the highest rate with little loss.
+fn highest_rate(arguments: &NetArguments) -> Steps {
+    let [from, to] = SEARCHED_BYTES_PER_SECOND;
+    let resolution = if arguments.study.margin <= FINE_MARGIN { FINE_WIDTH } else { WIDTH };
+    let accept = Accept { metric: Metric::all(StreamJob::LOSS), at_most: arguments.loss };
+    Steps::Search { over: Parameter::Rate, from, to, resolution, accept }
 }
 
 fn part(job: Job) -> Part {
@@ -460,6 +513,12 @@ mod tests {
         assert_eq!(plan.workloads.len(), 4);
         let plan = planned(&["ssh://nas", "--job=udp-in,udp-in", "--payloads=18,1400"]).unwrap();
         assert_eq!(plan.workloads.len(), 2, "the same twice is measured once");
+        assert!(plan.workloads.iter().all(|udp| udp.steps.is_some()), "a search");
+        for (rate, expected) in [("max", None), ("500", NonZeroU32::new(500))] {
+            let plan = planned(&["ssh://nas", "--job=udp-out", "--rate", rate]).unwrap();
+            let Job::Datagrams(job) = &plan.workloads[0].parts[0].job else { panic!() };
+            assert_eq!((job.rate, &plan.workloads[0].steps), (expected, &None));
+        }
         let plan = planned(&["ssh://nas", "--job=rrul"]).unwrap();
         let Job::TcpStream(load) = &plan.workloads[0].parts[1].job else { panic!() };
         assert_eq!((load.streams, load.flow), (4, Flow::Both));

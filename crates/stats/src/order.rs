@@ -33,6 +33,12 @@ pub fn shuffled(count: usize, generator: &mut Pcg64) -> Vec<usize> {
     order
 }
 
+/// A uniform number from 0 to 1, 1 excluded.
+pub fn unit(generator: &mut Pcg64) -> f64 {
+    const BITS: u32 = 53;
+    (generator.next_u64() >> (u64::BITS - BITS)) as f64 / (1_u64 << BITS) as f64
+}
+
 /// A uniform number below `bound`, without the bias of a plain remainder (Lemire 2019). 0 for a
 /// `bound` of 0.
 fn below(bound: u64, generator: &mut Pcg64) -> u64 {

@@ -1,13 +1,20 @@
 //! Going through values of a parameter within one trial: a sweep over given values, or a search for
 //! the largest that is accepted. The runner only ever sees one point.
+//!
+//! A search goes through the logarithm of the values, as the multiple loss ratio search of RFC 9971 does: it begins at
+//! the top, continues near the rate that was carried there, and closes in from both sides. Of that RFC it has the goal
+//! of one loss ratio, but trials of one length.
 
 use plimsoll_model::{
-    Accept, Cause, Failure, HostLoad, Measure, Metric, Outcome, Point, PointResult, Steps, Workload,
+    Accept, Cause, Failure, HostLoad, Measure, Metric, Outcome, Parameter, Point, PointResult, Steps,
+    Workload,
 };
 use rand_pcg::Pcg64;
 
 /// Most points of one trial: halving any interval of numbers comes to its end before.
 const MOST_POINTS: usize = 100;
+/// Rounding of logarithms, as a share of the width of a search.
+const ROUNDING: f64 = 1e-3;
 
 /// Measures the trial's points by `point`, and returns what they amount to: of a sweep its best point
 /// by the headline, of a search the largest value accepted; with that value as [`Measure::STEP`].
@@ -21,7 +28,7 @@ pub(crate) fn measure(
     let ended = match steps {
         Steps::Sweep { values, .. } => trial.sweep(values, order),
         Steps::Search { from, to, resolution, accept, .. } => {
-            trial.search(*from, *to, *resolution, accept)
+            trial.search(*from, *to, Width::new(*resolution, order), accept)
         }
     };
     let points = trial.points;
@@ -76,28 +83,89 @@ impl Trial<'_> {
         })
     }
 
-    fn search(&mut self, from: f64, to: f64, resolution: f64, accept: &Accept) -> Measured {
-        let (highest, loads) = self.at(to, Some(accept))?;
-        if is_accepted(&highest, accept) {
-            return Ok((highest, loads));
+    fn search(&mut self, from: f64, to: f64, width: Width, accept: &Accept) -> Measured {
+        let mut bracket = Bracket { good: from.ln(), bad: width.below(to.ln()), width: width.0 };
+        let top = self.at(bracket.bad.exp(), Some(accept))?;
+        if is_accepted(&top.0, accept) {
+            return Ok(top);
         }
-        let (lowest, loads) = self.at(from, Some(accept))?;
-        if !is_accepted(&lowest, accept) {
-            let happened = format!("even at {from} {} is above {}", accept.metric, accept.at_most);
-            let next = "Start with a lower value, or accept a higher limit.";
-            return Err(failed("find the largest accepted value", &happened, next));
-        }
-        let (mut good, mut bad, mut found) = (from, to, (lowest, loads));
-        while bad - good > resolution && self.points.len() < MOST_POINTS {
-            let middle = good + (bad - good) / 2.0;
-            let measured = self.at(middle, Some(accept))?;
-            if is_accepted(&measured.0, accept) {
-                (good, found) = (middle, measured);
+        let (mut found, mut next) = (None, bracket.near(self.carried(&top.0)));
+        while bracket.is_open() && self.points.len() < MOST_POINTS {
+            let measured = self.at(next.exp(), Some(accept))?;
+            next = if is_accepted(&measured.0, accept) {
+                let step = next - bracket.good;
+                bracket.good = next;
+                // The first time the carried rate was met: the border is close above.
+                let step = if found.is_none() { bracket.width } else { 2.0 * step };
+                found = Some(measured);
+                bracket.inside(bracket.good + step)
             } else {
-                bad = middle;
-            }
+                bracket.bad = next;
+                bracket.near(self.carried(&measured.0))
+            };
         }
-        Ok(found)
+        match found {
+            Some(found) => Ok(found),
+            None => self.at(from, Some(accept)).and_then(|lowest| {
+                if is_accepted(&lowest.0, accept) {
+                    return Ok(lowest);
+                }
+                let bound = accept.at_most;
+                let happened = format!("even at {from} {} is above {bound}", accept.metric);
+                let next = "Start with a lower value, or accept a higher limit.";
+                Err(failed("find the largest accepted value", &happened, next))
+            }),
+        }
+    }
+
+    /// The logarithm of the rate that arrived, where rates are searched.
+    fn carried(&self, result: &PointResult) -> Option<f64> {
+        let rate = result.value(0, Metric::all(Measure::THROUGHPUT));
+        rate.filter(|rate| self.steps.over() == Parameter::Rate && *rate > 0.0).map(f64::ln)
+    }
+}
+
+/// Width of a search's result, and the phase of its grid, as logarithms. The phase is another one in each search: with
+/// the same grid, the results of several blocks would agree by their grid, and not by the path (method, section 7).
+struct Width(f64, f64);
+
+impl Width {
+    fn new(share: f64, order: &mut Pcg64) -> Width {
+        let width = share.max(f64::EPSILON).ln_1p();
+        Width(width, width * plimsoll_stats::order::unit(order))
+    }
+
+    fn below(&self, value: f64) -> f64 {
+        value - self.1
+    }
+}
+
+/// The largest accepted and the smallest rejected value so far, and the wanted width, as logarithms.
+struct Bracket {
+    good: f64,
+    bad: f64,
+    width: f64,
+}
+
+impl Bracket {
+    fn is_open(&self) -> bool {
+        self.bad - self.good > self.width * (1.0 + ROUNDING)
+    }
+
+    fn middle(&self) -> f64 {
+        self.good + (self.bad - self.good) / 2.0
+    }
+
+    /// This value, if it narrows the bracket from both sides, else the middle.
+    fn inside(&self, value: f64) -> f64 {
+        let margin = self.width / 2.0;
+        let inner = self.good + margin..=self.bad - margin;
+        if inner.contains(&value) { value } else { self.middle() }
+    }
+
+    /// Just below the rate that was carried.
+    fn near(&self, carried: Option<f64>) -> f64 {
+        carried.map_or_else(|| self.middle(), |rate| self.inside(rate - self.width / 2.0))
     }
 }
 
@@ -109,4 +177,76 @@ fn is_accepted(result: &PointResult, accept: &Accept) -> bool {
 fn failed(tried: &str, happened: &str, next: &str) -> Box<PointResult> {
     let failure = Failure::new(Cause::Trial, tried, "the trial's steps", happened, next);
     Box::new(PointResult::empty(Outcome::Failed { phase: "measure".into(), failure }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::{DatagramsJob, Flow, Length, Part, PartResult, StreamJob};
+    use std::num::NonZeroU16;
+
+    const LOSS: Metric = Metric::all(StreamJob::LOSS);
+
+    fn searched(
+        carried: impl Fn(f64) -> f64,
+        at_most: f64,
+        seed: u64,
+    ) -> (PointResult, Vec<Point>) {
+        let accept = Accept { metric: LOSS, at_most };
+        let over = Parameter::Rate;
+        let steps = Steps::Search { over, from: 1e4, to: 1e10, resolution: 0.01, accept };
+        let job = DatagramsJob::new(Flow::Out).into();
+        let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
+        let workload = Workload::of(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 });
+        let mut order = plimsoll_stats::order::generator(seed, "steps");
+        let mut point = |at: &Workload| {
+            let plimsoll_model::Job::Datagrams(job) = &at.parts[0].job else { panic!("{at:?}") };
+            let offered = f64::from(job.rate.unwrap().get()) * job.payload.0 as f64;
+            let carried = carried(offered);
+            let quantities = [
+                (Metric::all(Measure::THROUGHPUT), carried),
+                (LOSS, (1.0 - carried / offered).max(0.0)),
+            ];
+            let part = PartResult { quantities: quantities.into(), ..PartResult::default() };
+            let complete = PointResult::empty(Outcome::Complete);
+            (PointResult { parts: vec![part], ..complete }, Vec::new())
+        };
+        let (result, _, points) = measure(&workload, &steps, &mut order, &mut point);
+        (result, points)
+    }
+
+    #[test]
+    fn a_rate_is_found_in_a_few_points_and_not_on_one_grid() {
+        let mut all = Vec::new();
+        for seed in 0..20 {
+            let (found, points) = searched(|offered| offered.min(1.2e8), 0.005, seed);
+            let at = found.value(0, Metric::all(Measure::STEP)).unwrap();
+            assert!((1.19e8..1.2061e8).contains(&at), "{at}");
+            assert!(points.len() <= 8, "{} points", points.len());
+            let rejected = points.iter().filter(|point| point.accepted == Some(false));
+            let bad = rejected.map(|point| point.at).fold(f64::INFINITY, f64::min);
+            assert!(bad / at < 1.0101, "{bad} {at}");
+            all.push(points[0].at);
+        }
+        all.dedup();
+        assert_eq!(all.len(), 20, "{all:?}");
+    }
+
+    #[test]
+    fn a_path_that_collapses_under_overload_is_searched_to_the_end() {
+        let collapsing = |offered: f64| if offered > 5e7 { 2e6 } else { offered };
+        let (found, points) = searched(collapsing, 0.0, 1);
+        let at = found.value(0, Metric::all(Measure::STEP)).unwrap();
+        assert!((4.95e7..=5e7).contains(&at), "{at}");
+        assert!(points.len() < 25, "{} points", points.len());
+    }
+
+    #[test]
+    fn a_path_that_loses_at_any_rate_fails_and_one_without_loss_takes_one_point() {
+        let (lossy, _) = searched(|offered| 0.5 * offered, 0.1, 1);
+        let Outcome::Failed { failure, .. } = lossy.outcome else { panic!("{lossy:?}") };
+        assert!(failure.happened.contains("loss_ratio is above 0.1"), "{failure}");
+        let (_, points) = searched(|offered| offered, 0.0, 1);
+        assert_eq!(points.len(), 1);
+    }
 }

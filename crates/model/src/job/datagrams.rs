@@ -109,4 +109,24 @@ impl JobFacts for DatagramsJob {
     fn set_block(&mut self, block: Bytes) {
         self.payload = block;
     }
+
+    /// All streams of a direction share the rate.
+    fn offer(&mut self, rate: f64) {
+        let each = rate / self.payload.0.max(1) as f64 / f64::from(self.streams.max(1));
+        self.rate = NonZeroU32::new(each.round() as u32).or(Some(NonZeroU32::MIN));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_share_the_offered_rate() {
+        let mut job = DatagramsJob { streams: 4, ..DatagramsJob::new(Flow::In) };
+        job.offer(5_600_000.0);
+        assert_eq!(job.rate, NonZeroU32::new(1000));
+        job.offer(0.0);
+        assert_eq!(job.rate, NonZeroU32::new(1), "never none: that is as fast as it can");
+    }
 }

@@ -3,6 +3,7 @@
 use super::{Shown, speed, workload};
 use crate::columns::Columns;
 use crate::figure::{BANDWIDTH, BYTES, COUNT, Kind};
+use crate::verdict::percent;
 use plimsoll_explain::WorkloadFindings;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{Measure, Metric, Parameter, Steps, Workload};
@@ -41,8 +42,14 @@ pub(crate) fn words(steps: &Steps) -> String {
             let values: Vec<String> = values.iter().map(value).collect();
             format!("{name} swept through {}", values.join(", "))
         }
-        Steps::Search { from, to, .. } => {
-            format!("largest {name} searched from {} to {}", value(from), value(to))
+        Steps::Search { from, to, accept, .. } => {
+            let metric = accept.metric.measure.name();
+            let bound = match metric.strip_suffix("_ratio") {
+                Some(share) => format!("{share} of at most {}", percent(accept.at_most)),
+                None => format!("{metric} of at most {}", accept.at_most),
+            };
+            let bound = bound.replace('_', " ");
+            format!("largest {name} with {bound}, searched from {} to {}", value(from), value(to))
         }
     }
 }
@@ -55,9 +62,10 @@ fn measures(workload: &Workload) -> Vec<Measure> {
     measures
 }
 
-/// A row for each value, columns for each subject under each setting; `None` without steps.
+/// A row for each value, columns for each subject under each setting; `None` without steps, and of searches, which try
+/// other values in each trial.
 pub(crate) fn table(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<Columns> {
-    let over = found.workload.steps.as_ref()?.over();
+    let Some(Steps::Sweep { over, .. }) = found.workload.steps else { return None };
     let (name, _) = named(over);
     // Finite values that are not negative are in the order of their bits.
     let values: BTreeMap<u64, f64> = found

@@ -5,9 +5,10 @@ use crate::chart::Table;
 use crate::figure::{BITRATE, CPU_PER_GB, RATE, SHARE, TIME};
 use crate::study::bottleneck::Notes;
 use crate::study::{Shown, hosts, paths};
-use crate::text::listed;
+use crate::text::{capital, listed};
+use crate::verdict::percent;
 use plimsoll_explain::{CellFindings, Levels, WorkloadFindings};
-use plimsoll_model::{Measure, Metric, StreamJob, Subject};
+use plimsoll_model::{Measure, Metric, Outcome, Steps, StreamJob, Subject, Trial};
 
 /// Headings, in the order of [`Line::cells`].
 const HEADINGS: [&str; 8] = [
@@ -177,6 +178,7 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
         };
         legend.push(format!("A: {a}. B: {b}. Out: from A to B. {cpu}."));
     }
+    legend.extend(searches(shown));
     let mut trips: Vec<String> = Vec::new();
     for found in &shown.findings.workloads {
         for cell in &found.cells {
@@ -198,6 +200,38 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
         ));
     }
     legend
+}
+
+/// "UDP out: the highest rate that loses at most 0.5%, within 1%."
+fn searches(shown: &Shown<'_>) -> Vec<String> {
+    let found = shown.findings.workloads.iter();
+    let of = |found: &WorkloadFindings| {
+        let Some(Steps::Search { resolution, accept, .. }) = &found.workload.steps else {
+            return None;
+        };
+        let complete = shown.study.trials.iter().filter(|trial| {
+            trial.cell.workload == found.number && trial.result.outcome == Outcome::Complete
+        });
+        let rejects = |trial: &Trial| trial.points.iter().any(|p| p.accepted == Some(false));
+        let (mut all, mut limited) = (0, 0);
+        for trial in complete {
+            all += 1;
+            limited += usize::from(rejects(trial));
+        }
+        let name = capital(&shown.names.workload(found.number));
+        let bound = percent(accept.at_most);
+        match (all, limited) {
+            (0, _) => None,
+            (_, 0) => Some(format!(
+                "{name}: the sender's highest rate, which lost at most {bound}. The path may carry more."
+            )),
+            _ => Some(format!(
+                "{name}: the highest rate that loses at most {bound}, found within {}.",
+                percent(*resolution)
+            )),
+        }
+    };
+    found.filter_map(of).collect()
 }
 
 /// Loads whose round trips are listed.
