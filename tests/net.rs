@@ -76,11 +76,19 @@ fn this_machine_is_measured_kept_shown_and_compared() {
     let id = &whole.id.0;
     let shown = program.run(&["show", id]).expect(0).out;
     assert!(shown.lines().count() <= 24, "{shown}");
-    for words in ["TCP out", "TCP both: in", "requests during", "bit/s", "bottleneck", "CPU s/GB"] {
+    for words in [
+        "TCP out",
+        "TCP both: in",
+        "requests during",
+        "bit/s",
+        "bottleneck",
+        "CPU s/GB",
+        "per minute (RPM)",
+    ] {
         assert!(shown.contains(words), "{words} in\n{shown}");
     }
     let details = program.run(&["show", id, "--details"]).expect(0).out;
-    for words in ["TCP out", "goodput", "128 KiB blocks", "least"] {
+    for words in ["TCP out", "goodput", "128 KiB blocks", "least", "RFC 6349", "TCP efficiency"] {
         assert!(details.contains(words), "{words} in\n{details}");
     }
     assert!(!details.contains("1 worker"), "{details}");

@@ -71,6 +71,8 @@ static void put_tcp(struct json *json, const struct net_stream *stream)
     PUT("unsent_bytes", unsent_bytes);
     PUT("retransmitted_bytes", retransmitted_bytes);
     PUT("delivery_bytes_per_second", delivery_bytes_per_second);
+    json_bool(json, "ecn_negotiated", (info->options & NET_TCP_OPTION_ECN) != 0);
+    PUT("delivered_count", delivered_packets);
     PUT("ecn_marked_count", delivered_ce_packets);
     PUT("busy_us", busy_us);
     PUT("window_limited_us", window_limited_us);

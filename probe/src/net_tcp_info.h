@@ -22,6 +22,9 @@ struct net_tcp_info {
     uint64_t sent_bytes, retransmitted_bytes;
 };
 
+/* Of `options`: both ends use ECN. */
+#define NET_TCP_OPTION_ECN 8u
+
 /* True if the kernel filled the field. */
 #define NET_TCP_KNOWS(bytes, field)                                                                 \
     ((bytes) >= offsetof(struct net_tcp_info, field) + sizeof((struct net_tcp_info *)0)->field)

@@ -45,8 +45,8 @@ pub use hosts::{HostFindings, HostWork, LinkUse};
 pub use interfaces::{SlowerInterface, slower_interfaces};
 pub use level::{Level, Scale};
 pub use limits::{
-    Condition, Held, Ladder, Limit, Limits, PathBottleneck, PathEnd, PathLimits, Resource, Role,
-    Rung, Unseen, Use, is_ladder, limits, path_limits,
+    Condition, Held, IdealGoodput, Ladder, Limit, Limits, PathBottleneck, PathEnd, PathLimits,
+    Resource, Role, Rung, Unseen, Use, is_ladder, limits, path_limits,
 };
 pub use merge::compares_quantiles;
 pub use needed::{Forecast, Unresolved, blocks_needed, unresolved};

@@ -44,6 +44,20 @@ impl Histogram {
         self.buckets_ns = all.into_iter().collect();
     }
 
+    /// Mean of the lowest values, as many as this share of all, in seconds; `None` without values. Each value stands in
+    /// the middle of its bucket.
+    pub fn trimmed_mean_seconds(&self, share: f64) -> Option<f64> {
+        let kept = (share * self.count() as f64).ceil() as u64;
+        let (mut left, mut sum_ns) = (kept, 0.0);
+        for (low, count) in &self.buckets_ns {
+            let taken = left.min(*count);
+            let half = ((1_u64 << width(*low)) - 1) as f64 / 2.0;
+            sum_ns += taken as f64 * (*low as f64 + half);
+            left -= taken;
+        }
+        (kept > 0).then(|| sum_ns / kept as f64 / 1e9)
+    }
+
     /// The value below or at which this share of the values lies, in nanoseconds: the highest of its
     /// bucket, as where values are recorded.
     fn quantile_ns(&self, quantile: f64) -> u64 {
@@ -227,5 +241,16 @@ mod tests {
         assert!(!few.quantiles_seconds.contains_key("0.99"), "1999 x 1% is below 20");
         live.record(2000).unwrap();
         assert!(LatencySummary::from(&live).quantiles_seconds.contains_key("0.99"));
+    }
+
+    #[test]
+    fn the_longest_times_are_trimmed() {
+        let ms = 1_000_000_u64;
+        let many = LatencySummary::of_buckets(&[(ms, 19), (900 * ms, 1)], 0.0, ms, 900 * ms);
+        let histogram = many.histogram.unwrap();
+        let mean = |share| histogram.trimmed_mean_seconds(share).unwrap();
+        assert!((mean(0.95) - 0.001).abs() < 1e-5, "{}", mean(0.95));
+        assert!((mean(1.0) - 0.046).abs() < 1e-3, "{}", mean(1.0));
+        assert_eq!(Histogram::default().trimmed_mean_seconds(0.95), None);
     }
 }

@@ -50,6 +50,54 @@ pub(crate) fn part(job: &Job, near: &Report, far: &Report, window_seconds: f64) 
     PartResult { quantities, ops, series, answered_seconds, ..PartResult::default() }
 }
 
+/// Share of the round trips that counts for responsiveness: the longest are left out.
+const TRIMMED: f64 = 0.95;
+
+/// Adds the responsiveness to the first part of a workload: requests at a rate, with TCP streams at the same time. As in
+/// the draft without TLS, it is the mean of two rates: that of round trips on connections of their own, and that of
+/// round trips on the connections of the load. Of the draft's three times of the former only the request is measured, and
+/// the latter are those that TCP measures.
+pub(crate) fn add_responsiveness(
+    jobs: &[&Job],
+    reports: &[(Report, Report)],
+    parts: &mut [PartResult],
+) {
+    let ([Job::Request(requests), Job::TcpStream(_)], [_, (near, far)]) = (jobs, reports) else {
+        return;
+    };
+    let Some(first) = parts.first_mut().filter(|_| requests.rate.is_some()) else { return };
+    let latency = first.ops.get(&OpKind::REQUEST).map(|stats| &stats.client_latency);
+    let histogram = latency.and_then(|latency| latency.histogram.as_ref());
+    let apart = histogram.and_then(|histogram| histogram.trimmed_mean_seconds(TRIMMED));
+    let trips = round_trips(near, far);
+    let kept = (TRIMMED * trips.len() as f64).ceil() as usize;
+    let within = mean(&trips[..kept.min(trips.len())]);
+    if let (Some(apart), Some(within)) = (apart, within)
+        && apart > 0.0
+        && within > 0.0
+    {
+        let rate = (1.0 / apart + 1.0 / within) / 2.0;
+        first.quantities.insert(Metric::all(Measure::RESPONSIVENESS), rate);
+    }
+}
+
+/// Round trips that TCP measured while the streams were counted, in seconds, in ascending order.
+fn round_trips(near: &Report, far: &Report) -> Vec<f64> {
+    let of = |stream: &Stream| {
+        let whole = stream.rows.last().map_or(0, |row| row.at_ns);
+        let lead = whole.saturating_sub(stream.number("elapsed_ns").unwrap_or(0.0) as u64);
+        let rows = stream.rows.iter().filter(move |row| row.at_ns > lead && row.rtt_us > 0);
+        rows.map(|row| row.rtt_us as f64 / MICROSECONDS).collect::<Vec<_>>()
+    };
+    let mut trips: Vec<f64> = near.sent().chain(far.sent()).flat_map(of).collect();
+    trips.sort_by(f64::total_cmp);
+    trips
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
 struct Figures(PartResult);
 
 /// Bytes or counts per second of the measured part, of all streams together; `None` without one.
@@ -104,25 +152,29 @@ impl Figures {
             None => share(sum("retransmits_count"), sum("sent_segments_count")),
         };
         self.put(Measure::RETRANSMITTED, retransmitted);
+        self.put(Measure::TCP_EFFICIENCY, retransmitted.map(|share| 1.0 - share));
+        // Without ECN nothing is marked, which says nothing of the path.
+        let ecn = || sent().filter(|stream| stream.is("ecn_negotiated"));
+        let (marked, delivered) =
+            (Report::sum(ecn(), "ecn_marked_count"), Report::sum(ecn(), "delivered_count"));
+        self.put(Measure::ECN_MARKED, share(marked, delivered));
+        let least_of = |key: &str| {
+            sent().filter_map(|stream| stream.number(key)).filter(|b| *b > 0.0).reduce(f64::min)
+        };
+        self.put(Measure::SEGMENT, least_of("send_mss_bytes"));
+        self.put(Measure::PATH_MTU, least_of("path_mtu_bytes"));
         self.put(Measure::WINDOW_LIMITED, share(sum("window_limited_us"), sum("busy_us")));
         self.put(Measure::BUFFER_LIMITED, share(sum("buffer_limited_us"), sum("busy_us")));
-        let least =
-            sent().filter_map(|stream| stream.number("least_rtt_us")).filter(|us| *us > 0.0);
-        self.put(Measure::FLOW_RTT_LEAST, least.reduce(f64::min).map(|us| us / MICROSECONDS));
-        // Round trips while the stream was already counted.
-        let lead = |stream: &Stream| {
-            let whole = stream.rows.last().map_or(0, |row| row.at_ns);
-            whole.saturating_sub(stream.number("elapsed_ns").unwrap_or(0.0) as u64)
-        };
-        let counted = |stream: &'_ Stream| {
-            let lead = lead(stream);
-            let rows = stream.rows.iter().filter(move |row| row.at_ns > lead && row.rtt_us > 0);
-            rows.map(|row| row.rtt_us as f64 / MICROSECONDS).collect::<Vec<_>>()
-        };
-        let mut trips: Vec<f64> = sent().flat_map(counted).collect();
-        trips.sort_by(f64::total_cmp);
+        let least = least_of("least_rtt_us").map(|us| us / MICROSECONDS);
+        self.put(Measure::FLOW_RTT_LEAST, least);
+        let trips = round_trips(near, far);
         self.put(Measure::FLOW_RTT_P50, trips.get(trips.len() / 2).copied());
         self.put(Measure::FLOW_RTT_MAX, trips.last().copied());
+        let mean = mean(&trips);
+        self.put(Measure::FLOW_RTT_MEAN, mean);
+        // The smoothed round trip may be below the smallest by rounding.
+        let delay = mean.zip(least).map(|(mean, least)| (mean - least).max(0.0));
+        self.put(Measure::BUFFER_DELAY, share(delay, least));
     }
 
     fn datagrams(&mut self, near: &Report, far: &Report) {
@@ -290,7 +342,8 @@ mod tests {
         let sent = stream(
             "send",
             json!({"bytes": 9_000_000, "retransmitted_bytes": 100, "acked_bytes": 9900,
-            "busy_us": 2000, "window_limited_us": 500, "buffer_limited_us": 0, "least_rtt_us": 90}),
+            "ecn_negotiated": true, "ecn_marked_count": 3, "delivered_count": 12,
+            "send_mss_bytes": 1448, "path_mtu_bytes": 1500, "busy_us": 2000, "window_limited_us": 500, "buffer_limited_us": 0, "least_rtt_us": 90}),
         );
         let trips = json!({"section": "net_intervals", "stream_number": 0, "columns": ["at_ns", "rtt_us"],
             "rows": [[100_000_000, 5], [1_200_000_000, 100], [1_700_000_000, 300], [2_200_000_000_u64, 200]]});
@@ -306,10 +359,46 @@ mod tests {
         // That of the lead-in is left out.
         assert_eq!((trip(Measure::FLOW_RTT_P50), trip(Measure::FLOW_RTT_MAX)), (200.0, 300.0));
         assert_eq!(trip(Measure::FLOW_RTT_LEAST), 90.0);
+        // RFC 6349: (200 - 90) / 90.
+        assert_eq!(trip(Measure::FLOW_RTT_MEAN), 200.0);
+        assert!((value(&result, Measure::BUFFER_DELAY) - 110.0 / 90.0).abs() < 1e-9);
+        assert_eq!(value(&result, Measure::TCP_EFFICIENCY), 0.99);
+        assert_eq!(value(&result, Measure::ECN_MARKED), 0.25);
+        assert_eq!(value(&result, Measure::SEGMENT), 1448.0);
+        assert_eq!(value(&result, Measure::PATH_MTU), 1500.0);
         assert_eq!(result.answered_seconds, Some(2.2));
         let windows: Vec<(u64, u64)> =
             result.series.windows().map(|window| (window.operations(), window.bytes())).collect();
         assert_eq!(windows, [(2, 1000), (2, 1000), (1, 500)]);
+    }
+
+    /// Requests take 10 ms, and once 1 s, which is left out; in the streams TCP measures 40 ms.
+    #[test]
+    fn responsiveness_is_the_mean_of_the_rates_apart_from_the_load_and_within_it() {
+        let ns = 10_000_000_u64;
+        let asked = stream(
+            "send",
+            json!({"packets_count": 40, "latency": {"count": 40, "sum_ns": 39 * ns + 1_000_000_000,
+                "least_ns": ns, "most_ns": 1_000_000_000, "steps": [[ns, 39], [1_000_000_000, 1]]}}),
+        );
+        let sent = stream("send", json!({"bytes": 1_000_000}));
+        let rows = json!({"section": "net_intervals", "stream_number": 0,
+            "columns": ["at_ns", "rtt_us"], "rows": [[1_000_000_000, 40_000], [2_200_000_000_u64, 40_000]]});
+        let reports = [
+            (report(&[asked]), Report::default()),
+            (report(&[sent, rows]), report(&[stream("receive", json!({"bytes": 1_000_000}))])),
+        ];
+        let jobs = [Job::from(RequestJob::sparse()), TcpStreamJob::new(Flow::Out).into()];
+        let mut parts: Vec<PartResult> =
+            jobs.iter().zip(&reports).map(|(job, (near, far))| part(job, near, far, 0.1)).collect();
+        add_responsiveness(&[&jobs[0], &jobs[1]], &reports, &mut parts);
+        let rate = value(&parts[0], Measure::RESPONSIVENESS);
+        assert!((rate - (100.0 + 25.0) / 2.0).abs() < 1.0, "{rate}");
+        // Nothing is said of round trips without a load.
+        let mut alone = vec![parts[0].clone()];
+        alone[0].quantities.remove(&Metric::all(Measure::RESPONSIVENESS));
+        add_responsiveness(&[&jobs[0]], &reports[..1], &mut alone);
+        assert!(!alone[0].quantities.contains_key(&Metric::all(Measure::RESPONSIVENESS)));
     }
 
     #[test]

@@ -162,6 +162,11 @@ impl Stream {
         self.values.get(key).and_then(Value::as_u64).map(|number| number as f64)
     }
 
+    /// Whether it says so.
+    pub fn is(&self, key: &str) -> bool {
+        self.values.get(key).and_then(Value::as_bool) == Some(true)
+    }
+
     /// A distribution of times.
     pub fn times(&self, key: &str) -> Option<LatencySummary> {
         let times = self.values.get(key)?;

@@ -5,8 +5,8 @@ use crate::figures;
 use crate::order::{DRAIN, Once, Order, SETUP};
 use crate::report::{Complaint, Ending, Report};
 use plimsoll_model::{
-    Cause, Event, Failure, Flag, Job, Length, LoadObserver, Outcome, PathFacts, Phase, PointResult,
-    PointSpec, Prepared, RequestJob, SubjectFacts, SubjectRunner, Workload,
+    Cause, Event, Failure, Flag, Job, Length, LoadObserver, Outcome, PartResult, PathFacts, Phase,
+    PointResult, PointSpec, Prepared, RequestJob, SubjectFacts, SubjectRunner, Workload,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -352,7 +352,9 @@ impl SubjectRunner for PathRunner {
                 let parts = parts.map(|(part, (near, far))| {
                     figures::part(&part.job, near, far, spec.window_seconds)
                 });
-                PointResult { parts: parts.collect(), ..PointResult::empty(Outcome::Complete) }
+                let mut parts: Vec<PartResult> = parts.collect();
+                figures::add_responsiveness(&jobs, &reports, &mut parts);
+                PointResult { parts, ..PointResult::empty(Outcome::Complete) }
             }
             Err(failure) => {
                 // What still runs ends with its session.

@@ -15,7 +15,7 @@ mod resources;
 mod seen;
 
 pub use ladder::{Ladder, Rung, is_ladder};
-pub use path::{PathBottleneck, PathEnd, PathLimits, path_limits};
+pub use path::{IdealGoodput, PathBottleneck, PathEnd, PathLimits, path_limits};
 pub use resources::{Resource, Role, Use};
 
 use crate::gather::Gathered;

@@ -3,7 +3,8 @@
 
 use crate::gather::Gathered;
 use plimsoll_model::{
-    Cell, Flag, HostLoad, HostName, Measure, Metric, PartResult, Point, Study, Subject, Trial,
+    Cell, Flag, HostLoad, HostName, InterfaceLoad, Measure, Metric, PartResult, Point, Study,
+    Subject, Trial,
 };
 
 /// Utilisation from which a link, a core or a quota is saturated.
@@ -20,6 +21,8 @@ const QUEUE_SECONDS: f64 = 0.001;
 /// preamble, check sequence and gap. Source: IEEE 802.3.
 const SHORTEST_FRAME: f64 = 60.0;
 const AROUND_FRAME: f64 = 24.0;
+/// Bytes of a frame's header.
+const FRAME_HEADER: f64 = 14.0;
 
 /// An end of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,6 +103,20 @@ pub struct PathLimits {
     pub cell: Cell,
     /// Its bottleneck.
     pub bottleneck: PathBottleneck,
+    /// Highest goodput of TCP over its links, if they are known.
+    pub ideal: Option<IdealGoodput>,
+}
+
+/// Highest goodput of TCP over the slowest link at an end, in one direction: the maximum achievable throughput of
+/// RFC 6349, section 4.1.1, for frames of Ethernet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IdealGoodput {
+    /// Payload bytes per second.
+    pub bytes_per_second: f64,
+    /// Rate of the link.
+    pub bits_per_second: u64,
+    /// Payload bytes of a segment.
+    pub segment_bytes: f64,
 }
 
 /// Bottlenecks of all cells of paths that have complete trials and move payload.
@@ -122,8 +139,8 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<PathLim
         .iter()
         .filter_map(|trial| Seen::new(study, trial, part, [&from.host, &to.host]))
         .collect();
-    let bottleneck = Mean(&seen).bottleneck()?;
-    Some(PathLimits { cell, bottleneck })
+    let mean = Mean(&seen);
+    Some(PathLimits { cell, bottleneck: mean.bottleneck()?, ideal: mean.ideal() })
 }
 
 /// What a part of a trial did, with the loads of the hosts; of a search, at the fastest value that it accepted.
@@ -154,6 +171,10 @@ struct Seen {
     loss: Option<f64>,
     least_trip: Option<f64>,
     loaded_trip: Option<f64>,
+    /// Rate of the interface that carried the most, at each end.
+    used_rates: Vec<u64>,
+    segment: Option<f64>,
+    path_mtu: Option<f64>,
 }
 
 impl Seen {
@@ -166,6 +187,8 @@ impl Seen {
             loss: value(Measure::RETRANSMITTED),
             least_trip: value(Measure::FLOW_RTT_LEAST),
             loaded_trip: value(Measure::FLOW_RTT_P50),
+            segment: value(Measure::SEGMENT),
+            path_mtu: value(Measure::PATH_MTU),
             ..Seen::default()
         };
         // Monitoring begins before the load and ends after it.
@@ -209,10 +232,11 @@ impl Seen {
             self.quotas.push((end, cores, share.min(1.0)));
         }
         let facts = study.hosts.iter().find(|facts| facts.name == load.host);
+        let rate = |one: &InterfaceLoad| facts.and_then(|facts| facts.link_rate(&one.name));
+        let used = load.interfaces.iter().max_by_key(|one| one.received_bytes.max(one.sent_bytes));
+        self.used_rates.extend(used.and_then(rate));
         for interface in &load.interfaces {
-            let Some(rate) = facts.and_then(|facts| facts.link_rate(&interface.name)) else {
-                continue;
-            };
+            let Some(rate) = rate(interface) else { continue };
             // The rate of a lab is a shaper's, which counts as the interface does.
             let is_shaped = facts.is_some_and(|facts| facts.lab.is_some());
             let carried = |bytes: u64, packets: u64| match is_shaped {
@@ -242,6 +266,14 @@ impl Mean<'_> {
     fn of(&self, value: impl Fn(&Seen) -> Option<f64>) -> Option<f64> {
         let values: Vec<f64> = self.0.iter().filter_map(value).filter(|v| v.is_finite()).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    }
+
+    fn ideal(&self) -> Option<IdealGoodput> {
+        let (segment_bytes, mtu) = (self.of(|s| s.segment)?, self.of(|s| s.path_mtu)?);
+        let bits_per_second = self.0.iter().flat_map(|seen| &seen.used_rates).copied().min()?;
+        let frame = (mtu + FRAME_HEADER + AROUND_FRAME).max(segment_bytes);
+        let bytes_per_second = bits_per_second as f64 / 8.0 * segment_bytes / frame;
+        Some(IdealGoodput { bytes_per_second, bits_per_second, segment_bytes })
     }
 
     /// What is saturated, else what TCP noticed, else nothing. A saturated link comes first: it is the bottleneck
@@ -362,6 +394,21 @@ mod tests {
             let share = 8.0 * on_the_wire(bytes * packets, packets) / 1e9;
             assert!((share - 1.0).abs() < 1e-4, "{bytes} bytes: {share}");
         }
+    }
+
+    /// 1 Gbit/s of Ethernet carries 941 Mbit/s of TCP with time stamps.
+    #[test]
+    fn the_ideal_goodput_is_that_of_the_slowest_link() {
+        let seen = Seen {
+            used_rates: vec![2_500_000_000, 1_000_000_000],
+            segment: Some(1448.0),
+            path_mtu: Some(1500.0),
+            ..idle()
+        };
+        let ideal = Mean(&[seen]).ideal().unwrap();
+        assert!((8.0 * ideal.bytes_per_second - 941.5e6).abs() < 0.1e6, "{ideal:?}");
+        assert_eq!(ideal.bits_per_second, 1_000_000_000);
+        assert_eq!(Mean(&[idle()]).ideal(), None, "no segment is known");
     }
 
     #[test]

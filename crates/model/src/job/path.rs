@@ -120,12 +120,28 @@ impl Measure {
     pub const BUFFER_LIMITED: Measure = Measure::own("send_buffer_limited_ratio");
     /// Share of the requests without an answer in time.
     pub const UNANSWERED: Measure = Measure::own("unanswered_ratio");
+    /// Share of the sent TCP payload that was not sent again: the TCP efficiency of RFC 6349, section 4.2.
+    pub const TCP_EFFICIENCY: Measure = Measure::own("tcp_efficiency_ratio");
+    /// Mean of the round trips that TCP measured within the streams.
+    pub const FLOW_RTT_MEAN: Measure = Measure::own("flow_rtt_mean_seconds");
+    /// Their mean above the smallest round trip, as a share of that: the buffer delay of RFC 6349, section 4.3, with
+    /// the smallest round trip of the connections in place of one that is measured without load.
+    pub const BUFFER_DELAY: Measure = Measure::own("buffer_delay_ratio");
+    /// Share of the delivered packets that the path marked as congestion (ECN); only if both ends use ECN.
+    pub const ECN_MARKED: Measure = Measure::own("ecn_marked_ratio");
+    /// Payload of a TCP segment.
+    pub const SEGMENT: Measure = Measure::own("segment_bytes");
+    /// Largest packet of the path, its IP header included.
+    pub const PATH_MTU: Measure = Measure::own("path_mtu_bytes");
+    /// Round trips per second under load: the responsiveness of draft-ietf-ippm-responsiveness-09, section 5.3.1.1,
+    /// which counts them per minute.
+    pub const RESPONSIVENESS: Measure = Measure::own("responsiveness_per_second");
 }
 
 use Aggregation::{Arithmetic, Geometric};
 use Direction::{Less, More, Neither};
 
-pub(super) const MEASURES: [Row; 22] = [
+pub(super) const MEASURES: [Row; 29] = [
     (Measure::GOODPUT_OUT, "B/s", "", More, Geometric),
     (Measure::GOODPUT_IN, "B/s", "", More, Geometric),
     (Measure::PACKETS, "1/s", "", More, Geometric),
@@ -148,4 +164,11 @@ pub(super) const MEASURES: [Row; 22] = [
     (Measure::WINDOW_LIMITED, "1", "", Neither, Arithmetic),
     (Measure::BUFFER_LIMITED, "1", "", Neither, Arithmetic),
     (Measure::UNANSWERED, "1", "", Less, Arithmetic),
+    (Measure::TCP_EFFICIENCY, "1", "", More, Arithmetic),
+    (Measure::FLOW_RTT_MEAN, "s", "", Less, Geometric),
+    (Measure::BUFFER_DELAY, "1", "", Less, Arithmetic),
+    (Measure::ECN_MARKED, "1", "", Neither, Arithmetic),
+    (Measure::SEGMENT, "B", "", Neither, Arithmetic),
+    (Measure::PATH_MTU, "B", "", Neither, Arithmetic),
+    (Measure::RESPONSIVENESS, "1/s", "", More, Geometric),
 ];

@@ -128,6 +128,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
         resources_of(&mut section, shown);
     }
     section.list(paths::explained(shown));
+    section.list(paths::rfc_6349(shown));
     section
 }
 

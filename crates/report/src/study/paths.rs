@@ -3,11 +3,11 @@
 use super::Shown;
 use super::bottleneck::{Notes, range};
 use crate::device::amount;
-use crate::figure::TIME;
+use crate::figure::{BITRATE, TIME};
 use crate::text::{capital, printable};
 use crate::verdict::percent;
-use plimsoll_explain::{PathBottleneck, PathEnd, PathLimits};
-use plimsoll_model::{Cell, Flag, Study, SubjectKind, Workload};
+use plimsoll_explain::{CellFindings, PathBottleneck, PathEnd, PathLimits, WorkloadFindings};
+use plimsoll_model::{Cell, Flag, Measure, Metric, Study, SubjectKind, Workload};
 
 /// Whether every workload is a load on a network path that has streams of its own.
 pub(crate) fn is_path(study: &Study) -> bool {
@@ -66,6 +66,40 @@ pub(crate) fn explained(shown: &Shown<'_>) -> Vec<String> {
         format!("{name}: {}", reason(&limits.bottleneck))
     };
     shown.path_limits.iter().map(sentence).collect()
+}
+
+/// The figures of RFC 6349 for TCP, a line for each load: "TCP out: 94.1 of an ideal 94.9 Mbit/s …".
+pub(crate) fn rfc_6349(shown: &Shown<'_>) -> Vec<String> {
+    let of = |found: &WorkloadFindings, cell: &CellFindings| {
+        let levels = cell.parts.get(1).unwrap_or(&cell.levels);
+        let mean = |measure| Some(levels.get(&Metric::all(measure))?.arithmetic_mean);
+        let efficiency = mean(Measure::TCP_EFFICIENCY)?;
+        let delay = mean(Measure::BUFFER_DELAY)
+            .map(|delay| format!("buffer delay {}", percent(delay)));
+        let marked =
+            mean(Measure::ECN_MARKED).map(|share| format!("marked by ECN {}", percent(share)));
+        let limits = shown.path_limits.iter().find(|limits| limits.cell == cell.cell);
+        let ideal = limits.and_then(|limits| limits.ideal).zip(mean(Measure::THROUGHPUT));
+        let is_both = levels.contains_key(&Metric::all(Measure::GOODPUT_OUT));
+        let ideal = ideal.map(|(ideal, both)| {
+            let own = if is_both { both / 2.0 } else { both };
+            format!(
+                "{} of an ideal {} ({} of Ethernet, segments of {} B), transfer time ratio {:.2}",
+                BITRATE.value(own),
+                BITRATE.value(ideal.bytes_per_second),
+                amount::link(ideal.bits_per_second),
+                ideal.segment_bytes.round(),
+                ideal.bytes_per_second / own
+            )
+        });
+        let efficiency = format!("TCP efficiency {}", percent(efficiency));
+        let all: Vec<String> =
+            ideal.into_iter().chain([efficiency]).chain(delay).chain(marked).collect();
+        let name = capital(&shown.names.workload(found.number));
+        Some(format!("RFC 6349, {name}: {}.", all.join("; ")))
+    };
+    let all = shown.findings.workloads.iter();
+    all.flat_map(|found| found.cells.iter().filter_map(move |cell| of(found, cell))).collect()
 }
 
 /// A sentence without its subject.

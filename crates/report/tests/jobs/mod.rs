@@ -328,6 +328,8 @@ fn a_network_path_on_one_screen() {
             (all(Measure::FAR_CPU_PER_BYTE), 1.2e-9),
             (all(Measure::FLOW_RTT_P50), 0.012),
             (all(Measure::FLOW_RTT_LEAST), 0.0004),
+            (all(Measure::TCP_EFFICIENCY), 0.995),
+            (all(Measure::BUFFER_DELAY), 29.0),
         ];
         let both =
             vec![(all(Measure::GOODPUT_OUT), 100e6 * off), (all(Measure::GOODPUT_IN), 60e6 * off)];
@@ -335,7 +337,11 @@ fn a_network_path_on_one_screen() {
             0 => vec![result(&stream)],
             1 => vec![result(&[stream, both].concat())],
             2 => vec![result(&latency(0.0002))],
-            _ => vec![result(&latency(0.013)), result(&[stream, both].concat())],
+            _ => {
+                let responsive = vec![(all(Measure::RESPONSIVENESS), 77.0)];
+                let sparse = [latency(0.013), responsive].concat();
+                vec![result(&sparse), result(&[stream, both].concat())]
+            }
         }
     });
     let style = Style { width: 80, colour: false };
@@ -357,8 +363,11 @@ fn a_network_path_on_one_screen() {
     // The queue is in front of something that was not monitored.
     assert!(out.contains("not monitored (1)"), "{screen}");
     assert!(screen.contains("(1) A queue grows on the path"), "{screen}");
+    let responsive = "(RPM): 4620 during TCP both";
+    assert!(screen.replace('\n', " ").contains(responsive), "{screen}");
     let text = shown(&study);
-    for words in ["Network path: ", "128 KiB blocks, 1 stream.", "goodput"] {
+    let efficiency = "RFC 6349, TCP out: TCP efficiency 99.5%; buffer delay 2900%.";
+    for words in ["Network path: ", "128 KiB blocks, 1 stream.", "goodput", efficiency] {
         assert!(text.contains(words), "{words} in\n{text}");
     }
     let explained = Document::explaining(&study, &[]).screen(&style);

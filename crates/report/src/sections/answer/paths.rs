@@ -179,6 +179,7 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
         legend.push(format!("A: {a}. B: {b}. Out: from A to B. {cpu}."));
     }
     legend.extend(searches(shown));
+    legend.extend(responsiveness(shown));
     let mut trips: Vec<String> = Vec::new();
     for found in &shown.findings.workloads {
         for cell in &found.cells {
@@ -200,6 +201,22 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
         ));
     }
     legend
+}
+
+/// "Responsiveness: 317 round trips per minute (RPM) during TCP both …".
+fn responsiveness(shown: &Shown<'_>) -> Option<String> {
+    let of = |found: &WorkloadFindings| {
+        let levels = &found.cells.first()?.levels;
+        let per_second = levels.get(&Metric::all(Measure::RESPONSIVENESS))?.estimate;
+        let name = shown.names.workload(found.number);
+        let load = name.split_once(" during ").map_or(name.as_str(), |(_, load)| load);
+        Some(format!("{:.0} during {load}", 60.0 * per_second))
+    };
+    let all: Vec<String> = shown.findings.workloads.iter().filter_map(of).collect();
+    (!all.is_empty()).then(|| {
+        let draft = "draft-ietf-ippm-responsiveness-09 without TLS";
+        format!("Responsiveness, round trips per minute (RPM): {} ({draft}).", listed(&all))
+    })
 }
 
 /// "UDP out: the highest rate that loses at most 0.5%, within 1%."
