@@ -5,7 +5,8 @@ mod probe_support;
 mod support;
 
 use plimsoll_model::{Ended, Measure, Metric, Outcome, StreamJob, Study, SubjectFacts};
-use plimsoll_testkit::Need;
+use plimsoll_testkit::servers::{Sshd, SshdConfig};
+use plimsoll_testkit::{Need, enter_or_skip};
 use probe_support::processes_with;
 use support::beds::Beds;
 use support::{Plimsoll, Ran, ended, probes, signal, wait_until};
@@ -197,6 +198,34 @@ fn a_study_that_is_interrupted_or_killed_leaves_nothing_at_either_end() {
         wait_until("the probes are removed", || left() == 0);
         wait_until("its processes are gone", || processes_with(path).is_empty());
     }
+}
+
+/// The data address is that at which ssh reached the host. Behind a jump host it is not known, and must be named.
+#[test]
+fn a_host_over_ssh_is_met_at_the_address_of_its_login() {
+    let stage = enter_or_skip!(Need::Sshd, Need::SshClient);
+    let sshd = Sshd::start(&stage, SshdConfig::default()).unwrap();
+    let configuration = sshd.configuration();
+    let with = |path: &std::path::Path| program().with("PLIMSOLL_SSH_CONFIG", path.to_str().unwrap());
+    let url = sshd.url();
+    let words = ["net", &url, "--quick", "--time=400ms", "--job=tcp-out,request", "--json=-"];
+    let whole = study(&with(&configuration).run(&words).expect(0));
+    let SubjectFacts::Path(path) = &whole.subjects[0] else { panic!("{:?}", whole.subjects) };
+    assert!(path.notes[0].contains("127.0.0.1 and 127.0.0.1"), "{path:?}");
+    assert!(figures(&whole, 0, Measure::THROUGHPUT)[0] > 1e6);
+
+    let place = tempfile::tempdir().unwrap();
+    let jump = place.path().join("config");
+    let own = std::fs::read_to_string(&configuration).unwrap();
+    let command = "ProxyCommand python3 -c 'import socket, sys, threading; s = socket.create_connection((\"%h\", %p)); \
+        threading.Thread(target=lambda: [sys.stdout.buffer.raw.write(b) for b in iter(lambda: s.recv(65536), b\"\")], \
+        daemon=True).start(); [s.sendall(b) for b in iter(lambda: sys.stdin.buffer.raw.read(65536), b\"\")]'\n";
+    std::fs::write(&jump, format!("{own}{command}")).unwrap();
+    let refused = with(&jump).run(&words).expect(2);
+    for word in ["through python3", "--address ADDRESS", &url] {
+        assert!(refused.err.contains(word), "{word} in {}", refused.err);
+    }
+    with(&jump).run(&[&words[..], &["--address=127.0.0.1"]].concat()).expect(0);
 }
 
 #[test]

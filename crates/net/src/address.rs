@@ -1,8 +1,9 @@
 //! Addresses of the data: where the ends of a path find each other.
 
 use crate::ends::Side;
-use plimsoll_host::reach::{Reach, quote};
-use plimsoll_model::{Cause, Failure};
+use plimsoll_host::names::resolve;
+use plimsoll_host::reach::{Configured, Reach, Settings, quote};
+use plimsoll_model::{Cause, Failure, HostName};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -37,7 +38,8 @@ impl Addresses {
     }
 
     /// Finds the addresses that are not named. The end that listens has the address at which ssh reached it, or from
-    /// which ssh went to the other end. The end that connects is known by the address from which its route leads there.
+    /// which ssh went to the other end, or the one that the configuration of ssh names. The end that connects is known
+    /// by the address from which its route leads there. What ssh knows of a host behind a jump host is not used.
     ///
     /// # Errors
     /// [`Cause::Usage`] if an address cannot be found; it says how to name it.
@@ -51,20 +53,26 @@ impl Addresses {
             Side::A => ((a, wanted.a), (b, wanted.b)),
             Side::B => ((b, wanted.b), (a, wanted.a)),
         };
-        let (to_listening, to_connecting) = (login(listening)?, login(connecting)?);
-        let listens = listens
-            .or(to_listening.map(|login| login.server))
-            .or(to_connecting.filter(|_| is_here(listening)).map(|login| login.client))
-            .ok_or_else(|| unknown(listening.name()))?;
+        let (to_listening, to_connecting) = (Way::to(listening)?, Way::to(connecting)?);
+        let listens = match listens {
+            Some(address) => address,
+            None => to_listening
+                .server()
+                .or(to_connecting.client().filter(|_| is_here(listening)))
+                .ok_or_else(|| to_listening.unknown(listening.name(), listener))?,
+        };
         // This machine is known by the address that its ssh came from, if that went to the same address.
-        let seen = to_listening.filter(|login| is_here(connecting) && login.server == listens);
-        let connects = match connects.or(seen.map(|login| login.client)) {
+        let seen = to_listening.client().filter(|_| {
+            is_here(connecting) && to_listening.login.is_some_and(|login| login.server == listens)
+        });
+        let connects = match connects.or(seen) {
             Some(address) => address,
             None => {
                 let route = format!("ip route get {} 2>/dev/null", quote(&listens.to_string()));
-                route_source(&asked(connecting, &route)?)
-                    .or(to_connecting.map(|login| login.server))
-                    .ok_or_else(|| unknown(connecting.name()))?
+                let source = route_source(&asked(connecting, &route)?);
+                source
+                    .or(to_connecting.server())
+                    .ok_or_else(|| to_connecting.unknown(connecting.name(), listener.other()))?
             }
         };
         let found = match listener {
@@ -94,11 +102,53 @@ struct Login {
     server: IpAddr,
 }
 
-/// How ssh from this machine came to a host; `None` if it did not.
-fn login(host: &dyn Reach) -> Result<Option<Login>, Failure> {
-    match host.name().starts_with("ssh://") {
-        true => Ok(ssh_connection(&asked(host, "printf %s \"$SSH_CONNECTION\"")?)),
-        false => Ok(None),
+/// How ssh from this machine came to a host.
+#[derive(Debug, Default)]
+struct Way {
+    login: Option<Login>,
+    /// The address that the configuration of ssh names.
+    configured: Option<IpAddr>,
+    /// Jump host or command in between.
+    proxy: Option<String>,
+}
+
+impl Way {
+    fn to(host: &dyn Reach) -> Result<Way, Failure> {
+        let Ok(named @ HostName::Ssh { .. }) = host.name().parse::<HostName>() else {
+            return Ok(Way::default());
+        };
+        let login = ssh_connection(&asked(host, "printf %s \"$SSH_CONNECTION\"")?);
+        let Configured { hostname, proxy } =
+            Configured::of(&named, &Settings::from_environment())?;
+        let resolved = |name: String| Some(resolve(&name).ok()?.first()?.to_canonical());
+        let configured = hostname.filter(|_| login.is_none()).and_then(resolved);
+        Ok(Way { login, configured, proxy })
+    }
+
+    /// Address of the host, if ssh went there directly.
+    fn server(&self) -> Option<IpAddr> {
+        let server = self.login.map(|login| login.server);
+        server.or(self.configured).filter(|_| self.proxy.is_none())
+    }
+
+    /// Address of this machine, if ssh went there directly.
+    fn client(&self) -> Option<IpAddr> {
+        self.login.map(|login| login.client).filter(|_| self.proxy.is_none())
+    }
+
+    fn unknown(&self, host: &str, side: Side) -> Failure {
+        let happened = match &self.proxy {
+            Some(proxy) => {
+                format!("ssh goes there through {proxy}, so its address on the path is not known")
+            }
+            None => "the address of its end of the path is not known".to_owned(),
+        };
+        let option = match side {
+            Side::A => "--address-a",
+            Side::B => "--address",
+        };
+        let next = format!("Give the address at which the other end reaches {side}: {option} ADDRESS.");
+        Failure::new(Cause::Usage, "choose the addresses of the path", host, happened, next)
     }
 }
 
@@ -110,12 +160,6 @@ fn is_here(host: &dyn Reach) -> bool {
 fn asked(host: &dyn Reach, command: &str) -> Result<String, Failure> {
     let output = host.run(command, b"", PATIENCE)?;
     Ok(String::from_utf8_lossy(&output.output).into_owned())
-}
-
-fn unknown(host: &str) -> Failure {
-    let happened = "the address of its end of the path is not known";
-    let next = "Name it: --address ADDRESS for B, --address-a ADDRESS for A.";
-    Failure::new(Cause::Usage, "choose the addresses of the path", host, happened, next)
 }
 
 /// Client and server of `SSH_CONNECTION`: "192.168.1.5 51022 192.168.1.2 22".
@@ -154,6 +198,22 @@ mod tests {
             failure.on.contains("fd00::2") && failure.next.contains("--address-a"),
             "{failure}"
         );
+    }
+
+    #[test]
+    fn addresses_behind_a_jump_host_are_not_believed() {
+        let login = Login { client: address("10.0.0.1"), server: address("10.0.0.2") };
+        let direct = Way { login: Some(login), ..Way::default() };
+        assert_eq!((direct.server(), direct.client()), (Some(login.server), Some(login.client)));
+        let jumped = Way { proxy: Some("gate".to_owned()), ..direct };
+        assert_eq!((jumped.server(), jumped.client()), (None, None));
+        let failure = jumped.unknown("ssh://nas", Side::B);
+        assert!(failure.happened.contains("through gate"), "{failure}");
+        assert!(failure.next.contains("--address ADDRESS"), "{failure}");
+        let told = Way { configured: Some(address("10.0.0.3")), ..Way::default() };
+        assert_eq!(told.server(), Some(address("10.0.0.3")));
+        let failure = Way::default().unknown("ssh://nas", Side::A);
+        assert!(failure.next.contains("--address-a"), "{failure}");
     }
 
     #[test]

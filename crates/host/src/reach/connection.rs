@@ -120,18 +120,11 @@ fn arguments(
     settings: &Settings,
     socket: &Path,
 ) -> Result<Vec<OsString>, Failure> {
-    let HostName::Ssh { user, host: name, port } = host else {
-        let next = "Give ssh://[user@]host[:port].";
-        let happened = "it is not a host for ssh";
-        return Err(Failure::new(Cause::Usage, "log in over ssh", host, happened, next));
-    };
+    let destination = destination(host, settings)?;
     let interval = settings.silence.as_secs().div_ceil(PROBES).max(1);
     let probes = settings.silence.as_secs().div_ceil(interval).max(1);
     let mut arguments: Vec<OsString> = Vec::new();
     let mut add = |words: &[&OsStr]| arguments.extend(words.iter().map(|w| w.into()));
-    if let Some(file) = &settings.configuration {
-        add(&["-F".as_ref(), file.as_os_str()]);
-    }
     // No terminal there, no X11, no agent: nothing of this machine is handed on.
     add(&["-T", "-x", "-a"].map(OsStr::new));
     add(&["-S".as_ref(), socket.as_os_str()]);
@@ -148,13 +141,30 @@ fn arguments(
     ] {
         add(&["-o", &option].map(OsStr::new));
     }
+    arguments.extend(destination);
+    arguments.push(shell::WRAPPER.into());
+    Ok(arguments)
+}
+
+/// How ssh is told which host: its configuration, port, user and name, the last of all options.
+pub(super) fn destination(host: &HostName, settings: &Settings) -> Result<Vec<OsString>, Failure> {
+    let HostName::Ssh { user, host: name, port } = host else {
+        let next = "Give ssh://[user@]host[:port].";
+        let happened = "it is not a host for ssh";
+        return Err(Failure::new(Cause::Usage, "log in over ssh", host, happened, next));
+    };
+    let mut arguments: Vec<OsString> = Vec::new();
+    let mut add = |words: &[&OsStr]| arguments.extend(words.iter().map(|w| w.into()));
+    if let Some(file) = &settings.configuration {
+        add(&["-F".as_ref(), file.as_os_str()]);
+    }
     if let Some(port) = port {
         add(&["-p", &port.to_string()].map(OsStr::new));
     }
     if let Some(user) = user {
         add(&["-l", user].map(OsStr::new));
     }
-    add(&["--", name, shell::WRAPPER].map(OsStr::new));
+    add(&["--", name].map(OsStr::new));
     Ok(arguments)
 }
 

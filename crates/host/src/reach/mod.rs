@@ -16,7 +16,7 @@ mod ssh;
 pub use local::{Local, Through};
 pub use put::put;
 pub use shell::quote;
-pub use ssh::{CONFIGURATION_VARIABLE, Settings, Ssh};
+pub use ssh::{CONFIGURATION_VARIABLE, Configured, Settings, Ssh};
 
 use plimsoll_model::{Cause, Failure, HostName};
 use std::io;

@@ -4,10 +4,11 @@
 //! (`ControlPath`). Keys, agents, jump hosts, known hosts and aliases are the user's own: nothing
 //! of his configuration is replaced but what would get in the way.
 
-use super::connection::{Connection, NEWS};
-use super::process::Process;
+use super::connection::{Connection, NEWS, destination};
+use super::process::{Group, Process};
 use super::{Channel, Output, Reach, complaint, shell};
-use plimsoll_model::{Failure, HostName};
+use plimsoll_model::{Cause, Failure, HostName};
+use plimsoll_process::child;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read};
@@ -50,6 +51,58 @@ impl Settings {
             may_ask,
             patience: Duration::from_secs(if may_ask { 180 } else { 30 }),
             silence: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Longest time of `ssh -G`, which connects to nothing.
+const LOOK_UP: Duration = Duration::from_secs(10);
+
+/// Place of a host in the configuration of ssh.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Configured {
+    /// Name or address to which ssh connects.
+    pub hostname: Option<String>,
+    /// Jump host or command in between.
+    pub proxy: Option<String>,
+}
+
+impl Configured {
+    /// What `ssh -G` prints of a host.
+    ///
+    /// # Errors
+    /// ssh is not installed, or does not answer.
+    pub fn of(host: &HostName, settings: &Settings) -> Result<Configured, Failure> {
+        let tried = "read the configuration of ssh";
+        let failed = |happened: String| {
+            let next = "Check the configuration: ssh -G prints it.";
+            Failure::new(Cause::Unreachable, tried, host, happened, next)
+        };
+        let program = child::find(&settings.program)
+            .ok_or_else(|| failed("ssh is not installed on this machine".to_owned()))?;
+        let mut command = child::command(&program);
+        command.arg("-G").args(destination(host, settings)?).env("LC_ALL", "C");
+        let mut process = Process::start(&mut command, Group::Own).map_err(|e| failed(e.to_string()))?;
+        let mut printed = Vec::new();
+        let ended = process.end(&[], &mut printed, Instant::now() + LOOK_UP);
+        let (status, _) = ended.map_err(|e| failed(e.to_string()))?;
+        match status.success() {
+            true => Ok(Configured::parse(&String::from_utf8_lossy(&printed))),
+            false => Err(failed(String::from_utf8_lossy(process.said()).trim().to_owned())),
+        }
+    }
+
+    /// Lines of a keyword and its value.
+    fn parse(printed: &str) -> Configured {
+        let value = |keyword: &str| {
+            let values = printed.lines().filter_map(|line| line.split_once(' '));
+            let mut values = values.filter(|(key, _)| key.eq_ignore_ascii_case(keyword));
+            values.next().map(|(_, value)| value.trim().to_owned()).filter(|v| !v.is_empty())
+        };
+        let used = |value: &String| !value.eq_ignore_ascii_case("none");
+        Configured {
+            hostname: value("hostname"),
+            proxy: value("proxyjump").or_else(|| value("proxycommand")).filter(used),
         }
     }
 }
@@ -134,5 +187,27 @@ impl Channel for Talk {
 
     fn finish(self: Box<Self>, limit: Duration) -> Result<Output, Failure> {
         self.end(&[], limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_jump_host_is_seen() {
+        let plain = Configured::parse("host nas\nuser root\nhostname 192.168.1.2\nport 22\n");
+        assert_eq!(plain.hostname.as_deref(), Some("192.168.1.2"));
+        assert_eq!(plain.proxy, None);
+        for (line, proxy) in [
+            ("proxyjump gate", Some("gate")),
+            ("proxycommand nc %h %p", Some("nc %h %p")),
+            ("proxycommand none", None),
+            ("proxyjump ", None),
+        ] {
+            let found = Configured::parse(&format!("hostname nas\n{line}\n"));
+            assert_eq!(found.proxy.as_deref(), proxy, "{line}");
+        }
+        assert_eq!(Configured::parse("\u{fffd}\n"), Configured::default());
     }
 }
