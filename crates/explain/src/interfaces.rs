@@ -1,7 +1,8 @@
-//! Whether a client's traffic went over the slower of its network interfaces, while a faster one was idle.
+//! Whether the traffic of a client, or of an end of a network path, went over the slower of its network interfaces, while a
+//! faster one was idle.
 
 use crate::thresholds::{FASTER_INTERFACE, IDLE_INTERFACE, SLOWER_INTERFACE_BUSY};
-use plimsoll_model::{HostFacts, HostLoad, HostName, Study};
+use plimsoll_model::{HostFacts, HostLoad, HostName, Study, Subject};
 use std::collections::BTreeMap;
 
 /// Interfaces that are no way to another machine, or a way through another interface.
@@ -10,30 +11,40 @@ const VIRTUAL: [&str; 14] = [
     "lxc", "ifb",
 ];
 
-/// A client's interfaces: the one that carried the traffic, and a faster one that did not.
+/// Interfaces of a client or of an end of a path: the one that carried the traffic, and a faster one that did not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlowerInterface {
-    /// The client.
+    /// The host.
     pub host: String,
     /// The interface that carried the traffic, its rate in bits per second, and how full it was at most (0..1).
     pub used: (String, u64, f64),
     /// The fastest interface that was idle, and its rate.
     pub idle: (String, u64),
-    /// Whether both are known to lead to the server: in a lab, whose links are known.
-    pub leads_to_server: bool,
+    /// Whether both are known to lead to the other end: in a lab, whose links are known.
+    pub leads_to_other_end: bool,
+    /// Whether the other end is that of a path, else a server.
+    pub is_path: bool,
 }
 
-/// Every client whose traffic went over a slower interface that was at least half full.
+/// Every client, and every end of a path, whose traffic went over a slower interface that was at least half full.
 pub fn slower_interfaces(study: &Study) -> Vec<SlowerInterface> {
     let clients: Vec<String> = match study.plan.clients.is_empty() {
         true => vec![HostName::Local.to_string()],
         false => study.plan.clients.iter().map(ToString::to_string).collect(),
     };
-    let facts = study.hosts.iter().filter(|facts| clients.contains(&facts.name));
-    facts.filter_map(|facts| of_host(study, facts)).collect()
+    let servers: Vec<String> = study.plan.hosts.iter().map(|one| one.host.to_string()).collect();
+    let is_path = matches!(study.plan.subjects[..], [Subject::Path { .. }, ..]);
+    let of = |facts: &HostFacts| match clients.contains(&facts.name) {
+        true => of_host(study, facts, &servers),
+        // Of a server the way to its clients is its own affair.
+        false if is_path && servers.contains(&facts.name) => of_host(study, facts, &clients),
+        false => None,
+    };
+    let found = study.hosts.iter().filter_map(of);
+    found.map(|found| SlowerInterface { is_path, ..found }).collect()
 }
 
-fn of_host(study: &Study, facts: &HostFacts) -> Option<SlowerInterface> {
+fn of_host(study: &Study, facts: &HostFacts, others: &[String]) -> Option<SlowerInterface> {
     let loads: Vec<&HostLoad> = study
         .trials
         .iter()
@@ -65,13 +76,11 @@ fn of_host(study: &Study, facts: &HostFacts) -> Option<SlowerInterface> {
         host: facts.name.clone(),
         used: ((*used).to_owned(), rate, share.min(1.0)),
         idle: (idle.0.to_owned(), idle.1),
-        leads_to_server: study.plan.hosts.iter().any(|server| {
-            let server = study.hosts.iter().find(|host| server.is(&host.name));
+        leads_to_other_end: study.hosts.iter().filter(|host| others.contains(&host.name)).any(|host| {
             // Links of a lab have one name at both of their ends.
-            server.is_some_and(|host| {
-                facts.lab.is_some() && host.lab == facts.lab && host.link_rates.contains_key(idle.0)
-            })
+            facts.lab.is_some() && host.lab == facts.lab && host.link_rates.contains_key(idle.0)
         }),
+        is_path: false,
     })
 }
 

@@ -104,7 +104,7 @@ fn traffic_over_the_slower_of_two_interfaces_is_found() {
     assert_eq!((&*one.used.0, one.used.1), ("eth0", 100_000_000));
     assert!((one.used.2 - 0.944).abs() < 1e-9, "{one:?}");
     assert_eq!(one.idle, ("eth1".to_owned(), 1_000_000_000));
-    assert!(!one.leads_to_server, "nobody knows");
+    assert!(!one.leads_to_other_end, "nobody knows");
     for (study, why) in [
         (two_interfaces(2e6, "eth1", 1_000_000_000, 0), "it is not full"),
         (two_interfaces(11.8e6, "eth1", 100_000_000, 0), "the other is no faster"),
@@ -113,4 +113,21 @@ fn traffic_over_the_slower_of_two_interfaces_is_found() {
     ] {
         assert_eq!(slower_interfaces(&study), [], "{why}");
     }
+}
+
+/// The finding of both ends of a path, each by its own interfaces.
+#[test]
+fn the_other_end_of_a_path_may_use_its_slower_interface() {
+    let mut study = two_interfaces(11.8e6, "eth1", 1_000_000_000, 0);
+    let end = |host: &str| Endpoint { host: host.parse().unwrap(), address: None };
+    study.plan.subjects =
+        vec![Subject::Path { from: end("ssh://laptop"), to: end("local"), via: None }];
+    study.plan.clients = vec!["ssh://laptop".parse().unwrap()];
+    study.plan.hosts =
+        vec![ServerHost { host: HostName::Local, subject: None, guessed: false }];
+    let found = slower_interfaces(&study);
+    let [one] = &found[..] else { panic!("{found:?}") };
+    assert!(one.is_path && one.host == "local" && one.used.0 == "eth0", "{one:?}");
+    study.plan.subjects = vec![Subject::Storage { target: "nfs://nas/x".parse().unwrap() }];
+    assert_eq!(slower_interfaces(&study), [], "a server chooses its own way");
 }

@@ -11,11 +11,13 @@ mod host;
 mod ladder;
 mod network;
 mod path;
+mod path_costs;
 mod resources;
 mod seen;
 
 pub use ladder::{Ladder, Rung, is_ladder};
 pub use path::{IdealGoodput, PathBottleneck, PathEnd, PathLimits, path_limits};
+pub use path_costs::{PathCosts, StreamCosts, path_costs};
 pub use resources::{Resource, Role, Use};
 
 use crate::gather::Gathered;

@@ -129,6 +129,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
     }
     section.list(paths::explained(shown));
     section.list(paths::rfc_6349(shown));
+    section.list(paths::costs(shown));
     section
 }
 

@@ -212,11 +212,13 @@ pub(crate) fn slower_interfaces(shown: &Shown<'_>) -> Vec<String> {
     let sentence = |found: &SlowerInterface| {
         let (used, rate, share) = &found.used;
         let (idle, faster) = &found.idle;
-        let then = match found.leads_to_server {
-            true => "Use the server's address on the faster link, or add a route over it.",
-            false => {
-                "If both lead to the server, use its address on the faster link, or add a route over it."
-            }
+        let (end, address) = match found.is_path {
+            true => ("other end", "name its address there (--address, --address-a)"),
+            false => ("server", "use the server's address on the faster link"),
+        };
+        let then = match found.leads_to_other_end {
+            true => format!("{}, or add a route over it.", capital(address)),
+            false => format!("If both lead to the {end}, {address}, or add a route over it."),
         };
         format!(
             "The traffic of {} went over {} ({}, up to {} busy), while {} ({}) was idle. {then}",

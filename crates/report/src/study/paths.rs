@@ -3,10 +3,12 @@
 use super::Shown;
 use super::bottleneck::{Notes, range};
 use crate::device::amount;
-use crate::figure::{BITRATE, TIME};
+use crate::figure::{BITRATE, CPU_PER_GB, TIME};
 use crate::text::{capital, printable};
 use crate::verdict::percent;
-use plimsoll_explain::{CellFindings, PathBottleneck, PathEnd, PathLimits, WorkloadFindings};
+use plimsoll_explain::{
+    CellFindings, PathBottleneck, PathCosts, PathEnd, PathLimits, WorkloadFindings,
+};
 use plimsoll_model::{Cell, Flag, Measure, Metric, Study, SubjectKind, Workload};
 
 /// Whether every workload is a load on a network path that has streams of its own.
@@ -66,6 +68,37 @@ pub(crate) fn explained(shown: &Shown<'_>) -> Vec<String> {
         format!("{name}: {}", reason(&limits.bottleneck))
     };
     shown.path_limits.iter().map(sentence).collect()
+}
+
+/// CPU time of a call, a segment and a byte, a line for each end of loads of several sizes.
+pub(crate) fn costs(shown: &Shown<'_>) -> Vec<String> {
+    let sentence = |found: &PathCosts| {
+        let workload = usize::from(found.cell.workload);
+        let load = shown.study.plan.workloads.get(workload).and_then(Workload::main);
+        let load = load.map(|part| part.job.title()).unwrap_or_default();
+        let load = match shown.names.setups() {
+            0 | 1 => load,
+            _ => format!("{load} on {}", shown.names.setup(found.cell)),
+        };
+        let of = format!("CPU of the probe{} in {load}, {} sizes", of(found.end), found.sizes);
+        let Some(costs) = found.costs else {
+            return format!(
+                "{of}: it is not a sum of calls and bytes, which is off by up to {}.",
+                percent(found.off)
+            );
+        };
+        let segments = match costs.segment {
+            Some(segment) => format!(", {} a segment", TIME.value(segment.value)),
+            None => String::new(),
+        };
+        format!(
+            "{of}: {} a call{segments}, {} of payload; within {} of each time.",
+            TIME.value(costs.call.value),
+            CPU_PER_GB.value(costs.byte.value),
+            percent(found.off)
+        )
+    };
+    plimsoll_explain::path_costs(shown.study).iter().map(sentence).collect()
 }
 
 /// The figures of RFC 6349 for TCP, a line for each load: "TCP out: 94.1 of an ideal 94.9 Mbit/s …".
