@@ -131,7 +131,7 @@ size_t sample_files_open(struct sample_file files[SAMPLE_FILES])
         {SAMPLE_LOADAVG, "/proc/loadavg"},   {SAMPLE_NFSD, "/proc/net/rpc/nfsd"},
         {SAMPLE_SCHEDULER, "/proc/schedstat"}, {SAMPLE_MDSTAT, "/proc/mdstat"},
         {SAMPLE_SCHEDULER, "/sys/fs/cgroup/cpuacct/cpuacct.usage"},
-        {SAMPLE_PRESSURE, "/proc/pressure/memory"},
+        {SAMPLE_PRESSURE, "/proc/pressure/memory"}, {SAMPLE_SOFTNET, "/proc/net/softnet_stat"},
     };
     struct opening opening = {.files = files, .suffix = ""};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {

@@ -25,10 +25,11 @@ enum sample_section {
     SAMPLE_GROUP_STAT,   /* its cpu.stat */
     SAMPLE_GROUP_USAGE,  /* its cpuacct.usage */
     SAMPLE_PRESSURE,     /* /proc/pressure/memory */
+    SAMPLE_SOFTNET,      /* /proc/net/softnet_stat */
 };
 
 /* Those of /proc, then those of the control group in both versions, then clocks, then temperatures. */
-#define SAMPLE_FILES (12u + 6u + OPTION_SAMPLE_CLOCKS + OPTION_SAMPLE_TEMPERATURES)
+#define SAMPLE_FILES (13u + 6u + OPTION_SAMPLE_CLOCKS + OPTION_SAMPLE_TEMPERATURES)
 
 struct sample_file {
     enum sample_section id;

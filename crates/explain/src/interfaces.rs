@@ -76,10 +76,12 @@ fn of_host(study: &Study, facts: &HostFacts, others: &[String]) -> Option<Slower
         host: facts.name.clone(),
         used: ((*used).to_owned(), rate, share.min(1.0)),
         idle: (idle.0.to_owned(), idle.1),
-        leads_to_other_end: study.hosts.iter().filter(|host| others.contains(&host.name)).any(|host| {
-            // Links of a lab have one name at both of their ends.
-            facts.lab.is_some() && host.lab == facts.lab && host.link_rates.contains_key(idle.0)
-        }),
+        leads_to_other_end: study.hosts.iter().filter(|host| others.contains(&host.name)).any(
+            |host| {
+                // Links of a lab have one name at both of their ends.
+                facts.lab.is_some() && host.lab == facts.lab && host.link_rates.contains_key(idle.0)
+            },
+        ),
         is_path: false,
     })
 }

@@ -80,8 +80,7 @@ fn segments_are_named_where_their_sizes_differ() {
 
 #[test]
 fn nothing_is_named_where_the_sum_does_not_fit_or_sizes_are_few() {
-    let steps: Costing =
-        |call, _, block| noise(block) * if call < 10_000.0 { 2e-9 } else { 1e-10 };
+    let steps: Costing = |call, _, block| noise(block) * if call < 10_000.0 { 2e-9 } else { 1e-10 };
     let found = path_costs(&study(&[1024, 4096, 8192, 131_072], [1448.0; 2], steps));
     assert!(found[0].off > 0.1 && found[0].costs.is_none(), "{found:?}");
     let few = path_costs(&study(&[1024, 131_072], [1448.0; 2], |_, _, _| 1e-9));

@@ -123,8 +123,7 @@ fn the_other_end_of_a_path_may_use_its_slower_interface() {
     study.plan.subjects =
         vec![Subject::Path { from: end("ssh://laptop"), to: end("local"), via: None }];
     study.plan.clients = vec!["ssh://laptop".parse().unwrap()];
-    study.plan.hosts =
-        vec![ServerHost { host: HostName::Local, subject: None, guessed: false }];
+    study.plan.hosts = vec![ServerHost { host: HostName::Local, subject: None, guessed: false }];
     let found = slower_interfaces(&study);
     let [one] = &found[..] else { panic!("{found:?}") };
     assert!(one.is_path && one.host == "local" && one.used.0 == "eth0", "{one:?}");

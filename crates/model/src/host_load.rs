@@ -45,6 +45,9 @@ pub struct HostLoad {
     /// Soft interrupts of the network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub softirqs: Option<Softirqs>,
+    /// Packets that the kernel took from its network interfaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub softnet: Option<Softnet>,
     /// Largest load average over one minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_average: Option<f64>,
@@ -230,6 +233,28 @@ pub struct Softirqs {
     pub net_rx: u64,
     /// NET_TX.
     pub net_tx: u64,
+}
+
+/// Packets that the kernel took from its network interfaces (/proc/net/softnet_stat), all cores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Softnet {
+    /// Packets taken, super-packets once.
+    pub processed: u64,
+    /// Packets dropped because the queue of a core was full.
+    pub dropped: u64,
+    /// Runs that ended with packets left, because their time or number was used up.
+    pub squeezed: u64,
+}
+
+impl Add for Softnet {
+    type Output = Softnet;
+    fn add(self, o: Softnet) -> Softnet {
+        Softnet {
+            processed: self.processed.saturating_add(o.processed),
+            dropped: self.dropped.saturating_add(o.dropped),
+            squeezed: self.squeezed.saturating_add(o.squeezed),
+        }
+    }
 }
 
 /// Clocks of the cores, in hertz.

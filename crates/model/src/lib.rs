@@ -48,7 +48,7 @@ pub use histogram::Histogram;
 pub use host::{CpuSeconds, CpuTimes, DiskFacts, HostFacts, LabFacts, ServerHost, WatchedBy};
 pub use host_load::{
     ControlGroupLoad, DiskLoad, Frequency, HostLoad, HostResource, InterfaceLoad, LoadStretch,
-    MemoryLoad, MemoryNow, Moved, NfsdLoad, Softirqs,
+    MemoryLoad, MemoryNow, Moved, NfsdLoad, Softirqs, Softnet,
 };
 pub use host_name::{HostName, is_lab_name};
 pub use imported::{ImportedCpu, ImportedRun};
@@ -61,7 +61,9 @@ pub use printable::{printable, printable_json, printable_lines};
 pub use runner::{Prepared, SubjectRunner};
 pub use series::{Column, Series, Window};
 pub use study::{Ended, Origin, SCHEMA, Study, StudyId};
-pub use subject::{BoxFacts, Endpoint, PathFacts, Subject, SubjectFacts};
+pub use subject::{
+    BoxFacts, Endpoint, PathFacts, PathInterface, Subject, SubjectFacts, WirelessLink,
+};
 pub use target::{
     AdvertisedSizes, DirectoryTarget, Engine, InPlace, NfsTarget, NfsTransport, NfsVersion,
     PageCache, Protection, SmbDialect, SmbProtection, SmbTarget, SourcePort, Target, TargetFacts,

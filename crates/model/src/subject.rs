@@ -1,5 +1,6 @@
 //! Measured subjects: storage, a network path, a host.
 
+use crate::device::Nic;
 use crate::job::SubjectKind;
 use crate::{Device, HostName, Target, TargetFacts};
 use serde::{Deserialize, Serialize};
@@ -103,6 +104,47 @@ pub struct PathFacts {
     /// Remarks, one per line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// Interfaces of the data at its ends, if known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interfaces: Vec<PathInterface>,
+}
+
+/// Interface of the data at an end of a path, before the load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PathInterface {
+    /// The end: `A` or `B`.
+    pub end: String,
+    /// Name, queues, interrupts and queue disciplines, as in an inventory.
+    pub device: Nic,
+    /// Radio link, of a wireless interface.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wireless: Option<WirelessLink>,
+}
+
+/// Radio link of a wireless interface to its access point, or to its only station.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WirelessLink {
+    /// Rate at which it sends, in bit/s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub send_bits_per_second: Option<u64>,
+    /// Rate at which it receives, in bit/s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receive_bits_per_second: Option<u64>,
+    /// Signal in dBm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal_dbm: Option<i32>,
+    /// Channel, in hertz.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frequency_hertz: Option<u64>,
+    /// Packets sent since it connected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_packets: Option<u64>,
+    /// Transmissions of them that were repeated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retried_packets: Option<u64>,
+    /// Packets that were given up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_packets: Option<u64>,
 }
 
 /// Properties of a measured host.

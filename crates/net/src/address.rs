@@ -118,8 +118,7 @@ impl Way {
             return Ok(Way::default());
         };
         let login = ssh_connection(&asked(host, "printf %s \"$SSH_CONNECTION\"")?);
-        let Configured { hostname, proxy } =
-            Configured::of(&named, &Settings::from_environment())?;
+        let Configured { hostname, proxy } = Configured::of(&named, &Settings::from_environment())?;
         let resolved = |name: String| Some(resolve(&name).ok()?.first()?.to_canonical());
         let configured = hostname.filter(|_| login.is_none()).and_then(resolved);
         Ok(Way { login, configured, proxy })
@@ -147,7 +146,8 @@ impl Way {
             Side::A => "--address-a",
             Side::B => "--address",
         };
-        let next = format!("Give the address at which the other end reaches {side}: {option} ADDRESS.");
+        let next =
+            format!("Give the address at which the other end reaches {side}: {option} ADDRESS.");
         Failure::new(Cause::Usage, "choose the addresses of the path", host, happened, next)
     }
 }
@@ -157,7 +157,7 @@ fn is_here(host: &dyn Reach) -> bool {
 }
 
 /// What a host prints.
-fn asked(host: &dyn Reach, command: &str) -> Result<String, Failure> {
+pub(crate) fn asked(host: &dyn Reach, command: &str) -> Result<String, Failure> {
     let output = host.run(command, b"", PATIENCE)?;
     Ok(String::from_utf8_lossy(&output.output).into_owned())
 }

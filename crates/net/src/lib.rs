@@ -12,6 +12,7 @@ mod ends;
 mod figures;
 #[doc(hidden)]
 pub mod fuzzing;
+mod interface;
 mod order;
 mod report;
 mod runner;
@@ -19,4 +20,5 @@ mod session;
 
 pub use address::{Addresses, Wanted};
 pub use ends::{End, Ends, Side};
+pub use interface::interfaces;
 pub use runner::{PathRunner, Token};

@@ -5,8 +5,9 @@ use crate::figures;
 use crate::order::{DRAIN, Once, Order, SETUP};
 use crate::report::{Complaint, Ending, Report};
 use plimsoll_model::{
-    Cause, Event, Failure, Flag, Job, Length, LoadObserver, Outcome, PartResult, PathFacts, Phase,
-    PointResult, PointSpec, Prepared, RequestJob, SubjectFacts, SubjectRunner, Workload,
+    Cause, Event, Failure, Flag, Job, Length, LoadObserver, Outcome, PartResult, PathFacts,
+    PathInterface, Phase, PointResult, PointSpec, Prepared, RequestJob, SubjectFacts,
+    SubjectRunner, Workload,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,8 +51,15 @@ struct Running<'a> {
 impl PathRunner {
     /// A runner of the path between these ends; `stop` is set when the user wants an end.
     pub fn new(given: String, ends: Ends, stop: Arc<AtomicBool>, token: Token) -> PathRunner {
-        let facts = PathFacts { label: given.clone(), given, notes: vec![note(&ends)] };
+        let notes = vec![note(&ends)];
+        let facts = PathFacts { label: given.clone(), given, notes, ..PathFacts::default() };
         PathRunner { ends: Some(ends), facts, sessions: Vec::new(), stop, token, trial: 0 }
+    }
+
+    /// The same with the interfaces that the data goes through.
+    pub fn over(mut self, interfaces: Vec<PathInterface>) -> PathRunner {
+        self.facts.interfaces = interfaces;
+        self
     }
 
     /// Runs all jobs at the same time, the first one last, so that the others are under way when it begins. The

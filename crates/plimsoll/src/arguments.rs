@@ -4,9 +4,7 @@ use crate::jobs::JobArguments;
 use crate::plan;
 use clap::{Args, ValueEnum};
 use plimsoll_model::units::parse_duration;
-use plimsoll_model::{
-    Amount, Arrival, Design, Engine, PageCache, Rule, ServerHost, Target,
-};
+use plimsoll_model::{Amount, Arrival, Design, Engine, PageCache, Rule, ServerHost, Target};
 use std::num::{NonZeroU16, NonZeroU32};
 use std::path::PathBuf;
 use std::str::FromStr;

@@ -1,6 +1,6 @@
 //! `plimsoll net`: what the network between two hosts carries, how late it is under load, and its bottleneck.
 
-use crate::arguments::{OutputArguments, ProbeArguments, StoreArguments, at_least_one};
+use crate::arguments::{OutputArguments, ProbeArguments, StoreArguments};
 use crate::check::{self, More, SetUp};
 use crate::output::Progress;
 use crate::signals::Signals;
@@ -174,7 +174,10 @@ pub enum RateChoice {
 fn rate(text: &str) -> Result<RateChoice, String> {
     match text {
         "max" => Ok(RateChoice::Max),
-        _ => at_least_one(text).map(RateChoice::Fixed).map_err(|e| format!("{e}, nor max")),
+        _ => text
+            .parse()
+            .map(RateChoice::Fixed)
+            .map_err(|_| format!("'{text}' is neither max nor a whole number of at least 1")),
     }
 }
 
@@ -244,17 +247,19 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
             let (at_b, reach_b) = end(&b, arguments, &deadline, &progress)?;
             let opener = arguments.connect_from.side();
             let wanted = wanted(arguments, &a, &b)?;
-            let addresses = {
+            let (addresses, interfaces) = {
                 let (reach_a, reach_b) = (reach_a.clone(), reach_b);
                 Signals::leave_when_over(&deadline, "find the addresses", &b, move || {
-                    Addresses::find(&*reach_a, &*reach_b, opener.other(), wanted)
+                    let addresses = Addresses::find(&*reach_a, &*reach_b, opener.other(), wanted)?;
+                    let interfaces = plimsoll_net::interfaces(&*reach_a, &*reach_b, addresses);
+                    Ok((addresses, interfaces))
                 })?
             };
             let port = arguments.port.map_or(0, NonZeroU16::get);
             let ends = Ends { a: at_a, b: at_b, addresses, opener, port };
             let given = plan.subjects.first().map(ToString::to_string).unwrap_or_default();
             let token = Box::new(rand::random::<[u8; 16]>);
-            let runner = PathRunner::new(given, ends, signals.stop.clone(), token);
+            let runner = PathRunner::new(given, ends, signals.stop.clone(), token).over(interfaces);
             let on = plan.clients.iter().map(|_| reach_a.clone()).collect();
             let ready = SetUp::unwatched(Box::new(runner), clock);
             let ready = ready.watched(plan, id, on, &deadline)?;

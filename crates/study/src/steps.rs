@@ -6,8 +6,8 @@
 //! of one loss ratio, but trials of one length.
 
 use plimsoll_model::{
-    Accept, Cause, Failure, HostLoad, Measure, Metric, Outcome, Parameter, Point, PointResult, Steps,
-    Workload,
+    Accept, Cause, Failure, HostLoad, Measure, Metric, Outcome, Parameter, Point, PointResult,
+    Steps, Workload,
 };
 use rand_pcg::Pcg64;
 
@@ -127,6 +127,7 @@ impl Trial<'_> {
 
 /// Width of a search's result, and the phase of its grid, as logarithms. The phase is another one in each search: with
 /// the same grid, the results of several blocks would agree by their grid, and not by the path (method, section 7).
+#[derive(Clone, Copy)]
 struct Width(f64, f64);
 
 impl Width {
@@ -135,7 +136,7 @@ impl Width {
         Width(width, width * plimsoll_stats::order::unit(order))
     }
 
-    fn below(&self, value: f64) -> f64 {
+    fn below(self, value: f64) -> f64 {
         value - self.1
     }
 }

@@ -67,10 +67,7 @@ pub fn path_costs(study: &Study) -> Vec<PathCosts> {
             }
         }
     }
-    let ends = [
-        (PathEnd::A, Measure::NEAR_CPU_PER_BYTE),
-        (PathEnd::B, Measure::FAR_CPU_PER_BYTE),
-    ];
+    let ends = [(PathEnd::A, Measure::NEAR_CPU_PER_BYTE), (PathEnd::B, Measure::FAR_CPU_PER_BYTE)];
     let of = |(_, cell, cells): &(Workload, Cell, Vec<Cell>)| {
         let sized: Vec<Sized> =
             cells.iter().filter_map(|cell| Sized::new(study, &gathered, *cell)).collect();

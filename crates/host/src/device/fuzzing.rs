@@ -4,6 +4,7 @@ use super::clean::Odd;
 use super::inventory::Reading;
 use super::{
     clocks, coremark, cpu, crypto, cryptsetup, disk, exports, links, memory, openssl, shell,
+    wireless,
 };
 use plimsoll_model::device::{
     Algorithm, CpuFigures, CryptoFigures, DiskFigures, Inventory, MOST_ENTRIES, MemoryFigures,
@@ -57,6 +58,7 @@ pub fn shell(text: &str) {
         assert!(rates.into_iter().flatten().all(|rate| rate > 0));
     }
     let _ = openssl::version(text);
+    assert!(wireless::parse(text).signal_dbm.is_none_or(|dbm| dbm <= 50));
 }
 
 fn bounded(inventory: &Inventory) {

@@ -1,11 +1,11 @@
 //! How interfaces are set up: shapers, addresses, VLANs, queues and interrupts, and how many rules
 //! packets pass. The host's shell reads it, next to the probe and without it, so that both know the same.
 
-use super::clean::Odd;
+use super::clean::{Odd, clean};
 use super::shell::Files;
 use super::tool::{SMALL, in_english};
 use crate::reach::Reach;
-use plimsoll_model::device::{Netfilter, Nic};
+use plimsoll_model::device::{Netfilter, Nic, Nics};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -27,6 +27,16 @@ pub(super) fn sections(reach: &dyn Reach, odd: &mut Odd) -> Vec<Value> {
     let links = run(LINKS, "settings of interfaces", from_output);
     let rules = run(RULES, "packet filter rules", rules_from_output);
     links.into_iter().chain(rules).collect()
+}
+
+/// How one interface is set up, without its addresses; `None` if the host does not tell.
+pub fn interface(reach: &dyn Reach, name: &str) -> Option<Nic> {
+    let ran = reach.run(&in_english(LINKS), &[], SMALL).ok()?;
+    let section = from_output(&String::from_utf8_lossy(&ran.output))?;
+    let section = clean(section, &mut Odd::default());
+    let nics: Nics = serde_json::from_value(Value::Object(section)).ok()?;
+    let nic = nics.nics.into_iter().find(|nic| nic.name.as_deref() == Some(name))?;
+    Some(Nic { addresses: Vec::new(), ..nic })
 }
 
 /// Takes into the inventory's interfaces what a section of links has of those of the same name.

@@ -26,9 +26,12 @@ mod processor;
 mod runner;
 mod shell;
 mod tool;
+mod wireless;
 
 pub use clean::Odd;
+pub use links::interface;
 pub use runner::{Asked, Host, HostRunner};
+pub use wireless::wireless;
 
 use crate::probe::{Placed, Request, Status};
 use plimsoll_model::{Cause, Failure};

@@ -128,11 +128,13 @@ pub enum FileKind {
     GroupUsage,
     /// /proc/pressure/memory
     Pressure,
+    /// /proc/net/softnet_stat
+    Softnet,
 }
 
 impl FileKind {
     /// All, in the order of their numbers.
-    pub const ALL: [FileKind; 17] = [
+    pub const ALL: [FileKind; 18] = [
         FileKind::Stat,
         FileKind::Meminfo,
         FileKind::Diskstats,
@@ -150,6 +152,7 @@ impl FileKind {
         FileKind::GroupStat,
         FileKind::GroupUsage,
         FileKind::Pressure,
+        FileKind::Softnet,
     ];
 
     /// The kind of that number; `None` for one that this program does not know yet.

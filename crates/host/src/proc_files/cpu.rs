@@ -3,7 +3,7 @@
 use plimsoll_model::{CpuTimes, Softirqs};
 
 /// Most cores that are believed.
-const MAX_CORES: usize = 4096;
+pub(super) const MAX_CORES: usize = 4096;
 
 /// Reads /proc/stat (see proc(5)): all cores together, and each; times there are in ticks,
 /// `ticks_per_second` of them a second.

@@ -19,6 +19,8 @@ pub enum FileKind {
     Snmp,
     /// /proc/softirqs
     Softirqs,
+    /// /proc/net/softnet_stat
+    Softnet,
     /// /proc/loadavg
     LoadAverage,
     /// /proc/net/rpc/nfsd
@@ -63,6 +65,7 @@ impl FileKind {
             "/proc/net/dev" => FileKind::Interfaces,
             "/proc/net/snmp" => FileKind::Snmp,
             "/proc/softirqs" => FileKind::Softirqs,
+            "/proc/net/softnet_stat" => FileKind::Softnet,
             "/proc/loadavg" => FileKind::LoadAverage,
             "/proc/net/rpc/nfsd" => FileKind::Nfsd,
             "/proc/mdstat" => FileKind::Raid,
@@ -106,6 +109,7 @@ impl FileKind {
             15 => FileKind::GroupStat,
             16 => FileKind::GroupUsage,
             17 => FileKind::Pressure,
+            18 => FileKind::Softnet,
             _ => return None,
         })
     }

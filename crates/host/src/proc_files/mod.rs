@@ -19,13 +19,15 @@ pub use disks::{DiskCounters, parse_disks};
 pub use facts::{Hardware, cpu_accounting, parse_cpu_model, parse_disk_facts, parse_link_rates};
 pub use kind::FileKind;
 pub use memory::{parse_memory, parse_pressure};
-pub use network::{InterfaceCounters, parse_interfaces, parse_nfsd, parse_retransmitted};
+pub use network::{
+    InterfaceCounters, parse_interfaces, parse_nfsd, parse_retransmitted, parse_softnet,
+};
 pub use processes::{ProcessTime, parse_processes};
 pub use raid::parse_raid;
 pub use sensors::{parse_celsius, parse_hertz};
 
 use crate::mounts::MountTexts;
-use plimsoll_model::{CpuTimes, Frequency, MemoryNow, Nanos, NfsdLoad, Softirqs};
+use plimsoll_model::{CpuTimes, Frequency, MemoryNow, Nanos, NfsdLoad, Softirqs, Softnet};
 use std::time::Duration;
 
 /// Counters of one host at one moment, since boot where they count.
@@ -55,6 +57,8 @@ pub struct Sample {
     pub tcp_retransmitted: Option<u64>,
     /// Soft interrupts of the network.
     pub softirqs: Option<Softirqs>,
+    /// Packets taken from the network interfaces.
+    pub softnet: Option<Softnet>,
     /// Load average over one minute.
     pub load_average: Option<f64>,
     /// Slowest and fastest core.
@@ -97,6 +101,7 @@ impl Sample {
                 FileKind::Interfaces => sample.interfaces = parse_interfaces(text),
                 FileKind::Snmp => sample.tcp_retransmitted = parse_retransmitted(text),
                 FileKind::Softirqs => sample.softirqs = cpu::parse_softirqs(text),
+                FileKind::Softnet => sample.softnet = parse_softnet(text),
                 FileKind::LoadAverage => sample.load_average = cpu::first_number(text),
                 FileKind::Nfsd => sample.nfsd = parse_nfsd(text),
                 FileKind::Frequency => {

@@ -1,8 +1,9 @@
 //! The network: interfaces, TCP, the kernel's NFS server.
 
+use super::cpu::MAX_CORES;
 use super::disks::MAX_NAME;
 use super::number;
-use plimsoll_model::NfsdLoad;
+use plimsoll_model::{NfsdLoad, Softnet};
 
 /// Counters of one interface, since it came up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,6 +53,17 @@ pub fn parse_retransmitted(text: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp:"));
     let place = lines.next()?.split_ascii_whitespace().position(|name| name == "RetransSegs")?;
     number(lines.next()?, place)
+}
+
+/// /proc/net/softnet_stat: a line for each core, of numbers in hexadecimal that begin with packets processed, packets
+/// dropped, and runs that were squeezed.
+pub fn parse_softnet(text: &str) -> Option<Softnet> {
+    let core = |line: &str| {
+        let mut words = line.split_ascii_whitespace();
+        let mut next = || u64::from_str_radix(words.next()?, 16).ok();
+        Some(Softnet { processed: next()?, dropped: next()?, squeezed: next()? })
+    };
+    text.lines().take(MAX_CORES).map(core).reduce(|all, core| Some(all? + core?))?
 }
 
 /// /proc/net/rpc/nfsd: line `rpc` begins with the calls, line `io` has bytes read and written,

@@ -89,6 +89,10 @@ fn nfsd_softirqs_raid_and_sensors() {
     let text = "      CPU0  CPU1\n  HI:  1 2\n  NET_TX:  3 4\n  NET_RX:  10  20\n";
     let softirqs = cpu::parse_softirqs(text);
     assert_eq!(softirqs, Some(Softirqs { net_rx: 30, net_tx: 7 }));
+    let text = "0000000a 00000001 00000002 00000000\n00000014 00000000 00000001 00000000\n";
+    assert_eq!(parse_softnet(text), Some(Softnet { processed: 30, dropped: 1, squeezed: 3 }));
+    assert_eq!(parse_softnet("0000000a 00000001\n"), None);
+    assert_eq!(parse_softnet(""), None);
     let text = "Personalities : [raid1]\nmd1 : active raid1 sdb1[1] sda1[0]\n      976630 blocks\n      \
                 [=>...................]  resync =  5.9% (57664/976630) finish=4.2min speed=1K/sec\n";
     assert_eq!(parse_raid(text).as_deref(), Some("md1: resync at 5.9%"));
@@ -185,6 +189,7 @@ fn the_files_of_this_kernel() {
     assert!(parse_interfaces(&text("/proc/net/dev")).iter().any(|i| i.name == "lo"));
     assert!(cpu::parse_softirqs(&text("/proc/softirqs")).is_some());
     assert!(parse_retransmitted(&text("/proc/net/snmp")).is_some());
+    assert!(parse_softnet(&text("/proc/net/softnet_stat")).unwrap().processed > 0);
     assert!(!parse_disks(&text("/proc/diskstats")).is_empty());
 }
 
@@ -196,7 +201,7 @@ fn pressure_of_memory() {
     assert_eq!(parse_pressure("some total=x"), None);
 }
 
-const KINDS: [FileKind; 16] = [
+const KINDS: [FileKind; 17] = [
     FileKind::Uptime,
     FileKind::Stat,
     FileKind::Scheduler,
@@ -205,6 +210,7 @@ const KINDS: [FileKind; 16] = [
     FileKind::Interfaces,
     FileKind::Snmp,
     FileKind::Softirqs,
+    FileKind::Softnet,
     FileKind::LoadAverage,
     FileKind::Nfsd,
     FileKind::Frequency,

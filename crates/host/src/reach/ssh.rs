@@ -82,7 +82,8 @@ impl Configured {
             .ok_or_else(|| failed("ssh is not installed on this machine".to_owned()))?;
         let mut command = child::command(&program);
         command.arg("-G").args(destination(host, settings)?).env("LC_ALL", "C");
-        let mut process = Process::start(&mut command, Group::Own).map_err(|e| failed(e.to_string()))?;
+        let mut process =
+            Process::start(&mut command, Group::Own).map_err(|e| failed(e.to_string()))?;
         let mut printed = Vec::new();
         let ended = process.end(&[], &mut printed, Instant::now() + LOOK_UP);
         let (status, _) = ended.map_err(|e| failed(e.to_string()))?;

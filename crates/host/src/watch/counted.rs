@@ -4,7 +4,7 @@
 use crate::proc_files::{GroupCounters, Hardware, Sample};
 use plimsoll_model::{
     ControlGroupLoad, CpuTimes, DiskLoad, Frequency, HostLoad, InterfaceLoad, Moved, NfsdLoad,
-    Softirqs,
+    Softirqs, Softnet,
 };
 
 /// What was counted between two samples.
@@ -89,6 +89,11 @@ pub(super) fn between(hardware: &Hardware, from: &Sample, to: &Sample) -> Result
         softirqs: from.softirqs.zip(to.softirqs).map(|(a, b)| Softirqs {
             net_rx: grown(a.net_rx, b.net_rx),
             net_tx: grown(a.net_tx, b.net_tx),
+        }),
+        softnet: from.softnet.zip(to.softnet).map(|(a, b)| Softnet {
+            processed: grown(a.processed, b.processed),
+            dropped: grown(a.dropped, b.dropped),
+            squeezed: grown(a.squeezed, b.squeezed),
         }),
         frequency: to.frequency,
         control_group: from.control_group.zip(to.control_group).and_then(group),
@@ -200,6 +205,7 @@ pub(super) fn add(total: &mut HostLoad, part: &HostLoad) {
         net_rx: a.net_rx.saturating_add(b.net_rx),
         net_tx: a.net_tx.saturating_add(b.net_tx),
     });
+    total.softnet = sum(total.softnet, part.softnet, |a, b| a + b);
     total.nfsd = sum(total.nfsd, part.nfsd, |a, b| NfsdLoad {
         calls: a.calls.saturating_add(b.calls),
         read_bytes: a.read_bytes.saturating_add(b.read_bytes),

@@ -24,7 +24,7 @@ pub struct Local {
     own_seconds: f64,
 }
 
-const FILES: [&str; 13] = [
+const FILES: [&str; 14] = [
     "/proc/uptime",
     "/proc/stat",
     "/proc/schedstat",
@@ -34,6 +34,7 @@ const FILES: [&str; 13] = [
     "/proc/net/dev",
     "/proc/net/snmp",
     "/proc/softirqs",
+    "/proc/net/softnet_stat",
     "/proc/loadavg",
     "/proc/mdstat",
     "/proc/pressure/memory",

@@ -31,7 +31,7 @@ f=/dev/null
 for p in /proc/uptime /proc/stat /proc/schedstat \
     /sys/fs/cgroup/cpuacct/cpuacct.usage /sys/fs/cgroup/cpu,cpuacct/cpuacct.usage \
     /proc/meminfo /proc/diskstats /proc/net/dev /proc/net/snmp /proc/softirqs /proc/loadavg \
-    /proc/mdstat /proc/net/rpc/nfsd /proc/pressure/memory \
+    /proc/net/softnet_stat /proc/mdstat /proc/net/rpc/nfsd /proc/pressure/memory \
     /sys/devices/system/cpu/cpu[0-9]/cpufreq/scaling_cur_freq \
     /sys/devices/system/cpu/cpu1[0-5]/cpufreq/scaling_cur_freq \
     /sys/class/thermal/thermal_zone[0-9]/temp /sys/class/thermal/thermal_zone1[0-5]/temp \

@@ -174,7 +174,7 @@ fn path(run: &PathRun, label: Option<&str>) -> Parsed<(Subject, PathFacts)> {
     };
     let endpoint = |host| Endpoint { host, address: None };
     let subject = Subject::Path { from: endpoint(from), to: endpoint(to), via: None };
-    Ok((subject, PathFacts { label: given.clone(), given, notes: Vec::new() }))
+    Ok((subject, PathFacts { label: given.clone(), given, ..PathFacts::default() }))
 }
 
 /// A word of a file, for a message.

@@ -234,6 +234,19 @@ pub fn everything() -> Study {
         label: "path".into(),
         given: "local to client".into(),
         notes: vec!["through one router".into()],
+        interfaces: vec![PathInterface {
+            end: "B".into(),
+            device: device::Nic { name: Some("wlan0".into()), ..device::Nic::default() },
+            wireless: Some(WirelessLink {
+                send_bits_per_second: Some(390_000_000),
+                receive_bits_per_second: Some(433_300_000),
+                signal_dbm: Some(-61),
+                frequency_hertz: Some(5_180_000_000),
+                sent_packets: Some(6543),
+                retried_packets: Some(311),
+                failed_packets: Some(2),
+            }),
+        }],
     }));
     plan.clients = vec![HostName::Local, client];
     plan.factors = vec![Factor {
@@ -404,6 +417,7 @@ pub fn load(host: &str) -> HostLoad {
         }],
         tcp_retransmitted: Some(3),
         softirqs: Some(Softirqs { net_rx: 1500, net_tx: 10 }),
+        softnet: Some(Softnet { processed: 1500, dropped: 1, squeezed: 2 }),
         load_average: Some(2.25),
         frequency: Some(Frequency { lowest_hertz: 6e8, highest_hertz: 1.2e9 }),
         temperature_celsius: Some(61.5),

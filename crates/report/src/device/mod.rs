@@ -13,7 +13,7 @@ mod host;
 mod hosts;
 mod inventory;
 mod memory;
-mod network;
+pub(crate) mod network;
 mod published;
 mod report;
 mod section;

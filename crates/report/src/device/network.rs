@@ -107,7 +107,7 @@ fn shaped(nic: &Nic, link_rate: Option<String>) -> Option<String> {
 }
 
 /// Disciplines of its queues: "queueing cake 95 Mbit/s, ingress".
-fn disciplines(nic: &Nic) -> Option<String> {
+pub(crate) fn disciplines(nic: &Nic) -> Option<String> {
     let discipline = |d: &QueueDiscipline| {
         let rate = d.rate_bits_per_second.map(|rate| format!(" {}", link(rate)));
         let at_entrance = d.parent.as_deref() == Some("ingress");
@@ -129,7 +129,7 @@ fn ports(nic: &Nic, network: &Nics) -> Vec<String> {
 
 /// Its queues with the cores that work for them: "rx-0 cores 3, tx-0 cores 1". One queue without
 /// steering is what every interface has.
-fn queues(nic: &Nic) -> Option<String> {
+pub(crate) fn queues(nic: &Nic) -> Option<String> {
     let set = |queue: &Queue| {
         let mask = queue.steering_cores_mask.as_deref()?;
         mask.bytes().any(|b| !matches!(b, b'0' | b',')).then(|| text(mask))
@@ -147,7 +147,7 @@ fn queues(nic: &Nic) -> Option<String> {
 }
 
 /// The interrupts of its device with the cores that may serve them.
-fn interrupts(nic: &Nic) -> Option<String> {
+pub(crate) fn interrupts(nic: &Nic) -> Option<String> {
     let shown = nic.interrupts.iter().filter_map(|irq| {
         let mask = known(&irq.cores_mask).map(|mask| format!(" mask {mask}"));
         let name = known(&irq.name).map(|name| format!(" {name}"));

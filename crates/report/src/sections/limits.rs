@@ -130,6 +130,9 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
     section.list(paths::explained(shown));
     section.list(paths::rfc_6349(shown));
     section.list(paths::costs(shown));
+    if paths::is_path(shown.study) {
+        section.list(paths::interfaces(shown));
+    }
     section
 }
 

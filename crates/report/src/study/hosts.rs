@@ -212,13 +212,12 @@ pub(crate) fn slower_interfaces(shown: &Shown<'_>) -> Vec<String> {
     let sentence = |found: &SlowerInterface| {
         let (used, rate, share) = &found.used;
         let (idle, faster) = &found.idle;
-        let (end, address) = match found.is_path {
-            true => ("other end", "name its address there (--address, --address-a)"),
-            false => ("server", "use the server's address on the faster link"),
-        };
+        let end = if found.is_path { "other end" } else { "server" };
         let then = match found.leads_to_other_end {
-            true => format!("{}, or add a route over it.", capital(address)),
-            false => format!("If both lead to the {end}, {address}, or add a route over it."),
+            true => format!("Use the {end}'s address on the faster link, or add a route over it."),
+            false => format!(
+                "If both lead to the {end}, use its address on the faster link, or add a route over it."
+            ),
         };
         format!(
             "The traffic of {} went over {} ({}, up to {} busy), while {} ({}) was idle. {then}",

@@ -1,15 +1,19 @@
 //! Network paths: which studies are of one, and the bottleneck of each load in words.
 
-use super::Shown;
 use super::bottleneck::{Notes, range};
-use crate::device::amount;
+use super::{Shown, hosts};
+use crate::device::{amount, network};
 use crate::figure::{BITRATE, CPU_PER_GB, TIME};
-use crate::text::{capital, printable};
+use crate::text::{capital, listed, printable};
 use crate::verdict::percent;
 use plimsoll_explain::{
     CellFindings, PathBottleneck, PathCosts, PathEnd, PathLimits, WorkloadFindings,
 };
-use plimsoll_model::{Cell, Flag, Measure, Metric, Study, SubjectKind, Workload};
+use plimsoll_model::{
+    Cell, Flag, HostLoad, Measure, Metric, Outcome, PathInterface, Study, SubjectFacts,
+    SubjectKind, Workload,
+};
+use std::collections::BTreeSet;
 
 /// Whether every workload is a load on a network path that has streams of its own.
 pub(crate) fn is_path(study: &Study) -> bool {
@@ -107,8 +111,8 @@ pub(crate) fn rfc_6349(shown: &Shown<'_>) -> Vec<String> {
         let levels = cell.parts.get(1).unwrap_or(&cell.levels);
         let mean = |measure| Some(levels.get(&Metric::all(measure))?.arithmetic_mean);
         let efficiency = mean(Measure::TCP_EFFICIENCY)?;
-        let delay = mean(Measure::BUFFER_DELAY)
-            .map(|delay| format!("buffer delay {}", percent(delay)));
+        let delay =
+            mean(Measure::BUFFER_DELAY).map(|delay| format!("buffer delay {}", percent(delay)));
         let marked =
             mean(Measure::ECN_MARKED).map(|share| format!("marked by ECN {}", percent(share)));
         let limits = shown.path_limits.iter().find(|limits| limits.cell == cell.cell);
@@ -125,7 +129,7 @@ pub(crate) fn rfc_6349(shown: &Shown<'_>) -> Vec<String> {
                 ideal.bytes_per_second / own
             )
         });
-        let efficiency = format!("TCP efficiency {}", percent(efficiency));
+        let efficiency = format!("TCP efficiency {:.2}%", 100.0 * efficiency);
         let all: Vec<String> =
             ideal.into_iter().chain([efficiency]).chain(delay).chain(marked).collect();
         let name = capital(&shown.names.workload(found.number));
@@ -133,6 +137,105 @@ pub(crate) fn rfc_6349(shown: &Shown<'_>) -> Vec<String> {
     };
     let all = shown.findings.workloads.iter();
     all.flat_map(|found| found.cells.iter().filter_map(move |cell| of(found, cell))).collect()
+}
+
+/// Interfaces of the data, and the soft interrupts of each host, a line each.
+pub(crate) fn interfaces(shown: &Shown<'_>) -> Vec<String> {
+    let facts = shown.study.subjects.iter().filter_map(|facts| match facts {
+        SubjectFacts::Path(path) => Some(&path.interfaces),
+        _ => None,
+    });
+    let line = |interface: &PathInterface| {
+        let nic = &interface.device;
+        let name = printable(nic.name.as_deref().unwrap_or_default());
+        let all = [network::queues(nic), network::interrupts(nic), network::disciplines(nic)];
+        let all: Vec<String> = all.into_iter().flatten().filter(|text| !text.is_empty()).collect();
+        let end = printable(&interface.end);
+        (!all.is_empty()).then(|| format!("Interface {name} of {end}: {}.", all.join("; ")))
+    };
+    let mut lines: Vec<String> = facts.flatten().filter_map(line).collect();
+    for found in &shown.findings.workloads {
+        for cell in &found.cells {
+            lines.extend(soft_interrupts(shown, found, cell.cell));
+        }
+    }
+    lines
+}
+
+/// "Soft interrupts of a in TCP out: core 0 34%, core 1 2%; 12 runs squeezed, 0 packets dropped (softnet_stat)."
+fn soft_interrupts(shown: &Shown<'_>, found: &WorkloadFindings, cell: Cell) -> Vec<String> {
+    let complete = shown
+        .study
+        .trials
+        .iter()
+        .filter(|trial| trial.cell == cell && trial.result.outcome == Outcome::Complete);
+    let loads: Vec<&HostLoad> = complete.flat_map(|trial| &trial.loads).collect();
+    let names: BTreeSet<&str> = loads.iter().map(|load| load.host.as_str()).collect();
+    let of_host = |host: &str| {
+        let own = || loads.iter().filter(move |load| load.host == host);
+        let seconds: f64 = own().map(|load| load.seconds).sum();
+        let cores = own().map(|load| load.cores.len()).max().unwrap_or(0);
+        let busy = |core: usize| {
+            let softirq = own().filter_map(|load| Some(load.cores.get(core)?.softirq));
+            softirq.sum::<f64>() / seconds
+        };
+        let busy: Vec<String> = (0..cores)
+            .map(|core| (core, busy(core)))
+            .filter(|(_, share)| share.is_finite() && *share >= LEAST_SOFT_INTERRUPTS)
+            .take(MOST_CORES)
+            .map(|(core, share)| format!("core {core} {}", percent(share)))
+            .collect();
+        let softnet = own().filter_map(|load| load.softnet).reduce(|all, one| all + one);
+        let softnet = softnet.map(|all| {
+            format!(
+                "{} runs squeezed and {} packets dropped (softnet_stat)",
+                all.squeezed, all.dropped
+            )
+        });
+        let busy = (!busy.is_empty()).then(|| listed(&busy));
+        let all: Vec<String> = busy.into_iter().chain(softnet).collect();
+        (!all.is_empty()).then(|| {
+            let load = shown.names.workload(found.number);
+            format!("Soft interrupts of {} in {load}: {}.", hosts::name(host), all.join("; "))
+        })
+    };
+    names.into_iter().filter_map(of_host).collect()
+}
+
+/// Cores that are listed, from this share of their time on.
+const MOST_CORES: usize = 16;
+const LEAST_SOFT_INTERRUPTS: f64 = 0.01;
+
+/// "A: wlan0 is wireless: sends at 390 Mbit/s, receives at 433 Mbit/s, signal -61 dBm, 4.8% retries."
+pub(crate) fn wireless(shown: &Shown<'_>) -> Vec<String> {
+    let all = shown.study.subjects.iter().filter_map(|facts| match facts {
+        SubjectFacts::Path(path) => Some(&path.interfaces),
+        _ => None,
+    });
+    let line = |interface: &PathInterface| {
+        let link = interface.wireless?;
+        let rate =
+            |words: &str, rate: Option<u64>| Some(format!("{words} {}", amount::link(rate?)));
+        let retries = link.retried_packets.zip(link.sent_packets.filter(|sent| *sent > 0));
+        let retries =
+            retries.map(|(again, sent)| format!("{} retries", percent(again as f64 / sent as f64)));
+        let known: Vec<String> = [
+            rate("sends at", link.send_bits_per_second),
+            rate("receives at", link.receive_bits_per_second),
+            link.signal_dbm.map(|dbm| format!("signal {dbm} dBm")),
+            retries,
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let name = printable(interface.device.name.as_deref().unwrap_or_default());
+        let known = match known.is_empty() {
+            true => "install iw there for its rate and signal".to_owned(),
+            false => known.join(", "),
+        };
+        Some(format!("{}: {name} is wireless: {known}.", printable(&interface.end)))
+    };
+    all.flatten().filter_map(line).collect()
 }
 
 /// A sentence without its subject.

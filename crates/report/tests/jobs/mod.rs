@@ -58,6 +58,7 @@ fn facts(subject: &Subject) -> SubjectFacts {
             label: format!("{}-{}", from.host, to.host),
             given,
             notes: vec!["1500 bytes at most in a packet".into()],
+            ..PathFacts::default()
         }),
         Subject::Host { host } => {
             let record = plimsoll_record::from_json(DEVICE).unwrap();
@@ -344,9 +345,34 @@ fn a_network_path_on_one_screen() {
             }
         }
     });
+    let wireless = WirelessLink {
+        send_bits_per_second: Some(390_000_000),
+        signal_dbm: Some(-61),
+        sent_packets: Some(1000),
+        retried_packets: Some(48),
+        ..WirelessLink::default()
+    };
+    let queue = device::Queue { name: Some("rx-0".into()), steering_cores_mask: Some("f".into()) };
+    let name = Some("wlan0".to_owned());
+    let nic = device::Nic { name, queues: vec![queue], ..device::Nic::default() };
+    let SubjectFacts::Path(path) = &mut study.subjects[0] else { panic!("{:?}", study.subjects) };
+    path.interfaces =
+        vec![PathInterface { end: "B".into(), device: nic, wireless: Some(wireless) }];
+    for trial in &mut study.trials {
+        let softirq = |softirq| CpuTimes { softirq, idle: 10.0 - softirq, ..CpuTimes::default() };
+        trial.loads = vec![HostLoad {
+            host: "ssh://nas".into(),
+            seconds: 10.0,
+            cores: vec![softirq(3.4), softirq(0.0)],
+            softnet: Some(Softnet { processed: 9000, dropped: 0, squeezed: 4 }),
+            ..HostLoad::default()
+        }];
+    }
     let style = Style { width: 80, colour: false };
     let screen = Document::of_study(&study).screen(&style);
     assert!(screen.lines().count() <= 24, "{screen}");
+    let radio = "B: wlan0 is wireless: sends at 390 Mbit/s, signal -61 dBm, 4.8% retries.";
+    assert!(screen.replace('\n', " ").contains(radio), "{screen}");
     let row = |name: &str| {
         let found = screen.lines().find(|line| line.starts_with(name));
         found.unwrap_or_else(|| panic!("{name} in\n{screen}")).to_owned()
@@ -363,11 +389,18 @@ fn a_network_path_on_one_screen() {
     // The queue is in front of something that was not monitored.
     assert!(out.contains("not monitored (1)"), "{screen}");
     assert!(screen.contains("(1) A queue grows on the path"), "{screen}");
-    let responsive = "(RPM): 4620 during TCP both";
+    let responsive =
+        "Responsiveness: 4620 RPM during TCP both (draft-ietf-ippm-responsiveness-09).";
     assert!(screen.replace('\n', " ").contains(responsive), "{screen}");
     let text = shown(&study);
-    let efficiency = "RFC 6349, TCP out: TCP efficiency 99.5%; buffer delay 2900%.";
-    for words in ["Network path: ", "128 KiB blocks, 1 stream.", "goodput", efficiency] {
+    let efficiency = "RFC 6349, TCP out: TCP efficiency 99.50%; buffer delay 2900%.";
+    let details = [
+        "Interface wlan0 of B: rx-0 RPS mask f.",
+        "core 0 34%; 12 runs squeezed and 0 packets dropped (softnet_stat).",
+    ];
+    let words = ["Network path: ", "128 KiB blocks, 1 stream.", "goodput", efficiency];
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in words.into_iter().chain(details) {
         assert!(text.contains(words), "{words} in\n{text}");
     }
     let explained = Document::explaining(&study, &[]).screen(&style);

@@ -178,6 +178,7 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
         };
         legend.push(format!("A: {a}. B: {b}. Out: from A to B. {cpu}."));
     }
+    legend.extend(paths::wireless(shown));
     legend.extend(searches(shown));
     legend.extend(responsiveness(shown));
     let mut trips: Vec<String> = Vec::new();
@@ -203,52 +204,49 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
     legend
 }
 
-/// "Responsiveness: 317 round trips per minute (RPM) during TCP both …".
+/// "Responsiveness: 317 RPM during TCP both (…)."
 fn responsiveness(shown: &Shown<'_>) -> Option<String> {
     let of = |found: &WorkloadFindings| {
         let levels = &found.cells.first()?.levels;
         let per_second = levels.get(&Metric::all(Measure::RESPONSIVENESS))?.estimate;
         let name = shown.names.workload(found.number);
         let load = name.split_once(" during ").map_or(name.as_str(), |(_, load)| load);
-        Some(format!("{:.0} during {load}", 60.0 * per_second))
+        Some(format!("{:.0} RPM during {load}", 60.0 * per_second))
     };
     let all: Vec<String> = shown.findings.workloads.iter().filter_map(of).collect();
-    (!all.is_empty()).then(|| {
-        let draft = "draft-ietf-ippm-responsiveness-09 without TLS";
-        format!("Responsiveness, round trips per minute (RPM): {} ({draft}).", listed(&all))
-    })
+    (!all.is_empty())
+        .then(|| format!("Responsiveness: {} (draft-ietf-ippm-responsiveness-09).", listed(&all)))
 }
 
-/// "UDP out: the highest rate that loses at most 0.5%, within 1%."
+/// "UDP: the highest rate that loses at most 0.5%, found within 1%." And which loads only the sender limits.
 fn searches(shown: &Shown<'_>) -> Vec<String> {
-    let found = shown.findings.workloads.iter();
-    let of = |found: &WorkloadFindings| {
+    let (mut bounds, mut unlimited): (Vec<String>, Vec<String>) = Default::default();
+    for found in &shown.findings.workloads {
         let Some(Steps::Search { resolution, accept, .. }) = &found.workload.steps else {
-            return None;
+            continue;
         };
         let complete = shown.study.trials.iter().filter(|trial| {
             trial.cell.workload == found.number && trial.result.outcome == Outcome::Complete
         });
         let rejects = |trial: &Trial| trial.points.iter().any(|p| p.accepted == Some(false));
-        let (mut all, mut limited) = (0, 0);
-        for trial in complete {
-            all += 1;
-            limited += usize::from(rejects(trial));
+        let limited: Vec<bool> = complete.map(rejects).collect();
+        if limited.is_empty() {
+            continue;
         }
-        let name = capital(&shown.names.workload(found.number));
-        let bound = percent(accept.at_most);
-        match (all, limited) {
-            (0, _) => None,
-            (_, 0) => Some(format!(
-                "{name}: the sender's highest rate, which lost at most {bound}. The path may carry more."
-            )),
-            _ => Some(format!(
-                "{name}: the highest rate that loses at most {bound}, found within {}.",
-                percent(*resolution)
-            )),
+        let (bound, within) = (percent(accept.at_most), percent(*resolution));
+        bounds.push(format!(
+            "UDP: the highest rate that loses at most {bound}, found within {within}."
+        ));
+        if !limited.contains(&true) {
+            unlimited.push(shown.names.workload(found.number));
         }
-    };
-    found.filter_map(of).collect()
+    }
+    bounds.dedup();
+    if !unlimited.is_empty() {
+        let loads = capital(&listed(&unlimited));
+        bounds.push(format!("{loads}: no rate lost more: the sender or its link is the limit."));
+    }
+    bounds
 }
 
 /// Loads whose round trips are listed.
