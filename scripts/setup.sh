@@ -34,6 +34,7 @@ test=(
     nft:nftables
     ping:iputils-ping
     ip:iproute2
+    ethtool:ethtool
     setpriv:util-linux
     strace:strace
     "${samba[@]}"

@@ -4,8 +4,10 @@
 mod support;
 
 mod knobs {
+    mod interfaces;
     mod rules;
     mod samba;
+    mod zfs;
 }
 
 use plimsoll_host::reach::Local;

@@ -2,7 +2,7 @@
 //! environment that [`command`] gives it.
 
 use super::Plimsoll;
-use plimsoll_host::settings::{Asked, Factor, Journal, Session, knob};
+use plimsoll_host::settings::{Asked, Factor, Journal, Session, guard, knob};
 use plimsoll_model::{Failure, HostName};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -27,6 +27,11 @@ fn open(host: &HostName) -> Result<std::sync::Arc<dyn plimsoll_host::reach::Reac
 
 /// A session that has these factors, each as `--set` takes it.
 pub fn session(journal: Journal, sets: &[&str]) -> Result<Session, Failure> {
+    session_within(journal, sets, guard::PATIENCE)
+}
+
+/// The same, where a host that is cut off waits so long.
+fn session_within(journal: Journal, sets: &[&str], patience: Duration) -> Result<Session, Failure> {
     let factor = |text: &&str| {
         let Asked { host, knob: name, levels } = text.parse()?;
         let name_of_host = host.expect("a host");
@@ -34,7 +39,7 @@ pub fn session(journal: Journal, sets: &[&str]) -> Result<Session, Failure> {
         Ok(Factor { knob: knob(&name)?, name: name_of_host, host, levels })
     };
     let factors = sets.iter().map(factor).collect::<Result<_, Failure>>()?;
-    Session::begin(journal, STUDY, factors)
+    Session::begin_within(journal, STUDY, factors, patience)
 }
 
 /// Sets every factor to each of its levels in turn, for ever; or to the first one alone, for a test
@@ -45,9 +50,8 @@ pub fn set_until_killed() {
     let count = |set: &&str| set.parse::<Asked>().unwrap().levels.len();
     let levels: Vec<usize> = sets.iter().map(count).collect();
     let patience: Option<u64> = std::env::var(PATIENCE).ok().and_then(|text| text.parse().ok());
-    let mut session = session(Journal::of_this_user().unwrap(), &sets)
-        .unwrap()
-        .undone_within(Duration::from_secs(patience.unwrap_or(600)));
+    let within = Duration::from_secs(patience.unwrap_or(600));
+    let mut session = session_within(Journal::of_this_user().unwrap(), &sets, within).unwrap();
     println!("\nbegun");
     for turn in 0.. {
         for (factor, levels) in levels.iter().enumerate() {

@@ -68,11 +68,13 @@ pub enum Need {
     Ping,
     /// `dpkg-deb`, which packs and unpacks Debian packages.
     Dpkg,
+    /// `ethtool`.
+    Ethtool,
 }
 
 impl Need {
     /// Every need.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::Namespaces,
         Self::Ganesha,
         Self::GoNfs,
@@ -98,6 +100,7 @@ impl Need {
         Self::Python,
         Self::Ping,
         Self::Dpkg,
+        Self::Ethtool,
     ];
 
     /// Its name in `PLIMSOLL_REQUIRE`.
@@ -128,6 +131,7 @@ impl Need {
             Self::Python => "python",
             Self::Ping => "ping",
             Self::Dpkg => "dpkg",
+            Self::Ethtool => "ethtool",
         }
     }
 
@@ -159,6 +163,7 @@ impl Need {
             Self::Python => "python3",
             Self::Ping => "iputils-ping",
             Self::Dpkg => "dpkg",
+            Self::Ethtool => "ethtool",
         }
     }
 
@@ -191,6 +196,7 @@ impl Need {
             Self::Python => &["python3"],
             Self::Ping => &["ping"],
             Self::Dpkg => &["dpkg-deb", "tar", "gzip"],
+            Self::Ethtool => &["ethtool"],
         }
     }
 

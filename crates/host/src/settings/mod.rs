@@ -18,19 +18,25 @@ pub mod export;
 pub mod fuzzing;
 mod governor;
 pub mod guard;
+mod interface;
 mod journal;
 mod kernel_file;
 mod left;
 mod mount;
+mod mtu;
 mod nfsd;
 mod nft;
+mod offload;
 mod origin;
 mod owner;
+mod qdisc;
 mod read_ahead;
 mod restore;
+mod rps;
 mod samba;
 mod session;
 pub mod sysctl;
+mod zfs;
 
 pub use asked::Asked;
 pub use commands::by_commands;
@@ -79,7 +85,7 @@ pub trait Knob: Send + Sync {
     fn check_original(&self, original: &Original) -> Result<(), String>;
 
     /// The levels that the host lists, where it lists them. It may take more, as a kernel that loads a
-    /// module for one.
+    /// module for one: others are tried before a study begins. Nothing: each of them is.
     fn listed(&self, _: &dyn Reach) -> Option<Vec<String>> {
         None
     }
@@ -137,6 +143,12 @@ const KINDS: &[(&str, Make, &str)] = &[
     (samba::KIND, samba::make, "samba:use sendfile@films"),
     (mount::KIND, mount::make, "mount:/mnt/films:nconnect"),
     (nft::KIND, nft::make, "nft-ruleset"),
+    (sysctl::CONGESTION, sysctl::congestion, "congestion"),
+    (offload::KIND, offload::make, "offload:eth0:tso"),
+    (mtu::KIND, mtu::make, "mtu:eth0"),
+    (rps::KIND, rps::make, "rps:eth0"),
+    (qdisc::KIND, qdisc::make, "qdisc:eth0"),
+    (zfs::KIND, zfs::make, "zfs:tank/films:recordsize"),
     (commands::KIND, commands::make, "command:NAME"),
 ];
 
@@ -207,7 +219,10 @@ mod tests {
             assert!(page.contains(&format!("\n| `{kind}")), "{kind} is on no line of the table");
             let knob = knob(example).unwrap();
             assert!(begins_kind(example) && example.split(':').next() == Some(*kind));
-            assert_eq!(knob.name(), *example);
+            match *kind == sysctl::CONGESTION {
+                true => assert_eq!(knob.name(), "sysctl:net.ipv4.tcp_congestion_control"),
+                false => assert_eq!(knob.name(), *example),
+            }
         }
         for name in
             ["", "sysctl", "sysctl:", "governor:x", "other:thing", ":", &"x".repeat(LONGEST + 1)]

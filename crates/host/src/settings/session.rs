@@ -62,6 +62,19 @@ impl Session {
     /// A level that is none, a setting that is named twice, one that cannot be read or written, or
     /// one that another run has changed.
     pub fn begin(journal: Journal, study: &str, factors: Vec<Factor>) -> Result<Session, Failure> {
+        Session::begin_within(journal, study, factors, guard::PATIENCE)
+    }
+
+    /// The same, where a host that is cut off waits so long before it undoes by itself what may have cut the link.
+    ///
+    /// # Errors
+    /// As of [`Session::begin`].
+    pub fn begin_within(
+        journal: Journal,
+        study: &str,
+        factors: Vec<Factor>,
+        patience: Duration,
+    ) -> Result<Session, Failure> {
         for (n, factor) in factors.iter().enumerate() {
             let same = |other: &Factor| {
                 other.name == factor.name && other.knob.name() == factor.knob.name()
@@ -89,7 +102,7 @@ impl Session {
         };
         let factors = factors.into_iter().map(read).collect::<Result<_, Failure>>()?;
         let study = study.to_owned();
-        let mut session = Session { journal, study, patience: guard::PATIENCE, factors };
+        let mut session = Session { journal, study, patience, factors };
         session.try_unlisted()?;
         Ok(session)
     }
@@ -110,23 +123,18 @@ impl Session {
                     "Give one of the values that {} lists: ",
                     self.factors[number].factor.name
                 );
-                self.set(number, level).map_err(|failure| Failure {
-                    cause: Cause::Usage,
-                    next: format!("{next}{}.", listed.join(", ")),
-                    ..failure
+                self.set(number, level).map_err(|failure| match listed.is_empty() {
+                    true => failure,
+                    false => Failure {
+                        cause: Cause::Usage,
+                        next: format!("{next}{}.", listed.join(", ")),
+                        ..failure
+                    },
                 })?;
                 self.restore_all()?;
             }
         }
         Ok(())
-    }
-
-    /// How long a host that is cut off waits before it undoes by itself what may have cut the
-    /// link, in place of [`guard::PATIENCE`]; for changes from now on.
-    #[must_use]
-    pub fn undone_within(mut self, patience: Duration) -> Session {
-        self.patience = patience;
-        self
     }
 
     /// What was found of a factor.

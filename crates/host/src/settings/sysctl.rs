@@ -8,6 +8,9 @@ use plimsoll_model::{Failure, Switch};
 /// What stands before the colon of a name.
 pub const KIND: &str = "sysctl";
 
+/// A short name of `sysctl:net.ipv4.tcp_congestion_control`, by which it is recorded.
+pub(super) const CONGESTION: &str = "congestion";
+
 /// Parts of `/proc/sys` whose parameters can be set.
 const SUBTREES: [&str; 6] = ["dev", "fs", "kernel", "net", "sunrpc", "vm"];
 
@@ -41,6 +44,11 @@ pub struct Sysctl {
 /// is a letter, as in `net.ipv4.conf.eth0/100.rp_filter`.
 pub(super) fn make(key: &str) -> Result<Box<dyn Knob>, String> {
     Sysctl::of(key).map(|sysctl| Box::new(sysctl) as Box<dyn Knob>)
+}
+
+/// The congestion control of TCP, under a short name.
+pub(super) fn congestion(rest: &str) -> Result<Box<dyn Knob>, String> {
+    super::alone(rest, Sysctl { path: LISTED[0].0.to_owned() })
 }
 
 impl Sysctl {
