@@ -1,5 +1,5 @@
-//! Offloads of a network interface (ethtool -k): on or off. Drivers turn related ones on and off with them, so all that
-//! can be changed are put back.
+//! Offloads of a network interface (ethtool -k): on or off. The kernel keeps those off that depend on one that is off,
+//! and turns them on again with it, as they were asked for.
 
 use super::{Found, Knob, Original, Scope, command, interface, kernel_file};
 use crate::reach::{Reach, quote};
@@ -208,11 +208,19 @@ impl Offload {
         .to_owned())
     }
 
-    /// Everything that can be changed, as it is.
+    /// Whether it is this offload, or a part of it.
+    fn is_own(&self, feature: &Feature) -> bool {
+        let headings = self.headings();
+        let heading = feature.heading.as_deref().unwrap_or(&feature.name);
+        headings.contains(&heading) || headings.contains(&&*feature.name)
+    }
+
+    /// Its parts that can be changed, as they are.
     fn original(&self, host: &dyn Reach, all: &[Feature]) -> Result<Original, Failure> {
         let line = interface::link(host, &self.interface)?;
         let mut original = interface::original(host, &line)?;
-        let can_change = all.iter().filter(|feature| !feature.fixed && !feature.has_parts);
+        let own = all.iter().filter(|feature| self.is_own(feature));
+        let can_change = own.filter(|feature| !feature.fixed && !feature.has_parts);
         original.0.extend(can_change.map(|feature| (feature.name.clone(), feature.state.clone())));
         Ok(original)
     }
@@ -223,6 +231,11 @@ fn kept(original: &Original) -> impl Iterator<Item = (&str, &str)> {
     let own = [interface::BOOT, interface::INDEX];
     let kept = original.0.iter().filter(move |(key, _)| !own.contains(&key.as_str()));
     kept.map(|(name, state)| (name.as_str(), state.as_str()))
+}
+
+/// What was asked of each feature of an original.
+fn all_asked(original: &Original) -> Vec<(&str, &'static str)> {
+    kept(original).map(|(name, state)| (name, asked(state))).collect()
 }
 
 impl Knob for Offload {
@@ -287,37 +300,30 @@ impl Knob for Offload {
         if interface::still_there(host, &self.interface, original)?.is_none() {
             return Ok(());
         }
-        let all = self.get(host)?;
-        let now = self.original(host, &all)?;
-        // Its own always, so that what cannot be put back is found before the first change.
-        let headings = self.headings();
-        let is_own = |feature: &Feature| {
-            let heading = feature.heading.as_deref().unwrap_or(&feature.name);
-            headings.contains(&heading) || headings.contains(&&*feature.name)
-        };
-        let own: Vec<&str> =
-            all.iter().filter(|feature| is_own(feature)).map(|feature| &*feature.name).collect();
-        let changed = |(name, state): &(&str, &str)| {
-            own.contains(name) || now.0.get(*name).map(String::as_str) != Some(*state)
-        };
-        let back: Vec<(&str, &str)> = kept(original)
-            .filter(changed)
-            .map(|(name, state)| (own_name(name), asked(state)))
-            .collect();
+        let back: Vec<(&str, &str)> =
+            kept(original).map(|(name, state)| (own_name(name), asked(state))).collect();
         if !back.is_empty() {
             self.put(host, &back)?;
         }
         let now = self.original(host, &self.get(host)?)?;
-        match kept(original)
-            .find(|(name, state)| now.0.get(*name).map(String::as_str) != Some(*state))
-        {
-            None => Ok(()),
-            Some((name, state)) => {
-                let found = now.0.get(name).map_or("nothing", String::as_str);
-                let setting = format!("{KIND}:{}:{name}", self.interface);
-                Err(kernel_file::not_in_effect(host, &setting, found, state))
+        match self.is_as_found(original, &now) {
+            true => Ok(()),
+            false => {
+                let words = |of: &Original| -> String {
+                    let words: Vec<String> = all_asked(of)
+                        .iter()
+                        .map(|(name, state)| format!("{name} {state}"))
+                        .collect();
+                    words.join(", ")
+                };
+                Err(kernel_file::not_in_effect(host, &self.name(), &words(&now), &words(original)))
             }
         }
+    }
+
+    /// Another setting of the interface may keep one of them off for now.
+    fn is_as_found(&self, original: &Original, now: &Original) -> bool {
+        all_asked(original) == all_asked(now)
     }
 
     /// Some drivers take the link down for a moment, and some do not come back.
