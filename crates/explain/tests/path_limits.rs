@@ -3,6 +3,7 @@
 mod support;
 
 use plimsoll_explain::{PathBottleneck, PathEnd, path_limits};
+use plimsoll_model::units::Bytes;
 use plimsoll_model::*;
 use std::collections::BTreeMap;
 use std::num::NonZeroU16;
@@ -21,45 +22,73 @@ fn result(bytes_per_second: f64) -> PartResult {
     PartResult { quantities, answered_seconds: Some(1.0), ..PartResult::default() }
 }
 
-/// The lower rates of a search leave a link idle that its result saturates.
-#[test]
-fn a_search_has_the_bottleneck_of_the_rate_that_it_found() {
+/// A study of UDP from A to B, without trials.
+fn study(job: DatagramsJob, steps: Option<Steps>) -> Study {
     let mut study = empty(&[], &[]);
     study.hosts[0].link_rates = BTreeMap::from([("eth0".to_owned(), 1_000_000_000)]);
     let end = |host: &str| Endpoint { host: host.parse().unwrap(), address: None };
     study.plan.subjects =
         vec![Subject::Path { from: end("local"), to: end("ssh://nas"), via: None }];
-    let job = DatagramsJob::new(Flow::Out).into();
-    let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
+    let part = Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
+    let length = Length::For { seconds: 1.0, warm_up_seconds: 0.0 };
+    study.plan.workloads = vec![Workload { steps, ..Workload::of(part, length) }];
+    study
+}
+
+/// A trial in which so many bytes arrived per second, and so many crossed the link.
+fn trial(arrived: f64, carried: u64, points: Vec<Point>) -> Trial {
+    Trial {
+        number: 0,
+        block: Some(0),
+        cell: Cell { subject: 0, workload: 0, setting: 0 },
+        started_seconds: 0.0,
+        result: PointResult {
+            parts: vec![result(arrived)],
+            ..PointResult::empty(Outcome::Complete)
+        },
+        points,
+        loads: loads(carried),
+        mount: None,
+        imported: None,
+    }
+}
+
+/// The lower rates of a search leave a link idle that its result saturates.
+#[test]
+fn a_search_has_the_bottleneck_of_the_rate_that_it_found() {
     let accept = Accept { metric: Metric::all(StreamJob::LOSS), at_most: 0.005 };
     let steps =
         Steps::Search { over: Parameter::Rate, from: 1e3, to: 1e9, resolution: 0.01, accept };
-    let length = Length::For { seconds: 1.0, warm_up_seconds: 0.0 };
-    study.plan.workloads = vec![Workload { steps: Some(steps), ..Workload::of(part, length) }];
+    let mut study = study(DatagramsJob::new(Flow::Out), Some(steps));
     let point = |at: f64, accepted: bool, carried: u64| Point {
         at,
         accepted: Some(accepted),
         parts: vec![result(at)],
         loads: loads(carried),
     };
-    study.trials.push(Trial {
-        number: 0,
-        block: Some(0),
-        cell: Cell { subject: 0, workload: 0, setting: 0 },
-        started_seconds: 0.0,
-        result: PointResult { parts: vec![result(110e6)], ..PointResult::empty(Outcome::Complete) },
-        points: vec![
-            point(50e6, true, 53_000_000),
-            point(110e6, true, 117_000_000),
-            point(120e6, false, 125_000_000),
-        ],
-        loads: loads(90_000_000),
-        mount: None,
-        imported: None,
-    });
+    let points = vec![
+        point(50e6, true, 53_000_000),
+        point(110e6, true, 117_000_000),
+        point(120e6, false, 125_000_000),
+    ];
+    study.trials.push(trial(110e6, 90_000_000, points));
     let [found] = &path_limits(&study)[..] else { panic!("a bottleneck") };
     let PathBottleneck::Link { end: PathEnd::A, share, .. } = found.bottleneck else {
         panic!("{found:?}")
     };
     assert!((share - 0.936).abs() < 1e-9, "{found:?}");
+}
+
+/// A core that other work kept busy was the bottleneck of a rate that arrived in full.
+#[test]
+fn a_fixed_rate_that_arrives_has_no_bottleneck() {
+    // 115 MB/s.
+    let rate = std::num::NonZeroU32::new(115_000);
+    let job = DatagramsJob { rate, payload: Bytes(1000), ..DatagramsJob::new(Flow::Out) };
+    let mut study = study(job, None);
+    study.trials.push(trial(114e6, 123_000_000, Vec::new()));
+    assert_eq!(path_limits(&study), []);
+    study.trials[0] = trial(100e6, 123_000_000, Vec::new());
+    let [found] = &path_limits(&study)[..] else { panic!("a bottleneck") };
+    assert!(matches!(found.bottleneck, PathBottleneck::Link { .. }), "{found:?}");
 }

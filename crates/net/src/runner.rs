@@ -259,7 +259,8 @@ fn failed(ends: &Ends, part: &Running<'_>, side: Side, why: &Complaint, stage: S
         return Failure::new(Cause::Trial, tried, on, happened, next);
     }
     if why.tried == CHOOSE_CONGESTION_CONTROL {
-        let next = "Name one of those in /proc/sys/net/ipv4/tcp_available_congestion_control on both hosts: \
+        let happened = "the kernel lacks it, or allows it to root only";
+        let next = "Name one of those in /proc/sys/net/ipv4/tcp_allowed_congestion_control on both hosts: \
                     --congestion NAME.";
         return Failure::new(Cause::Usage, tried, on, happened, next);
     }

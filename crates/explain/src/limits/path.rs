@@ -3,7 +3,7 @@
 
 use crate::gather::Gathered;
 use plimsoll_model::{
-    Cell, Flag, HostLoad, HostName, InterfaceLoad, Measure, Metric, PartResult, Point, Study,
+    Cell, Flag, Flow, HostLoad, HostName, InterfaceLoad, Job, Measure, Metric, PartResult, Point, Study,
     Subject, Trial,
 };
 
@@ -17,6 +17,8 @@ const LOSS: f64 = 0.01;
 /// much longer, in seconds.
 const QUEUE: f64 = 2.0;
 const QUEUE_SECONDS: f64 = 0.001;
+/// Share of a fixed rate from which it arrived.
+const ARRIVED: f64 = 0.95;
 /// Bytes of the shortest Ethernet frame as interfaces count it, and bytes of each frame that they do not count:
 /// preamble, check sequence and gap. Source: IEEE 802.3.
 const SHORTEST_FRAME: f64 = 60.0;
@@ -135,12 +137,28 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<PathLim
     // The first part that puts a load of bytes on the path, and has streams of its own.
     let part = workload.parts.iter().position(|p| p.job.moves_payload() && !p.job.has_workers())?;
     let trials = gathered.complete(cell);
+    if arrives(&workload.parts.get(part)?.job, &trials, part) {
+        return None;
+    }
     let seen: Vec<Seen> = trials
         .iter()
         .filter_map(|trial| Seen::new(study, trial, part, [&from.host, &to.host]))
         .collect();
     let mean = Mean(&seen);
     Some(PathLimits { cell, bottleneck: mean.bottleneck()?, ideal: mean.ideal() })
+}
+
+/// Whether a job has a fixed rate that arrived in all trials: then the rate is the request, and nothing limits it.
+fn arrives(job: &Job, trials: &[&Trial], part: usize) -> bool {
+    let Job::Datagrams(job) = job else { return false };
+    let Some(rate) = job.rate else { return false };
+    let ways = if job.flow == Flow::Both { 2.0 } else { 1.0 };
+    let requested = ways * f64::from(rate.get()) * f64::from(job.streams) * job.payload.0 as f64;
+    trials.iter().all(|trial| {
+        let result = trial.result.parts.get(part);
+        let carried = result.and_then(|r| r.quantities.get(&Metric::all(Measure::THROUGHPUT)));
+        carried.is_some_and(|carried| *carried >= ARRIVED * requested)
+    })
 }
 
 /// What a part of a trial did, with the loads of the hosts; of a search, at the fastest value that it accepted.
