@@ -9,7 +9,7 @@ use plimsoll_testkit::servers::{Sshd, SshdConfig};
 use plimsoll_testkit::{Need, enter_or_skip};
 use probe_support::processes_with;
 use support::beds::Beds;
-use support::{Plimsoll, Ran, ended, probes, signal, wait_until};
+use support::{Plimsoll, Ran, ended, probes, signal, unwrapped, wait_until};
 
 fn program() -> Plimsoll {
     Plimsoll::new().with("PLIMSOLL_PROBES", probes().to_str().expect("a path in letters"))
@@ -170,6 +170,12 @@ fn a_firewall_is_named_with_the_ways_around_it() {
     }
     // From the other side it is open.
     net(&beds, &[&words[..], &port, &["--connect-from=b"]].concat()).expect(0);
+    // Datagrams alone are dropped.
+    beds.on("pair/b", "nft add rule inet t in udp dport 5302 drop");
+    let words = ["--quick", "--time=400ms", "--job=udp-out", "--rate=100", "--port=5302"];
+    let said = unwrapped(&net(&beds, &words).expect(1).out);
+    assert!(said.contains("did not") && said.contains("port 5302"), "{said}");
+    assert!(!said.contains("cancelled"), "{said}");
     // A wrong address.
     let ran = net(&beds, &[&words[..], &["--address=10.77.1.77"]].concat()).expect(3);
     assert!(ran.err.contains("10.77.1.77"), "{}", ran.err);

@@ -22,6 +22,9 @@ const CANCELLING: Duration = Duration::from_secs(10);
 /// Time by which a part that runs beside the first one outlasts it: the connections of the first one are opened
 /// through the queue of the others.
 const OUTLASTS: Duration = Duration::from_secs(1);
+/// Bytes of the headers of a datagram in a packet.
+const IPV4_UDP_HEADERS: u64 = 28;
+const IPV6_UDP_HEADERS: u64 = 48;
 /// What the probe tried if it cannot have its port, or if the kernel lacks an algorithm or refuses it to users.
 const TAKE_THE_PORT: &str = "take the port";
 const CHOOSE_CONGESTION_CONTROL: &str = "choose the congestion control";
@@ -89,6 +92,10 @@ impl PathRunner {
         ran?;
         let reports = self.sessions.iter_mut().take(jobs.len()).map(Pair::take_reports);
         let reports: Vec<(Report, Report)> = reports.collect();
+        // Where one part failed, the connections of the others broke off.
+        for (running, (near, far)) in running.iter().zip(&reports) {
+            expect_no_failure(ends, running, near, far)?;
+        }
         for (running, (near, far)) in running.iter().zip(&reports) {
             expect_whole(ends, running, near, far)?;
         }
@@ -197,6 +204,36 @@ fn times(workload: &Workload) -> (Duration, Duration) {
     }
 }
 
+/// Fails if the trial failed as a whole at an end.
+fn expect_no_failure(
+    ends: &Ends,
+    part: &Running<'_>,
+    near: &Report,
+    far: &Report,
+) -> Result<(), Failure> {
+    let Some((side, why)) = first_complaint(ends.opener, near, far) else { return Ok(()) };
+    let stage = match (far.port.or(near.port), near.is_started && far.is_started) {
+        (None, _) => Stage::Listening,
+        (Some(_), false) => Stage::Connecting,
+        (Some(_), true) => Stage::Loaded,
+    };
+    Err(failed(ends, part, side, why, stage))
+}
+
+/// The complaint of the end that opens the connections, which knows best why that failed; else that of the other one.
+/// An end that was cancelled because the other one had failed has no reason of its own.
+fn first_complaint<'a>(
+    opener: Side,
+    near: &'a Report,
+    far: &'a Report,
+) -> Option<(Side, &'a Complaint)> {
+    [opener, opener.other()].into_iter().find_map(|side| {
+        let report = if side == Side::A { near } else { far };
+        let own = report.failed.as_ref().filter(|_| report.end != Some(Ending::Cancelled));
+        Some((side, own?))
+    })
+}
+
 /// Fails unless the trial ran to its end at both ends.
 fn expect_whole(
     ends: &Ends,
@@ -204,21 +241,7 @@ fn expect_whole(
     near: &Report,
     far: &Report,
 ) -> Result<(), Failure> {
-    let reports = [(Side::A, near), (Side::B, far)];
-    // The end that opens the connections knows best why that failed.
-    let of =
-        |side: Side| reports.into_iter().find(|(own, _)| *own == side).map(|(_, report)| report);
-    for side in [ends.opener, ends.opener.other()] {
-        if let Some(why) = of(side).and_then(|report| report.failed.as_ref()) {
-            let stage = match (far.port.or(near.port), reports.iter().all(|(_, r)| r.is_started)) {
-                (None, _) => Stage::Listening,
-                (Some(_), false) => Stage::Connecting,
-                (Some(_), true) => Stage::Loaded,
-            };
-            return Err(failed(ends, part, side, why, stage));
-        }
-    }
-    for (side, report) in reports {
+    for (side, report) in [(Side::A, near), (Side::B, far)] {
         let broken = report.streams.iter().find_map(|stream| stream.broken.clone());
         let unsaid = (report.end == Some(Ending::Failed)).then(|| "no reason given".to_owned());
         if let Some(happened) = broken.or(unsaid) {
@@ -254,8 +277,10 @@ fn failed(ends: &Ends, part: &Running<'_>, side: Side, why: &Complaint, stage: S
     };
     let tried = format!("{tried} for {}", part.job.title());
     if let Some(bytes) = path_mtu {
-        let next =
-            format!("Use a smaller payload: packets of this path have at most {bytes} bytes.");
+        let headers = if ends.addresses.a.is_ipv4() { IPV4_UDP_HEADERS } else { IPV6_UDP_HEADERS };
+        let happened =
+            format!("the payload does not fit into a packet of the path ({bytes} bytes)");
+        let next = format!("Give --payloads {} or less.", bytes.saturating_sub(headers));
         return Failure::new(Cause::Trial, tried, on, happened, next);
     }
     if why.tried == CHOOSE_CONGESTION_CONTROL {
@@ -382,5 +407,28 @@ impl SubjectRunner for PathRunner {
     fn close(&mut self) -> Vec<Flag> {
         self.sessions.drain(..).for_each(Pair::stop);
         self.ends.take().map(Ends::remove).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "The trial was cancelled" was the reason of a firewall that dropped datagrams.
+    #[test]
+    fn the_reason_is_that_of_an_end_that_was_not_cancelled() {
+        let report = |happened: &str, end| Report {
+            failed: Some(Complaint { happened: happened.to_owned(), ..Complaint::default() }),
+            end: Some(end),
+            ..Report::default()
+        };
+        let cancelled = report("the trial was cancelled", Ending::Cancelled);
+        let silent = report("the peer did not come in time", Ending::Failed);
+        let (side, why) = first_complaint(Side::A, &cancelled, &silent).unwrap();
+        assert_eq!((side, &*why.happened), (Side::B, "the peer did not come in time"));
+        let refused = report("nobody listens at that port", Ending::Failed);
+        let (side, _) = first_complaint(Side::A, &refused, &silent).unwrap();
+        assert_eq!(side, Side::A, "the end that opens the connections comes first");
+        assert!(first_complaint(Side::B, &cancelled, &Report::default()).is_none());
     }
 }
