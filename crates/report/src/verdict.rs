@@ -115,6 +115,13 @@ fn seen_ahead<'a>(claim: &Claim, two: Two<'a>) -> Option<(&'a str, &'a str, Seen
     })
 }
 
+/// Who is ahead by the margin at least in each of several blocks, where a claim has no verdict that says anything.
+pub(crate) fn ahead_in_each<'a>(claim: &Claim, two: Two<'a>, margin: f64) -> Option<&'a str> {
+    let (ahead, _, seen) = seen_ahead(claim, two)?;
+    let agree = seen.values > 1 && seen.above == seen.values && seen.low >= 1.0 + margin;
+    agree.then_some(ahead)
+}
+
 /// Whether a claim has no verdict, or one from an interval that says nothing.
 pub(crate) fn says_nothing(claim: &Claim, by: Compared) -> bool {
     claim.verdict.is_none_or(|verdict| {

@@ -602,6 +602,23 @@ fn nothing_decided_is_said_on_top() {
     assert!(words(&screen(&study)).contains(busy), "{}", screen(&study));
 }
 
+/// The first sentence said that nothing could be decided, above one with "8.62 to 8.84 times as fast".
+#[test]
+fn few_blocks_that_agree_are_said_on_top() {
+    let mut study = sequential(&["/mnt/a", "/mnt/b"], &[Pattern::RandomRead]);
+    add_blocks(&mut study, 2, 0.01, |target, pattern| base(pattern) * (1.0 + 9.0 * target as f64));
+    let said = "2 blocks give no verdict, but /mnt/b was faster in each of them for random read.";
+    let shown = words(&screen(&study));
+    assert!(shown.contains(said) && !shown.contains("Nothing could be decided"), "{shown}");
+    // They do not agree.
+    let slower = |trial: &&mut Trial| trial.block == Some(1) && trial.cell.subject == 1;
+    for trial in study.trials.iter_mut().filter(slower) {
+        trial.result.parts[0].quantities.values_mut().for_each(|value| *value /= 20.0);
+    }
+    let shown = words(&screen(&study));
+    assert!(shown.contains("Nothing could be decided"), "{shown}");
+}
+
 /// A copy has no --stability, whatever is advised for checks.
 #[test]
 fn advice_is_for_the_command_that_measured() {

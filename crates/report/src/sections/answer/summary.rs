@@ -10,7 +10,7 @@ use crate::study::copies::same_setup;
 use crate::study::disturbances;
 use crate::study::{Shown, speed, writes};
 use crate::text::{capital, counted, listed};
-use crate::verdict::lead;
+use crate::verdict::{Two, ahead_in_each, lead};
 use plimsoll_explain::{Transfers, WorkloadFindings};
 use plimsoll_model::{Cell, Flag, Measure, Metric, Workload};
 use plimsoll_stats::verdict::{Side, Verdict};
@@ -69,7 +69,8 @@ fn of_work(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
     match compared.as_slice() {
         [] => of_methods(shown).or_else(|| level(shown, brief)),
         _ if all.is_empty() => None,
-        _ if all.iter().all(open) => Some(undecided(shown, &all)),
+        [only] if all.iter().all(open) => Some(undecided(shown, Some(&only.two), &all)),
+        _ if all.iter().all(open) => Some(undecided(shown, None, &all)),
         [only] => Some(of_two(shown, &only.two, &only.claims)),
         several if several.len() <= PAIRS => of_several(several),
         _ => None,
@@ -94,19 +95,55 @@ fn class((_, claim, by): &Matter<'_>) -> Class {
     }
 }
 
-fn undecided(shown: &Shown<'_>, all: &[&Matter<'_>]) -> String {
-    let blocks = all.iter().map(|(_, claim, _)| claim.ratio.blocks).max().unwrap_or(0);
+/// Why there is no verdict; `two` are the names where all claims are about the same two.
+fn undecided(shown: &Shown<'_>, two: Option<&(String, String)>, all: &[&Matter<'_>]) -> String {
     let few = all.iter().all(|(_, claim, _)| claim.verdict.is_none());
-    match (disturbances::heavy(shown), few) {
-        (Some((busy, _)), _) => format!("Nothing could be decided: {busy}. {STOP}"),
-        (None, true) => {
-            let blocks = counted(blocks as u64, "block");
-            format!("Nothing could be decided: {blocks} gave no verdict.")
-        }
+    if let Some((busy, _)) = disturbances::heavy(shown) {
+        return format!("Nothing could be decided: {busy}. {STOP}");
+    }
+    match (agreed(shown, two, all), few) {
+        (Some(agreed), _) => agreed,
+        (None, true) => format!("Nothing could be decided: {} gave no verdict.", blocks(all)),
         (None, false) => {
             "Nothing could be decided: the figures vary more than the targets differ.".to_owned()
         }
     }
+}
+
+/// "2 blocks".
+fn blocks(all: &[&Matter<'_>]) -> String {
+    let most = all.iter().map(|(_, claim, _)| claim.ratio.blocks).max().unwrap_or(0);
+    counted(most as u64, "block")
+}
+
+/// What all blocks agree on, though they are too few for a verdict: the sentences that follow have the figures.
+fn agreed(
+    shown: &Shown<'_>,
+    two: Option<&(String, String)>,
+    all: &[&Matter<'_>],
+) -> Option<String> {
+    let margin = shown.study.plan.design.margin;
+    let (a, b) = two.map_or(("", ""), |(a, b)| (a.as_str(), b.as_str()));
+    let mut ahead: Vec<(&str, &str, &str)> = Vec::new();
+    for (name, claim, by) in all {
+        let first = ahead_in_each(claim, Two { a, b, by: *by }, margin);
+        ahead.extend(first.map(|first| (name.as_str(), first, by.more())));
+    }
+    let (_, first, more) = *ahead.first()?;
+    let no_verdict = format!("{} give no verdict", blocks(all));
+    let is_one = ahead.iter().all(|(_, name, word)| (*name, *word) == (first, more));
+    Some(match two {
+        Some(_) if is_one => {
+            let names: Vec<&str> = ahead.iter().map(|(name, _, _)| *name).collect();
+            let works = works(shown, &names, all.len());
+            format!("{no_verdict}, but {first} was {more} in each of them for {works}.")
+        }
+        _ => format!(
+            "{no_verdict}, but in {} of {} comparisons the same side was ahead in each of them.",
+            ahead.len(),
+            all.len()
+        ),
+    })
 }
 
 /// "nfs is faster than smb for random read; they are practically equal for sequential read."
@@ -241,7 +278,8 @@ fn of_methods(shown: &Shown<'_>) -> Option<String> {
     let ([(first, second)], 1) = (methods.as_slice(), shown.names.setups()) else { return None };
     if rows.iter().all(|row| class(&row.matter) == Class::Open) {
         let all: Vec<&Matter<'_>> = rows.iter().map(|row| &row.matter).collect();
-        return Some(undecided(shown, &all));
+        let two = (first.to_string(), second.to_string());
+        return Some(undecided(shown, Some(&two), &all));
     }
     let of = |wanted: Class| -> Vec<&ByMethod<'_>> {
         rows.iter().filter(|row| class(&row.matter) == wanted).collect()
