@@ -2,7 +2,8 @@
 """Runs all tests of the workspace: scripts/tests.py [--properties] [TARGET...]
 
 Most tests wait most of the time, for servers, time limits and other processes. So test targets run
-side by side, the largest sources first. Targets that compare the machine's counters, or all packets of
+side by side, those that take longest first. Those that do nothing but wait, for time limits, reboots and kills at
+chosen moments, have lanes of their own beside the others. Targets that compare the machine's counters, or all packets of
 a link, with their own traffic run alone, at the end.
 
 Properties use one fixed seed, which is printed: the same commit passes or fails the same way each
@@ -30,6 +31,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ALONE = ["watch", "wire"]
+# Those that take longest, the longest first: whatever begins last, the whole run waits for. All others take less.
+LONGEST = [
+    "swap", "crash", "simulate", "journal", "check_smb", "check", "check_on", "deadlines", "servers", "device",
+    "explain", "settings", "lab", "healing", "knobs", "resume", "check_hosts", "clients", "ops", "bad_input",
+    "stalls", "run", "check_nfs", "reboot", "reach", "net", "lib",
+]  # fmt: skip
+# They wait nearly all of their time.
+WAITING = ["deadlines", "healing", "reboot"]
 SEED_VARIABLE = "PROPTEST_RNG_SEED"
 FIXED_SEED = "20261125"
 CARGO = ["cargo", "test", "--workspace", "--locked", "--quiet"]
@@ -53,6 +62,10 @@ class Target:
     starts_programs: bool = False
     has_properties: bool = False
 
+    @property
+    def name(self) -> str:
+        return self.flags[-1].lstrip("-")
+
 
 @dataclass
 class Outcome:
@@ -64,7 +77,7 @@ class Outcome:
 
 
 def targets() -> list[Target]:
-    """All test targets, the largest sources first; unit and documentation tests last."""
+    """All test targets: those that take longest first, then the largest sources; documentation tests last."""
     metadata = subprocess.run(
         ["cargo", "metadata", "--no-deps", "--locked", "--format-version", "1"],
         check=True,
@@ -85,7 +98,13 @@ def targets() -> list[Target]:
                 target.has_properties |= "proptest" in text
     by_size = sorted(named.values(), key=lambda target: target.source_bytes, reverse=True)
     units = [Target([flag], has_properties=True) for flag in ("--lib", "--bins")]
-    return by_size + units + [Target(["--doc"])]
+    everything = by_size + units + [Target(["--doc"])]
+    return sorted(everything, key=lambda target: place(target.name, LONGEST))
+
+
+def place(name: str, names: list[str]) -> int:
+    """Where a name stands in a list: after its end if it is not in it."""
+    return names.index(name) if name in names else len(names)
 
 
 def run(target: Target, test: str | None = None) -> Outcome:
@@ -182,10 +201,16 @@ def memory_directory() -> str | None:
 
 def run_all(chosen: list[Target]) -> list[Outcome]:
     """Runs the targets, reports each as it ends, and returns the failures."""
-    together = [target for target in chosen if target.flags[-1] not in ALONE]
+    together = [target for target in chosen if target.name not in ALONE]
     failures = []
-    with concurrent.futures.ThreadPoolExecutor((os.cpu_count() or 1) * 2) as pool:
-        running = [pool.submit(run, target) for target in together]
+    lanes = (os.cpu_count() or 1) * 2
+    with (
+        concurrent.futures.ThreadPoolExecutor(lanes) as pool,
+        concurrent.futures.ThreadPoolExecutor(len(WAITING)) as waiting,
+    ):
+        running = [
+            (waiting if target.name in WAITING else pool).submit(run, target) for target in together
+        ]
         ended = (each.result() for each in concurrent.futures.as_completed(running))
         alone = (run(target) for target in chosen if target not in together)
         for outcome in itertools.chain(ended, alone):
@@ -203,7 +228,7 @@ def main() -> int:
     chosen = [
         target
         for target in targets()
-        if (not asked.target or target.flags[-1].lstrip("-") in asked.target)
+        if (not asked.target or target.name in asked.target)
         and (target.has_properties or not asked.properties)
     ]
     if not chosen:

@@ -181,8 +181,8 @@ fn credits_that_do_not_suffice() {
     assert_eq!(listing(&server.directory("films").unwrap()), vec![]);
 }
 
-const LONG: [&str; 5] =
-    ["--size=8MiB", "--repeats=1000", "--time=200ms", "--timeout=2s", "--quiet"];
+const LONG: [&str; 6] =
+    ["--size=8MiB", "--repeats=1000", "--time=200ms", "--baseline=0s", "--timeout=2s", "--quiet"];
 
 #[test]
 fn a_server_that_restarts_at_once() {

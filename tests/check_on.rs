@@ -93,7 +93,7 @@ fn two_directories_there_have_the_figures_that_they_have_here() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let page = program.home().join("page.html");
     let report = format!("--report={}", page.display());
-    let words = ["check", path(&one), path(&two), "--verify", "--baseline=200ms"];
+    let words = ["check", path(&one), path(&two), "--verify"];
     program.run(&with(&words, &SHORT)).expect(0);
     let here = program.latest();
     let host = sshd.url();
@@ -151,7 +151,7 @@ fn servers_are_reached_from_there_by_name_and_passwords_come_from_here() {
     let named = |url: String| url.replace("127.0.0.1", "localhost");
     let (nfs_url, smb_url) = (named(nfs.url("films")), named(smb.url("backups")));
     let host = sshd.url();
-    let words = ["check", &nfs_url, &smb_url, "--on", &host, "--baseline=0s"];
+    let words = ["check", &nfs_url, &smb_url, "--on", &host];
     let words = with(&words, &SHORT);
     let none = program.run(&words).expect(4);
     assert!(none.err.contains("PLIMSOLL_PASSWORD"), "how to give it here: {}", none.err);
@@ -181,7 +181,7 @@ fn a_host_with_busybox_alone() {
     let program = program(&router.configuration());
     let disk = router.root().join("disk");
     std::fs::create_dir(&disk).unwrap();
-    let words = ["check", "/disk", "--on", &router.url(), "--baseline=0s"];
+    let words = ["check", "/disk", "--on", &router.url()];
     program.run(&with(&words, &SHORT)).expect(0);
     assert_sound(&program.latest());
     assert!(run_directories(&disk).is_empty());

@@ -178,6 +178,7 @@ fn every_dialect_signed_and_encrypted() {
             "--depth=3",
             "--repeats=1",
             "--time=1s",
+            "--baseline=0s",
             "--verify",
             "--quiet",
         ];
@@ -313,8 +314,8 @@ fn a_killed_run_is_cleaned_over_smb_and_a_live_one_is_not() {
     std::fs::write(folder.join("holiday.txt"), "not plimsoll's").unwrap();
     let before = listing(&folder);
     let (url, program) = (server.url("films"), program());
-    let arguments = ["check", &url, "--size=8MiB", "--repeats=1000", "--time=300ms", "--quiet"];
-    let child = program.start(&arguments);
+    let arguments = ["check", &url, "--size=8MiB", "--repeats=1000", "--time=300ms"];
+    let child = program.start(&[&arguments[..], &["--baseline=0s", "--quiet"]].concat());
     wait_until("a trial is kept", || support::rows::trials(&program) >= 1);
     let cleaned = program.run(&["clean", &url]).expect(0);
     assert!(cleaned.out.contains("its run is still alive"), "{}", cleaned.out);
@@ -335,10 +336,12 @@ fn a_share_that_refuses_names_with_a_dot_is_measured_and_cleaned() {
     let (url, program) = (server.url("films"), program());
     program.run(&with(&["check", &url], &SHORT)).expect(0);
     let copy = ["copy", &url, "--dataset=pictures", "--count=3", "--mean=4KiB"];
-    program.run(&[&copy[..], &["--quiet", "--repeats=1", "--method=rsync"]].concat()).expect(0);
+    program
+        .run(&[&copy[..], &["--quiet", "--repeats=1", "--baseline=0s", "--method=rsync"]].concat())
+        .expect(0);
     assert_eq!(listing(&folder), vec![], "nothing is left");
-    let arguments = ["check", &url, "--size=8MiB", "--repeats=1000", "--time=300ms", "--quiet"];
-    let child = program.start(&arguments);
+    let arguments = ["check", &url, "--size=8MiB", "--repeats=1000", "--time=300ms"];
+    let child = program.start(&[&arguments[..], &["--baseline=0s", "--quiet"]].concat());
     wait_until("a trial is kept", || support::rows::trials(&program) >= 3);
     let cleaned = program.run(&["clean", &url]).expect(0);
     assert!(cleaned.out.contains("its run is still alive"), "{}", cleaned.out);

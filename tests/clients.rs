@@ -370,7 +370,7 @@ fn what_is_killed_with_its_guard_is_removed_by_the_next_run_or_with_its_lab() {
     std::fs::create_dir_all(std::env::temp_dir()).unwrap();
     let Some(beds) = lab() else { return };
     let place = left_by_a_killed_run(&beds);
-    let words = ["check", SHARE, "--on=lab://two/a", "--baseline=0s", "--pattern=random-read"];
+    let words = ["check", SHARE, "--on=lab://two/a", "--pattern=random-read"];
     let next = beds.program.run(&with(&words, &SHORT)).expect(0);
     assert!(!place.exists());
     let named = format!("removed {} from lab://two/a", place.display());
@@ -384,7 +384,7 @@ fn what_is_killed_with_its_guard_is_removed_by_the_next_run_or_with_its_lab() {
 #[test]
 fn a_study_of_two_clients_is_kept_and_odd_clients_are_refused() {
     let Some(beds) = lab() else { return };
-    let words = ["check", SHARE, "--on=lab://two/a", "--on", "lab://two/b", "--baseline=0s"];
+    let words = ["check", SHARE, "--on=lab://two/a", "--on", "lab://two/b"];
     beds.program.run(&with(&words, &SHORT)).expect(0);
     let study = beds.program.latest();
     assert_sound(&study);

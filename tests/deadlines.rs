@@ -35,7 +35,8 @@ const FSSTAT: Call = (NFS, 18);
 const FSINFO: Call = (NFS, 19);
 
 /// A study that ends by itself within seconds.
-const SMALL: [&str; 5] = ["--quiet", "--size=1MiB", "--block=4KiB", "--repeats=1", "--time=200ms"];
+const SMALL: [&str; 6] =
+    ["--quiet", "--size=1MiB", "--block=4KiB", "--repeats=1", "--time=200ms", "--baseline=0s"];
 
 fn check<'a>(url: &'a str, with: &[&'a str]) -> Vec<&'a str> {
     [&["check", url, "--details"][..], &SMALL, with].concat()
@@ -146,7 +147,14 @@ fn a_frozen_server_is_left_by_ctrl_c_while_it_is_frozen() {
     let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("films"))).unwrap();
     let exported = server.directory("films").unwrap().to_owned();
     let url = server.url_with_ports("films");
-    let long = ["--quiet", "--size=64MiB", "--repeats=1000", "--time=200ms", "--timeout=1000s"];
+    let long = [
+        "--quiet",
+        "--size=64MiB",
+        "--repeats=1000",
+        "--time=200ms",
+        "--baseline=0s",
+        "--timeout=1000s",
+    ];
     let phases = ["before it is reached", "while files are laid out", "under load"];
     for phase in phases {
         let program = Plimsoll::new();

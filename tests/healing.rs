@@ -13,8 +13,10 @@ use support::sound::assert_complete;
 use support::{Plimsoll, ended, listing, wait_until};
 
 /// Every block is read back after each trial, and a trial is longer than its server is away.
-const CHECK: [&str; 7] = [
+const CHECK: [&str; 8] = [
     "--size=8MiB",
+    // As long as the pause before the second trial.
+    "--baseline=1s",
     "--pattern=random-write",
     "--repeats=2",
     "--time=6s",

@@ -171,7 +171,8 @@ fn hosts_of_a_lab_are_hosts_wherever_one_is_taken() {
     assert!(device.out.contains("outer"), "its own interface in: {}", device.out);
     let plain = tempfile::tempdir().unwrap();
     let words = ["check", plain.path().to_str().unwrap(), "--host=lab://net/wan"];
-    let short = ["--pattern=random-read", "--size=16MiB", "--repeats=2", "--time=1s", "-q"];
+    let short = ["--pattern=random-read", "--size=16MiB", "--repeats=2", "--time=1s"];
+    let short = [&short[..], &["--baseline=0s", "-q"]].concat();
     beds.program.run(&[&words[..], &short[..]].concat()).expect(0);
     let study = beds.program.latest();
     assert_complete(&study);

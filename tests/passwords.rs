@@ -203,6 +203,7 @@ fn a_prompt_asks_once_and_shows_nothing() {
             "--size=8MiB",
             "--repeats=1",
             "--time=200ms",
+            "--baseline=0s",
             "--quiet",
         ],
     );

@@ -5,9 +5,10 @@ mod support;
 use support::served::Served;
 use support::{Plimsoll, ended, signal};
 
-const CHECK: [&str; 6] = [
+const CHECK: [&str; 7] = [
     "--size=16MiB",
     "--repeats=2",
+    "--baseline=0s",
     "--time=300ms",
     "--workers=2",
     "--pattern=random-read",
@@ -99,8 +100,8 @@ fn a_run_is_seen_while_it_goes_on_and_its_study_when_it_is_over() {
     events.next();
     let directory = plain.path().to_str().unwrap();
     // Without end: it is ended below when all was seen.
-    let more = ["--size=16MiB", "--repeats=10000", "--time=1s", "--pattern=random-read", "--quiet"];
-    let run = program.start(&[&["check", directory], &more[..]].concat());
+    let more = ["--size=16MiB", "--repeats=10000", "--time=1s", "--baseline=0s", "--quiet"];
+    let run = program.start(&[&["check", directory, "--pattern=random-read"], &more[..]].concat());
     // Between trials there is no rate.
     let is_measured = |data: &str| data.matches("<svg").count() >= 3 && data.contains("op/s");
     let seen = events.wait_for("runs", is_measured);

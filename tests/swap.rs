@@ -129,22 +129,31 @@ fn in_order(ran: &Ran, what: &str) {
     assert!(ran.code.is_some_and(|code| code <= 6), "{what}: {ran:?}");
 }
 
-/// Attacks the nth call of those that `counts`, and with `back` undoes it before the next one.
-/// Returns the number of such calls, and what was lost.
+/// Attacks the nth call of those that `counts`, and with `back` undoes it before the next one. Calls count from the
+/// first that names the target or what is in it: whatever is swapped earlier is found swapped by that call. They
+/// count while there is a run directory: before and after, there is nothing to swap. Returns the number of such
+/// calls, and what was lost.
 fn attack(
     ground: &Ground,
     command: &std::process::Command,
-    counts: &dyn Fn(&Call) -> bool,
+    counts: fn(&Call) -> bool,
     nth: usize,
     back: bool,
 ) -> (usize, Vec<&'static str>, Ran) {
-    let (mut number, mut swapped) = (0, None);
+    let target = ground.target().to_string_lossy().into_owned();
+    let (mut begun, mut number, mut swapped) = (false, 0, None);
     let ran = stepped::run(command, &mut |call| {
-        if !counts(call) {
+        let named = |path: &String| path.starts_with(&target) || path.contains(".plimsoll-");
+        begun |= call.path.as_ref().is_some_and(named);
+        if !begun || !counts(call) {
+            return;
+        }
+        let there = seen(ground);
+        if there.is_none() && swapped.is_none() {
             return;
         }
         if number == nth {
-            swapped = seen(ground).filter(|directory| ground.swap(directory));
+            swapped = there.filter(|directory| ground.swap(directory));
         } else if let (true, Some(directory)) = (back, swapped.take()) {
             ground.swap(&directory);
         }
@@ -153,30 +162,40 @@ fn attack(
     (number, ground.lost(), ran)
 }
 
+/// Runs that are attacked at once: each waits for its trial.
+const LANES: usize = 2;
+
 /// Every call that `counts` is attacked, each in a run of its own. Returns how many there are.
 fn attack_each(
     arguments: fn(&Ground) -> Vec<String>,
     leave: bool,
-    counts: &dyn Fn(&Call) -> bool,
+    counts: fn(&Call) -> bool,
     bait: Bait,
     back: bool,
 ) -> usize {
-    let program = Plimsoll::new();
-    for nth in 0.. {
-        let ground = Ground::new(bait);
-        if leave {
-            ground.leave();
+    let lane = |lane: usize| {
+        let program = Plimsoll::new();
+        for nth in (lane..).step_by(LANES) {
+            let ground = Ground::new(bait);
+            if leave {
+                ground.leave();
+            }
+            let command = program.command(&arguments(&ground));
+            let (calls, lost, ran) = attack(&ground, &command, counts, nth, back);
+            let what = format!("{bait:?} before call {nth} of {calls}, undone: {back}");
+            in_order(&ran, &what);
+            assert!(lost.is_empty(), "{what}: lost {lost:?}\n{}{}", ran.out, ran.err);
+            if nth >= calls {
+                return calls;
+            }
         }
-        let command = program.command(&arguments(&ground));
-        let (calls, lost, ran) = attack(&ground, &command, counts, nth, back);
-        let what = format!("{bait:?} before call {nth} of {calls}, undone: {back}");
-        in_order(&ran, &what);
-        assert!(lost.is_empty(), "{what}: lost {lost:?}\n{}{}", ran.out, ran.err);
-        if nth >= calls {
-            return calls;
-        }
-    }
-    0
+        0
+    };
+    std::thread::scope(|scope| {
+        let lane = &lane;
+        let lanes: Vec<_> = (0..LANES).map(|number| scope.spawn(move || lane(number))).collect();
+        lanes.into_iter().map(|lane| lane.join().expect("nothing was lost")).max().unwrap_or(0)
+    })
 }
 
 /// Undone before the next call, or not.
@@ -187,7 +206,7 @@ fn a_swap_between_any_two_calls_of_clean() {
     for bait in [Bait::Link, Bait::Directory] {
         for back in WAYS {
             // Every call, whatever it is.
-            let calls = attack_each(clean, true, &|_| true, bait, back);
+            let calls = attack_each(clean, true, |_| true, bait, back);
             println!("{bait:?}, undone {back}: each of {calls} calls of clean was attacked");
             assert!(calls >= 100, "a whole clean: {calls}");
         }
@@ -208,7 +227,7 @@ fn another_directory_between_any_two_calls_of_check() {
 /// work on what is open, and a swap shows in the next one that looks up.
 fn check_attacked(bait: Bait) {
     for back in WAYS {
-        let calls = attack_each(check, false, &Call::looks_up, bait, back);
+        let calls = attack_each(check, false, Call::looks_up, bait, back);
         println!("{bait:?}, undone {back}: each of {calls} look-ups of check was attacked");
         assert!(calls >= 20, "a whole check: {calls}");
     }
@@ -225,7 +244,7 @@ fn a_swap_between_two_calls_of_a_program_that_goes_by_names() {
             ground.leave();
             let mut command = std::process::Command::new("sh");
             command.args(["-c", &by_name]).current_dir(ground.target());
-            let (_, lost, _) = attack(&ground, &command, &Call::looks_up, nth, false);
+            let (_, lost, _) = attack(&ground, &command, Call::looks_up, nth, false);
             losses += usize::from(!lost.is_empty());
         }
         assert!(losses > 0, "{bait:?}: the attack is none");

@@ -4,7 +4,7 @@ use super::{Plimsoll, Ran};
 use plimsoll_model::Outcome;
 use std::time::{Duration, Instant};
 
-const SHORT: [&str; 4] = ["--size=8MiB", "--repeats=1", "--time=200ms", "--quiet"];
+const SHORT: [&str; 5] = ["--size=8MiB", "--repeats=1", "--time=200ms", "--baseline=0s", "--quiet"];
 
 /// A short check of one target.
 pub fn check(program: &Plimsoll, target: &str, more: &[&str]) -> Ran {

@@ -5,8 +5,15 @@ use plimsoll_model::{Cell, Ended, Measure, Metric, OpKind, Outcome, Study};
 use std::collections::{BTreeSet, HashSet};
 
 /// Arguments of a study that takes seconds and has all that a long one has.
-pub const SHORT: [&str; 6] =
-    ["--size=16MiB", "--repeats=3", "--time=500ms", "--workers=2", "--seed=7", "--quiet"];
+pub const SHORT: [&str; 7] = [
+    "--size=16MiB",
+    "--repeats=3",
+    "--time=500ms",
+    "--baseline=200ms",
+    "--workers=2",
+    "--seed=7",
+    "--quiet",
+];
 
 /// Both, one after the other.
 pub fn with(first: &[&str], rest: &[&str]) -> Vec<String> {
