@@ -24,6 +24,7 @@ test=(
     "${demo[@]}"
     "${probe[@]}"
     fio:fio
+    iperf3:iperf3
     rsync:rsync
     ganesha.nfsd:nfs-ganesha
     "/usr/lib*/*/ganesha/libfsalvfs.so:nfs-ganesha-vfs"

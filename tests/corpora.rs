@@ -47,6 +47,7 @@ targets! {
     lab_state "../fuzz/fuzz_targets/lab_state.rs"
     live_feed "../fuzz/fuzz_targets/live_feed.rs"
     model_words "../fuzz/fuzz_targets/model_words.rs"
+    net_iperf3 "../fuzz/fuzz_targets/net_iperf3.rs"
     net_sections "../fuzz/fuzz_targets/net_sections.rs"
     nfs2_results "../fuzz/fuzz_targets/nfs2_results.rs"
     nfs4_compound "../fuzz/fuzz_targets/nfs4_compound.rs"

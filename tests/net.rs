@@ -5,6 +5,7 @@ mod probe_support;
 mod support;
 
 use plimsoll_model::{Ended, Measure, Metric, Outcome, StreamJob, Study, SubjectFacts};
+use plimsoll_testkit::iperf3::Iperf3;
 use plimsoll_testkit::servers::{Sshd, SshdConfig};
 use plimsoll_testkit::{Need, enter_or_skip};
 use probe_support::processes_with;
@@ -236,6 +237,31 @@ fn a_host_over_ssh_is_met_at_the_address_of_its_login() {
 }
 
 #[test]
+fn an_iperf3_server_is_measured_without_a_login() {
+    if !plimsoll_testkit::available(Need::Iperf3) {
+        return;
+    }
+    let (program, server) = (program(), Iperf3::start().unwrap());
+    let given = format!("iperf3://{}", server.address());
+    let jobs = "--job=tcp-out,tcp-in,udp-out,udp-in";
+    let words = ["net", &given, "--quick", "--time=400ms", "--rate=2000", jobs, "--json=-"];
+    let ran = program.run(&words).expect(0);
+    let whole = study(&ran);
+    assert_eq!((&whole.ended, whole.trials.len()), (&Ended::Done, 4));
+    assert!(whole.trials.iter().all(|trial| trial.result.outcome == Outcome::Complete));
+    for workload in 0..4 {
+        assert!(figures(&whole, workload, Measure::THROUGHPUT)[0] > 1e5, "{workload}");
+        assert!(figures(&whole, workload, Measure::FAR_CPU_PER_BYTE)[0] > 0.0, "{workload}");
+    }
+    // Nobody logged in to the server.
+    assert_eq!(whole.hosts.iter().map(|host| host.name.as_str()).collect::<Vec<_>>(), ["local"]);
+    let SubjectFacts::Path(path) = &whole.subjects[0] else { panic!("{:?}", whole.subjects) };
+    assert!(path.notes[0].contains("B is an iperf3 server"), "{path:?}");
+    let shown = program.run(&["show"]).expect(0).out;
+    assert!(shown.contains("TCP out") && shown.contains("bit/s"), "{shown}");
+}
+
+#[test]
 fn a_setting_is_compared_on_a_path() {
     let Some(beds) = lab(PAIR) else { return };
     let set = "--set=lab://pair/a/sysctl:net.ipv4.tcp_congestion_control=as-found,reno";
@@ -261,6 +287,10 @@ fn bad_arguments_are_refused_before_anything_is_reached() {
         (&["net", "local", "--address", "nas"], 2, "nas"),
         (&["net", "local", "--probe-dir=/proc", "--quick"], 5, "/proc"),
         (&["net", "lab://nowhere/a"], 2, "no lab"),
+        (&["net", "iperf3://nas", "--job", "request"], 2, "--job request"),
+        (&["net", "iperf3://nas", "local"], 2, "plimsoll net local iperf3://nas"),
+        (&["net", "ssh://laptop", "iperf3://nas"], 2, "plimsoll net iperf3://nas"),
+        (&["device", "iperf3://nas"], 2, "no host that commands can be run on"),
     ] {
         let ran = program.run(words);
         assert_eq!(ran.code, Some(code), "{words:?}: {ran:?}");

@@ -56,6 +56,7 @@ static void decode_trial(const struct request *request)
     require(settings.streams >= 1 && settings.streams <= NET_STREAMS);
     require(settings.batch <= NET_BATCH && settings.interval_ms >= 10);
     require(settings.peer.family == AF_INET || settings.peer.family == AF_INET6);
+    require(!settings.iperf3 || strlen(settings.cookie) == NET_COOKIE_BYTES - 1);
     require(memchr(settings.congestion, '\0', sizeof settings.congestion) != NULL);
     require(memchr(settings.peer.interface, '\0', sizeof settings.peer.interface) != NULL);
 }
@@ -80,6 +81,8 @@ static void decode_datagrams(const struct seed *input)
         }
         if (net_greeting_read(exact, left, NET_HELLO, token, &stream))
             require(left == NET_GREETING_BYTES && stream <= UINT16_MAX);
+        if (net_iperf3_header_read(exact, left, &header))
+            require(left >= NET_HEADER_BYTES && header.sequence < NET_SEQUENCES);
         if (net_header_read(exact, left, NET_DATA, tag, &header)) {
             require(header.sequence < NET_SEQUENCES);
             /* Small steps too: most random numbers are absurd. */

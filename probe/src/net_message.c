@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "clock.h"
 #include "frame.h"
 
 static const uint8_t magic[5] = {'P', 'L', 'M', 'N', 1};
@@ -72,4 +73,22 @@ bool net_header_read(const uint8_t *bytes, size_t length_bytes, enum net_kind ki
         return false;
     *header = (struct net_header){get_u64(bytes) & (NET_SEQUENCES - 1), get_u64(bytes + 8)};
     return true;
+}
+
+/* Seconds, microseconds, and the number of the datagram from 1. */
+void net_iperf3_header_write(uint8_t out[NET_HEADER_BYTES], struct net_header header)
+{
+    frame_put_u64(out, (header.sent_ns / CLOCK_SECOND_NS) << 32 |
+                           header.sent_ns % CLOCK_SECOND_NS / 1000);
+    frame_put_u64(out + 8, header.sequence + 1);
+}
+
+bool net_iperf3_header_read(const uint8_t *bytes, size_t length_bytes, struct net_header *header)
+{
+    if (length_bytes < NET_HEADER_BYTES)
+        return false;
+    uint64_t number = get_u64(bytes + 8);
+    *header = (struct net_header){number - 1, frame_get_u32(bytes) * CLOCK_SECOND_NS +
+                                                  frame_get_u32(bytes + 4) * 1000ull};
+    return number > 0 && number <= NET_SEQUENCES;
 }

@@ -49,4 +49,13 @@ void net_header_write(uint8_t out[NET_HEADER_BYTES], enum net_kind kind, uint16_
 bool net_header_read(const uint8_t *bytes, size_t length_bytes, enum net_kind kind, uint16_t tag,
                      struct net_header *header);
 
+/* What an iperf3 server has in place of all this: a cookie opens a TCP stream, 4 bytes and an answer
+ * of 4 bytes open a UDP stream, and a header of as many bytes has no kind and no tag. */
+#define NET_COOKIE_BYTES 37u /* 36 letters or digits and a zero */
+#define NET_IPERF3_HELLO "9876"
+#define NET_IPERF3_HELLO_BYTES 4u
+
+void net_iperf3_header_write(uint8_t out[NET_HEADER_BYTES], struct net_header header);
+bool net_iperf3_header_read(const uint8_t *bytes, size_t length_bytes, struct net_header *header);
+
 #endif

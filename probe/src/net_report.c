@@ -68,6 +68,8 @@ static void put_tcp(struct json *json, const struct net_stream *stream)
     PUT("sent_segments_count", sent_segments);
     PUT("received_segments_count", received_segments);
     PUT("acked_bytes", acked_bytes);
+    if (NET_TCP_KNOWS(slot->tcp_bytes, acked_bytes))
+        json_u64(json, "counted_acked_bytes", slot->end_acked_bytes - slot->lead_acked_bytes);
     PUT("unsent_bytes", unsent_bytes);
     PUT("retransmitted_bytes", retransmitted_bytes);
     PUT("delivery_bytes_per_second", delivery_bytes_per_second);

@@ -46,8 +46,8 @@ static const struct number {
 #define NUMBERS (sizeof numbers / sizeof *numbers)
 
 /* Keys whose values are words. */
-static const char *const words[] = {"open",       "transport", "peer", "local", "token",
-                                    "congestion", "call",      NULL};
+static const char *const words[] = {"open",   "transport", "peer",       "local", "token",
+                                    "cookie", "header",    "congestion", "call",  NULL};
 
 static const char *const jobs[] = {"send",    "receive", "both",  "request",
                                    "respond", "connect", "accept"};
@@ -103,6 +103,31 @@ static bool read_token(const char *text, uint8_t token[NET_TOKEN_BYTES])
     return true;
 }
 
+/* An iperf3 server at the other end has a cookie for the token, and a header of its own. */
+static bool read_iperf3(const struct request *request, struct net_settings *settings,
+                        struct request_error *error)
+{
+    const char *cookie = request_text(request, "cookie"), *header = request_text(request, "header");
+    settings->iperf3 = cookie != NULL;
+    if (header != NULL ? !settings->udp || !settings->iperf3 || !text_equal(header, "iperf3")
+                       : settings->udp && settings->iperf3)
+        return refuse(error, "header", "it must be iperf3, of a UDP stream with a cookie");
+    if (cookie == NULL)
+        return true;
+    if (settings->listens || settings->job > NET_RECEIVE)
+        return refuse(error, "cookie", "only send and receive are opened with it, and from here");
+    if (request_text(request, "token") != NULL)
+        return refuse(error, "token", "a stream with a cookie has none");
+    size_t letters = 0;
+    while ((cookie[letters] >= 'a' && cookie[letters] <= 'z') ||
+           (cookie[letters] >= '0' && cookie[letters] <= '9'))
+        letters++;
+    if (cookie[letters] != '\0' || letters != sizeof settings->cookie - 1)
+        return refuse(error, "cookie", "it must be 36 digits and letters from a to z");
+    text_copy(settings->cookie, sizeof settings->cookie, cookie);
+    return true;
+}
+
 static bool read_words(const struct request *request, struct net_settings *settings,
                        struct request_error *error)
 {
@@ -136,7 +161,9 @@ static bool read_words(const struct request *request, struct net_settings *setti
     if (text != NULL && (!net_address_read(text, &settings->local) ||
                          settings->local.family != settings->peer.family))
         return refuse(error, "local", "it must be an address of the peer's family");
-    if (!read_token(request_text(request, "token"), settings->token))
+    if (!read_iperf3(request, settings, error))
+        return false;
+    if (!settings->iperf3 && !read_token(request_text(request, "token"), settings->token))
         return refuse(error, "token", "it must be 32 digits from 0 to 9 and a to f");
 
     text = request_text(request, "congestion");

@@ -42,6 +42,8 @@ struct net_settings {
     struct net_address peer;
     struct net_address local; /* to bind to */
     uint8_t token[NET_TOKEN_BYTES];
+    bool iperf3; /* the other end is an iperf3 server */
+    char cookie[NET_COOKIE_BYTES];
     char congestion[17]; /* empty: the system's */
     enum net_call call;
     /* All numbers are u64: a table says where each goes. */

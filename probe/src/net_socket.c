@@ -363,8 +363,34 @@ static void say_hello(const struct net_settings *settings, const struct net_ends
                       unsigned stream)
 {
     uint8_t greeting[NET_GREETING_BYTES];
+    if (settings->iperf3) {
+        net_send_all(ends->fds[stream], settings->udp ? NET_IPERF3_HELLO : settings->cookie,
+                     settings->udp ? NET_IPERF3_HELLO_BYTES : NET_COOKIE_BYTES);
+        return;
+    }
     net_greeting_write(greeting, NET_HELLO, stream, settings->token);
     net_send_all(ends->fds[stream], greeting, sizeof greeting);
+}
+
+/* iperf3 answers before it takes the next stream. A hello that is repeated would count as data. */
+static bool hear_iperf3(int fd, uint64_t until_ns, const volatile sig_atomic_t *cancelled)
+{
+    uint8_t bytes[NET_HEADER_BYTES];
+    for (;;) {
+        struct pollfd file = {.fd = fd, .events = POLLIN};
+        int left = left_ms(until_ns);
+        if (left == 0 || *cancelled != 0) {
+            errno = ETIMEDOUT;
+            return false;
+        }
+        if (poll(&file, 1, left < 100 ? left : 100) <= 0)
+            continue;
+        ssize_t got = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
+        if (got == (ssize_t)NET_IPERF3_HELLO_BYTES)
+            return true;
+        if (got < 0 && errno != EAGAIN && errno != EINTR)
+            return false;
+    }
 }
 
 /* Waits a while for one of the answers. False if the socket says that none will come. */
@@ -405,7 +431,11 @@ bool net_connect_all(const struct net_settings *settings, struct net_ends *ends,
         if (!net_connect_within(ends->fds[i], settings, until_ns))
             return fail(wrong, "connect to the peer", NULL, advice);
         say_hello(settings, ends, i);
+        if (settings->iperf3 && settings->udp && !hear_iperf3(ends->fds[i], until_ns, cancelled))
+            return fail(wrong, "wait for the peer's answer", NULL, advice);
     }
+    if (settings->iperf3)
+        return true; /* its control connection says more */
     /* The other end answers when it has heard of all streams: any hello may be the one that is lost. */
     bool ready[2 * NET_STREAMS] = {false};
     for (unsigned left = count; left > 0;) {

@@ -132,7 +132,8 @@ static void record(struct net_stream *stream, uint64_t now_ns)
     stream->count.at_ns = now_ns - stream->start_ns;
     stream->count.cpu_ns = clock_process_cpu_ns();
     slot->end = slot->last = stream->count;
-    if (now_ns >= stream->lead_end_ns && !slot->led) {
+    bool leads = now_ns >= stream->lead_end_ns && !slot->led;
+    if (leads) {
         slot->lead = stream->count;
         slot->led = true;
         if (stream->settings->job > NET_BOTH)
@@ -149,6 +150,9 @@ static void record(struct net_stream *stream, uint64_t now_ns)
         stream->interval_times = (struct net_times){0};
     } else {
         slot->tcp_bytes = net_tcp_info_read(stream->fd, &slot->tcp);
+        slot->end_acked_bytes = slot->tcp.acked_bytes;
+        if (leads)
+            slot->lead_acked_bytes = slot->end_acked_bytes;
         interval->is.tcp.rtt_us = slot->tcp.rtt_us;
         interval->is.tcp.cwnd_packets = slot->tcp.cwnd_packets;
         interval->is.tcp.retransmits = slot->tcp.retransmits;
@@ -300,6 +304,12 @@ static void wait_for_go(struct net_stream *stream)
 
 void net_greet(struct net_stream *stream)
 {
+    if (stream->settings->iperf3) { /* it has begun already */
+        if (stream->sends)
+            clock_sleep_until(stream->start_ns);
+        stream->start_ns = 0;
+        return;
+    }
     if (stream->settings->listens) {
         wait_for_go(stream);
         stream->start_ns = 0; /* now */

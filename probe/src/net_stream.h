@@ -67,6 +67,7 @@ struct net_slot {
 
     struct net_tcp_info tcp;
     size_t tcp_bytes; /* of it that the kernel knows */
+    uint64_t lead_acked_bytes, end_acked_bytes; /* like `lead` and `end` */
 
     /* Datagrams sent. */
     enum net_call call; /* that the kernel has */

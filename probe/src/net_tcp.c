@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -48,6 +49,26 @@ static bool drain(struct net_stream *stream, size_t block, bool counts)
     }
 }
 
+/* iperf3 closes the connection when the driver tells it to, after this end's report. All has arrived
+ * when the end of the stream is acknowledged. False if it was not within `drain_ms`. */
+static bool wait_for_acks(struct net_stream *stream)
+{
+    uint64_t now = clock_monotonic_ns(),
+             until_ns = now + stream->settings->drain_ms * CLOCK_MILLISECOND_NS;
+    int unacked = 1;
+    while (ioctl(stream->fd, TIOCOUTQ, &unacked) == 0 && unacked > 0) {
+        if (net_socket_error(stream->fd))
+            return false;
+        now = clock_monotonic_ns();
+        if (now >= until_ns || *stream->cancelled != 0) {
+            stream->slot->timed_out = true;
+            return false;
+        }
+        clock_sleep_until(now + CLOCK_MILLISECOND_NS);
+    }
+    return true;
+}
+
 static _Noreturn void finish(struct net_stream *stream, bool drained, enum net_outcome outcome)
 {
     last_look(stream);
@@ -84,7 +105,8 @@ static _Noreturn void run_sender(struct net_stream *stream)
     if (left == 0)
         net_stream_cut(stream);
     shutdown(stream->fd, SHUT_WR);
-    finish(stream, drain(stream, block, false), NET_DONE);
+    bool arrived = stream->settings->iperf3 ? wait_for_acks(stream) : drain(stream, block, false);
+    finish(stream, arrived, NET_DONE);
 }
 
 static _Noreturn void run_receiver(struct net_stream *stream)

@@ -55,13 +55,20 @@ static void take_times(struct receiver *receiver, int64_t transit_ns)
     net_stream_time(receiver->stream, since_first_ns);
 }
 
+static bool read_data(const struct net_stream *stream, const uint8_t *bytes, size_t length,
+                      struct net_header *header)
+{
+    return stream->settings->iperf3
+               ? net_iperf3_header_read(bytes, length, header)
+               : net_header_read(bytes, length, NET_DATA, stream->tag, header);
+}
+
 static void take(struct receiver *receiver, const uint8_t *bytes, size_t length, uint64_t now_ns)
 {
     struct net_stream *stream = receiver->stream;
     struct net_slot *slot = stream->slot;
     struct net_header header;
-    if (length == receiver->payload &&
-        net_header_read(bytes, length, NET_DATA, stream->tag, &header)) {
+    if (length == receiver->payload && read_data(stream, bytes, length, &header)) {
         switch (net_order_take(&slot->order, header.sequence)) {
         case NET_NEW:
         case NET_REORDERED:
@@ -77,7 +84,8 @@ static void take(struct receiver *receiver, const uint8_t *bytes, size_t length,
             slot->foreign++;
             break;
         }
-    } else if (net_header_read(bytes, length, NET_FINISH, stream->tag, &header)) {
+    } else if (!stream->settings->iperf3 &&
+               net_header_read(bytes, length, NET_FINISH, stream->tag, &header)) {
         if (slot->sent == 0)
             slot->sent = header.sequence;
     } else if (!net_greeting_of_trial(bytes, length, stream->settings->token)) {
@@ -157,7 +165,8 @@ static void receive_rest(struct receiver *receiver, uint64_t until_ns)
         net_tick_at(until_ns);
         receive_some(receiver);
     }
-    stream->slot->timed_out = slot->sent == 0;
+    /* iperf3 does not say which one was the last. */
+    stream->slot->timed_out = slot->sent == 0 && !stream->settings->iperf3;
 }
 
 static void read_drops(struct net_stream *stream)
@@ -197,7 +206,8 @@ _Noreturn void net_udp_receive_run(struct net_stream *stream)
         receive_some(&receiver);
         if (net_ticked != 0 || receiver.peer_gone) {
             uint64_t now = clock_monotonic_ns();
-            if (!receiver.started && !settings->listens && now >= repeat_ns) {
+            bool repeats = !settings->listens && !settings->iperf3;
+            if (!receiver.started && repeats && now >= repeat_ns) {
                 net_say(stream, NET_GO);
                 repeat_ns = now + REPEAT_NS;
             }

@@ -36,9 +36,14 @@ struct sender {
 
 static void stamp(struct sender *sender, unsigned count, uint64_t now_ns)
 {
-    for (unsigned i = 0; i < count; i++)
-        net_header_write(sender->stream->buffer + i * sender->payload, NET_DATA,
-                         sender->stream->tag, (struct net_header){sender->sequence + i, now_ns});
+    for (unsigned i = 0; i < count; i++) {
+        uint8_t *at = sender->stream->buffer + i * sender->payload;
+        struct net_header header = {sender->sequence + i, now_ns};
+        if (sender->stream->settings->iperf3)
+            net_iperf3_header_write(at, header);
+        else
+            net_header_write(at, NET_DATA, sender->stream->tag, header);
+    }
 }
 
 static ssize_t call_mmsg(struct sender *sender, unsigned count)
@@ -204,7 +209,7 @@ _Noreturn void net_udp_send_run(struct net_stream *stream)
     else
         send_unlimited(&sender);
     /* Several times, since one may be lost; as many bytes as any other, so that none overtakes. */
-    for (int i = 0; i < FINISHES; i++) {
+    for (int i = 0; i < FINISHES && !settings->iperf3; i++) {
         int none = 0;
         if (stream->slot->call == NET_CALL_GSO)
             setsockopt(stream->fd, IPPROTO_UDP, UDP_SEGMENT, &none, sizeof none);

@@ -1,4 +1,4 @@
-//! The host a user names: `local`, `ssh://[user@]host[:port]` or `lab://name/host`.
+//! The host a user names: `local`, `ssh://[user@]host[:port]`, `lab://name/host` or `iperf3://host[:port]`.
 
 use crate::target::authority;
 use crate::{Cause, Failure};
@@ -28,6 +28,13 @@ pub enum HostName {
         /// Its host.
         host: String,
     },
+    /// An iperf3 server: the far end of a network path, and no host on which anything else can be done.
+    Iperf3 {
+        /// A name or an address (IPv6 without brackets).
+        host: String,
+        /// The port; `None` is iperf3's own.
+        port: Option<u16>,
+    },
 }
 
 impl HostName {
@@ -45,7 +52,9 @@ impl HostName {
     pub fn name(&self) -> &str {
         match self {
             HostName::Local => "this machine",
-            HostName::Ssh { host, .. } | HostName::Lab { host, .. } => host,
+            HostName::Ssh { host, .. }
+            | HostName::Lab { host, .. }
+            | HostName::Iperf3 { host, .. } => host,
         }
     }
 }
@@ -93,6 +102,7 @@ impl FromStr for HostName {
         match scheme {
             "ssh" => ssh(text, rest),
             "lab" => lab(text, rest),
+            "iperf3" => iperf3(text, rest),
             _ => Err(usage(text, format!("hosts of kind '{scheme}://' are not known"), KINDS)),
         }
     }
@@ -134,6 +144,18 @@ fn ssh(given: &str, rest: &str) -> Result<HostName, Failure> {
     check(given, "user", user)?;
     check(given, "host", Some(&host))?;
     Ok(HostName::Ssh { user: user.map(str::to_owned), host, port })
+}
+
+fn iperf3(given: &str, rest: &str) -> Result<HostName, Failure> {
+    const NEXT: &str = "Write it as iperf3://host[:port], an IPv6 address in brackets.";
+    let rest = rest.strip_suffix('/').unwrap_or(rest);
+    if rest.contains(['/', '?', '#', '@']) {
+        return Err(usage(given, "it is more than a host and a port", NEXT));
+    }
+    let (host, port) = authority::split(given, rest, NEXT)
+        .map_err(|failure| Failure { tried: "understand the host".into(), ..failure })?;
+    check(given, "host", Some(&host))?;
+    Ok(HostName::Iperf3 { host, port })
 }
 
 fn lab(given: &str, rest: &str) -> Result<HostName, Failure> {
@@ -183,6 +205,10 @@ impl fmt::Display for HostName {
                 port.map_or(Ok(()), |port| write!(f, ":{port}"))
             }
             HostName::Lab { lab, host } => write!(f, "lab://{lab}/{host}"),
+            HostName::Iperf3 { host, port } => {
+                write!(f, "iperf3://{}", authority::Host(host))?;
+                port.map_or(Ok(()), |port| write!(f, ":{port}"))
+            }
         }
     }
 }
@@ -221,6 +247,8 @@ mod tests {
             ("ssh://me@domain@nas", ssh(Some("me@domain"), "nas", None)),
             ("ssh://DOMAIN\\me@nas", ssh(Some("DOMAIN\\me"), "nas", None)),
             ("ssh://bücher", ssh(None, "bücher", None)),
+            ("iperf3://nas", HostName::Iperf3 { host: "nas".into(), port: None }),
+            ("iperf3://[::1]:5202", HostName::Iperf3 { host: "::1".into(), port: Some(5202) }),
             ("lab://n750/router-2", HostName::Lab { lab: "n750".into(), host: "router-2".into() }),
         ] {
             assert_eq!(text.parse::<HostName>().unwrap(), host);
@@ -256,6 +284,8 @@ mod tests {
             ("lab://bed/a/b", "names no lab", "lab://name/host"),
             ("lab://bed/../x", "names no lab", "lab://name/host"),
             ("ssh://", "'' is not a host", "ssh://[user@]host"),
+            ("iperf3://me@nas", "more than a host", "iperf3://host[:port]"),
+            ("iperf3://nas:0", "'0' is not a port", "iperf3://host[:port]"),
             ("ssh://@nas", "its user is empty", "that ssh accepts"),
             ("ssh://nas:0", "'0' is not a port", "ssh://[user@]host"),
             ("ssh://fe80::1", "without brackets", "in brackets"),

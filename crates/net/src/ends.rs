@@ -46,6 +46,14 @@ pub struct End {
     pub placed: Placed,
 }
 
+impl End {
+    /// Removes the probe; a flag if it is left.
+    pub(crate) fn remove(self) -> Option<Flag> {
+        let Failure { happened: reason, next, .. } = self.placed.remove().err()?;
+        Some(Flag::ProgramLeft { host: self.name.to_string(), reason, next })
+    }
+}
+
 /// Both ends.
 pub struct Ends {
     /// A.
@@ -71,11 +79,7 @@ impl Ends {
 
     /// Removes the probes; a flag for each that is left.
     pub(crate) fn remove(self) -> Vec<Flag> {
-        let left = |end: End| {
-            let Failure { happened: reason, next, .. } = end.placed.remove().err()?;
-            Some(Flag::ProgramLeft { host: end.name.to_string(), reason, next })
-        };
-        [self.a, self.b].into_iter().filter_map(left).collect()
+        [self.a, self.b].into_iter().filter_map(End::remove).collect()
     }
 }
 

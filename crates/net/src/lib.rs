@@ -5,6 +5,9 @@
 //! probes for each part of its workload: `order` writes it down, `session` carries it out at one end, `report` decodes
 //! what that end says, and `figures` makes figures of both. What a host sends is untrusted: its frames are bounded, and
 //! each section is read key by key.
+//!
+//! An iperf3 server may stand at the far end instead: [`Iperf3Runner`] has the control connection to it, and the probe
+//! at A moves the data as ever.
 #![forbid(unsafe_code)]
 
 mod address;
@@ -13,6 +16,7 @@ mod figures;
 #[doc(hidden)]
 pub mod fuzzing;
 mod interface;
+mod iperf3;
 mod order;
 mod report;
 mod runner;
@@ -21,4 +25,5 @@ mod session;
 pub use address::{Addresses, Wanted};
 pub use ends::{End, Ends, Side};
 pub use interface::interfaces;
+pub use iperf3::{Iperf3Runner, PORT as IPERF3_PORT, Totals as Iperf3Totals};
 pub use runner::{PathRunner, Token};

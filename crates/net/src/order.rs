@@ -12,6 +12,8 @@ use std::time::Duration;
 pub(crate) const SETUP: Duration = Duration::from_secs(5);
 /// Time for data on its way after the end of a trial.
 pub(crate) const DRAIN: Duration = Duration::from_secs(1);
+/// The same for datagrams of iperf3, none of which is marked as the last one.
+const IPERF3_DRAIN: Duration = Duration::from_millis(500);
 /// Length of the intervals that the probe reports.
 const INTERVAL: Duration = Duration::from_millis(100);
 /// Most intervals of a trial that the probe reports.
@@ -26,6 +28,7 @@ pub(crate) struct Order {
     near: &'static str,
     /// Its name at B.
     far: &'static str,
+    is_udp: bool,
     settings: String,
 }
 
@@ -72,8 +75,18 @@ impl Order {
         self.text(side, "connect", once, peer, port)
     }
 
+    /// The trial of A if B is an iperf3 server, which knows its connections by a cookie.
+    pub fn to_iperf3(&self, once: &Once, cookie: &str, server: &str, port: u16) -> String {
+        let mut text = format!("{}\nopen=connect\npeer={server}\nport={port}\n", self.near);
+        line(&mut text, "cookie", cookie);
+        if self.is_udp {
+            line(&mut text, "header", "iperf3");
+        }
+        let drain = if self.is_udp { IPERF3_DRAIN } else { DRAIN };
+        self.rest(text, once, drain)
+    }
+
     fn text(&self, side: Side, open: &str, once: &Once, peer: IpAddr, port: u16) -> String {
-        let Once { number, token, lead, duration } = once;
         let mut text = String::new();
         let name = if side == Side::A { self.near } else { self.far };
         let _ = writeln!(text, "{name}\nopen={open}\npeer={peer}");
@@ -81,16 +94,22 @@ impl Order {
             line(&mut text, "port", port);
         }
         text.push_str("token=");
-        for byte in token {
+        for byte in once.token {
             let _ = write!(text, "{byte:02x}");
         }
         text.push('\n');
+        self.rest(text, once, DRAIN)
+    }
+
+    /// What follows the connection.
+    fn rest(&self, mut text: String, once: &Once, drain: Duration) -> String {
+        let Once { number, lead, duration, .. } = once;
         line(&mut text, "trial", number);
         line(&mut text, "lead_ms", lead.as_millis());
         line(&mut text, "duration_ms", duration.as_millis().max(1));
         line(&mut text, "interval_ms", interval(*lead + *duration).as_millis());
         line(&mut text, "setup_ms", SETUP.as_millis());
-        line(&mut text, "drain_ms", DRAIN.as_millis());
+        line(&mut text, "drain_ms", drain.as_millis());
         text.push_str(&self.settings);
         text
     }
@@ -129,7 +148,7 @@ fn tcp(job: &TcpStreamJob) -> Order {
         line(&mut settings, "congestion", name);
     }
     line(&mut settings, "nodelay", u8::from(job.no_delay));
-    Order { near, far, settings }
+    Order { near, far, is_udp: false, settings }
 }
 
 fn datagrams(job: &DatagramsJob) -> Order {
@@ -147,7 +166,7 @@ fn datagrams(job: &DatagramsJob) -> Order {
         line(&mut settings, "send_buffer_bytes", bytes.0);
         line(&mut settings, "receive_buffer_bytes", bytes.0);
     }
-    Order { near, far, settings }
+    Order { near, far, is_udp: true, settings }
 }
 
 fn requests(job: &RequestJob) -> Order {
@@ -159,7 +178,7 @@ fn requests(job: &RequestJob) -> Order {
         line(&mut settings, "requests_per_second", rate);
         line(&mut settings, "realtime", 1);
     }
-    Order { near: "request", far: "respond", settings }
+    Order { near: "request", far: "respond", is_udp: false, settings }
 }
 
 /// Connections are opened from the end that opens all connections, whichever that is.
@@ -167,8 +186,8 @@ fn connections(job: &ConnectJob, opener: Side) -> Order {
     let mut settings = String::new();
     line(&mut settings, "streams", job.streams);
     match opener {
-        Side::A => Order { near: "connect", far: "accept", settings },
-        Side::B => Order { near: "accept", far: "connect", settings },
+        Side::A => Order { near: "connect", far: "accept", is_udp: false, settings },
+        Side::B => Order { near: "accept", far: "connect", is_udp: false, settings },
     }
 }
 
@@ -206,6 +225,18 @@ mod tests {
         let other = order.listening(Side::B, &once(), PEER, 0);
         assert!(other.starts_with("send\nopen=listen\npeer="), "{other}");
         assert!(!other.contains("port="), "the kernel chooses: {other}");
+    }
+
+    #[test]
+    fn an_iperf3_server_gets_a_cookie_and_its_own_header() {
+        let text = |job: Job| {
+            Order::of(&job, Side::A).unwrap().to_iperf3(&once(), "c00k1e", "192.0.2.1", 5201)
+        };
+        let tcp = text(TcpStreamJob::new(Flow::Out).into());
+        let start = "send\nopen=connect\npeer=192.0.2.1\nport=5201\ncookie=c00k1e\ntrial=7\n";
+        assert!(tcp.starts_with(start) && !tcp.contains("token="), "{tcp}");
+        let udp = text(DatagramsJob::new(Flow::In).into());
+        assert!(udp.starts_with("receive\n") && udp.contains("\nheader=iperf3\n"), "{udp}");
     }
 
     #[test]

@@ -157,6 +157,16 @@ impl Stream {
         }
     }
 
+    /// A stream of an end that has no probe, with the figures that are known.
+    pub fn counted(number: u64, sends: bool, values: Map<String, Value>) -> Stream {
+        Stream { number, sends, broken: None, values, rows: Vec::new() }
+    }
+
+    /// Adds figures.
+    pub fn add(&mut self, values: Map<String, Value>) {
+        self.values.extend(values);
+    }
+
     /// A figure.
     pub fn number(&self, key: &str) -> Option<f64> {
         self.values.get(key).and_then(Value::as_u64).map(|number| number as f64)

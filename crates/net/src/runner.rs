@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Longest wait for one end before the other one is looked at.
-const SLICE: Duration = Duration::from_millis(10);
+pub(crate) const SLICE: Duration = Duration::from_millis(10);
 /// Time for reports after the end of a trial; a message may queue behind the load.
-const REPORTING: Duration = Duration::from_secs(15);
+pub(crate) const REPORTING: Duration = Duration::from_secs(15);
 /// Time for a trial to end early.
 const CANCELLING: Duration = Duration::from_secs(10);
 /// Time by which a part that runs beside the first one outlasts it: the connections of the first one are opened
@@ -29,7 +29,7 @@ const IPV6_UDP_HEADERS: u64 = 48;
 const TAKE_THE_PORT: &str = "take the port";
 const CHOOSE_CONGESTION_CONTROL: &str = "choose the congestion control";
 /// Length of the trial that shows whether the ends reach each other.
-const FIRST_CONTACT: Duration = Duration::from_millis(50);
+pub(crate) const FIRST_CONTACT: Duration = Duration::from_millis(50);
 
 /// Source of secrets for trials: random bytes that nobody can guess.
 pub type Token = Box<dyn FnMut() -> [u8; 16]>;
@@ -104,7 +104,7 @@ impl PathRunner {
 }
 
 /// Observer of a trial that belongs to no point.
-struct Unwatched;
+pub(crate) struct Unwatched;
 
 impl LoadObserver for Unwatched {
     fn load_begins(&mut self) {}
@@ -194,7 +194,7 @@ fn connect(ends: &Ends, pair: &mut Pair, part: &Running<'_>) -> Result<(), Failu
 }
 
 /// The uncounted and the counted time of a trial.
-fn times(workload: &Workload) -> (Duration, Duration) {
+pub(crate) fn times(workload: &Workload) -> (Duration, Duration) {
     let duration = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default();
     match workload.length {
         Length::For { seconds, warm_up_seconds } => {
@@ -319,13 +319,13 @@ fn failed(ends: &Ends, part: &Running<'_>, side: Side, why: &Complaint, stage: S
 }
 
 /// Advice of the probe, as a sentence.
-fn sentence(text: &str) -> String {
+pub(crate) fn sentence(text: &str) -> String {
     let mut letters = text.trim_end_matches('.').chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
     format!("{first}{}.", letters.as_str())
 }
 
-fn closed() -> Failure {
+pub(crate) fn closed() -> Failure {
     Failure::new(Cause::Trial, "measure a path", "its ends", "they are closed already", "")
 }
 

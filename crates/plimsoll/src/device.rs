@@ -95,7 +95,7 @@ fn asked(arguments: &DeviceArguments, parts: &[Part], host: &HostName) -> Result
             HostName::Local => std::path::absolute(path).map_err(|e| {
                 usage("find a path", named(), &e.to_string(), "Give an absolute path.")
             })?,
-            HostName::Ssh { .. } | HostName::Lab { .. } => path.clone(),
+            HostName::Ssh { .. } | HostName::Lab { .. } | HostName::Iperf3 { .. } => path.clone(),
         };
         match path.to_str().filter(|p| p.starts_with('/') && !p.contains(['\n', '\0'])) {
             Some(path) => Ok(Some(path.to_owned())),

@@ -14,7 +14,9 @@ use std::sync::Arc;
 pub fn open(host: &HostName, may_ask: bool) -> Result<Arc<dyn Reach>, Failure> {
     match host {
         HostName::Lab { lab, host } => plimsoll_lab::reach(lab, host),
-        HostName::Local | HostName::Ssh { .. } => plimsoll_host::reach::open(host, may_ask),
+        HostName::Local | HostName::Ssh { .. } | HostName::Iperf3 { .. } => {
+            plimsoll_host::reach::open(host, may_ask)
+        }
     }
 }
 
@@ -135,6 +137,6 @@ fn watch_by(
         HostName::Lab { lab, host } => {
             watch.in_lab(plimsoll_lab::facts(lab)?).held_in(plimsoll_lab::group(lab, host)?)
         }
-        HostName::Local | HostName::Ssh { .. } => watch,
+        HostName::Local | HostName::Ssh { .. } | HostName::Iperf3 { .. } => watch,
     })
 }

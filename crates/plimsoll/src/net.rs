@@ -1,5 +1,7 @@
 //! `plimsoll net`: what the network between two hosts carries, how late it is under load, and its bottleneck.
 
+mod iperf3;
+
 use crate::arguments::{OutputArguments, ProbeArguments, StoreArguments};
 use crate::check::{self, More, SetUp};
 use crate::output::Progress;
@@ -12,9 +14,9 @@ use plimsoll_model::units::{Bytes, parse_duration};
 use plimsoll_model::{
     Accept, Cause, Clock, ConnectJob, Contrast, DatagramCall, DatagramsJob, Deadline, Endpoint,
     Failure, Flow, HostName, Job, Length, Metric, Parameter, Part, Plan, RequestJob, ServerHost,
-    Steps, StreamJob, Subject, TcpStreamJob, Workload,
+    Steps, StreamJob, Subject, SubjectRunner, TcpStreamJob, Workload,
 };
-use plimsoll_net::{Addresses, End, Ends, PathRunner, Side, Wanted};
+use plimsoll_net::{Addresses, End, Ends, Iperf3Runner, PathRunner, Side, Token, Wanted};
 use std::net::IpAddr;
 use std::num::{NonZeroU16, NonZeroU32};
 use std::sync::Arc;
@@ -61,16 +63,18 @@ pub const EXAMPLES: &str = "Examples:
   Latency while four streams run in each direction:
     plimsoll net --job rrul ssh://root@nas
   A fixed port, because of a firewall:
-    plimsoll net --port 5201 ssh://root@nas";
+    plimsoll net --port 5201 ssh://root@nas
+  A host without a login, where iperf3 -s runs:
+    plimsoll net iperf3://nas";
 
-const HOSTS_HELP: &str = "One host, or two: ssh://[user@]host[:port], lab://name/host or local. The path leads from \
-A to B; of one host, A is this machine";
+const HOSTS_HELP: &str = "One host, or two: ssh://[user@]host[:port], lab://name/host or local; B may be an iperf3 \
+server, iperf3://host[:port]. The path leads from A to B; of one host, A is this machine";
 
 #[derive(Args)]
 pub struct NetArguments {
     #[arg(required = true, num_args = 1..=2, value_name = "HOST", help = HOSTS_HELP)]
     pub hosts: Vec<String>,
-    /// Kinds of load [default: tcp-out, tcp-in, tcp-both, request, loaded]
+    /// Kinds of load [default: tcp-out, tcp-in, tcp-both, request, loaded; of an iperf3 server tcp-out, tcp-in]
     #[arg(long = "job", value_name = "JOBS", value_enum, value_delimiter = ',')]
     pub jobs: Vec<JobChoice>,
     /// Bytes of each system call of TCP streams [default: 128KiB]
@@ -232,6 +236,7 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
         [a, b, ..] => (a.clone(), b.clone()),
         [] => (HostName::Local, HostName::Local),
     };
+    iperf3::expect_possible(arguments, &a, &b)?;
     let mut plan = plan(arguments, &a, &b)?;
     plan.command = plan::repeatable_command(&plan);
     let mut concerned = vec![&a, &b];
@@ -244,24 +249,38 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
             let deadline = Deadline::new(clock.clone(), signals.stop.clone());
             let progress = Progress::new(quiet);
             let (at_a, reach_a) = end(&a, arguments, &deadline, &progress)?;
-            let (at_b, reach_b) = end(&b, arguments, &deadline, &progress)?;
-            let opener = arguments.connect_from.side();
-            let wanted = wanted(arguments, &a, &b)?;
-            let (addresses, interfaces) = {
-                let (reach_a, reach_b) = (reach_a.clone(), reach_b);
-                Signals::leave_when_over(&deadline, "find the addresses", &b, move || {
-                    let addresses = Addresses::find(&*reach_a, &*reach_b, opener.other(), wanted)?;
-                    let interfaces = plimsoll_net::interfaces(&*reach_a, &*reach_b, addresses);
-                    Ok((addresses, interfaces))
-                })?
-            };
-            let port = arguments.port.map_or(0, NonZeroU16::get);
-            let ends = Ends { a: at_a, b: at_b, addresses, opener, port };
             let given = plan.subjects.first().map(ToString::to_string).unwrap_or_default();
-            let token = Box::new(rand::random::<[u8; 16]>);
-            let runner = PathRunner::new(given, ends, signals.stop.clone(), token).over(interfaces);
+            let stop = signals.stop.clone();
+            let token: Token = Box::new(rand::random::<[u8; 16]>);
+            let runner: Box<dyn SubjectRunner> = match &b {
+                HostName::Iperf3 { host, port } => {
+                    let (host, port) = (host.clone(), *port);
+                    let addresses =
+                        Signals::leave_when_over(&deadline, "find the server", &b, move || {
+                            iperf3::addresses(&host, port)
+                        })?;
+                    Box::new(Iperf3Runner::new(given, at_a, (b.clone(), addresses), stop, token))
+                }
+                _ => {
+                    let (at_b, reach_b) = end(&b, arguments, &deadline, &progress)?;
+                    let opener = arguments.connect_from.side();
+                    let wanted = wanted(arguments, &a, &b)?;
+                    let reach_a = reach_a.clone();
+                    let (addresses, interfaces) =
+                        Signals::leave_when_over(&deadline, "find the addresses", &b, move || {
+                            let addresses =
+                                Addresses::find(&*reach_a, &*reach_b, opener.other(), wanted)?;
+                            let interfaces =
+                                plimsoll_net::interfaces(&*reach_a, &*reach_b, addresses);
+                            Ok((addresses, interfaces))
+                        })?;
+                    let port = arguments.port.map_or(0, NonZeroU16::get);
+                    let ends = Ends { a: at_a, b: at_b, addresses, opener, port };
+                    Box::new(PathRunner::new(given, ends, stop, token).over(interfaces))
+                }
+            };
             let on = plan.clients.iter().map(|_| reach_a.clone()).collect();
-            let ready = SetUp::unwatched(Box::new(runner), clock);
+            let ready = SetUp::unwatched(runner, clock);
             let ready = ready.watched(plan, id, on, &deadline)?;
             Ok(SetUp { begun: ready.clock.now(), ..ready })
         })?;
@@ -297,7 +316,7 @@ fn wanted(arguments: &NetArguments, a: &HostName, b: &HostName) -> Result<Wanted
         }
         // Both ends are this machine.
         HostName::Local if own == other => Ok(Some(IpAddr::V4(std::net::Ipv4Addr::LOCALHOST))),
-        HostName::Local | HostName::Ssh { .. } => Ok::<_, Failure>(None),
+        HostName::Local | HostName::Ssh { .. } | HostName::Iperf3 { .. } => Ok::<_, Failure>(None),
     };
     let b_opens = arguments.connect_from == SideChoice::B;
     // The end that listens must be known; the other one is asked for its route.
@@ -315,7 +334,12 @@ fn wanted(arguments: &NetArguments, a: &HostName, b: &HostName) -> Result<Wanted
 
 /// The plan of a study of one path.
 fn plan(arguments: &NetArguments, a: &HostName, b: &HostName) -> Result<Plan, Failure> {
-    let jobs = if arguments.jobs.is_empty() { &DEFAULT_JOBS[..] } else { &arguments.jobs };
+    let is_iperf3 = matches!(b, HostName::Iperf3 { .. });
+    let jobs = match arguments.jobs.as_slice() {
+        [] if is_iperf3 => &iperf3::DEFAULT_JOBS[..],
+        [] => &DEFAULT_JOBS[..],
+        jobs => jobs,
+    };
     expect_sizes(arguments)?;
     let mut workloads: Vec<Workload> = Vec::new();
     for job in jobs {
@@ -335,7 +359,10 @@ fn plan(arguments: &NetArguments, a: &HostName, b: &HostName) -> Result<Plan, Fa
     let design = arguments.study.design(ProbeArguments::CAP_SECONDS, baseline_seconds);
     let mut plan = Plan::new(vec![path], workloads, design);
     plan.clients = plan::clients(&[a.to_string()])?;
-    plan.hosts = vec![ServerHost { host: b.clone(), subject: None, guessed: false }];
+    // Nobody logs in to an iperf3 server.
+    if !is_iperf3 {
+        plan.hosts = vec![ServerHost { host: b.clone(), subject: None, guessed: false }];
+    }
     plan.factors = settings::factors(&arguments.set, a)?;
     plan.contrasts = Contrast::against_first(&plan);
     Ok(plan)
@@ -527,6 +554,33 @@ mod tests {
         let plan = planned(&["ssh://nas", "--job=rrul"]).unwrap();
         let Job::TcpStream(load) = &plan.workloads[0].parts[1].job else { panic!() };
         assert_eq!((load.streams, load.flow), (4, Flow::Both));
+    }
+
+    #[test]
+    fn of_an_iperf3_server_only_its_own_tests_are_planned() {
+        let given = |words: &[&str]| {
+            let words = ["plimsoll", "net", "local", "iperf3://nas"].iter().chain(words);
+            let Command::Net(given) = Arguments::parse_from(words).command else { panic!() };
+            given
+        };
+        let (local, server) = (HostName::Local, "iperf3://nas".parse::<HostName>().unwrap());
+        let plan = plan(&given(&[]), &local, &server).unwrap();
+        assert_eq!((plan.workloads.len(), plan.hosts.len()), (2, 0));
+        for (words, expected) in [
+            (&["--job=request"][..], "--job request"),
+            (&["--job=tcp-out,loaded"], "--job loaded"),
+            (&["--port=5202"], "--port"),
+            (&["--connect-from=b"], "--connect-from"),
+        ] {
+            let failure = iperf3::expect_possible(&given(words), &local, &server).unwrap_err();
+            assert_eq!((failure.cause, failure.on.contains(expected)), (Cause::Usage, true));
+        }
+        let elsewhere = "ssh://laptop".parse().unwrap();
+        let failure = iperf3::expect_possible(&given(&[]), &elsewhere, &server).unwrap_err();
+        assert!(failure.next.contains("plimsoll net iperf3://nas"), "{failure}");
+        let failure = iperf3::expect_possible(&given(&[]), &server, &local).unwrap_err();
+        assert!(failure.next.contains("plimsoll net local iperf3://nas"), "{failure}");
+        iperf3::expect_possible(&given(&["--job=udp-in,tcp-out"]), &local, &server).unwrap();
     }
 
     #[test]

@@ -153,7 +153,7 @@ pub fn expect_none_left(hosts: &[&HostName], servers: &[&str]) -> Result<(), Fai
                 |other: &&HostName| matches!(other, HostName::Ssh { host, .. } if host == name);
             servers.contains(&&**name) || hosts.iter().any(same)
         }
-        HostName::Local | HostName::Lab { .. } => hosts.contains(&host),
+        HostName::Local | HostName::Lab { .. } | HostName::Iperf3 { .. } => hosts.contains(&host),
     };
     // Who has no place for a journal has left nothing in it.
     let Ok(journal) = Journal::of_this_user() else { return Ok(()) };

@@ -15,6 +15,7 @@
 pub mod capture;
 pub mod clients;
 mod error;
+pub mod iperf3;
 pub mod path;
 mod program;
 pub mod proxy;

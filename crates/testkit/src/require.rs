@@ -34,6 +34,8 @@ pub enum Need {
     Strace,
     /// `fio`.
     Fio,
+    /// `iperf3`.
+    Iperf3,
     /// Samba's server.
     Samba,
     /// `smbclient`, Samba's client.
@@ -74,7 +76,7 @@ pub enum Need {
 
 impl Need {
     /// Every need.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::Namespaces,
         Self::Ganesha,
         Self::GoNfs,
@@ -83,6 +85,7 @@ impl Need {
         Self::Showmount,
         Self::Strace,
         Self::Fio,
+        Self::Iperf3,
         Self::Samba,
         Self::Smbclient,
         Self::Tshark,
@@ -114,6 +117,7 @@ impl Need {
             Self::Showmount => "showmount",
             Self::Strace => "strace",
             Self::Fio => "fio",
+            Self::Iperf3 => "iperf3",
             Self::Samba => "samba",
             Self::Smbclient => "smbclient",
             Self::Tshark => "tshark",
@@ -146,6 +150,7 @@ impl Need {
             Self::Showmount => "nfs-common",
             Self::Strace => "strace",
             Self::Fio => "fio",
+            Self::Iperf3 => "iperf3 util-linux",
             Self::Samba => "samba samba-common-bin util-linux",
             Self::Smbclient => "smbclient",
             Self::Tshark => "tshark",
@@ -177,6 +182,7 @@ impl Need {
             Self::Showmount => &["showmount"],
             Self::Strace => &["strace"],
             Self::Fio => &["fio"],
+            Self::Iperf3 => &["iperf3", "setpriv"],
             Self::Samba => &["smbd", "smbpasswd", "setpriv", "unshare"],
             Self::Smbclient => &["smbclient"],
             Self::Tshark => &["tshark", "dumpcap"],

@@ -93,6 +93,11 @@ fn learn_host(name: &str, pseudonyms: &mut Pseudonyms) {
             let host = pseudonyms.replace_all(Kind::Host, &host);
             pseudonyms.learn_as(name, HostName::Ssh { user, host, port }.to_string());
         }
+        Ok(HostName::Iperf3 { host, port }) => {
+            pseudonyms.learn(Kind::Host, &host);
+            let host = pseudonyms.replace_all(Kind::Host, &host);
+            pseudonyms.learn_as(name, HostName::Iperf3 { host, port }.to_string());
+        }
         Err(_) => pseudonyms.learn(Kind::Host, name),
     }
 }

@@ -8,7 +8,7 @@ use crate::study::{Shown, hosts, paths};
 use crate::text::{capital, listed};
 use crate::verdict::percent;
 use plimsoll_explain::{CellFindings, Levels, WorkloadFindings};
-use plimsoll_model::{Measure, Metric, Outcome, Steps, StreamJob, Subject, Trial};
+use plimsoll_model::{HostName, Measure, Metric, Outcome, Steps, StreamJob, Subject, Trial};
 
 /// Headings, in the order of [`Line::cells`].
 const HEADINGS: [&str; 8] = [
@@ -162,6 +162,12 @@ fn cpu_of(shown: &Shown<'_>) -> CpuOf {
     }
 }
 
+/// Whether the far end is an iperf3 server.
+fn is_to_iperf3(shown: &Shown<'_>) -> bool {
+    let end = shown.study.plan.subjects.first();
+    matches!(end, Some(Subject::Path { to, .. }) if matches!(to.host, HostName::Iperf3 { .. }))
+}
+
 /// What the columns mean, and the round trips within the streams.
 pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
     let mut legend = Vec::new();
@@ -174,6 +180,9 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
     if let Some([a, b]) = ends {
         let cpu = match cpu_of(shown) {
             CpuOf::Hosts => "CPU: busy time of each host above idle",
+            CpuOf::Processes if is_to_iperf3(shown) => {
+                "CPU: the probe's processes at A, iperf3's at B"
+            }
             CpuOf::Processes => "CPU: the probe's own processes",
         };
         legend.push(format!("A: {a}. B: {b}. Out: from A to B. {cpu}."));

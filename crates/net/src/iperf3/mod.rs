@@ -1,0 +1,12 @@
+//! Paths whose far end is an iperf3 server. The data takes the same way as between two probes: the probe at A sends or
+//! receives it, with iperf3's cookie and header. Here is the control connection: `protocol` and `results` decode it,
+//! `control` carries it, and `runner` measures points.
+
+mod complaints;
+mod control;
+pub(crate) mod protocol;
+pub(crate) mod results;
+mod runner;
+
+pub use protocol::PORT;
+pub use runner::{Iperf3Runner, Totals};

@@ -1,0 +1,360 @@
+//! Paths to iperf3 servers on the loopback device: the real program, and servers that are none or go wrong.
+
+#[path = "../../host/tests/probe_support/mod.rs"]
+mod probe_support;
+
+use plimsoll_host::probe::Placed;
+use plimsoll_model::{
+    Cause, DatagramsJob, Event, Failure, Flow, HostName, Job, Length, LoadObserver, Measure,
+    Metric, Outcome, Part, PartResult, PointResult, PointSpec, StreamJob, SubjectFacts,
+    SubjectRunner, TcpStreamJob, Workload,
+};
+use plimsoll_net::{End, Iperf3Runner};
+use plimsoll_testkit::iperf3::Iperf3;
+use plimsoll_testkit::{Need, available};
+use probe_support::{local, processes_with, programs, soon};
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::num::{NonZeroU16, NonZeroU32};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A server; `None` where there is no iperf3.
+fn server() -> Option<Iperf3> {
+    available(Need::Iperf3).then(|| Iperf3::start().unwrap())
+}
+
+/// What a server printed of each test.
+fn tests(server: &Iperf3) -> Vec<Value> {
+    let text = server.output();
+    let all = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
+    // The last one may not be whole yet.
+    all.map_while(Result::ok).collect()
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// A path from this machine to a server.
+struct Bench {
+    runner: Iperf3Runner,
+    stop: Arc<AtomicBool>,
+    /// Where the probe lies.
+    directory: String,
+    trial: u32,
+}
+
+impl Bench {
+    fn new(address: SocketAddr) -> Bench {
+        let placed = Placed::place(local(), &programs(), None).unwrap();
+        let directory = placed.directory().to_owned();
+        let near = End { name: HostName::Local, placed };
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut last = 0;
+        let token = Box::new(move || {
+            last += 1;
+            [last; 16]
+        });
+        let name = HostName::Iperf3 { host: "127.0.0.1".into(), port: Some(address.port()) };
+        let (given, named) = (format!("local to {name}"), (name, vec![address]));
+        let runner = Iperf3Runner::new(given, near, named, stop.clone(), token);
+        Bench { runner, stop, directory, trial: 0 }
+    }
+
+    fn point(&mut self, job: Job, seconds: f64, observer: &mut Observer) -> PointResult {
+        let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
+        let length = Length::For { seconds, warm_up_seconds: 0.2 };
+        self.trial += 1;
+        let spec = PointSpec {
+            number: self.trial,
+            subject: 0,
+            workload: Workload::of(part, length),
+            first_file: 0,
+            window_seconds: 0.1,
+            operation_timeout_seconds: 10.0,
+            left_seconds: 60.0,
+            seed: 1,
+        };
+        self.runner.point(&spec, observer)
+    }
+
+    #[track_caller]
+    fn complete(&mut self, job: Job) -> PartResult {
+        let mut observer = Observer::default();
+        let mut result = self.point(job, 1.0, &mut observer);
+        assert_eq!(result.outcome, Outcome::Complete);
+        assert_eq!((observer.begun, observer.ended, result.parts.len()), (1, 1, 1));
+        result.parts.remove(0)
+    }
+
+    #[track_caller]
+    fn leaves_nothing(mut self) {
+        assert_eq!(self.runner.close(), []);
+        assert!(!std::path::Path::new(&self.directory).exists());
+        soon("its processes are gone", || processes_with(&self.directory).is_empty());
+    }
+}
+
+/// Counts the load's beginnings and ends.
+#[derive(Default)]
+struct Observer {
+    begun: u32,
+    ended: u32,
+}
+
+impl LoadObserver for Observer {
+    fn load_begins(&mut self) {
+        self.begun += 1;
+    }
+
+    fn load_ends(&mut self) {
+        self.ended += 1;
+    }
+
+    fn event(&mut self, _: Event) {}
+}
+
+#[track_caller]
+fn value(result: &PartResult, measure: Measure) -> f64 {
+    let found = result.quantities.get(&Metric::all(measure));
+    *found.unwrap_or_else(|| panic!("no {measure} in {:?}", result.quantities))
+}
+
+/// Payload bytes in the output of a server: one of the sums is 0.
+fn bytes(test: &Value) -> f64 {
+    let sums =
+        ["sum_sent", "sum_received"].iter().filter_map(|sum| test["end"][sum]["bytes"].as_f64());
+    sums.fold(0.0, f64::max)
+}
+
+#[track_caller]
+fn within_a_hundredth(own: f64, other: f64) {
+    assert!(own > 1e4 && (own / other - 1.0).abs() < 0.01, "{own} here, {other} there");
+}
+
+#[test]
+fn both_ends_count_the_same_in_both_directions() {
+    let Some(server) = server() else { return };
+    let mut bench = Bench::new(server.address());
+    assert_eq!(bench.runner.attach(0).unwrap(), []);
+    let tcp = |flow, streams| Job::from(TcpStreamJob { streams, ..TcpStreamJob::new(flow) });
+    let udp = |flow, streams| {
+        let rate = NonZeroU32::new(2000);
+        Job::from(DatagramsJob { streams, rate, ..DatagramsJob::new(flow) })
+    };
+    let jobs = [
+        tcp(Flow::Out, 1),
+        tcp(Flow::In, 1),
+        tcp(Flow::Out, 3),
+        tcp(Flow::In, 3),
+        udp(Flow::Out, 1),
+        udp(Flow::In, 1),
+        udp(Flow::Out, 3),
+        udp(Flow::In, 3),
+    ];
+    // The first test was that of the first contact.
+    for (number, job) in jobs.into_iter().enumerate() {
+        let title = format!("{job:?}");
+        let result = bench.complete(job);
+        let totals = bench.runner.totals().unwrap_or_else(|| panic!("{title}"));
+        within_a_hundredth(totals.own as f64, totals.server as f64);
+        soon("the server has printed the test", || tests(&server).len() == number + 2);
+        within_a_hundredth(totals.own as f64, bytes(&tests(&server)[number + 1]));
+        assert!(value(&result, Measure::THROUGHPUT) > 1e5, "{title}: {result:?}");
+        assert!(value(&result, Measure::NEAR_CPU_PER_BYTE) > 0.0, "{title}");
+        assert!(value(&result, Measure::FAR_CPU_PER_BYTE) > 0.0, "{title}");
+        let far = result.quantities.get(&Metric::all(Measure::FAR_BUSIEST));
+        assert_eq!(far.is_some(), title.contains("streams: 1,"), "{title}");
+    }
+    let facts = bench.runner.facts();
+    let [SubjectFacts::Path(path)] = facts.as_slice() else { panic!("{facts:?}") };
+    assert!(path.notes[0].contains("B is an iperf3 server"), "{path:?}");
+    bench.leaves_nothing();
+}
+
+#[test]
+fn figures_that_the_server_does_not_report_are_unknown() {
+    let Some(server) = server() else { return };
+    let mut bench = Bench::new(server.address());
+    bench.runner.attach(0).unwrap();
+    let known =
+        |result: &PartResult, measure| result.quantities.contains_key(&Metric::all(measure));
+    let out = bench.complete(TcpStreamJob::new(Flow::Out).into());
+    assert!(known(&out, Measure::FLOW_RTT_P50) && known(&out, Measure::RETRANSMITTED));
+    let windows = out.series.windows().filter(|window| window.bytes() > 0).count();
+    assert!(windows >= 5, "{out:?}");
+    let back = bench.complete(TcpStreamJob::new(Flow::In).into());
+    for measure in [Measure::FLOW_RTT_P50, Measure::RETRANSMITTED, Measure::WINDOW_LIMITED] {
+        assert!(!known(&back, measure), "{measure}: {back:?}");
+    }
+    let rate = NonZeroU32::new(1000);
+    let udp = |flow| Job::from(DatagramsJob { rate, ..DatagramsJob::new(flow) });
+    let out = bench.complete(udp(Flow::Out));
+    assert!(known(&out, StreamJob::LOSS) && known(&out, Measure::JITTER));
+    assert!(!known(&out, Measure::REORDERED) && !known(&out, Measure::SOCKET_DROPPED));
+    let back = bench.complete(udp(Flow::In));
+    assert!(known(&back, Measure::REORDERED) && known(&back, StreamJob::OFFERED));
+    let packets = value(&back, Measure::PACKETS);
+    assert!((500.0..1500.0).contains(&packets), "{packets}");
+    bench.leaves_nothing();
+}
+
+#[test]
+fn a_server_with_another_client_is_busy_and_then_free() {
+    let Some(server) = server() else { return };
+    let mut client = server.client(&["-t", "60", "-b", "1M"]).unwrap();
+    soon("the test of the other client runs", || server.connections() >= 4);
+    let mut bench = Bench::new(server.address());
+    let failure = bench.runner.attach(0).unwrap_err();
+    assert_eq!(failure.cause, Cause::Unreachable, "{failure}");
+    assert!(failure.happened.contains("busy"), "{failure}");
+    bench.leaves_nothing();
+    client.kill().unwrap();
+    client.wait().unwrap();
+    soon("the server is free", || server.is_free());
+    let mut bench = Bench::new(server.address());
+    bench.runner.attach(0).unwrap();
+    bench.leaves_nothing();
+}
+
+#[test]
+fn a_server_that_dies_fails_its_test() {
+    let Some(mut server) = server() else { return };
+    for flow in [Flow::In, Flow::Out] {
+        let mut bench = Bench::new(server.address());
+        bench.runner.attach(0).unwrap();
+        let watcher = std::thread::spawn(move || {
+            soon("the test runs", || server.connections() >= 4);
+            server.kill().unwrap();
+        });
+        let result = bench.point(TcpStreamJob::new(flow).into(), 60.0, &mut Observer::default());
+        watcher.join().unwrap();
+        let failure = failed(result);
+        assert!(failure.happened.contains("closed the control connection"), "{failure}");
+        bench.leaves_nothing();
+        server = Iperf3::start().unwrap();
+    }
+}
+
+#[test]
+fn a_request_to_stop_leaves_the_server_free() {
+    let Some(server) = server() else { return };
+    let mut bench = Bench::new(server.address());
+    bench.runner.attach(0).unwrap();
+    let stop = bench.stop.clone();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            soon("the test runs", || server.connections() >= 4);
+            stop.store(true, Ordering::Relaxed);
+        });
+        let job = TcpStreamJob::new(Flow::In);
+        let result = bench.point(job.into(), 600.0, &mut Observer::default());
+        assert_eq!(result.outcome, Outcome::Stopped);
+    });
+    bench.leaves_nothing();
+    soon("the server is free", || server.is_free());
+    let mut bench = Bench::new(server.address());
+    bench.runner.attach(0).unwrap();
+    bench.leaves_nothing();
+}
+
+#[track_caller]
+fn failed(result: PointResult) -> Failure {
+    assert!(result.parts.is_empty());
+    match result.outcome {
+        Outcome::Failed { failure, .. } => failure,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The failure of a first contact with a server that does this with its connections.
+fn contact(serve: impl Fn(TcpStream) + Send + 'static) -> Failure {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || listener.incoming().flatten().for_each(serve));
+    let mut bench = Bench::new(address);
+    let failure = bench.runner.attach(0).unwrap_err();
+    bench.leaves_nothing();
+    failure
+}
+
+/// Says the bytes, and listens until the client leaves.
+fn saying(bytes: &'static [u8]) -> impl Fn(TcpStream) + Send + 'static {
+    move |mut stream| {
+        let _ = stream.write_all(bytes);
+        let _ = stream.read_to_end(&mut Vec::new());
+    }
+}
+
+#[test]
+fn servers_that_refuse_are_told_apart() {
+    for (bytes, cause, words) in [
+        (&b"\xff"[..], Cause::Unreachable, "busy"),
+        (b"\x09\xfe\x00\x00\x00\x8e", Cause::Authentication, "requires authentication"),
+        (b"\x09\xfe\x00\x00\x00\x25\x00\x00\x00\x00", Cause::Trial, "limit of the time"),
+        (b"\x09\xfe\x00\x00\x03\xe7\x00\x00\x00\x00", Cause::Trial, "error 999"),
+        (b"\x09\x0b", Cause::Trial, "stopped during the test"),
+        (b"\x09\x0e", Cause::Trial, "out of order"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", Cause::Unreachable, "answered \"SSH-2.0-OpenSSH_9.2\\r\\n\""),
+        (b"\x1b[2J", Cause::Unreachable, "answered \"\\x1b[2J\""),
+    ] {
+        let failure = contact(saying(bytes));
+        assert_eq!(failure.cause, cause, "{failure}");
+        assert!(failure.happened.contains(words), "{words} in {failure}");
+        assert!(failure.on.contains("iperf3://127.0.0.1:") && !failure.next.is_empty());
+    }
+}
+
+#[test]
+fn other_servers_are_named_by_their_answer() {
+    // It waits for the end of the request first.
+    let failure = contact(|mut stream| {
+        let mut got = Vec::new();
+        let mut buffer = [0; 64];
+        while let Ok(count @ 1..) = stream.read(&mut buffer) {
+            got.extend_from_slice(&buffer[..count]);
+            if got.ends_with(b"\r\n\r\n") {
+                let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
+                return;
+            }
+        }
+    });
+    assert!(failure.happened.contains("HTTP/1.1 400 Bad Request"), "{failure}");
+    let failure = contact(drop);
+    assert!(failure.happened.contains("without a word"), "{failure}");
+    let failure = contact(saying(b""));
+    assert!(failure.happened.contains("iperf 2"), "{failure}");
+    let mut bench = Bench::new(SocketAddr::from(([127, 0, 0, 1], free_port())));
+    let failure = bench.runner.attach(0).unwrap_err();
+    assert_eq!(failure.cause, Cause::Unreachable, "{failure}");
+    assert!(failure.happened.contains("nothing listens"), "{failure}");
+    bench.leaves_nothing();
+}
+
+#[test]
+fn servers_that_stop_half_way_fail_the_test() {
+    // It takes the parameters and leaves, as old versions do if they require authentication.
+    let failure = contact(|mut stream| {
+        let _ = stream.write_all(&[9]);
+        let _ = stream.read(&mut [0; 64]);
+        let mut length = [0; 4];
+        let _ = stream.read_exact(&mut length);
+    });
+    assert!(failure.happened.contains("after the parameters"), "{failure}");
+    assert!(failure.next.contains("authentication"), "{failure}");
+    // It never starts the test.
+    let failure = contact(saying(&[9, 10]));
+    assert!(failure.happened.contains("did not start the test"), "{failure}");
+    // It starts, and is gone.
+    let failure = contact(|mut stream| {
+        let _ = stream.write_all(&[9, 10, 1, 2]);
+        let _ = stream.read(&mut [0; 1024]);
+        let _ = stream.read(&mut [0; 1024]);
+    });
+    assert!(failure.happened.contains("closed the control connection"), "{failure}");
+    // Results without an end.
+    let failure = contact(saying(b"\x09\x0a\x01\x02\x0d\xff\xff\xff\xff"));
+    assert!(failure.happened.contains("its results have"), "{failure}");
+}

@@ -1,0 +1,71 @@
+//! An iperf3 server at the far end of a path: the jobs and options that it can do, and its addresses.
+
+use super::{JobChoice, NetArguments, SideChoice};
+use plimsoll_model::{Cause, Failure, HostName};
+use plimsoll_net::IPERF3_PORT;
+use std::net::{SocketAddr, ToSocketAddrs};
+
+/// The jobs if the user names none.
+pub(super) const DEFAULT_JOBS: [JobChoice; 2] = [JobChoice::TcpOut, JobChoice::TcpIn];
+
+/// Refuses an iperf3 server as A, and what cannot be done with one as B.
+pub(super) fn expect_possible(
+    arguments: &NetArguments,
+    a: &HostName,
+    b: &HostName,
+) -> Result<(), Failure> {
+    let refuse = |on: String, happened: &str, next: &str| {
+        Err(Failure::new(Cause::Usage, "plan the study", on, happened, next))
+    };
+    if let HostName::Iperf3 { .. } = a {
+        let happened = "an iperf3 server is the far end of a path";
+        let next = format!("Name it last: plimsoll net local {a}.");
+        return refuse(a.to_string(), happened, &next);
+    }
+    let HostName::Iperf3 { .. } = b else { return Ok(()) };
+    if *a != HostName::Local {
+        let happened = "the control connection to an iperf3 server is opened from this machine";
+        let next = format!("Run plimsoll on that host: plimsoll net {b}.");
+        return refuse(a.to_string(), happened, &next);
+    }
+    let possible = [JobChoice::TcpOut, JobChoice::TcpIn, JobChoice::UdpOut, JobChoice::UdpIn];
+    if let Some(job) = arguments.jobs.iter().find(|job| !possible.contains(job)) {
+        let name = clap::ValueEnum::to_possible_value(job);
+        let name = name.map_or_else(String::new, |value| value.get_name().to_owned());
+        let happened = "iperf3 has no such test: it needs a probe at both ends";
+        let next =
+            "Choose tcp-out, tcp-in, udp-out or udp-in, or name a host with a login: ssh://HOST.";
+        return refuse(format!("--job {name}"), happened, next);
+    }
+    let options = [
+        ("--address", arguments.address.is_some()),
+        ("--address-a", arguments.address_a.is_some()),
+        ("--port", arguments.port.is_some()),
+        ("--connect-from b", arguments.connect_from == SideChoice::B),
+    ];
+    if let Some((option, _)) = options.into_iter().find(|(_, is_given)| *is_given) {
+        let happened = "all connections go from A to the address and port of the server";
+        return refuse(option.to_owned(), happened, "Name both: iperf3://HOST:PORT.");
+    }
+    Ok(())
+}
+
+/// Addresses of a server, as this machine knows its name.
+///
+/// # Errors
+/// [`Cause::Unreachable`] for a name without an address.
+pub(super) fn addresses(host: &str, port: Option<u16>) -> Result<Vec<SocketAddr>, Failure> {
+    let unknown = |happened: String| {
+        let next = "Check the name, or give an address.";
+        Failure::new(
+            Cause::Unreachable,
+            "find the address of the iperf3 server",
+            host,
+            happened,
+            next,
+        )
+    };
+    let found = (host, port.unwrap_or(IPERF3_PORT)).to_socket_addrs();
+    let found: Vec<SocketAddr> = found.map_err(|error| unknown(error.to_string()))?.collect();
+    if found.is_empty() { Err(unknown("the name has no address".to_owned())) } else { Ok(found) }
+}
