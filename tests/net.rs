@@ -102,9 +102,12 @@ fn this_machine_is_measured_kept_shown_and_compared() {
     program.run(&["compare", id, id]).expect(0);
     let page = program.home().join("page.html");
     program.run(&["report", "--output", page.to_str().unwrap()]).expect(0);
-    // Only studies of storage can be continued.
     let refused = program.run(&["check", "--continue", id]).expect(2);
-    assert!(refused.err.contains("only studies of storage"), "{}", refused.err);
+    assert!(
+        refused.err.contains("studies of a network path cannot be continued"),
+        "{}",
+        refused.err
+    );
 }
 
 #[test]

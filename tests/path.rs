@@ -1,15 +1,18 @@
 //! A study of network paths, from its plan to its page, on scripted paths and a scripted clock: the
 //! types hold what is no storage.
 
-use plimsoll_load::VirtualClock;
+use plimsoll_load::{MockShare, Op, Reply, VirtualClock};
+use plimsoll_model::units::{Bytes, MIB};
 use plimsoll_model::*;
 use plimsoll_record::Store;
 use plimsoll_report::Style;
+use plimsoll_runner::{Runner, RunnerOptions};
 use plimsoll_stats::verdict::{Side, Verdict};
-use plimsoll_study::{Conduct, NoSettings, conduct};
+use plimsoll_study::{Conduct, Dispatcher, NoSettings, RunnerOfKind, conduct};
 use plimsoll_testkit::path::{PathRunner, ScriptedPath};
 use std::num::NonZeroU16;
 use std::sync::Arc;
+use std::time::Duration;
 
 const PLAIN: f64 = 117e6;
 const FILTERED: f64 = 84e6;
@@ -24,7 +27,7 @@ fn workload(job: StreamJob, steps: Option<Steps>) -> Workload {
 
 fn plan() -> Plan {
     let endpoint = |host: &str| Endpoint { host: host.parse().unwrap(), address: None };
-    let path = |to: &str| Subject::Path {
+    let path = |to: &str| PathSubject {
         from: endpoint("ssh://lan"),
         to: endpoint(to),
         via: Some("ssh://router".parse().unwrap()),
@@ -45,11 +48,17 @@ fn plan() -> Plan {
     ];
     let rule = Rule::Fixed { blocks: 4 };
     let design = Design { rule, baseline_seconds: 0.0, seed: 7, ..Design::default() };
-    Plan::new(vec![path("ssh://wan"), path("ssh://filtered")], workloads, design)
+    let paths = [path("ssh://wan"), path("ssh://filtered")].map(Subject::from);
+    Plan::new(paths.into(), workloads, design)
 }
 
 fn measured(plan: Plan, keep: &mut Store) -> Result<Study, Failure> {
     let clock = Arc::new(VirtualClock::new());
+    let runner = Box::new(path_runner(&clock));
+    conducted(plan, clock, runner, keep)
+}
+
+fn path_runner(clock: &Arc<VirtualClock>) -> PathRunner {
     // A percent up and down, the same for both: blocks pair it away.
     let wobble = |trial: u32| 1.0 + 0.01 * f64::from(trial / 6 % 2);
     let path = |given: &str, carried: f64| ScriptedPath {
@@ -57,12 +66,21 @@ fn measured(plan: Plan, keep: &mut Store) -> Result<Study, Failure> {
         capacity: Box::new(move |trial| carried * wobble(trial)),
     };
     let paths = vec![path("lan to wan", PLAIN), path("lan to filtered", FILTERED)];
+    PathRunner::new(clock.clone(), paths)
+}
+
+fn conducted(
+    plan: Plan,
+    clock: Arc<VirtualClock>,
+    runner: Box<dyn SubjectRunner>,
+    keep: &mut Store,
+) -> Result<Study, Failure> {
     conduct(Conduct {
-        id: StudyId("0a7b0a7b".into()),
+        id: id(),
         started_unix_seconds: 1_760_000_000,
         version: "test".into(),
         plan,
-        runner: Box::new(PathRunner::new(clock.clone(), paths)),
+        runner,
         settings: Box::new(NoSettings),
         hosts: Vec::new(),
         flags: Vec::new(),
@@ -72,6 +90,51 @@ fn measured(plan: Plan, keep: &mut Store) -> Result<Study, Failure> {
         keep,
         observer: &mut |_| {},
     })
+}
+
+fn id() -> StudyId {
+    StudyId("0a7b0a7b".into())
+}
+
+#[test]
+fn a_study_holds_shares_and_paths() {
+    let clock = Arc::new(VirtualClock::new());
+    let mut plan = plan();
+    plan.workloads.truncate(1);
+    let job = PatternJob::named("random-read", Bytes(MIB)).unwrap();
+    let part = Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
+    plan.workloads.push(Workload::of(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 }));
+    // Between the paths: each runner has other numbers for them than the plan.
+    plan.subjects.insert(1, "/share".parse::<Target>().unwrap().into());
+    plan.contrasts = Contrast::against_first(&plan);
+    let share = MockShare::new(clock.clone(), NonZeroU16::MIN, |_: &Op, _: Nanos| {
+        Reply::After(Duration::from_millis(1))
+    });
+    let share: Arc<dyn plimsoll_runner::Share> = Arc::new(share);
+    let deadline = Deadline::new(clock.clone(), Arc::default());
+    let options = RunnerOptions::of_plan(&plan, id(), 0, deadline);
+    let storage = Runner::new(RunnerOptions { live: false, ..options }, vec![share]);
+    let runners = vec![
+        RunnerOfKind { kind: SubjectKind::Storage, runner: Box::new(storage) },
+        RunnerOfKind { kind: SubjectKind::Path, runner: Box::new(path_runner(&clock)) },
+    ];
+    let runner = Box::new(Dispatcher::new(&plan, runners).unwrap());
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open(directory.path().join("studies.db")).unwrap();
+    let study = conducted(plan, clock, runner, &mut store).unwrap();
+    assert_eq!((&study.ended, study.trials.len()), (&Ended::Done, 4 * 3));
+    let kinds: Vec<SubjectKind> = study.subjects.iter().map(SubjectFacts::kind).collect();
+    assert_eq!(kinds, [SubjectKind::Path, SubjectKind::Storage, SubjectKind::Path]);
+    assert_eq!(study.subjects[2].given(), "lan to filtered");
+    let carried = |subject: u16| {
+        let own = study.trials.iter().filter(move |trial| trial.cell.subject == subject);
+        own.map(|trial| trial.result.value(0, Metric::all(Measure::THROUGHPUT)).unwrap())
+    };
+    assert!(carried(0).all(|rate| (rate / PLAIN - 1.0).abs() < 0.03));
+    assert!(carried(2).all(|rate| (rate / FILTERED - 1.0).abs() < 0.03));
+    // Blocks of 4 KiB, one at a time, in 1 ms each.
+    assert!(carried(1).all(|rate| (rate / 4096e3 - 1.0).abs() < 0.1), "{:?}", study.trials);
+    assert_eq!(store.load("latest").unwrap().trials.len(), study.trials.len());
 }
 
 #[test]

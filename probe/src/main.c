@@ -10,10 +10,8 @@
 /* Time for the first frame to come. */
 #define GREETING_NS (60 * CLOCK_SECOND_NS)
 
-static const struct verb *const verbs[] = {
-    &verb_inventory, &verb_sample, &verb_cpu,      &verb_memory,
-    &verb_crypto,    &verb_disk,   &verb_net, &verb_selftest,
-};
+#define VERB_ADDRESS(name) &verb_##name,
+static const struct verb *const verbs[] = {VERBS(VERB_ADDRESS)};
 
 static void say(int fd, const char *text)
 {

@@ -25,8 +25,20 @@ struct verb {
     int (*serve)(struct wire *wire, const struct request *request);
 };
 
-extern const struct verb verb_inventory, verb_sample, verb_cpu, verb_memory, verb_crypto, verb_disk,
-    verb_net, verb_selftest;
+/* The verbs by their names: `verb_NAME` is in the file of that name. */
+#define VERBS(each) \
+    each(inventory) \
+    each(sample) \
+    each(cpu) \
+    each(memory) \
+    each(crypto) \
+    each(disk) \
+    each(net) \
+    each(selftest)
+
+#define VERB_DECLARED(name) extern const struct verb verb_##name;
+VERBS(VERB_DECLARED)
+#undef VERB_DECLARED
 
 /* Exit codes of the probe. */
 enum {

@@ -3,7 +3,7 @@
 
 use crate::{HostFindings, HostWork, Limits, Resource, Use};
 use plimsoll_model::device::{Algorithm, Device, Nic, StreamFigure};
-use plimsoll_model::{Cell, HostFacts, Protection, Study, SubjectFacts};
+use plimsoll_model::{Cell, HostFacts, Protection, Study};
 
 /// Below this operations cost by their number rather than by their bytes.
 const LARGE_BYTES: f64 = 65_536.0;
@@ -96,10 +96,7 @@ fn of_work(study: &Study, work: &HostWork, host: &str, device: &Device) -> Optio
     if !(work.above_idle && large && byte > 0.0) {
         return None;
     }
-    let facts = match study.subjects.get(usize::from(work.cell.subject))? {
-        SubjectFacts::Storage(facts) => facts,
-        SubjectFacts::Path(_) | SubjectFacts::Host(_) => return None,
-    };
+    let facts = study.subjects.get(usize::from(work.cell.subject))?.storage()?;
     let protected = facts.protection.clone().map(|protection| {
         let seconds = algorithm(&protection).and_then(|algorithm| speed(device, algorithm));
         Protected { protection, seconds: seconds.map(|(speed, by)| (1.0 / speed, by)) }

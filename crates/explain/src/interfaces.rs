@@ -2,7 +2,7 @@
 //! faster one was idle.
 
 use crate::thresholds::{FASTER_INTERFACE, IDLE_INTERFACE, SLOWER_INTERFACE_BUSY};
-use plimsoll_model::{HostFacts, HostLoad, HostName, Study, Subject};
+use plimsoll_model::{HostFacts, HostLoad, HostName, Study};
 use std::collections::BTreeMap;
 
 /// Interfaces that are no way to another machine, or a way through another interface.
@@ -33,7 +33,7 @@ pub fn slower_interfaces(study: &Study) -> Vec<SlowerInterface> {
         false => study.plan.clients.iter().map(ToString::to_string).collect(),
     };
     let servers: Vec<String> = study.plan.hosts.iter().map(|one| one.host.to_string()).collect();
-    let is_path = matches!(study.plan.subjects[..], [Subject::Path { .. }, ..]);
+    let is_path = study.plan.subjects.first().is_some_and(|subject| subject.path().is_some());
     let of = |facts: &HostFacts| match clients.contains(&facts.name) {
         true => of_host(study, facts, &servers),
         // Of a server the way to its clients is its own affair.

@@ -5,7 +5,7 @@ use crate::findings;
 use crate::gather::{self, Gathered};
 use crate::limits::is_ladder;
 use crate::pair::{Rules, Stop};
-use plimsoll_model::{Cell, Contrast, Rule, Study, SubjectKind, Workload, factor};
+use plimsoll_model::{Cell, Contrast, Rule, Study, Workload, factor};
 use plimsoll_stats::verdict::Verdict;
 
 /// For every workload of the plan, in its order, the blocks that the stop rule asks for in all, as
@@ -188,11 +188,10 @@ pub struct Unresolved {
 
 /// What `plimsoll check --continue` would settle of a study. `None` where it can settle nothing:
 /// everything is resolved, or the number of blocks was fixed beforehand, or the figures are another
-/// tool's or of hosts.
+/// tool's, or no command continues it.
 pub fn unresolved(study: &Study) -> Option<Unresolved> {
-    let hosts = study.plan.subjects.iter().any(|subject| subject.kind() == SubjectKind::Host);
     let sequential = matches!(study.plan.design.rule, Rule::Sequential { .. });
-    if hosts || !sequential || gather::is_imported(study) {
+    if study.plan.continued_by().is_none() || !sequential || gather::is_imported(study) {
         return None;
     }
     let forecast = Forecast::new(study);

@@ -3,7 +3,7 @@
 
 use crate::changes::{Change, clients};
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Cell, Part, Stability, Study, SubjectKind, TargetFacts, Workload};
+use plimsoll_model::{Cell, Part, Stability, Study, TargetFacts, Workload};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,8 +38,8 @@ pub(crate) fn differences(a: &Study, in_a: Cell, b: &Study, in_b: Cell) -> Vec<C
     let (Some(of_a), Some(of_b)) = (a.plan.workload(in_a), b.plan.workload(in_b)) else {
         return Vec::new();
     };
-    // Hosts that are measured by themselves have no such settings.
-    if of_a.subject() == Some(SubjectKind::Host) {
+    // What a part of a host is measured with is no setting.
+    if of_a.subject().is_some_and(|kind| kind.info().has_many_figures) {
         return Vec::new();
     }
     let mut found = Vec::new();

@@ -14,7 +14,7 @@ type Costing = fn(f64, f64, u32) -> f64;
 /// TCP streams with calls of these sizes in three blocks; every other one has the second size of segments.
 fn study(calls: &[u64], segments: [f64; 2], per_byte: Costing) -> Study {
     let end = |host: &str| Endpoint { host: host.parse().unwrap(), address: None };
-    let path = Subject::Path { from: end("local"), to: end("ssh://nas"), via: None };
+    let path = PathSubject { from: end("local"), to: end("ssh://nas"), via: None }.into();
     let length = Length::For { seconds: 1.0, warm_up_seconds: 0.1 };
     let workload = |call: &u64| {
         let job = TcpStreamJob { block: Bytes(*call), ..TcpStreamJob::new(Flow::Out) };

@@ -28,7 +28,7 @@ fn study(job: DatagramsJob, steps: Option<Steps>) -> Study {
     study.hosts[0].link_rates = BTreeMap::from([("eth0".to_owned(), 1_000_000_000)]);
     let end = |host: &str| Endpoint { host: host.parse().unwrap(), address: None };
     study.plan.subjects =
-        vec![Subject::Path { from: end("local"), to: end("ssh://nas"), via: None }];
+        vec![PathSubject { from: end("local"), to: end("ssh://nas"), via: None }.into()];
     let part = Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
     let length = Length::For { seconds: 1.0, warm_up_seconds: 0.0 };
     study.plan.workloads = vec![Workload { steps, ..Workload::of(part, length) }];

@@ -121,12 +121,12 @@ fn the_other_end_of_a_path_may_use_its_slower_interface() {
     let mut study = two_interfaces(11.8e6, "eth1", 1_000_000_000, 0);
     let end = |host: &str| Endpoint { host: host.parse().unwrap(), address: None };
     study.plan.subjects =
-        vec![Subject::Path { from: end("ssh://laptop"), to: end("local"), via: None }];
+        vec![PathSubject { from: end("ssh://laptop"), to: end("local"), via: None }.into()];
     study.plan.clients = vec!["ssh://laptop".parse().unwrap()];
     study.plan.hosts = vec![ServerHost { host: HostName::Local, subject: None, guessed: false }];
     let found = slower_interfaces(&study);
     let [one] = &found[..] else { panic!("{found:?}") };
     assert!(one.is_path && one.host == "local" && one.used.0 == "eth0", "{one:?}");
-    study.plan.subjects = vec![Subject::Storage { target: "nfs://nas/x".parse().unwrap() }];
+    study.plan.subjects = vec![StorageSubject { target: "nfs://nas/x".parse().unwrap() }.into()];
     assert_eq!(slower_interfaces(&study), [], "a server chooses its own way");
 }

@@ -34,14 +34,7 @@ fn apart(subjects: &[Subject]) -> Vec<String> {
 /// Path of a directory, path through a network, or host without its transport. Other subjects have
 /// no such name.
 fn otherwise(subject: &Subject, of: impl Fn(&Target) -> Option<String>) -> String {
-    match subject {
-        Subject::Storage { target } => of(target).unwrap_or_else(|| target.to_string()),
-        Subject::Path { from, to, via } => {
-            let via = via.as_ref().map_or(String::new(), |via| format!(" via {}", via.name()));
-            format!("{} to {}{via}", from.host.name(), to.host.name())
-        }
-        Subject::Host { host } => host.name().to_owned(),
-    }
+    subject.target().and_then(of).unwrap_or_else(|| subject.short_name())
 }
 
 fn protocol(subject: &Subject) -> String {
@@ -105,7 +98,7 @@ fn unique(names: Vec<String>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Design;
+    use crate::{Design, PathSubject};
 
     fn named(given: &[&str], chosen: &[&str]) -> Vec<String> {
         let target = |text: &&str| Subject::from(text.parse::<Target>().unwrap());
@@ -135,7 +128,8 @@ mod tests {
     #[test]
     fn paths_are_named_by_their_ends() {
         let end = |host: &str| crate::Endpoint { host: host.parse().unwrap(), address: None };
-        let path = |to: &str| Subject::Path { from: end("local"), to: end(to), via: None };
+        let path =
+            |to: &str| Subject::from(PathSubject { from: end("local"), to: end(to), via: None });
         let labels = |subjects| labels(&Plan::new(subjects, Vec::new(), Design::default()));
         assert_eq!(labels(vec![path("ssh://root@nas")]), ["this machine to nas"]);
         // Two that have one name are named in full.

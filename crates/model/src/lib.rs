@@ -53,7 +53,7 @@ pub use host_load::{
 pub use host_name::{HostName, is_lab_name};
 pub use imported::{ImportedCpu, ImportedRun};
 pub use job::*;
-pub use metric::{Aggregation, Direction, Measure, MeasureInfo, Metric};
+pub use metric::{Aggregation, Combine, Direction, Measure, MeasureInfo, Metric};
 pub use mount::{MountAccount, MountCommand, MountOperation, MountWire};
 pub use op::{Count, ErrorKind, LatencySummary, OpKind, OpStats};
 pub use plan::{Design, Plan, Rule, StorageOptions};
@@ -62,7 +62,9 @@ pub use runner::{Prepared, SubjectRunner};
 pub use series::{Column, Series, Window};
 pub use study::{Ended, Origin, SCHEMA, Study, StudyId};
 pub use subject::{
-    BoxFacts, Endpoint, PathFacts, PathInterface, Subject, SubjectFacts, WirelessLink,
+    BoxFacts, Endpoint, FactsInfo, HostSubject, KindInfo, NamedBottleneck, PathFacts,
+    PathInterface, PathSubject, StorageSubject, Subject, SubjectFacts, SubjectInfo, SubjectKind,
+    WirelessLink,
 };
 pub use target::{
     AdvertisedSizes, DirectoryTarget, Engine, InPlace, NfsTarget, NfsTransport, NfsVersion,

@@ -1,7 +1,7 @@
 //! Names of measured quantities. A trial yields one number per metric and part.
 
-use crate::OpKind;
 use crate::name::{intern, open_set};
+use crate::{OpKind, SubjectKind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -33,6 +33,49 @@ pub enum Aggregation {
     Arithmetic,
 }
 
+/// Figure of several clients or cores together, from the figure of each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Combine {
+    /// No rule: it follows from counts and histograms, or nothing has several of it.
+    #[default]
+    None,
+    /// Sum.
+    Sum,
+    /// Sum of rates, each weighted by the share of the whole time that it was kept up.
+    SumOfRates,
+    /// Mean, weighted by the operations of each.
+    WeightedMean,
+    /// Largest.
+    Max,
+}
+
+impl Combine {
+    /// Whether it is [`Combine::None`].
+    pub fn is_none(&self) -> bool {
+        *self == Combine::None
+    }
+
+    /// The figure of all, from the figure and the weight of each; `None` without a rule or a figure.
+    pub fn apply(self, each: impl IntoIterator<Item = (f64, f64)>) -> Option<f64> {
+        let each = each.into_iter();
+        match self {
+            Combine::None => None,
+            Combine::Sum => each.map(|(figure, _)| figure).reduce(|sum, figure| sum + figure),
+            Combine::SumOfRates => {
+                each.map(|(figure, share)| figure * share).reduce(|sum, rate| sum + rate)
+            }
+            Combine::WeightedMean => {
+                let (sum, weights) = each.fold((0.0, 0.0), |(sum, weights), (figure, weight)| {
+                    (sum + figure * weight, weights + weight)
+                });
+                (weights > 0.0).then(|| sum / weights)
+            }
+            Combine::Max => each.map(|(figure, _)| figure).reduce(f64::max),
+        }
+    }
+}
+
 /// Properties of a measure. They are stored with a study, so that a reader that does not know the
 /// measure can still show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,12 +91,16 @@ pub struct MeasureInfo {
     pub direction: Direction,
     /// How it is averaged and compared.
     pub aggregation: Aggregation,
+    /// How the figures of several clients or cores become one.
+    #[serde(default, skip_serializing_if = "Combine::is_none")]
+    pub combine: Combine,
 }
 
-/// A row of a table of measures: name, unit, denominator, direction, aggregation.
-pub(crate) type Row = (Measure, &'static str, &'static str, Direction, Aggregation);
+/// A row of a table of measures: name, unit, denominator, direction, aggregation, rule for several clients.
+pub(crate) type Row = (Measure, &'static str, &'static str, Direction, Aggregation, Combine);
 
 use Aggregation::{Arithmetic, Geometric};
+use Combine::{Max, SumOfRates};
 use Direction::{Less, More, Neither};
 
 impl Measure {
@@ -115,11 +162,16 @@ impl Measure {
 
     /// Properties in this version; `None` for a measure of another version.
     pub fn info(self) -> Option<MeasureInfo> {
-        rows().find(|row| row.0 == self).map(|(measure, unit, per, direction, aggregation)| {
-            let (unit, per) = ((*unit).to_owned(), (*per).to_owned());
-            let (direction, aggregation) = (*direction, *aggregation);
-            MeasureInfo { measure: *measure, unit, per, direction, aggregation }
-        })
+        rows().find(|row| row.0 == self).map(
+            |(measure, unit, per, direction, aggregation, combine)| MeasureInfo {
+                measure: *measure,
+                unit: (*unit).to_owned(),
+                per: (*per).to_owned(),
+                direction: *direction,
+                aggregation: *aggregation,
+                combine: *combine,
+            },
+        )
     }
 
     /// Whether it may be zero or below where what was measured is no more than the noise of the idle
@@ -147,35 +199,36 @@ impl Measure {
 /// These belong to the schema: one that is added later is not known to the readers of today, and
 /// stands in another table.
 const COMMON: [Row; 24] = [
-    (Measure::IOPS, "1/s", "", More, Geometric),
-    (Measure::THROUGHPUT, "B/s", "", More, Geometric),
-    (Measure::BURST_THROUGHPUT, "B/s", "", More, Geometric),
-    (Measure::SUSTAINED_THROUGHPUT, "B/s", "", More, Geometric),
-    (Measure::LATENCY_MEAN, "s", "operation", Less, Geometric),
-    (Measure::LATENCY_P50, "s", "operation", Less, Geometric),
-    (Measure::LATENCY_P99, "s", "operation", Less, Geometric),
-    (Measure::LATENCY_MAX, "s", "operation", Less, Geometric),
-    (Measure::RPC_LATENCY_P50, "s", "operation", Less, Geometric),
-    (Measure::LONGEST_GAP, "s", "", Less, Geometric),
-    (Measure::FLUSH_TIME, "s", "", Less, Geometric),
-    (Measure::CLIENT_CPU_PER_OP, "s", "operation", Less, Arithmetic),
-    (Measure::CLIENT_CPU_PER_BYTE, "s", "byte", Less, Arithmetic),
-    (Measure::MACHINE_CPU_PER_OP, "s", "operation", Less, Arithmetic),
-    (Measure::MACHINE_CPU_PER_BYTE, "s", "byte", Less, Arithmetic),
-    (Measure::IN_FLIGHT, "1", "", Neither, Geometric),
-    (Measure::SERVER_CPU_PER_OP, "s", "operation", Less, Arithmetic),
-    (Measure::SERVER_CPU_PER_BYTE, "s", "byte", Less, Arithmetic),
-    (Measure::ELAPSED, "s", "", Less, Geometric),
-    (Measure::FILES, "1/s", "", More, Geometric),
-    (Measure::ENTRIES, "1/s", "", More, Geometric),
-    (Measure::START_SPREAD, "s", "", Neither, Geometric),
-    (Measure::START_SPREAD_ERROR, "s", "", Neither, Geometric),
-    (Measure::STEP, "1", "", More, Geometric),
+    (Measure::IOPS, "1/s", "", More, Geometric, Combine::None),
+    (Measure::THROUGHPUT, "B/s", "", More, Geometric, Combine::None),
+    (Measure::BURST_THROUGHPUT, "B/s", "", More, Geometric, Combine::None),
+    (Measure::SUSTAINED_THROUGHPUT, "B/s", "", More, Geometric, Combine::None),
+    (Measure::LATENCY_MEAN, "s", "operation", Less, Geometric, Combine::None),
+    (Measure::LATENCY_P50, "s", "operation", Less, Geometric, Combine::None),
+    (Measure::LATENCY_P99, "s", "operation", Less, Geometric, Combine::None),
+    (Measure::LATENCY_MAX, "s", "operation", Less, Geometric, Combine::None),
+    (Measure::RPC_LATENCY_P50, "s", "operation", Less, Geometric, Combine::None),
+    (Measure::LONGEST_GAP, "s", "", Less, Geometric, Max),
+    (Measure::FLUSH_TIME, "s", "", Less, Geometric, Max),
+    (Measure::CLIENT_CPU_PER_OP, "s", "operation", Less, Arithmetic, Combine::None),
+    (Measure::CLIENT_CPU_PER_BYTE, "s", "byte", Less, Arithmetic, Combine::None),
+    (Measure::MACHINE_CPU_PER_OP, "s", "operation", Less, Arithmetic, Combine::None),
+    (Measure::MACHINE_CPU_PER_BYTE, "s", "byte", Less, Arithmetic, Combine::None),
+    (Measure::IN_FLIGHT, "1", "", Neither, Geometric, SumOfRates),
+    (Measure::SERVER_CPU_PER_OP, "s", "operation", Less, Arithmetic, Combine::None),
+    (Measure::SERVER_CPU_PER_BYTE, "s", "byte", Less, Arithmetic, Combine::None),
+    (Measure::ELAPSED, "s", "", Less, Geometric, Max),
+    (Measure::FILES, "1/s", "", More, Geometric, SumOfRates),
+    (Measure::ENTRIES, "1/s", "", More, Geometric, SumOfRates),
+    (Measure::START_SPREAD, "s", "", Neither, Geometric, Combine::None),
+    (Measure::START_SPREAD_ERROR, "s", "", Neither, Geometric, Combine::None),
+    (Measure::STEP, "1", "", More, Geometric, Combine::None),
 ];
 
 /// Measures of many jobs, then measures of single jobs.
 fn rows() -> impl Iterator<Item = &'static Row> {
-    COMMON.iter().chain(crate::job::MEASURES.iter().copied().flatten())
+    let kinds = SubjectKind::ALL.iter().flat_map(|kind| kind.info().measures);
+    COMMON.iter().chain(kinds.copied().flatten())
 }
 
 impl Measure {

@@ -203,6 +203,13 @@ impl Plan {
         !self.clients.is_empty()
     }
 
+    /// Command that continues a study of all its subjects; `None` if no command does.
+    pub fn continued_by(&self) -> Option<&'static str> {
+        let mut commands = self.subjects.iter().map(|subject| subject.kind().info().continued_by);
+        let first = commands.next()?;
+        first.filter(|_| commands.all(|other| other == first))
+    }
+
     /// Target of the subject with this number; `None` if it is not storage.
     pub fn target(&self, subject: usize) -> Option<&Target> {
         self.subjects.get(subject)?.target()

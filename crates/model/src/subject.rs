@@ -1,36 +1,322 @@
-//! Measured subjects: storage, a network path, a host.
+//! Measured subjects: storage, a network path, a host, and others.
+//!
+//! A kind of subject is a line of `subjects!`: the type of the subject, and the type of its facts. The rest of the
+//! program asks [`KindInfo`], [`SubjectInfo`] and [`FactsInfo`], and does not match on the kind.
 
 use crate::device::Nic;
-use crate::job::SubjectKind;
-use crate::{Device, HostName, Target, TargetFacts};
+use crate::job;
+use crate::metric::Row;
+use crate::{Device, HostName, Measure, Target, TargetFacts};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;
+use std::ops::Deref;
 
-/// Measured subject.
+/// Properties of a kind of subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KindInfo {
+    /// Name in messages: "a host".
+    pub noun: &'static str,
+    /// Heading of the facts of several: "Hosts".
+    pub plural: &'static str,
+    /// Title of a report of one, before its name: "Device".
+    pub title: Option<&'static str>,
+    /// Command that continues a study of it; `None` if its studies cannot be continued.
+    pub continued_by: Option<&'static str>,
+    /// Whether it has facts to find out without a workload.
+    pub has_inventory: bool,
+    /// Whether a trial that ends when its work is done takes about as long as it may.
+    pub has_typical_length: bool,
+    /// Whether a workload has many figures of its own, so that tables name the figure and not the workload.
+    pub has_many_figures: bool,
+    /// Name of a study of one block in lists, where blocks and trials say nothing.
+    pub single_block: Option<&'static str>,
+    /// Measures of its jobs beside the common ones.
+    pub(crate) measures: &'static [&'static [Row]],
+}
+
+/// A type of subjects.
+pub(crate) trait SubjectType {
+    /// Properties that all of them have.
+    const INFO: KindInfo;
+}
+
+/// Properties of a subject.
+pub trait SubjectInfo {
+    /// Hosts that it names.
+    fn hosts(&self) -> Vec<&HostName>;
+
+    /// Short name for tables.
+    fn short_name(&self) -> String;
+}
+
+/// Bottleneck that a kind of subject names by its own rule.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedBottleneck {
+    /// Name: "system call".
+    pub name: &'static str,
+    /// Share (0..1) of the time that it takes; `None` if that is not known.
+    pub share: Option<f64>,
+    /// Reason, a sentence; may be empty.
+    pub reason: String,
+}
+
+/// Facts of a subject, for code that does not know its kind.
+pub trait FactsInfo {
+    /// Facts in words, each with its name; the empty ones are not known. Reports show them for kinds without words of
+    /// their own.
+    fn described(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    /// Model of the subject or of its CPU, for lists.
+    fn model(&self) -> Option<&str> {
+        None
+    }
+
+    /// Bottleneck of work on the subject, where it follows from these facts and the figures of the work.
+    fn bottleneck(&self, figure: &dyn Fn(Measure) -> Option<f64>) -> Option<NamedBottleneck> {
+        let _ = figure;
+        None
+    }
+
+    /// Changes since these facts were noted that forbid to add to a study, each as "fact: before, now after".
+    fn changes(&self, now: &SubjectFacts) -> Vec<String> {
+        let _ = now;
+        Vec::new()
+    }
+}
+
+impl<T: FactsInfo> FactsInfo for Box<T> {
+    fn described(&self) -> Vec<(&'static str, String)> {
+        (**self).described()
+    }
+
+    fn model(&self) -> Option<&str> {
+        (**self).model()
+    }
+
+    fn bottleneck(&self, figure: &dyn Fn(Measure) -> Option<f64>) -> Option<NamedBottleneck> {
+        (**self).bottleneck(figure)
+    }
+
+    fn changes(&self, now: &SubjectFacts) -> Vec<String> {
+        (**self).changes(now)
+    }
+}
+
+/// The kinds of subject: a variant each, named in studies by its name in lower case.
+macro_rules! subjects {
+    ($($kind:ident($subject:ty, $facts:ty)),* $(,)?) => {
+        /// Kind of subject.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum SubjectKind {
+            $(#[doc = concat!("Kind of [`Subject::", stringify!($kind), "`].")] $kind,)*
+        }
+
+        impl SubjectKind {
+            /// Every kind.
+            pub const ALL: &'static [SubjectKind] = &[$(SubjectKind::$kind),*];
+
+            /// Properties of the kind.
+            pub fn info(self) -> &'static KindInfo {
+                match self {
+                    $(SubjectKind::$kind => &<$subject as SubjectType>::INFO,)*
+                }
+            }
+        }
+
+        /// Measured subject.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case", tag = "subject")]
+        pub enum Subject {
+            $(#[doc = concat!("See [`", stringify!($subject), "`].")] $kind($subject),)*
+        }
+
+        impl Subject {
+            /// Kind.
+            pub fn kind(&self) -> SubjectKind {
+                match self {
+                    $(Subject::$kind(_) => SubjectKind::$kind,)*
+                }
+            }
+        }
+
+        $(impl From<$subject> for Subject {
+            fn from(subject: $subject) -> Subject {
+                Subject::$kind(subject)
+            }
+        })*
+
+        impl Deref for Subject {
+            type Target = dyn SubjectInfo;
+            fn deref(&self) -> &(dyn SubjectInfo + 'static) {
+                match self {
+                    $(Subject::$kind(subject) => subject,)*
+                }
+            }
+        }
+
+        impl fmt::Display for Subject {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Subject::$kind(subject) => fmt::Display::fmt(subject, f),)*
+                }
+            }
+        }
+
+        /// Facts of a subject.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case", tag = "subject")]
+        #[expect(clippy::large_enum_variant, reason = "a study has a handful")]
+        pub enum SubjectFacts {
+            $(#[doc = concat!("Facts of [`Subject::", stringify!($kind), "`].")] $kind($facts),)*
+        }
+
+        impl SubjectFacts {
+            /// Short name that is unique in the study.
+            pub fn label(&self) -> &str {
+                match self {
+                    $(SubjectFacts::$kind(facts) => &facts.label,)*
+                }
+            }
+
+            /// Gives it a short name.
+            pub fn set_label(&mut self, label: String) {
+                match self {
+                    $(SubjectFacts::$kind(facts) => facts.label = label,)*
+                }
+            }
+
+            /// The subject as the user wrote it.
+            pub fn given(&self) -> &str {
+                match self {
+                    $(SubjectFacts::$kind(facts) => &facts.given,)*
+                }
+            }
+
+            /// Kind.
+            pub fn kind(&self) -> SubjectKind {
+                match self {
+                    $(SubjectFacts::$kind(_) => SubjectKind::$kind,)*
+                }
+            }
+        }
+
+        impl Deref for SubjectFacts {
+            type Target = dyn FactsInfo;
+            fn deref(&self) -> &(dyn FactsInfo + 'static) {
+                match self {
+                    $(SubjectFacts::$kind(facts) => facts,)*
+                }
+            }
+        }
+    };
+}
+
+subjects! {
+    Storage(StorageSubject, TargetFacts),
+    Path(PathSubject, PathFacts),
+    Host(HostSubject, Box<BoxFacts>),
+}
+
+impl fmt::Display for SubjectKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.info().noun)
+    }
+}
+
+impl Subject {
+    /// The target, of storage.
+    pub fn target(&self) -> Option<&Target> {
+        match self {
+            Subject::Storage(storage) => Some(&storage.target),
+            _ => None,
+        }
+    }
+
+    /// The path, of a network path.
+    pub fn path(&self) -> Option<&PathSubject> {
+        match self {
+            Subject::Path(path) => Some(path),
+            _ => None,
+        }
+    }
+}
+
+impl From<Target> for Subject {
+    fn from(target: Target) -> Self {
+        Subject::Storage(StorageSubject { target })
+    }
+}
+
+impl SubjectFacts {
+    /// Facts of storage.
+    pub fn storage(&self) -> Option<&TargetFacts> {
+        match self {
+            SubjectFacts::Storage(facts) => Some(facts),
+            _ => None,
+        }
+    }
+
+    /// Properties of a host.
+    pub fn host(&self) -> Option<&BoxFacts> {
+        match self {
+            SubjectFacts::Host(facts) => Some(facts),
+            _ => None,
+        }
+    }
+}
+
+/// A share, an export or a directory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "subject")]
-pub enum Subject {
-    /// A share, an export or a directory.
-    Storage {
-        /// As the user named it.
-        target: Target,
-    },
-    /// A way through a network.
-    Path {
-        /// Where it begins.
-        from: Endpoint,
-        /// Where it ends.
-        to: Endpoint,
-        /// The router on it that is watched.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        via: Option<HostName>,
-    },
-    /// A host.
-    Host {
-        /// Which.
-        host: HostName,
-    },
+pub struct StorageSubject {
+    /// As the user named it.
+    pub target: Target,
+}
+
+impl SubjectType for StorageSubject {
+    const INFO: KindInfo = KindInfo {
+        noun: "storage",
+        plural: "Targets",
+        title: None,
+        continued_by: Some("plimsoll check"),
+        has_inventory: false,
+        has_typical_length: false,
+        has_many_figures: false,
+        single_block: None,
+        measures: job::OF_STORAGE,
+    };
+}
+
+impl SubjectInfo for StorageSubject {
+    /// None: a server is no name of a host that plimsoll reaches.
+    fn hosts(&self) -> Vec<&HostName> {
+        Vec::new()
+    }
+
+    fn short_name(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl fmt::Display for StorageSubject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.target, f)
+    }
+}
+
+/// A way through a network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PathSubject {
+    /// Where it begins.
+    pub from: Endpoint,
+    /// Where it ends.
+    pub to: Endpoint,
+    /// The router on it that is watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<HostName>,
 }
 
 /// One end of a path.
@@ -43,58 +329,7 @@ pub struct Endpoint {
     pub address: Option<IpAddr>,
 }
 
-impl Subject {
-    /// Which kind.
-    pub fn kind(&self) -> SubjectKind {
-        match self {
-            Subject::Storage { .. } => SubjectKind::Storage,
-            Subject::Path { .. } => SubjectKind::Path,
-            Subject::Host { .. } => SubjectKind::Host,
-        }
-    }
-
-    /// The target, of storage.
-    pub fn target(&self) -> Option<&Target> {
-        match self {
-            Subject::Storage { target } => Some(target),
-            _ => None,
-        }
-    }
-}
-
-impl From<Target> for Subject {
-    fn from(target: Target) -> Self {
-        Subject::Storage { target }
-    }
-}
-
-impl fmt::Display for Subject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Subject::Storage { target } => write!(f, "{target}"),
-            Subject::Path { from, to, via: None } => write!(f, "{} to {}", from.host, to.host),
-            Subject::Path { from, to, via: Some(via) } => {
-                write!(f, "{} to {} via {via}", from.host, to.host)
-            }
-            Subject::Host { host } => write!(f, "{host}"),
-        }
-    }
-}
-
-/// Properties of a subject.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "subject")]
-#[expect(clippy::large_enum_variant, reason = "a study has a handful")]
-pub enum SubjectFacts {
-    /// Storage.
-    Storage(TargetFacts),
-    /// A network path.
-    Path(PathFacts),
-    /// A host.
-    Host(Box<BoxFacts>),
-}
-
-/// Properties of a network path.
+/// Facts of a network path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PathFacts {
     /// Short name that is unique in the study, for tables.
@@ -147,7 +382,55 @@ pub struct WirelessLink {
     pub failed_packets: Option<u64>,
 }
 
-/// Properties of a measured host.
+impl SubjectType for PathSubject {
+    const INFO: KindInfo = KindInfo {
+        noun: "a network path",
+        plural: "Paths",
+        title: Some("Network path"),
+        continued_by: None,
+        has_inventory: false,
+        has_typical_length: false,
+        has_many_figures: false,
+        single_block: None,
+        measures: job::OF_PATHS,
+    };
+}
+
+impl SubjectInfo for PathSubject {
+    fn hosts(&self) -> Vec<&HostName> {
+        [&self.from.host, &self.to.host].into_iter().chain(&self.via).collect()
+    }
+
+    fn short_name(&self) -> String {
+        let via = self.via.as_ref().map_or(String::new(), |via| format!(" via {}", via.name()));
+        format!("{} to {}{via}", self.from.host.name(), self.to.host.name())
+    }
+}
+
+impl fmt::Display for PathSubject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} to {}", self.from.host, self.to.host)?;
+        match &self.via {
+            Some(via) => write!(f, " via {via}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl FactsInfo for PathFacts {
+    fn described(&self) -> Vec<(&'static str, String)> {
+        vec![("notes", self.notes.join("; "))]
+    }
+}
+
+/// A host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HostSubject {
+    /// Its name.
+    pub host: HostName,
+}
+
+/// Facts of a measured host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BoxFacts {
     /// Short name that is unique in the study, for tables.
@@ -158,47 +441,40 @@ pub struct BoxFacts {
     pub device: Device,
 }
 
-impl SubjectFacts {
-    /// Short name that is unique in the study.
-    pub fn label(&self) -> &str {
-        match self {
-            SubjectFacts::Storage(facts) => &facts.label,
-            SubjectFacts::Path(facts) => &facts.label,
-            SubjectFacts::Host(facts) => &facts.label,
-        }
+impl SubjectType for HostSubject {
+    const INFO: KindInfo = KindInfo {
+        noun: "a host",
+        plural: "Hosts",
+        title: Some("Device"),
+        continued_by: None,
+        has_inventory: true,
+        has_typical_length: true,
+        has_many_figures: true,
+        single_block: Some("device"),
+        measures: job::OF_HOSTS,
+    };
+}
+
+impl SubjectInfo for HostSubject {
+    fn hosts(&self) -> Vec<&HostName> {
+        vec![&self.host]
     }
 
-    /// Gives it a short name.
-    pub fn set_label(&mut self, label: String) {
-        match self {
-            SubjectFacts::Storage(facts) => facts.label = label,
-            SubjectFacts::Path(facts) => facts.label = label,
-            SubjectFacts::Host(facts) => facts.label = label,
-        }
+    fn short_name(&self) -> String {
+        self.host.name().to_owned()
     }
+}
 
-    /// The subject as the user wrote it.
-    pub fn given(&self) -> &str {
-        match self {
-            SubjectFacts::Storage(facts) => &facts.given,
-            SubjectFacts::Path(facts) => &facts.given,
-            SubjectFacts::Host(facts) => &facts.given,
-        }
+impl fmt::Display for HostSubject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.host, f)
     }
+}
 
-    /// Facts of storage.
-    pub fn storage(&self) -> Option<&TargetFacts> {
-        match self {
-            SubjectFacts::Storage(facts) => Some(facts),
-            _ => None,
-        }
-    }
-
-    /// Properties of a host.
-    pub fn host(&self) -> Option<&BoxFacts> {
-        match self {
-            SubjectFacts::Host(facts) => Some(facts),
-            _ => None,
-        }
+impl FactsInfo for BoxFacts {
+    fn model(&self) -> Option<&str> {
+        let inventory = self.device.inventory.as_ref()?;
+        let system = inventory.system.as_ref().and_then(|system| system.model.as_deref());
+        system.or_else(|| inventory.cpu.as_ref()?.model.as_deref())
     }
 }

@@ -1,6 +1,7 @@
 //! Work of a trial: one or several concurrent jobs, their duration, and their steps.
 
-use crate::job::{Job, SubjectKind};
+use crate::SubjectKind;
+use crate::job::Job;
 use crate::metric::{Measure, Metric};
 use crate::units::{self, Bytes};
 use serde::{Deserialize, Serialize};

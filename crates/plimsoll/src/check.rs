@@ -10,12 +10,12 @@ use plimsoll_live::{Header, Observers};
 use plimsoll_load::{Names, OpenOptions, Passwords, SystemClock, TimeLimits};
 use plimsoll_model::{
     Cause, Clock, Deadline, Ended, Failure, Nanos, Outcome, Plan, Study, StudyId, Subject,
-    SubjectFacts, SubjectRunner, Target,
+    SubjectFacts, SubjectKind, SubjectRunner, Target,
 };
 use plimsoll_remote::{Clients, RemoteRunner};
 use plimsoll_report::Document;
 use plimsoll_runner::{Runner, RunnerOptions};
-use plimsoll_study::{Conduct, NoSettings, Settings, conduct};
+use plimsoll_study::{Conduct, Dispatcher, NoSettings, RunnerOfKind, Settings, conduct};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -90,6 +90,7 @@ pub fn conducted(
     let id = more.continues.as_ref().map_or_else(drawn, |study| study.id.clone());
     let ready = set_up(&plan, &id, &signals).map_err(|failure| signals.explain(failure))?;
     let SetUp { clock, begun, runner, watching, settings } = ready;
+    let runner = Box::new(Dispatcher::new(&plan, vec![runner])?);
     if let Some(say) = more.opened {
         say(&plan, &runner.facts());
     }
@@ -138,14 +139,14 @@ pub struct SetUp {
     pub clock: Arc<dyn Clock>,
     /// When the study's time began to count.
     pub begun: Nanos,
-    pub runner: Box<dyn SubjectRunner>,
+    pub runner: RunnerOfKind<'static>,
     pub settings: Box<dyn Settings>,
     pub watching: hosts::Watching,
 }
 
 impl SetUp {
     /// A runner alone, from now on: no host is monitored, and no setting is changed.
-    pub fn unwatched(runner: Box<dyn SubjectRunner>, clock: Arc<dyn Clock>) -> SetUp {
+    pub fn unwatched(runner: RunnerOfKind<'static>, clock: Arc<dyn Clock>) -> SetUp {
         let watching = hosts::Watching { hosts: Vec::new(), flags: Vec::new() };
         SetUp { begun: clock.now(), clock, runner, settings: Box::new(NoSettings), watching }
     }
@@ -204,6 +205,7 @@ fn set_up(
     // Neither did logging in over ssh, where somebody may have typed.
     deadline.give(set_up);
     let runner = driver(plan, options, runner_options, on.clone())?;
+    let runner = RunnerOfKind { kind: SubjectKind::Storage, runner };
     let begun = Nanos(0) + deadline.end().since(Nanos(0) + set_up);
     SetUp { begun, ..SetUp::unwatched(runner, clock) }.watched(plan, id, on, &deadline)
 }

@@ -98,7 +98,7 @@ pub enum Command {
 }
 
 /// The options that most people need: `-h` shows these alone, `--help` shows them first.
-const COMMON: [(&str, &[&str]); 7] = [
+const COMMON: &[(&str, &[&str])] = &[
     ("check", &["quick", "explain", "host", "on", "set", "pattern", "size", "details", "report"]),
     (
         "copy",
@@ -135,8 +135,8 @@ const COMMON: [(&str, &[&str]); 7] = [
 ];
 
 /// Commands that `plimsoll -h` leaves to `plimsoll --help`.
-const RARE: [&str; 9] =
-    ["lab", "references", "export", "import", "serve", "clean", "restore", "completions", "man"];
+const RARE: &[&str] =
+    &["lab", "references", "export", "import", "serve", "clean", "restore", "completions", "man"];
 
 /// The definition of the command line.
 pub fn definition() -> clap::Command {
@@ -222,7 +222,7 @@ mod tests {
     fn common_options_exist_and_long_help_has_all() {
         let mut command = definition();
         command.build();
-        for (name, common) in COMMON {
+        for &(name, common) in COMMON {
             let inner = command.find_subcommand_mut(name).unwrap();
             let long = inner.render_long_help().to_string();
             for option in common {

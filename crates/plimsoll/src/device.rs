@@ -10,9 +10,10 @@ use plimsoll_host::device::{Asked, Host, HostRunner, Verbs};
 use plimsoll_load::SystemClock;
 use plimsoll_model::device::Part;
 use plimsoll_model::{
-    Cause, Clock, Deadline, DeviceJob, Failure, HostName, Job, Length, Plan, Study, Subject,
-    SubjectFacts, Workload,
+    Cause, Clock, Deadline, DeviceJob, Failure, HostName, HostSubject, Job, Length, Plan, Study,
+    SubjectFacts, SubjectKind, Workload,
 };
+use plimsoll_study::RunnerOfKind;
 use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -63,7 +64,8 @@ pub fn run(arguments: &DeviceArguments, kept: &StoreArguments) -> Result<u8, Fai
             let reached = reached.collect::<Result<Vec<_>, Failure>>()?;
             let runner = HostRunner::new(reached, clock.clone(), signals.stop.clone());
             // A host that is measured is not watched: that would be work beside.
-            Ok(SetUp::unwatched(Box::new(runner), clock))
+            let runner = RunnerOfKind { kind: SubjectKind::Host, runner: Box::new(runner) };
+            Ok(SetUp::unwatched(runner, clock))
         })?;
     Ok(exit_code(&study, interrupted))
 }
@@ -130,7 +132,7 @@ fn plan(arguments: &DeviceArguments, parts: &[Part], hosts: &[HostName]) -> Plan
         Workload::of(part, Length::UntilDone { at_most_seconds: about_seconds(quick) })
     };
     let measured = parts.iter().filter(|part| **part != Part::Inventory);
-    let subjects = hosts.iter().map(|host| Subject::Host { host: host.clone() }).collect();
+    let subjects = hosts.iter().map(|host| HostSubject { host: host.clone() }.into()).collect();
     let baseline_seconds = 0.0;
     let cap_seconds = ProbeArguments::CAP_SECONDS * hosts.len() as f64;
     let design = arguments.study.design(cap_seconds, baseline_seconds);

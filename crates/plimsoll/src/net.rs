@@ -13,10 +13,11 @@ use plimsoll_load::SystemClock;
 use plimsoll_model::units::{Bytes, parse_duration};
 use plimsoll_model::{
     Accept, Cause, Clock, ConnectJob, Contrast, DatagramCall, DatagramsJob, Deadline, Endpoint,
-    Failure, Flow, HostName, Job, Length, Metric, Parameter, Part, Plan, RequestJob, ServerHost,
-    Steps, StreamJob, Subject, SubjectRunner, TcpStreamJob, Workload,
+    Failure, Flow, HostName, Job, Length, Metric, Parameter, Part, PathSubject, Plan, RequestJob,
+    ServerHost, Steps, StreamJob, SubjectKind, SubjectRunner, TcpStreamJob, Workload,
 };
 use plimsoll_net::{Addresses, End, Ends, Iperf3Runner, PathRunner, Side, Token, Wanted};
+use plimsoll_study::RunnerOfKind;
 use std::net::IpAddr;
 use std::num::{NonZeroU16, NonZeroU32};
 use std::sync::Arc;
@@ -280,6 +281,7 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
                 }
             };
             let on = plan.clients.iter().map(|_| reach_a.clone()).collect();
+            let runner = RunnerOfKind { kind: SubjectKind::Path, runner };
             let ready = SetUp::unwatched(runner, clock);
             let ready = ready.watched(plan, id, on, &deadline)?;
             Ok(SetUp { begun: ready.clock.now(), ..ready })
@@ -350,14 +352,11 @@ fn plan(arguments: &NetArguments, a: &HostName, b: &HostName) -> Result<Plan, Fa
         }
     }
     let end = |host: &HostName, address| Endpoint { host: host.clone(), address };
-    let path = Subject::Path {
-        from: end(a, arguments.address_a),
-        to: end(b, arguments.address),
-        via: None,
-    };
+    let path =
+        PathSubject { from: end(a, arguments.address_a), to: end(b, arguments.address), via: None };
     let baseline_seconds = if arguments.study.quick { 1.0 } else { BASELINE_SECONDS };
     let design = arguments.study.design(ProbeArguments::CAP_SECONDS, baseline_seconds);
-    let mut plan = Plan::new(vec![path], workloads, design);
+    let mut plan = Plan::new(vec![path.into()], workloads, design);
     plan.clients = plan::clients(&[a.to_string()])?;
     // Nobody logs in to an iperf3 server.
     if !is_iperf3 {

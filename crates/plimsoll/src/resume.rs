@@ -8,7 +8,7 @@ use clap::ArgMatches;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use plimsoll_live::feed::{self, Follower};
-use plimsoll_model::{Cause, Failure, Study, StudyId, SubjectFacts};
+use plimsoll_model::{Cause, Failure, Plan, Study, StudyId, SubjectFacts};
 use std::time::Duration;
 
 /// What may be given beside `--continue`: all else is as the study has it.
@@ -61,19 +61,45 @@ pub struct Again<'a> {
 
 /// Continues the study that is named and returns the exit code.
 pub fn run(again: &Again<'_>, kept: &StoreArguments) -> Result<u8, Failure> {
-    let study = store::open(kept)?.load(again.study)?;
-    plimsoll_study::can_be_continued(&study)?;
-    expect_not_running(&study.id)?;
-    restore::of_plan(&study.plan)?;
-    let mut plan = study.plan.clone();
-    plan.design.cap_seconds = match again.max_time {
-        Some(time) => time.as_secs_f64(),
-        None => plimsoll_study::left_of_cap(&study).max(plan::DEFAULT_CAP_SECONDS),
-    };
+    let (plan, study) = found(again.study, again.max_time, "plimsoll check", kept)?;
     let file = read_in_place(&study);
     let more = More { file, continues: Some(study), ..More::default() };
     let (study, interrupted) = check::measure(plan, again.access, again.output, kept, more)?;
     Ok(check::exit_code(&study, interrupted))
+}
+
+/// The study that is named, if `command` continues it, and its plan with the time that it may take now.
+///
+/// # Errors
+/// There is no such study, it cannot be continued, another command continues it, or it is still running.
+pub fn found(
+    study: &str,
+    max_time: Option<Duration>,
+    command: &str,
+    kept: &StoreArguments,
+) -> Result<(Plan, Study), Failure> {
+    let study = store::open(kept)?.load(study)?;
+    plimsoll_study::can_be_continued(&study)?;
+    let own = study.plan.continued_by().unwrap_or_default();
+    if own != command {
+        let (on, next) =
+            (format!("study {}", study.id), format!("Run {own} --continue {}.", study.id));
+        return Err(Failure::new(
+            Cause::Usage,
+            "continue",
+            on,
+            "another command measured it",
+            next,
+        ));
+    }
+    expect_not_running(&study.id)?;
+    restore::of_plan(&study.plan)?;
+    let mut plan = study.plan.clone();
+    plan.design.cap_seconds = match max_time {
+        Some(time) => time.as_secs_f64(),
+        None => plimsoll_study::left_of_cap(&study).max(plan::DEFAULT_CAP_SECONDS),
+    };
+    Ok((plan, study))
 }
 
 /// The file of each target that is read where it is.

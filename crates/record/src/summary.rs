@@ -2,7 +2,7 @@
 
 use crate::failures;
 use crate::stored::{self, COLUMNS, get};
-use plimsoll_model::{Ended, Failure, Origin, Study, StudyId, SubjectFacts, SubjectKind};
+use plimsoll_model::{Ended, Failure, Origin, Study, StudyId, SubjectKind};
 use rusqlite::{Connection, Row};
 use std::path::Path;
 
@@ -36,7 +36,7 @@ pub struct SubjectSummary {
     pub given: String,
     /// Kind, if known.
     pub kind: Option<SubjectKind>,
-    /// Model of a measured host, or else the name of its CPU, if known.
+    /// Model of the subject or of its CPU, if known.
     pub model: Option<String>,
 }
 
@@ -89,15 +89,9 @@ fn subjects(study: &Study) -> Vec<SubjectSummary> {
     let found = study.subjects.iter().enumerate().map(|(number, facts)| SubjectSummary {
         given: facts.given().to_owned(),
         kind: planned.get(number).map(|subject| subject.kind()),
-        model: model(facts),
+        model: facts.model().map(str::to_owned),
     });
     found.collect()
-}
-
-fn model(facts: &SubjectFacts) -> Option<String> {
-    let inventory = facts.host()?.device.inventory.as_ref()?;
-    let system = inventory.system.as_ref().and_then(|system| system.model.clone());
-    system.or_else(|| inventory.cpu.as_ref()?.model.clone())
 }
 
 fn jobs(study: &Study) -> Vec<&'static str> {

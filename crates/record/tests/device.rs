@@ -4,7 +4,8 @@ mod support;
 
 use plimsoll_model::device::Part;
 use plimsoll_model::{
-    Cause, Device, Direction, Job, Measure, Metric, Outcome, Study, StudyId, Subject, SubjectKind,
+    Cause, Device, Direction, HostSubject, Job, Measure, Metric, Outcome, Study, StudyId,
+    SubjectKind,
 };
 use plimsoll_record::{Store, from_json, to_csv, to_json};
 use serde_json::{Value, json};
@@ -68,7 +69,8 @@ fn every_figure_is_a_metric_of_its_part() {
 #[test]
 fn names_of_figures_are_fixed() {
     let study = from_json(ROUTER).unwrap();
-    assert_eq!(study.plan.subjects[0], Subject::Host { host: "ssh://root@box".parse().unwrap() });
+    let host = HostSubject { host: "ssh://root@box".parse().unwrap() };
+    assert_eq!(study.plan.subjects[0], host.into());
     let names = study.trials.iter().flat_map(|trial| trial.result.parts[0].quantities.keys());
     let names: Vec<String> = names.map(ToString::to_string).collect();
     for name in [

@@ -22,7 +22,7 @@ fn the_golden_file_reads_and_is_written_identically() {
 }
 
 /// Fields whose words are documented.
-const TAGS: [&str; 14] = [
+const TAGS: [&str; 15] = [
     "flag",
     "kind",
     "cause",
@@ -37,6 +37,7 @@ const TAGS: [&str; 14] = [
     "over",
     "direction",
     "aggregation",
+    "combine",
 ];
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::date::utc;
 use crate::style::Style;
 use crate::text::{counted, printable, target, width, wrapped};
-use plimsoll_model::{Ended, Origin, SubjectKind};
+use plimsoll_model::{Ended, Origin};
 use plimsoll_record::{StudySummary, SubjectSummary};
 
 /// Every study kept, in the order begun: when, how far, how it ended, and what was measured of what.
@@ -14,28 +14,27 @@ pub fn list(studies: &[StudySummary], style: &Style) -> String {
         page.push_str(&wrapped("", "No studies yet. To create one, run plimsoll check.", columns));
     }
     for study in studies {
-        let is_host = |subject: &SubjectSummary| subject.kind == Some(SubjectKind::Host);
-        let only_hosts = !study.subjects.is_empty() && study.subjects.iter().all(is_host);
-        // Measured once, part by part.
-        let once = only_hosts && study.blocks <= 1;
+        let once = single_block(study);
         let mut facts = vec![utc(study.started_unix_seconds)];
         match &study.origin {
-            Origin::Measured { .. } if once => facts.push("device".to_owned()),
-            Origin::Measured { .. } => facts.extend([
-                counted(study.blocks.into(), "block"),
-                counted(study.complete.into(), "trial"),
-            ]),
+            Origin::Measured { .. } => match once {
+                Some(name) => facts.push(name.to_owned()),
+                None => facts.extend([
+                    counted(study.blocks.into(), "block"),
+                    counted(study.complete.into(), "trial"),
+                ]),
+            },
             Origin::Imported { tool } => facts.extend([
                 format!("imported from {}", printable(tool)),
                 counted(study.complete.into(), "run"),
             ]),
         }
-        if study.incomplete > 0 && !once {
+        if study.incomplete > 0 && once.is_none() {
             facts.push(format!("{} failed or stopped", study.incomplete));
         }
         if matches!(study.origin, Origin::Measured { .. }) {
             facts.push(match study.ended {
-                Ended::Done if once && study.incomplete > 0 => "partial".to_owned(),
+                Ended::Done if once.is_some() && study.incomplete > 0 => "partial".to_owned(),
                 _ => ended(&study.ended).to_owned(),
             });
         }
@@ -49,6 +48,14 @@ pub fn list(studies: &[StudySummary], style: &Style) -> String {
         }
     }
     page
+}
+
+/// Name of a study of one block whose subjects have one; `None` of others.
+fn single_block(study: &StudySummary) -> Option<&'static str> {
+    let name = |subject: &SubjectSummary| subject.kind?.info().single_block;
+    let mut names = study.subjects.iter().map(name);
+    let first = names.next()??;
+    (study.blocks <= 1 && names.all(|other| other == Some(first))).then_some(first)
 }
 
 /// "nfs://nas/volume1", "ssh://router: TP-Link TL-WR1043ND v1".

@@ -25,7 +25,7 @@ use crate::device;
 use crate::measure::{self, Shape};
 use crate::names::{self, Names};
 use plimsoll_explain::{
-    CopyCosts, Findings, Forecast, Limits, PathLimits, Stalls, Transfers, Writes,
+    CopyCosts, Findings, Forecast, Limits, NamedLimit, PathLimits, Stalls, Transfers, Writes,
 };
 use plimsoll_model::{Cell, Contrast, Measure, Study, Workload, factor};
 
@@ -44,6 +44,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) limits: Vec<Limits>,
     /// What limits each load on a network path.
     pub(crate) path_limits: Vec<PathLimits>,
+    /// Bottlenecks that kinds of subject name.
+    pub(crate) named_limits: Vec<NamedLimit>,
     /// Whether writes are sustained.
     pub(crate) writes: Vec<Writes>,
     /// Times in which subjects did not answer.
@@ -64,6 +66,7 @@ impl<'a> Shown<'a> {
             transfers: plimsoll_explain::transfers(study),
             limits: plimsoll_explain::limits(study),
             path_limits: plimsoll_explain::path_limits(study),
+            named_limits: plimsoll_explain::named_limits(study),
             writes: plimsoll_explain::writes(study),
             stalls: plimsoll_explain::stalls(study),
         }

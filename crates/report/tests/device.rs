@@ -6,7 +6,7 @@ mod written;
 use plimsoll_model::device::{
     CoreMark, CoreMarkKind, CryptoMeans, Interrupt, Nic, Queue, QueueDiscipline,
 };
-use plimsoll_model::{Device, Outcome, Study, StudyId, Subject, SubjectFacts, SubjectKind};
+use plimsoll_model::{Device, HostSubject, Outcome, Study, StudyId, SubjectFacts, SubjectKind};
 use plimsoll_record::{StudySummary, SubjectSummary, from_json};
 use plimsoll_report::{Document, Style, list, redact};
 use written::{compare, study as device};
@@ -206,7 +206,7 @@ fn figures_of_a_busy_device_are_flagged_and_no_limit_is_derived() {
     assert!(both.contains(" of B were disturbed") && !both.contains("of A were"), "{both}");
 
     // Where a lab limits the host on purpose, nothing else is to be stopped.
-    busy.plan.subjects[0] = Subject::Host { host: "lab://routers/router".parse().unwrap() };
+    busy.plan.subjects[0] = HostSubject { host: "lab://routers/router".parse().unwrap() }.into();
     let shown = text(&busy);
     assert!(shown.contains("The lab's quota") && !shown.contains("Stop other"), "{shown}");
 
@@ -350,7 +350,7 @@ fn the_setup_of_interfaces_is_shown_compared_and_redacted() {
 fn redaction_leaves_the_hardware_and_takes_the_rest() {
     let mut secret = read(NAS);
     let url = "ssh://jane@attic.example.org:2222";
-    secret.plan.subjects[0] = Subject::Host { host: url.parse().unwrap() };
+    secret.plan.subjects[0] = HostSubject { host: url.parse().unwrap() }.into();
     if let SubjectFacts::Host(facts) = &mut secret.subjects[0] {
         (facts.label, facts.given) = (url.to_owned(), url.to_owned());
     }

@@ -9,7 +9,8 @@ mod written;
 
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Ended, Flag, Length, Measure, Metric, OpKind, Outcome, Pattern, Study, StudyId, Subject, Target,
+    Ended, Flag, Length, Measure, Metric, OpKind, Outcome, Pattern, StorageSubject, Study, StudyId,
+    Subject, Target,
 };
 use plimsoll_report::{Document, redact};
 use proptest::prelude::*;
@@ -428,7 +429,9 @@ fn single_runs_of_another_tool_are_reported_without_intervals() {
 fn nothing_of_the_user_is_left_after_redaction() {
     let mut study = measured(&["nfs://secretnas.example.org/export/private films", "/srv/mine"], 3);
     match &mut study.plan.subjects[0] {
-        Subject::Storage { target: Target::Nfs(nfs) } => nfs.uid = Some(3_999_482_137),
+        Subject::Storage(StorageSubject { target: Target::Nfs(nfs) }) => {
+            nfs.uid = Some(3_999_482_137)
+        }
         other => panic!("{other:?}"),
     }
     plain::storage(&mut study.subjects[0]).notes = vec![

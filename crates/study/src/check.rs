@@ -1,8 +1,7 @@
 //! Whether a plan can be conducted at all: looked at before anything is touched.
 
 use plimsoll_model::{
-    Cause, Contrast, Failure, HostName, Measurand, Plan, Subject, SubjectKind, Switch, Workload,
-    factor,
+    Cause, Contrast, Failure, HostName, Measurand, Plan, Subject, Switch, Workload, factor,
 };
 
 /// Longest time that a reboot may take, in seconds: a day.
@@ -16,9 +15,9 @@ pub(crate) fn plan(plan: &Plan) -> Result<(), Failure> {
     let bad = |on: &str, happened: String, next: &str| {
         Err(Failure::new(Cause::Usage, "run the plan", on, happened, next))
     };
-    // Of a host there is something to find out without any work.
-    let host = |subject: &Subject| subject.kind() == SubjectKind::Host;
-    let idle = plan.workloads.is_empty() && !plan.subjects.iter().all(host);
+    // Some kinds have facts to find out without any work.
+    let inventory = |subject: &Subject| subject.kind().info().has_inventory;
+    let idle = plan.workloads.is_empty() && !plan.subjects.iter().all(inventory);
     if plan.subjects.is_empty() || idle {
         let happened = "it has no subject or no workload".to_owned();
         return bad("the plan", happened, "Name a subject and a workload.");

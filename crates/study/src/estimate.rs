@@ -4,7 +4,7 @@ use crate::conduct::IDLE_BETWEEN_BLOCKS;
 use crate::schedule::{self, Schedule};
 use crate::size;
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Footprint, Length, Plan, Rule, Steps, SubjectKind, Switch, Workload, factor};
+use plimsoll_model::{Footprint, Length, Plan, Rule, Steps, Switch, Workload, factor};
 use std::collections::BTreeSet;
 
 /// What an estimate rests on: a link of 1 Gbit/s, and small files on an idle server.
@@ -146,7 +146,7 @@ fn is_known(plan: &Plan) -> bool {
 /// Whether a workload that ends by itself takes about as long as it may: what moves no files, such as measuring a
 /// part of a host.
 fn is_of_typical_length(workload: &Workload) -> bool {
-    workload.subject() == Some(SubjectKind::Host)
+    workload.subject().is_some_and(|kind| kind.info().has_typical_length)
 }
 
 /// Bytes that are laid out before the first trial: of copies what comes back, of all else what is read and
@@ -311,7 +311,7 @@ mod tests {
         let job = Job::Device(plimsoll_model::DeviceJob { part, quick });
         let one = NonZeroU16::MIN;
         let length = Length::UntilDone { at_most_seconds: 10.0 };
-        let host = plimsoll_model::Subject::Host { host: HostName::Local };
+        let host = plimsoll_model::HostSubject { host: HostName::Local }.into();
         let design = plan(Vec::new(), 1).design;
         let workloads = vec![Workload::of(Part::closed(job, one, one), length)];
         let found = estimate(&Plan::new(vec![host], workloads, design));

@@ -3,7 +3,7 @@
 //! of that is done.
 
 use plimsoll_explain::Forecast;
-use plimsoll_model::{Cell, FileWork, Length, OpKind, SubjectKind, Window, Workload};
+use plimsoll_model::{Cell, FileWork, Length, OpKind, Window, Workload};
 use std::collections::BTreeMap;
 
 /// What a file costs beside its bytes, in bytes. The files of a dataset are much alike, and little depends
@@ -26,7 +26,8 @@ fn work(workload: &Workload) -> Option<f64> {
 /// Whether a trial's length is known before one was measured: what is measured of a host ends by itself after about
 /// as long as it may last.
 fn has_length(workload: &Workload) -> bool {
-    matches!(workload.length, Length::For { .. }) || workload.subject() == Some(SubjectKind::Host)
+    matches!(workload.length, Length::For { .. })
+        || workload.subject().is_some_and(|kind| kind.info().has_typical_length)
 }
 
 /// What follows a trial.

@@ -9,6 +9,7 @@ mod baseline;
 mod check;
 mod conduct;
 mod costs;
+mod dispatch;
 mod disturbed;
 mod estimate;
 mod held;
@@ -27,6 +28,7 @@ mod stability;
 mod steps;
 
 pub use conduct::{Conduct, conduct};
+pub use dispatch::{Dispatcher, RunnerOfKind};
 pub use estimate::{Estimate, estimate};
 pub use hindsight::hindsight;
 pub use keep::{InMemory, Keep};

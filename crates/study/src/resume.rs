@@ -6,10 +6,9 @@
 use crate::check;
 use crate::conduct::{Conduct, carry_out};
 use plimsoll_explain::Forecast;
-use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Cause, Cell, Ended, Failure, Flag, Origin, Outcome, Rule, StoredOn, Study, StudyId,
-    SubjectFacts, SubjectKind, TargetFacts, Trial, WriteState,
+    Cause, Cell, Ended, Failure, Flag, Origin, Outcome, Rule, Study, StudyId, Subject,
+    SubjectFacts, Trial, WriteState,
 };
 
 /// Goes on with a study where it stopped: its plan, seed and rule, blocks numbered on, for as long again
@@ -31,7 +30,7 @@ pub fn resume(study: Study, order: Conduct<'_>) -> Result<Study, Failure> {
 }
 
 /// Fails where a study cannot be gone on with, or nothing would come of it: its figures are another
-/// tool's, or of hosts; or all is decided, or measured as often as was fixed beforehand.
+/// tool's, or no command continues it; or all is decided, or measured as often as was fixed beforehand.
 ///
 /// # Errors
 /// [`Cause::Usage`].
@@ -43,9 +42,12 @@ pub fn can_be_continued(study: &Study) -> Result<(), Failure> {
         let happened = format!("its figures are from {tool}, and plimsoll cannot add to them");
         return bad(&happened, "Measure with plimsoll check.");
     }
-    if study.plan.subjects.iter().any(|subject| subject.kind() != SubjectKind::Storage) {
-        let happened = "only studies of storage can be continued";
-        return bad(happened, "Measure it again, with more blocks.");
+    if study.plan.continued_by().is_none() {
+        let mut kinds = study.plan.subjects.iter().map(Subject::kind);
+        let kind = kinds.find(|kind| kind.info().continued_by.is_none());
+        let of = kind.map_or("several kinds of subject".to_owned(), |kind| kind.to_string());
+        let happened = format!("studies of {of} cannot be continued");
+        return bad(&happened, "Measure it again, with more blocks.");
     }
     match study.plan.design.rule {
         Rule::Sequential { .. } => {}
@@ -146,70 +148,23 @@ pub(crate) fn expect_not_running(id: &StudyId, found: &[Flag]) -> Result<(), Fai
     })
 }
 
-/// Fails where a target is not what it was, with all that differs.
+/// Fails where a subject is not what it was, with all that differs.
 pub(crate) fn expect_same(
     id: &StudyId,
     before: &[SubjectFacts],
     now: &[SubjectFacts],
 ) -> Result<(), Failure> {
     for (before, now) in before.iter().zip(now) {
-        let (Some(old), Some(new)) = (before.storage(), now.storage()) else { continue };
-        let changed = differences(old, new);
+        let changed = before.changes(now);
         if !changed.is_empty() {
             return Err(Failure::new(
                 Cause::Usage,
                 format!("continue study {id}"),
-                &new.given,
-                format!("the target has changed: {}", changed.join("; ")),
-                "A study cannot mix both: measure again with plimsoll check.",
+                now.given(),
+                format!("it has changed: {}", changed.join("; ")),
+                "A study cannot mix both: start a new one.",
             ));
         }
     }
     Ok(())
-}
-
-/// A file system's total space may move by so much: some count what others in a pool take.
-const SPACE: f64 = 0.05;
-
-/// What differs, each as "what: before, now after".
-fn differences(old: &TargetFacts, new: &TargetFacts) -> Vec<String> {
-    let mut changed = Vec::new();
-    let mut compare = |what: &str, before: String, after: String| {
-        if before != after {
-            changed.push(format!("{what}: {before}, now {after}"));
-        }
-    };
-    let none = || "none".to_owned();
-    compare("protocol", old.protocol.clone(), new.protocol.clone());
-    compare("driven by", old.engine.clone(), new.engine.clone());
-    compare("client cache", old.client_cache.clone(), new.client_cache.clone());
-    compare("writes", old.stability.clone(), new.stability.clone());
-    let sizes = |facts: &TargetFacts| {
-        let size = |bytes: u32| if bytes == 0 { none() } else { Bytes(bytes.into()).to_string() };
-        format!("{} and {}", size(facts.read_size_bytes), size(facts.write_size_bytes))
-    };
-    compare("largest transfers", sizes(old), sizes(new));
-    let options = |facts: &TargetFacts| facts.mount_options.clone().unwrap_or_else(none);
-    compare("mounted with", options(old), options(new));
-    let file = |facts: &TargetFacts| {
-        facts.in_place.as_ref().map_or_else(none, |f| format!("{} of {}", f.file, f.size))
-    };
-    compare("file", file(old), file(new));
-    compare("notes", old.notes.join(", "), new.notes.join(", "));
-    let (before, after) = (old.space_bytes.0, new.space_bytes.0);
-    // Where either is not known it says nothing.
-    let known = before > 0 && after > 0;
-    if known && before.abs_diff(after) as f64 > SPACE * before as f64 {
-        compare("size", Bytes(before).to_string(), Bytes(after).to_string());
-    }
-    let from = |facts: &TargetFacts| match facts.reads_from {
-        Some(StoredOn::Disk) => Some("the disk"),
-        Some(StoredOn::ServerMemory) => Some("the server's memory"),
-        Some(StoredOn::ClientMemory) => Some("the client's memory"),
-        Some(StoredOn::Unknown) | None => None,
-    };
-    if let (Some(before), Some(after)) = (from(old), from(new)) {
-        compare("reads came from", before.to_owned(), after.to_owned());
-    }
-    changed
 }

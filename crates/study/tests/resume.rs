@@ -3,8 +3,8 @@
 use plimsoll_load::{MockShare, Op, Reply, VirtualClock};
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
-    Cause, Cell, Design, DirectoryTarget, Ended, Failure, Flag, HostName, Job, Length, Nanos,
-    Origin, Outcome, Part, Pattern, PatternJob, Plan, Rule, Study, StudyId, Subject, SubjectFacts,
+    Cause, Cell, Design, DirectoryTarget, Ended, Failure, Flag, HostName, HostSubject, Job, Length,
+    Nanos, Origin, Outcome, Part, Pattern, PatternJob, Plan, Rule, Study, StudyId, SubjectFacts,
     Target, TargetFacts, Trial, Workload,
 };
 use plimsoll_runner::{Runner, RunnerOptions};
@@ -227,8 +227,8 @@ fn studies_of_other_kinds_are_refused() {
     let changes: [(Change, &str); 4] = [
         (|s| s.origin = Origin::Imported { tool: "fio 3.42".into() }, "fio 3.42"),
         (
-            |s| s.plan.subjects[0] = Subject::Host { host: HostName::Local },
-            "only studies of storage",
+            |s| s.plan.subjects[0] = HostSubject { host: HostName::Local }.into(),
+            "studies of a host cannot be continued",
         ),
         (|s| s.plan.design.rule = Rule::Fixed { blocks: 5 }, "5, was fixed in advance"),
         (

@@ -9,6 +9,7 @@
 
 mod host;
 mod ladder;
+mod named;
 mod network;
 mod path;
 mod path_costs;
@@ -16,6 +17,7 @@ mod resources;
 mod seen;
 
 pub use ladder::{Ladder, Rung, is_ladder};
+pub use named::{NamedLimit, named_limits};
 pub use path::{IdealGoodput, PathBottleneck, PathEnd, PathLimits, path_limits};
 pub use path_costs::{PathCosts, StreamCosts, path_costs};
 pub use resources::{Resource, Role, Use};

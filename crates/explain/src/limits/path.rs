@@ -3,8 +3,8 @@
 
 use crate::gather::Gathered;
 use plimsoll_model::{
-    Cell, Flag, Flow, HostLoad, HostName, InterfaceLoad, Job, Measure, Metric, PartResult, Point, Study,
-    Subject, Trial,
+    Cell, Flag, Flow, HostLoad, HostName, InterfaceLoad, Job, Measure, Metric, PartResult,
+    PathSubject, Point, Study, Subject, Trial,
 };
 
 /// Utilisation from which a link, a core or a quota is saturated.
@@ -130,9 +130,8 @@ pub fn path_limits(study: &Study) -> Vec<PathLimits> {
 }
 
 fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<PathLimits> {
-    let Subject::Path { from, to, .. } = study.plan.subjects.get(usize::from(cell.subject))? else {
-        return None;
-    };
+    let PathSubject { from, to, .. } =
+        study.plan.subjects.get(usize::from(cell.subject)).and_then(Subject::path)?;
     let workload = study.plan.workload(cell)?;
     // The first part that puts a load of bytes on the path, and has streams of its own.
     let part = workload.parts.iter().position(|p| p.job.moves_payload() && !p.job.has_workers())?;

@@ -2,7 +2,7 @@
 
 use super::dataset::{DataClass, DataSource, Dataset};
 use super::{FileWork, Footprint, JobFacts, Stability, SubjectKind};
-use crate::metric::{Aggregation, Direction, Row};
+use crate::metric::{Aggregation, Combine, Direction, Row};
 use crate::units::Bytes;
 use crate::{Measure, Metric, OpKind};
 use serde::{Deserialize, Serialize};
@@ -141,8 +141,15 @@ const KINDS: [[[&str; 3]; 3]; 5] = [
 ];
 
 pub(super) const MEASURES: [Row; 2] = [
-    (CopyJob::CLIENT_CEILING, "B/s", "", Direction::More, Aggregation::Geometric),
-    (CopyJob::CLIENT_CEILING_FILES, "1/s", "", Direction::More, Aggregation::Geometric),
+    (CopyJob::CLIENT_CEILING, "B/s", "", Direction::More, Aggregation::Geometric, Combine::Sum),
+    (
+        CopyJob::CLIENT_CEILING_FILES,
+        "1/s",
+        "",
+        Direction::More,
+        Aggregation::Geometric,
+        Combine::Sum,
+    ),
 ];
 
 impl JobFacts for CopyJob {

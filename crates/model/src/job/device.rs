@@ -2,7 +2,7 @@
 
 use super::{JobFacts, SubjectKind};
 use crate::device::{Measured, Part, Quantity};
-use crate::metric::{Aggregation, Direction, Row};
+use crate::metric::{Aggregation, Combine, Direction, Row};
 use crate::{Measure, MeasureInfo, Metric};
 use serde::{Deserialize, Serialize};
 
@@ -28,10 +28,10 @@ impl DeviceJob {
 }
 
 pub(super) const MEASURES: [Row; 4] = [
-    (DeviceJob::INTEGER_ROUNDS, "1/s", "", Direction::More, Aggregation::Geometric),
-    (DeviceJob::MEMORY_COPY, "B/s", "", Direction::More, Aggregation::Geometric),
-    (DeviceJob::AES_128_GCM, "B/s", "", Direction::More, Aggregation::Geometric),
-    (DeviceJob::SEQUENTIAL_READ, "B/s", "", Direction::More, Aggregation::Geometric),
+    (DeviceJob::INTEGER_ROUNDS, "1/s", "", Direction::More, Aggregation::Geometric, Combine::None),
+    (DeviceJob::MEMORY_COPY, "B/s", "", Direction::More, Aggregation::Geometric, Combine::None),
+    (DeviceJob::AES_128_GCM, "B/s", "", Direction::More, Aggregation::Geometric, Combine::None),
+    (DeviceJob::SEQUENTIAL_READ, "B/s", "", Direction::More, Aggregation::Geometric, Combine::None),
 ];
 
 impl JobFacts for DeviceJob {
@@ -96,6 +96,7 @@ impl Measured {
             per: String::new(),
             direction: if self.quantity.is_cost() { Direction::Less } else { Direction::More },
             aggregation: Aggregation::Geometric,
+            combine: Combine::None,
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::pattern::{PatternJob, of_each};
 use super::{Footprint, JobFacts, Stability, SubjectKind};
-use crate::metric::{Aggregation, Direction, Row};
+use crate::metric::{Aggregation, Combine, Direction, Row};
 use crate::units::Bytes;
 use crate::{Measure, Metric, OpKind};
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ impl LogJob {
 }
 
 pub(super) const MEASURES: [Row; 1] =
-    [(LogJob::COMMITS, "1/s", "", Direction::More, Aggregation::Geometric)];
+    [(LogJob::COMMITS, "1/s", "", Direction::More, Aggregation::Geometric, Combine::SumOfRates)];
 
 impl JobFacts for LogJob {
     fn kind(&self) -> &'static str {

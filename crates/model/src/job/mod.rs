@@ -31,16 +31,16 @@ pub use scan::{NamesCached, ScanJob};
 pub use stream::StreamJob;
 pub use tcp_stream::TcpStreamJob;
 
+use crate::SubjectKind;
 use crate::metric::Row;
 use crate::units::Bytes;
 use crate::{Measure, Metric, OpKind};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 /// The jobs there are: a variant each, named in plans by its name in lower case.
 macro_rules! jobs {
-    ($($name:ident($job:ident)),* $(,)?) => {
+    ($($name:ident($job:ty)),* $(,)?) => {
         /// One job with all its settings.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case", tag = "job")]
@@ -88,31 +88,10 @@ jobs! {
     Connect(ConnectJob),
 }
 
-/// The measures of jobs that have some of their own.
-pub(crate) const MEASURES: &[&[Row]] =
-    &[&stream::MEASURES, &path::MEASURES, &device::MEASURES, &log::MEASURES, &copy::MEASURES];
-
-/// Kind of subject.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SubjectKind {
-    /// A share, an export, a directory.
-    Storage,
-    /// A way through a network from one host to another.
-    Path,
-    /// A host.
-    Host,
-}
-
-impl fmt::Display for SubjectKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            SubjectKind::Storage => "storage",
-            SubjectKind::Path => "a network path",
-            SubjectKind::Host => "a host",
-        })
-    }
-}
+/// Measures of single jobs, by the kind of their subjects.
+pub(crate) const OF_STORAGE: &[&[Row]] = &[&log::MEASURES, &copy::MEASURES];
+pub(crate) const OF_PATHS: &[&[Row]] = &[&stream::MEASURES, &path::MEASURES];
+pub(crate) const OF_HOSTS: &[&[Row]] = &[&device::MEASURES];
 
 /// Storage that a job needs, at most, while it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

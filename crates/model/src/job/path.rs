@@ -3,7 +3,7 @@
 //! A path leads from end A (near) to end B (far). Directions and ends are named from A.
 
 use crate::Measure;
-use crate::metric::{Aggregation, Direction, Row};
+use crate::metric::{Aggregation, Combine, Direction, Row};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -142,33 +142,33 @@ use Aggregation::{Arithmetic, Geometric};
 use Direction::{Less, More, Neither};
 
 pub(super) const MEASURES: [Row; 29] = [
-    (Measure::GOODPUT_OUT, "B/s", "", More, Geometric),
-    (Measure::GOODPUT_IN, "B/s", "", More, Geometric),
-    (Measure::PACKETS, "1/s", "", More, Geometric),
-    (Measure::REQUESTS, "1/s", "", More, Geometric),
-    (Measure::CONNECTIONS, "1/s", "", More, Geometric),
-    (Measure::NEAR_CPU_PER_BYTE, "s", "byte", Less, Arithmetic),
-    (Measure::FAR_CPU_PER_BYTE, "s", "byte", Less, Arithmetic),
-    (Measure::NEAR_CPU_PER_PACKET, "s", "packet", Less, Arithmetic),
-    (Measure::FAR_CPU_PER_PACKET, "s", "packet", Less, Arithmetic),
-    (Measure::NEAR_BUSIEST, "1", "", Neither, Arithmetic),
-    (Measure::FAR_BUSIEST, "1", "", Neither, Arithmetic),
-    (Measure::REORDERED, "1", "", Less, Arithmetic),
-    (Measure::DUPLICATED, "1", "", Less, Arithmetic),
-    (Measure::SOCKET_DROPPED, "1", "", Less, Arithmetic),
-    (Measure::JITTER, "s", "", Less, Geometric),
-    (Measure::RETRANSMITTED, "1", "", Less, Arithmetic),
-    (Measure::FLOW_RTT_P50, "s", "", Less, Geometric),
-    (Measure::FLOW_RTT_MAX, "s", "", Less, Geometric),
-    (Measure::FLOW_RTT_LEAST, "s", "", Less, Geometric),
-    (Measure::WINDOW_LIMITED, "1", "", Neither, Arithmetic),
-    (Measure::BUFFER_LIMITED, "1", "", Neither, Arithmetic),
-    (Measure::UNANSWERED, "1", "", Less, Arithmetic),
-    (Measure::TCP_EFFICIENCY, "1", "", More, Arithmetic),
-    (Measure::FLOW_RTT_MEAN, "s", "", Less, Geometric),
-    (Measure::BUFFER_DELAY, "1", "", Less, Arithmetic),
-    (Measure::ECN_MARKED, "1", "", Neither, Arithmetic),
-    (Measure::SEGMENT, "B", "", Neither, Arithmetic),
-    (Measure::PATH_MTU, "B", "", Neither, Arithmetic),
-    (Measure::RESPONSIVENESS, "1/s", "", More, Geometric),
+    (Measure::GOODPUT_OUT, "B/s", "", More, Geometric, Combine::None),
+    (Measure::GOODPUT_IN, "B/s", "", More, Geometric, Combine::None),
+    (Measure::PACKETS, "1/s", "", More, Geometric, Combine::None),
+    (Measure::REQUESTS, "1/s", "", More, Geometric, Combine::None),
+    (Measure::CONNECTIONS, "1/s", "", More, Geometric, Combine::None),
+    (Measure::NEAR_CPU_PER_BYTE, "s", "byte", Less, Arithmetic, Combine::None),
+    (Measure::FAR_CPU_PER_BYTE, "s", "byte", Less, Arithmetic, Combine::None),
+    (Measure::NEAR_CPU_PER_PACKET, "s", "packet", Less, Arithmetic, Combine::None),
+    (Measure::FAR_CPU_PER_PACKET, "s", "packet", Less, Arithmetic, Combine::None),
+    (Measure::NEAR_BUSIEST, "1", "", Neither, Arithmetic, Combine::None),
+    (Measure::FAR_BUSIEST, "1", "", Neither, Arithmetic, Combine::None),
+    (Measure::REORDERED, "1", "", Less, Arithmetic, Combine::None),
+    (Measure::DUPLICATED, "1", "", Less, Arithmetic, Combine::None),
+    (Measure::SOCKET_DROPPED, "1", "", Less, Arithmetic, Combine::None),
+    (Measure::JITTER, "s", "", Less, Geometric, Combine::None),
+    (Measure::RETRANSMITTED, "1", "", Less, Arithmetic, Combine::None),
+    (Measure::FLOW_RTT_P50, "s", "", Less, Geometric, Combine::None),
+    (Measure::FLOW_RTT_MAX, "s", "", Less, Geometric, Combine::None),
+    (Measure::FLOW_RTT_LEAST, "s", "", Less, Geometric, Combine::None),
+    (Measure::WINDOW_LIMITED, "1", "", Neither, Arithmetic, Combine::None),
+    (Measure::BUFFER_LIMITED, "1", "", Neither, Arithmetic, Combine::None),
+    (Measure::UNANSWERED, "1", "", Less, Arithmetic, Combine::None),
+    (Measure::TCP_EFFICIENCY, "1", "", More, Arithmetic, Combine::None),
+    (Measure::FLOW_RTT_MEAN, "s", "", Less, Geometric, Combine::None),
+    (Measure::BUFFER_DELAY, "1", "", Less, Arithmetic, Combine::None),
+    (Measure::ECN_MARKED, "1", "", Neither, Arithmetic, Combine::None),
+    (Measure::SEGMENT, "B", "", Neither, Arithmetic, Combine::None),
+    (Measure::PATH_MTU, "B", "", Neither, Arithmetic, Combine::None),
+    (Measure::RESPONSIVENESS, "1/s", "", More, Geometric, Combine::None),
 ];

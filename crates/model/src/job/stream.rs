@@ -1,7 +1,7 @@
 //! Bytes through a network path, from one end to the other.
 
 use super::{JobFacts, SubjectKind};
-use crate::metric::{Aggregation, Direction, Row};
+use crate::metric::{Aggregation, Combine, Direction, Row};
 use crate::units::bytes_per_second;
 use crate::{Measure, Metric};
 use serde::{Deserialize, Serialize};
@@ -24,8 +24,8 @@ impl StreamJob {
 }
 
 pub(super) const MEASURES: [Row; 2] = [
-    (StreamJob::LOSS, "1", "", Direction::Less, Aggregation::Arithmetic),
-    (StreamJob::OFFERED, "B/s", "", Direction::Neither, Aggregation::Geometric),
+    (StreamJob::LOSS, "1", "", Direction::Less, Aggregation::Arithmetic, Combine::None),
+    (StreamJob::OFFERED, "B/s", "", Direction::Neither, Aggregation::Geometric, Combine::None),
 ];
 
 impl JobFacts for StreamJob {

@@ -1,6 +1,7 @@
 //! Properties of a target.
 
 use crate::StoredOn;
+use crate::subject::{FactsInfo, SubjectFacts};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +60,55 @@ pub struct TargetFacts {
     /// Anything else worth knowing, a line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// A file system's total space may move by so much: some count what others in a pool take.
+const SPACE: f64 = 0.05;
+
+impl FactsInfo for TargetFacts {
+    fn changes(&self, now: &SubjectFacts) -> Vec<String> {
+        let Some(new) = now.storage() else { return Vec::new() };
+        let mut changed = Vec::new();
+        let mut compare = |what: &str, before: String, after: String| {
+            if before != after {
+                changed.push(format!("{what}: {before}, now {after}"));
+            }
+        };
+        let none = || "none".to_owned();
+        compare("protocol", self.protocol.clone(), new.protocol.clone());
+        compare("driven by", self.engine.clone(), new.engine.clone());
+        compare("client cache", self.client_cache.clone(), new.client_cache.clone());
+        compare("writes", self.stability.clone(), new.stability.clone());
+        let sizes = |facts: &TargetFacts| {
+            let size =
+                |bytes: u32| if bytes == 0 { none() } else { Bytes(bytes.into()).to_string() };
+            format!("{} and {}", size(facts.read_size_bytes), size(facts.write_size_bytes))
+        };
+        compare("largest transfers", sizes(self), sizes(new));
+        let options = |facts: &TargetFacts| facts.mount_options.clone().unwrap_or_else(none);
+        compare("mounted with", options(self), options(new));
+        let file = |facts: &TargetFacts| {
+            facts.in_place.as_ref().map_or_else(none, |f| format!("{} of {}", f.file, f.size))
+        };
+        compare("file", file(self), file(new));
+        compare("notes", self.notes.join(", "), new.notes.join(", "));
+        let (before, after) = (self.space_bytes.0, new.space_bytes.0);
+        // Where either is not known it says nothing.
+        let known = before > 0 && after > 0;
+        if known && before.abs_diff(after) as f64 > SPACE * before as f64 {
+            compare("size", Bytes(before).to_string(), Bytes(after).to_string());
+        }
+        let from = |facts: &TargetFacts| match facts.reads_from {
+            Some(StoredOn::Disk) => Some("the disk"),
+            Some(StoredOn::ServerMemory) => Some("the server's memory"),
+            Some(StoredOn::ClientMemory) => Some("the client's memory"),
+            Some(StoredOn::Unknown) | None => None,
+        };
+        if let (Some(before), Some(after)) = (from(self), from(new)) {
+            compare("reads came from", before.to_owned(), after.to_owned());
+        }
+        changed
+    }
 }
 
 /// Transfer sizes in bytes that a server or file system advertises, whether or not they are used;

@@ -5,8 +5,8 @@ use super::{ImportFile, ImportOptions, build};
 use crate::document;
 use plimsoll_model::{
     Cell, Design, Ended, Endpoint, Failure, HostName, ImportedRun, Job, LatencySummary, Length,
-    Measure, Metric, OpKind, OpStats, Origin, Outcome, Part, PartResult, PathFacts, Plan,
-    PointResult, Rule, SCHEMA, Series, Study, StudyId, Subject, SubjectFacts, Trial, Window,
+    Measure, Metric, OpKind, OpStats, Origin, Outcome, Part, PartResult, PathFacts, PathSubject,
+    Plan, PointResult, Rule, SCHEMA, Series, Study, StudyId, Subject, SubjectFacts, Trial, Window,
     Workload,
 };
 use std::collections::BTreeMap;
@@ -173,7 +173,7 @@ fn path(run: &PathRun, label: Option<&str>) -> Parsed<(Subject, PathFacts)> {
         None => given,
     };
     let endpoint = |host| Endpoint { host, address: None };
-    let subject = Subject::Path { from: endpoint(from), to: endpoint(to), via: None };
+    let subject = Subject::from(PathSubject { from: endpoint(from), to: endpoint(to), via: None });
     Ok((subject, PathFacts { label: given.clone(), given, ..PathFacts::default() }))
 }
 

@@ -14,5 +14,16 @@ pub fn converted(mut study: Value) -> Value {
     // Flags that nothing raised any more are gone.
     let flags = study["flags"].as_array_mut().expect("flags");
     flags.retain(|flag| flag["flag"] != "page_cache" && flag["flag"] != "server_restarted");
+    // Measures say how the figures of several clients become one.
+    for info in study.get_mut("measures").and_then(Value::as_array_mut).into_iter().flatten() {
+        let combine = match info["measure"].as_str() {
+            Some("elapsed_seconds" | "longest_gap_seconds" | "flush_seconds") => "max",
+            Some("files_per_second" | "entries_per_second" | "operations_in_flight") => {
+                "sum_of_rates"
+            }
+            _ => continue,
+        };
+        info["combine"] = combine.into();
+    }
     study
 }

@@ -351,13 +351,13 @@ fn metric() -> impl Strategy<Value = Metric> {
 fn subject() -> impl Strategy<Value = Subject> {
     let host = || select(vec![HostName::Local, "ssh://me@client".parse().unwrap()]);
     let path = (host(), host(), option::of(host()), any::<Option<std::net::Ipv4Addr>>()).prop_map(
-        |(from, to, via, address)| Subject::Path {
-            from: Endpoint { host: from, address: None },
-            to: Endpoint { host: to, address: address.map(Into::into) },
-            via,
+        |(from, to, via, address)| {
+            let from = Endpoint { host: from, address: None };
+            let to = Endpoint { host: to, address: address.map(Into::into) };
+            Subject::from(PathSubject { from, to, via })
         },
     );
-    let host = host().prop_map(|host| Subject::Host { host });
+    let host = host().prop_map(|host| Subject::from(HostSubject { host }));
     prop_oneof![3 => target().prop_map(Subject::from), 1 => path, 1 => host]
 }
 

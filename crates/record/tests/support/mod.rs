@@ -225,11 +225,12 @@ pub fn everything() -> Study {
         host: host.clone(),
         address: address.parse().ok(),
     };
-    plan.subjects.push(Subject::Path {
+    let path = PathSubject {
         from: endpoint(&HostName::Local, ""),
         to: endpoint(&client, "192.0.2.7"),
         via: Some("ssh://root@router".parse().unwrap()),
-    });
+    };
+    plan.subjects.push(path.into());
     study.subjects.push(SubjectFacts::Path(PathFacts {
         label: "path".into(),
         given: "local to client".into(),
@@ -339,6 +340,7 @@ pub fn everything() -> Study {
         per: "file".into(),
         direction: Direction::Neither,
         aggregation: Aggregation::Geometric,
+        combine: Combine::Max,
     });
     study
 }

@@ -2,11 +2,11 @@
 
 use plimsoll_load::Stalled;
 use plimsoll_model::{
-    CopyJob, Count, Job, LatencySummary, Length, Measure, Metric, OpKind, OpStats, PartResult,
+    Combine, Count, Job, LatencySummary, Length, Measure, Metric, OpKind, OpStats, PartResult,
     PointSpec, Series, Stall, StallPhase, Window,
 };
 use plimsoll_runner::{PAYLOAD, WRITING};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Several clients' parts of the same job as one. Operations, bytes and windows add up, latencies by
@@ -141,26 +141,16 @@ impl Sum<'_> {
         let mut put = |measure, value: Option<f64>| {
             value.map(|value| q.insert(Metric::all(measure), value));
         };
-        for measure in [Measure::FILES, Measure::ENTRIES, Measure::IN_FLIGHT] {
-            put(measure, self.rate(measure));
-        }
-        for measure in [CopyJob::CLIENT_CEILING, CopyJob::CLIENT_CEILING_FILES] {
-            put(measure, self.of(measure).reduce(|all, one| all + one));
-        }
-        for measure in [Measure::ELAPSED, Measure::LONGEST_GAP, Measure::FLUSH_TIME] {
-            put(measure, self.largest(measure));
+        let each = self.parts.iter().flat_map(|part| part.quantities.keys());
+        let each: BTreeSet<&Metric> = each.filter(|metric| metric.kind.is_none()).collect();
+        for measure in each.into_iter().map(|metric| metric.measure) {
+            put(measure, self.combined(measure, &all));
         }
         // What the CPU time of all was, by what each client did in its whole trial.
-        let done = |series: &Series| {
-            let windows = series.windows();
-            windows.fold(Count::default(), |mut done, window| {
-                done.add(count(&window, &all));
-                done
-            })
-        };
         let each = self.parts.iter().map(|part| {
             let per = part.quantities.get(&Metric::all(Measure::CLIENT_CPU_PER_OP));
-            Some((per? * done(&part.series).operations as f64, done(&part.series)))
+            let done = done(&part.series, &all);
+            Some((per? * done.operations as f64, done))
         });
         if let Some(each) = each.collect::<Option<Vec<(f64, Count)>>>() {
             let spent: f64 = each.iter().map(|(spent, _)| spent).sum();
@@ -183,18 +173,21 @@ impl Sum<'_> {
         self.of(measure).reduce(f64::max)
     }
 
-    /// What the clients did at these rates, over the time of the longest.
-    fn rate(&self, measure: Measure) -> Option<f64> {
+    /// One figure of all clients, by the rule of its measure.
+    fn combined(&self, measure: Measure, kinds: &[OpKind]) -> Option<f64> {
+        let combine = measure.info()?.combine;
         let longest = self.largest(Measure::ELAPSED);
-        let each = self.parts.iter().filter_map(|part| {
-            let of = |measure| part.quantities.get(&Metric::all(measure));
-            let share = match (of(Measure::ELAPSED), longest) {
-                (Some(own), Some(longest)) if longest > 0.0 => own / longest,
-                _ => 1.0,
-            };
-            Some(of(measure)? * share)
-        });
-        each.reduce(|sum, rate| sum + rate)
+        let weight = |part: &PartResult| match (combine, longest) {
+            // What was done at a rate lasted as long as the client was at work.
+            (Combine::SumOfRates, Some(longest)) if longest > 0.0 => {
+                let own = part.quantities.get(&Metric::all(Measure::ELAPSED));
+                own.map_or(1.0, |own| own / longest)
+            }
+            (Combine::WeightedMean, _) => done(&part.series, kinds).operations as f64,
+            _ => 1.0,
+        };
+        let figure = |part: &PartResult| part.quantities.get(&Metric::all(measure)).copied();
+        combine.apply(self.parts.iter().filter_map(|part| Some((figure(part)?, weight(part)))))
     }
 
     /// What is left after the warm-up that all windows together show; half of the trial stays, as
@@ -271,6 +264,14 @@ impl Sum<'_> {
     }
 }
 
+/// What completed of some kinds in a whole trial.
+fn done(series: &Series, kinds: &[OpKind]) -> Count {
+    series.windows().fold(Count::default(), |mut done, window| {
+        done.add(count(&window, kinds));
+        done
+    })
+}
+
 /// What completed of some kinds.
 fn count(window: &Window, kinds: &[OpKind]) -> Count {
     let mut count = Count::default();
@@ -282,7 +283,7 @@ fn count(window: &Window, kinds: &[OpKind]) -> Count {
 mod tests {
     use super::*;
     use plimsoll_model::units::Bytes;
-    use plimsoll_model::{Histogram, Part, PatternJob, ScanJob, Workload};
+    use plimsoll_model::{CopyJob, Histogram, LogJob, Part, PatternJob, ScanJob, Workload};
     use std::num::NonZeroU16;
 
     fn spec(job: Job, length: Length) -> PointSpec {
@@ -407,6 +408,26 @@ mod tests {
         // 90 operations without the first window, in 3.5 s of which the server did not answer for one.
         assert_near(&all, Measure::IOPS, 90.0 / 2.5);
         assert!(all.answered_seconds.is_some_and(|answered| near(answered, 3.0)), "{all:?}");
+    }
+
+    #[test]
+    fn the_rule_of_a_measure_says_how_clients_are_put_together() {
+        let spec = spec(Job::Scan(ScanJob::default()), Length::UntilDone { at_most_seconds: 60.0 });
+        let with = |elapsed, ceiling, commits| {
+            let figures = [
+                (Measure::ELAPSED, elapsed),
+                (CopyJob::CLIENT_CEILING, ceiling),
+                (LogJob::COMMITS, commits),
+                (Measure::LATENCY_P50, 0.25),
+            ];
+            part(OpKind::LOOKUP, &[10], 0, 1000, &figures)
+        };
+        let all = together(&spec, &[with(1.0, 1e6, 300.0), with(3.0, 2e6, 100.0)]);
+        assert_near(&all, CopyJob::CLIENT_CEILING, 3e6);
+        // The first one was done after a third of the time.
+        assert_near(&all, LogJob::COMMITS, 200.0);
+        // Without a rule nothing follows from the figures: quantiles come from the histograms.
+        assert_eq!(all.quantities.get(&Metric::all(Measure::LATENCY_P50)), None);
     }
 
     #[test]

@@ -93,8 +93,8 @@ impl<'a> Host<'a> {
     /// The host as the user named it.
     pub(super) fn name(&self) -> Option<&HostName> {
         match self.study.plan.subjects.get(usize::from(self.number))? {
-            Subject::Host { host } => Some(host),
-            Subject::Storage { .. } | Subject::Path { .. } => None,
+            Subject::Host(subject) => Some(&subject.host),
+            _ => None,
         }
     }
 

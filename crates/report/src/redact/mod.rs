@@ -11,7 +11,7 @@ mod device;
 mod pseudonyms;
 mod text;
 
-use plimsoll_model::{Cause, Failure, HostName, Study, Subject, SubjectFacts};
+use plimsoll_model::{Cause, Failure, HostName, Study, SubjectFacts};
 use pseudonyms::{Kind, Pseudonyms};
 use serde_json::Value;
 
@@ -66,15 +66,7 @@ fn hosts(study: &Study) -> Vec<String> {
     hosts.extend(plan.hosts.iter().map(|server| &server.host));
     hosts.extend(plan.factors.iter().map(|factor| &factor.host));
     hosts.extend(plan.reboot.iter().map(|reboot| &reboot.host));
-    for subject in &plan.subjects {
-        match subject {
-            Subject::Storage { .. } => {}
-            Subject::Path { from, to, via } => {
-                hosts.extend([&from.host, &to.host].into_iter().chain(via));
-            }
-            Subject::Host { host } => hosts.push(host),
-        }
-    }
+    hosts.extend(plan.subjects.iter().flat_map(|subject| subject.hosts()));
     let watched = study.hosts.iter().map(|host| host.name.clone());
     hosts.into_iter().map(ToString::to_string).chain(watched).collect()
 }

@@ -5,7 +5,7 @@ use super::costs;
 use crate::chart::{Axis, Stack, Stacks, Table};
 use crate::document::{Document, Figure, Layout, Section};
 use crate::figure::{SHARE, TIME};
-use crate::study::bottleneck::{Notes, Room, in_a_word, words};
+use crate::study::bottleneck::{Notes, Room, in_a_word, named_sentences, words};
 use crate::study::limits::{
     amount_in_brief, amount_of, conditions, lead, not_monitored, resource, row, server,
     without_article,
@@ -32,6 +32,7 @@ impl Document {
         let mut answer = Section::new("answer", "");
         match shown.limits.is_empty() {
             true if !shown.path_limits.is_empty() => answer.list(paths::explained(&shown)),
+            true if !shown.named_limits.is_empty() => answer.list(named_sentences(&shown)),
             true => answer.text(NOTHING_SEEN),
             false => {
                 explained(&mut answer, &shown);
@@ -133,6 +134,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
     if paths::is_path(shown.study) {
         section.list(paths::interfaces(shown));
     }
+    section.list(named_sentences(shown));
     section
 }
 

@@ -7,7 +7,7 @@ use crate::study::{Shown, head};
 use crate::text::printable;
 use plimsoll_model::units::{Bytes, GIB, three_digits};
 use plimsoll_model::{
-    BoxFacts, HostFacts, Origin, PathFacts, SubjectFacts, TargetFacts, WatchedBy, with_letters,
+    BoxFacts, HostFacts, Origin, SubjectFacts, SubjectKind, TargetFacts, WatchedBy, with_letters,
 };
 
 /// Targets up to which each is a column.
@@ -25,11 +25,12 @@ pub(super) fn tables(shown: &Shown<'_>) -> Vec<(String, Table)> {
     let storage: Vec<(String, TargetFacts)> = named().enumerate().filter_map(known).collect();
     let storage = storage.iter().map(|(name, facts)| (name.clone(), facts));
     tables.extend(table("Targets", storage, &TARGET));
-    let paths = named().filter_map(|(name, facts)| match facts {
-        SubjectFacts::Path(facts) => Some((name, facts)),
-        _ => None,
-    });
-    tables.extend(table("Paths", paths, &PATH));
+    // Kinds without words of their own here.
+    for kind in SubjectKind::ALL {
+        let own = |facts: &SubjectFacts| facts.storage().is_none() && facts.host().is_none();
+        let facts = named().filter(|(_, facts)| facts.kind() == *kind && own(facts));
+        tables.extend(described(kind.info().plural, facts));
+    }
     let hosts = named().filter_map(|(name, facts)| Some((name, facts.host()?)));
     tables.extend(table("Hosts", hosts, &BY_ITSELF));
     let machines = study.hosts.iter().map(|host| (printable(&host.name), host));
@@ -67,9 +68,6 @@ const TARGET: [Fact<TargetFacts>; 12] = [
     ("mount options", |t| t.mount_options.as_deref().and_then(known)),
     ("notes", |t| known(&t.notes.join("; "))),
 ];
-
-const PATH: [Fact<PathFacts>; 2] =
-    [("as given", |p| known(&p.given)), ("notes", |p| known(&p.notes.join("; ")))];
 
 const BY_ITSELF: [Fact<BoxFacts>; 2] =
     [("as given", |b| known(&b.given)), ("description", |b| known(&device::subtitle(b)))];
@@ -113,19 +111,40 @@ fn table<'a, T: 'a>(
     facts: &[Fact<T>],
 ) -> Option<(String, Table)> {
     let (names, things): (Vec<String>, Vec<&T>) = named.unzip();
-    (!things.is_empty()).then(|| (title.to_owned(), of_facts(names, &things, facts)))
+    let facts =
+        facts.iter().map(|(fact, of)| (*fact, things.iter().map(|thing| of(thing)).collect()));
+    (!things.is_empty()).then(|| (title.to_owned(), of_facts(names, facts)))
 }
 
-fn of_facts<T>(names: Vec<String>, things: &[&T], facts: &[Fact<T>]) -> Table {
+/// The same of subjects that describe themselves.
+fn described<'a>(
+    title: &str,
+    named: impl Iterator<Item = (String, &'a SubjectFacts)>,
+) -> Option<(String, Table)> {
+    let (names, subjects): (Vec<String>, Vec<&SubjectFacts>) = named.unzip();
+    let first = subjects.first()?;
+    let given: Vec<Option<String>> = subjects.iter().map(|facts| known(facts.given())).collect();
+    // Subjects of one kind have the same facts in the same order.
+    let facts = first.described().into_iter().enumerate().map(|(place, (fact, _))| {
+        let value = |facts: &&SubjectFacts| known(&facts.described().get(place)?.1);
+        (fact, subjects.iter().map(value).collect::<Vec<_>>())
+    });
+    Some((title.to_owned(), of_facts(names, std::iter::once(("as given", given)).chain(facts))))
+}
+
+/// A table of facts, each with its values by the names.
+fn of_facts<'a>(
+    names: Vec<String>,
+    facts: impl Iterator<Item = (&'a str, Vec<Option<String>>)>,
+) -> Table {
+    let things = names.len();
     let known: Vec<(&str, Vec<String>)> = facts
-        .iter()
-        .map(|(what, of)| (*what, things.iter().map(|thing| of(thing)).collect::<Vec<_>>()))
         .filter(|(_, values)| values.iter().any(Option::is_some))
         .map(|(what, values)| {
             (what, values.into_iter().map(|v| v.unwrap_or_else(|| "–".to_owned())).collect())
         })
         .collect();
-    if things.len() <= COLUMNS {
+    if things <= COLUMNS {
         let mut table = Table::new(std::iter::once(String::new()).chain(names).collect());
         table.rows.extend(
             known

@@ -54,11 +54,13 @@ fn title(shown: &Shown<'_>) -> String {
     match &shown.names.subjects[..] {
         [] => "A study without a subject".to_owned(),
         [one] if shown.names.setups() > 1 => format!("{one} under several settings"),
-        [one] => match shown.study.subjects.first() {
-            Some(SubjectFacts::Host(_)) => format!("Device: {one}"),
-            Some(SubjectFacts::Path(_)) => format!("Network path: {one}"),
-            _ => one.clone(),
-        },
+        [one] => {
+            let kind = shown.study.subjects.first().map(SubjectFacts::kind);
+            match kind.and_then(|kind| kind.info().title) {
+                Some(title) => format!("{title}: {one}"),
+                None => one.clone(),
+            }
+        }
         few if few.len() <= 4 => format!("{} compared", listed(few)),
         [first, others @ ..] => format!("{first} and {} others compared", others.len()),
     }

@@ -3,10 +3,10 @@
 use super::Shown;
 use super::limits::{self, is_blind};
 use crate::document::Section;
-use crate::text::printable;
+use crate::text::{capital, printable};
 use crate::verdict::percent;
-use plimsoll_explain::{Condition, Limit, Limits, Resource, Role, Unseen, Use};
-use plimsoll_model::{Cell, Flag, HostName, Target};
+use plimsoll_explain::{Condition, Limit, Limits, NamedLimit, Resource, Role, Unseen, Use};
+use plimsoll_model::{Cell, Flag, HostName, NamedBottleneck, Target};
 
 /// A bottleneck with its utilisation.
 #[derive(Clone, Debug, PartialEq)]
@@ -110,7 +110,8 @@ fn grouped(shown: &Shown<'_>, cells: &[Cell]) -> Vec<(Bottleneck, Vec<Utilisatio
     let mut groups: Vec<(Bottleneck, Vec<Utilisation>)> = Vec::new();
     for cell in cells {
         let found = limits::of(shown, *cell).and_then(|limits| of(shown, limits));
-        let Some(found) = found.or_else(|| at_a_fixed_rate(shown, *cell)) else { continue };
+        let found = found.or_else(|| at_a_fixed_rate(shown, *cell));
+        let Some(found) = found.or_else(|| named(shown, *cell)) else { continue };
         let same =
             |known: &Bottleneck| (&known.name, &known.reason) == (&found.name, &found.reason);
         match groups.iter_mut().find(|(known, _)| same(known)) {
@@ -308,6 +309,28 @@ fn at_a_fixed_rate(shown: &Shown<'_>, cell: Cell) -> Option<Bottleneck> {
         false => ("nothing saturated", FIXED),
     };
     Some(Bottleneck { name: name.to_owned(), busy: None, short: None, reason: reason.to_owned() })
+}
+
+/// The bottleneck that the kind of the subject names.
+fn named(shown: &Shown<'_>, cell: Cell) -> Option<Bottleneck> {
+    let found = shown.named_limits.iter().find(|limit| limit.cell == cell)?;
+    let NamedBottleneck { name, share, reason } = &found.bottleneck;
+    let (name, reason) = ((*name).to_owned(), printable(reason));
+    Some(Bottleneck { name, busy: *share, short: None, reason })
+}
+
+/// "Monotonic clock: vDSO.", with the reason.
+pub(crate) fn named_sentences(shown: &Shown<'_>) -> Vec<String> {
+    let sentence = |limit: &NamedLimit| {
+        let NamedBottleneck { name, share, reason } = &limit.bottleneck;
+        let mut work = capital(&shown.names.workload(limit.cell.workload));
+        if shown.names.setups() > 1 {
+            work = format!("{work} on {}", shown.names.setup(limit.cell));
+        }
+        let share = range(share.as_slice());
+        format!("{work}: {name}{share}. {}", printable(reason)).trim_end().to_owned()
+    };
+    shown.named_limits.iter().map(sentence).collect()
 }
 
 const FIXED: &str = "The fixed rate was reached, so no resource had to be saturated: leave out --rate to find the limit.";

@@ -49,29 +49,26 @@ pub(crate) fn ending(study: &Study) -> Option<Warning> {
 
 /// What a subject turned out to be.
 pub(crate) fn described(facts: &SubjectFacts) -> String {
-    match facts {
-        SubjectFacts::Storage(facts) => storage(facts),
-        SubjectFacts::Path(facts) => {
-            let mut text = vec![target(&facts.given)];
-            text.extend(facts.notes.iter().map(|note| printable(note)));
+    match (facts.storage(), facts.host()) {
+        (Some(facts), _) => storage(facts),
+        (_, Some(facts)) => crate::device::subtitle(facts),
+        (None, None) => {
+            let mut text = vec![target(facts.given())];
+            text.extend(facts.described().iter().map(|(_, value)| printable(value)));
             text.retain(|part| !part.is_empty());
             text.join("; ")
         }
-        SubjectFacts::Host(facts) => crate::device::subtitle(facts),
     }
 }
 
 /// The same in a line: what it is and what it speaks.
 pub(crate) fn in_brief(facts: &SubjectFacts) -> String {
-    let facts = match facts {
-        SubjectFacts::Storage(facts) => facts,
-        SubjectFacts::Host(facts) => {
-            let text = crate::device::subtitle(facts);
-            let known = text.strip_prefix(&format!("{}: ", printable(&facts.given)));
-            return known.map_or(text.clone(), str::to_owned);
-        }
-        SubjectFacts::Path(_) => return described(facts),
-    };
+    if let Some(facts) = facts.host() {
+        let text = crate::device::subtitle(facts);
+        let known = text.strip_prefix(&format!("{}: ", printable(&facts.given)));
+        return known.map_or(text.clone(), str::to_owned);
+    }
+    let Some(facts) = facts.storage() else { return described(facts) };
     let mut text = vec![shortened(&target(&facts.given), LONGEST), printable(&facts.protocol)];
     text.retain(|part| !part.is_empty());
     text.extend(facts.in_place.as_ref().map(in_place));

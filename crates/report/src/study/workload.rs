@@ -9,7 +9,7 @@ use crate::names;
 use crate::text::{capital, counted, listed};
 use crate::verdict::{Longer, Two, sentence, times_of};
 use plimsoll_explain::{CellFindings, Level, Levels, Pair, Ratio, WorkloadFindings};
-use plimsoll_model::{Cell, Measure, Metric, OpKind, SubjectKind};
+use plimsoll_model::{Cell, Measure, Metric, OpKind};
 use std::collections::BTreeSet;
 
 /// A row of a table of levels: of a cell, or of one part of its work; of all its operations, or of
@@ -67,15 +67,15 @@ fn further(rows: &[(String, Line<'_>)]) -> BTreeSet<Measure> {
     all.filter(|measure| *measure != Measure::STEP).collect()
 }
 
-/// A row for each line and a column for each measure; of hosts, whose jobs have many measures of
-/// their own, the other way round.
+/// A row for each line and a column for each measure; of jobs with many measures of their own the other
+/// way round.
 pub(crate) fn table(
     shown: &Shown<'_>,
     found: &WorkloadFindings,
     rows: &[(String, Line<'_>)],
 ) -> Columns {
     let columns = by_line(shown, found, rows);
-    if found.workload.subject() != Some(SubjectKind::Host) {
+    if !found.workload.subject().is_some_and(|kind| kind.info().has_many_figures) {
         return columns;
     }
     let one_line = |text: &str| text.replace('\n', " ");

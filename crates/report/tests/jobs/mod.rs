@@ -48,19 +48,19 @@ fn of(subjects: &[Subject], workloads: Vec<Workload>) -> Study {
 fn facts(subject: &Subject) -> SubjectFacts {
     let given = subject.to_string();
     match subject {
-        Subject::Storage { .. } => SubjectFacts::Storage(TargetFacts {
+        Subject::Storage(_) => SubjectFacts::Storage(TargetFacts {
             label: given.rsplit('/').next().unwrap().to_owned(),
             given,
             protocol: "NFSv3 over TCP".into(),
             ..TargetFacts::default()
         }),
-        Subject::Path { from, to, .. } => SubjectFacts::Path(PathFacts {
+        Subject::Path(PathSubject { from, to, .. }) => SubjectFacts::Path(PathFacts {
             label: format!("{}-{}", from.host, to.host),
             given,
             notes: vec!["1500 bytes at most in a packet".into()],
             ..PathFacts::default()
         }),
-        Subject::Host { host } => {
+        host => {
             let record = plimsoll_record::from_json(DEVICE).unwrap();
             let device = record.subjects[0].host().unwrap().device.clone();
             SubjectFacts::Host(Box::new(BoxFacts { label: host.to_string(), given, device }))
@@ -74,7 +74,7 @@ fn storage(targets: &[&str]) -> Vec<Subject> {
 
 fn path(from: &str, to: &str) -> Subject {
     let end = |host: &str| Endpoint { host: host.parse().unwrap(), address: None };
-    Subject::Path { from: end(from), to: end(to), via: None }
+    Subject::from(PathSubject { from: end(from), to: end(to), via: None })
 }
 
 const SHORT: Length = Length::For { seconds: 5.0, warm_up_seconds: 1.0 };
@@ -278,6 +278,7 @@ fn a_stream_over_two_paths_with_a_measure_of_another_version() {
         per: per.into(),
         direction,
         aggregation: Aggregation::Geometric,
+        combine: Combine::None,
     };
     study.measures = vec![
         info(sharpness, "pixel\u{1b}[2J", "frame", Direction::More),
@@ -489,7 +490,7 @@ fn a_sweep_has_a_table_and_a_line() {
 #[test]
 fn two_hosts_in_blocks() {
     let hosts =
-        ["ssh://old", "ssh://new"].map(|host| Subject::Host { host: host.parse().unwrap() });
+        ["ssh://old", "ssh://new"].map(|host| HostSubject { host: host.parse().unwrap() }.into());
     let record = plimsoll_record::from_json(DEVICE).unwrap();
     let mut study = of(&hosts, record.plan.workloads.clone());
     study.measures = record.measures.clone();

@@ -24,7 +24,7 @@ use crate::text::{capital, counted, duration, listed, printable, width};
 use names::Brief;
 pub(super) use operations::{binds, calls_of_several};
 use plimsoll_explain::{Resource, Use, WorkloadFindings};
-use plimsoll_model::{Cell, Ended, Flag, Rule, Subject, SubjectKind};
+use plimsoll_model::{Cell, Ended, Flag, Rule};
 use table::Explained;
 pub(super) use table::{fits_a_screen, is_narrow};
 
@@ -152,11 +152,11 @@ fn has_mark(table: &Table) -> bool {
     table.rows.iter().flatten().any(|cell| cell.contains('*'))
 }
 
-/// What a kind of work is called in a row: of hosts the figure that verdicts are about.
+/// Name of a kind of work in a row: of a job with many figures the one that verdicts are about.
 fn work(shown: &Shown<'_>, found: &WorkloadFindings) -> String {
-    match found.workload.subject() {
-        Some(SubjectKind::Host) => shown.shape(speed(&found.workload)).name,
-        _ => shown.names.workload(found.number),
+    match found.workload.subject().is_some_and(|kind| kind.info().has_many_figures) {
+        true => shown.shape(speed(&found.workload)).name,
+        false => shown.names.workload(found.number),
     }
 }
 
@@ -208,8 +208,7 @@ fn introduce(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
 
 /// Whether a study stopped before its end. One whose blocks were fixed beforehand goes on after its cap, too.
 fn can_go_on(shown: &Shown<'_>) -> bool {
-    let storage = |subject: &Subject| subject.kind() == SubjectKind::Storage;
-    if !shown.study.plan.subjects.iter().all(storage) {
+    if shown.study.plan.continued_by().is_none() {
         return false;
     }
     let fixed = matches!(shown.study.plan.design.rule, Rule::Fixed { .. });
@@ -238,7 +237,8 @@ fn next(section: &mut Section, shown: &Shown<'_>) {
     let compares = !shown.study.plan.contrasts.is_empty();
     let open = sentences::open(shown).filter(|_| compares || !has_fixed_rate);
     let soon = open.as_ref().is_some_and(|open| open.seconds.is_some_and(|s| s < LONG_SECONDS));
-    let go_on = format!("plimsoll check --continue {id}");
+    // Only studies that a command continues are open or can go on.
+    let go_on = format!("{} --continue {id}", shown.study.plan.continued_by().unwrap_or_default());
     let can_continue = open.is_none() && can_go_on(shown);
     let disturbed = disturbances::heavy(shown);
     match (open, disturbed, monitoring(shown, &command)) {

@@ -171,12 +171,9 @@ fn is_to_iperf3(shown: &Shown<'_>) -> bool {
 /// What the columns mean, and the round trips within the streams.
 pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
     let mut legend = Vec::new();
-    let ends = shown.study.plan.subjects.first().and_then(|subject| match subject {
-        Subject::Path { from, to, .. } => {
-            Some([&from.host, &to.host].map(|host| hosts::name(&host.to_string())))
-        }
-        _ => None,
-    });
+    let path = shown.study.plan.subjects.first().and_then(Subject::path);
+    let ends = path
+        .map(|path| [&path.from.host, &path.to.host].map(|host| hosts::name(&host.to_string())));
     if let Some([a, b]) = ends {
         let cpu = match cpu_of(shown) {
             CpuOf::Hosts => "CPU: busy time of each host above idle",
