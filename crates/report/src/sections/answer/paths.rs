@@ -165,7 +165,7 @@ fn cpu_of(shown: &Shown<'_>) -> CpuOf {
 /// Whether the far end is an iperf3 server.
 fn is_to_iperf3(shown: &Shown<'_>) -> bool {
     let end = shown.study.plan.subjects.first();
-    matches!(end, Some(Subject::Path { to, .. }) if matches!(to.host, HostName::Iperf3 { .. }))
+    end.and_then(Subject::path).is_some_and(|path| matches!(path.to.host, HostName::Iperf3 { .. }))
 }
 
 /// What the columns mean, and the round trips within the streams.
