@@ -72,7 +72,7 @@ fn goes_on(options: &str, grace_seconds: Option<u32>) {
     std::thread::sleep(AWAY);
     server.restart().unwrap();
     let ran = ended(child).expect(0);
-    assert!(ran.out.contains("again"), "the gap is reported:\n{}", ran.out);
+    assert!(ran.out.contains("restored them"), "the gap is reported:\n{}", ran.out);
     let study = program.latest();
     let found = flags(&study);
     let reconnected = |flag: &&&Flag| matches!(flag, Flag::Reconnected { .. });

@@ -228,9 +228,9 @@ fn a_host_over_ssh_is_met_at_the_address_of_its_login() {
     let place = tempfile::tempdir().unwrap();
     let jump = place.path().join("config");
     let own = std::fs::read_to_string(&configuration).unwrap();
-    let command = "ProxyCommand python3 -c 'import socket, sys, threading; s = socket.create_connection((\"%h\", %p)); \
-        threading.Thread(target=lambda: [sys.stdout.buffer.raw.write(b) for b in iter(lambda: s.recv(65536), b\"\")], \
-        daemon=True).start(); [s.sendall(b) for b in iter(lambda: sys.stdin.buffer.raw.read(65536), b\"\")]'\n";
+    let command = "ProxyCommand python3 -c 'import os, socket, threading; s = socket.create_connection((\"%h\", %p)); \
+        threading.Thread(target=lambda: [os.write(1, b) for b in iter(lambda: s.recv(65536), b\"\")], \
+        daemon=True).start(); [s.sendall(b) for b in iter(lambda: os.read(0, 65536), b\"\")]'\n";
     std::fs::write(&jump, format!("{own}{command}")).unwrap();
     let refused = with(&jump).run(&words).expect(2);
     for word in ["through python3", "--address ADDRESS", &url] {

@@ -222,7 +222,7 @@ fn what_cannot_be_continued_is_refused_in_words() {
     ended(child).expect(130);
     let study = program.latest();
     fs::write(&file, vec![7u8; 2 << 20]).unwrap();
-    let words = ["file: film of 1 MiB, now film of 2 MiB", "measure again"];
+    let words = ["file: film of 1 MiB, now film of 2 MiB", "start a new one"];
     assert_refused(&program, "latest", &[], &words);
     fs::remove_file(&file).unwrap();
     let gone = ["check", "--continue", "latest", "--quiet"];

@@ -208,7 +208,7 @@ fn a_swap_between_any_two_calls_of_clean() {
             // Every call, whatever it is.
             let calls = attack_each(clean, true, |_| true, bait, back);
             println!("{bait:?}, undone {back}: each of {calls} calls of clean was attacked");
-            assert!(calls >= 100, "a whole clean: {calls}");
+            assert!(calls >= 80, "a whole clean: {calls}");
         }
     }
 }

@@ -131,7 +131,12 @@ fn shown(study_of: &Study) -> String {
         assert!(!text.contains("NaN") && !text.contains("are not compared"), "{text}");
     }
     let redacted = redact(study_of, &[]).unwrap();
-    assert_eq!(redacted.trials, study_of.trials);
+    let without_hosts = |trials: &[Trial]| -> Vec<Trial> {
+        let mut trials = trials.to_vec();
+        trials.iter_mut().flat_map(|trial| &mut trial.loads).for_each(|load| load.host.clear());
+        trials
+    };
+    assert_eq!(without_hosts(&redacted.trials), without_hosts(&study_of.trials));
     assert_eq!(redacted.plan.workloads.len(), study_of.plan.workloads.len());
     plimsoll_record::to_csv(study_of).unwrap();
     study(study_of, &Style { width: 100, colour: false })
