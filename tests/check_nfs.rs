@@ -54,7 +54,9 @@ fn every_version_and_transport_carries_every_byte() {
         let time = if protocol.ends_with("UDP") { "--time=2s" } else { "--time=200ms" };
         let more =
             ["--size=2MiB", "--block=32KiB", time, "--repeats=2", "--workers=2", "--depth=4"];
-        program.run(&[&words[..], &more, &["--baseline=0s", "--quiet"]].concat()).expect(0);
+        let ran = program.run(&[&words[..], &more, &["--baseline=0s", "--quiet"]].concat());
+        let ran = ran.expect(0);
+        assert!(ran.out.contains(protocol), "{}", ran.out);
         assert_verified(&program.latest(), protocol);
         assert_eq!(listing(&exported), vec![], "{protocol}");
     }

@@ -91,9 +91,9 @@ fn by_disks(study: &Study, subject: usize) -> Option<StoredOn> {
     let kinds = [OpKind::READ, OpKind::GET];
     // Trials that write as well say nothing of what reads did.
     let reads = own.filter(|trial| {
-        let kinds = trial.result.parts.iter().flat_map(|part| part.ops.iter());
-        let written = kinds.filter(|(kind, _)| [OpKind::WRITE, OpKind::PUT].contains(kind));
-        written.map(|(_, stats)| stats.bytes).sum::<u64>() == 0
+        let mut kinds = trial.result.parts.iter().flat_map(|part| part.ops.iter());
+        let writes = |kind: &OpKind| [OpKind::WRITE, OpKind::PUT].contains(kind);
+        !kinds.any(|(kind, stats)| writes(kind) && stats.bytes > 0)
     });
     let reads: Vec<&Trial> = reads.collect();
     let on_disks = |trials: &[&Trial]| {

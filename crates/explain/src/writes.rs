@@ -88,8 +88,8 @@ fn reached_storage(study: &Study, gathered: &Gathered<'_>, cell: Cell, part: u16
         let flush = trial.result.value(part, Metric::all(Measure::FLUSH_TIME))?;
         let rate = trial.result.value(part, Metric::all(Measure::THROUGHPUT))?;
         let ops = &trial.result.part(part)?.ops;
-        let bytes: u64 = ops.values().map(|stats| stats.bytes).sum();
-        let share = flush * rate / bytes as f64;
+        let bytes: f64 = ops.values().map(|stats| stats.bytes as f64).sum();
+        let share = flush * rate / bytes;
         share.is_finite().then_some(share)
     };
     let shares: Vec<f64> = trials.iter().filter_map(flush).collect();

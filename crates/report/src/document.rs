@@ -10,7 +10,7 @@ pub struct Document {
     pub(crate) title: String,
     /// Study, date, version.
     pub(crate) subtitle: String,
-    /// How much was measured: "14 blocks in 6 min"; may be empty.
+    /// How much was measured: "14 blocks in 6 min", of one target with its protocol; may be empty.
     pub(crate) extent: String,
     /// The answer first.
     pub(crate) sections: Vec<Section>,

@@ -268,12 +268,12 @@ impl<'a> Host<'a> {
     pub(super) fn threads(&self, seen: &Seen) -> Option<Use> {
         let count = self.loads().filter_map(|load| load.nfsd?.threads).max()?;
         let disks = || self.loads().flat_map(|load| &load.disks);
-        let reads: u64 = disks().map(|disk| disk.reads).sum();
-        let writes: u64 = disks().map(|disk| disk.writes).sum();
+        let reads: f64 = disks().map(|disk| disk.reads as f64).sum();
+        let writes: f64 = disks().map(|disk| disk.writes as f64).sum();
         let small = seen.bytes_per_operation > 0.0 && seen.bytes_per_operation <= SMALL_BYTES;
         let fewer = count > 0 && f64::from(count) < seen.in_flight;
-        if !(self.known() && small && fewer && reads as f64 >= OWN_DISK_WORK * self.operations)
-            || writes > reads / 4
+        if !(self.known() && small && fewer && reads >= OWN_DISK_WORK * self.operations)
+            || writes > reads / 4.0
         {
             return None;
         }

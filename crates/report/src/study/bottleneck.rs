@@ -152,9 +152,14 @@ pub(crate) fn lines(shown: &Shown<'_>, cells: &[Cell], notes: &mut Notes) -> Vec
         line(&|found, shares| short(found) + &range(shares)),
         line(&|found, _| short(found)),
     ];
-    let first = short(&groups[0].0);
-    let first = first.split(['≈', ';']).next().unwrap_or_default().trim_end();
-    all.push(format!("{first}, …"));
+    let first = |found: &Bottleneck| {
+        short(found).split(['≈', ';']).next().unwrap_or_default().trim_end().to_owned()
+    };
+    all.push(line(&|found, _| match (first(found), short(found)) {
+        (first, whole) if first == whole => whole,
+        (first, _) => format!("{first}, …"),
+    }));
+    all.push(format!("{}, …", first(&groups[0].0)));
     all
 }
 

@@ -61,16 +61,23 @@ pub(crate) fn described(facts: &SubjectFacts) -> String {
     }
 }
 
-/// The same in a line: what it is and what it speaks.
-pub(crate) fn in_brief(facts: &SubjectFacts) -> String {
+/// The protocol of the only subject, if it speaks one. The title has it.
+pub(crate) fn only_protocol(subjects: &[SubjectFacts]) -> Option<String> {
+    let [only] = subjects else { return None };
+    let protocol = printable(&only.storage()?.protocol);
+    Some(protocol).filter(|protocol| !protocol.is_empty())
+}
+
+/// A subject in a line: what it is and, unless it is the only one, what it speaks.
+pub(crate) fn in_brief(facts: &SubjectFacts, is_only: bool) -> String {
     if let Some(facts) = facts.host() {
         let text = crate::device::subtitle(facts);
         let known = text.strip_prefix(&format!("{}: ", printable(&facts.given)));
         return known.map_or(text.clone(), str::to_owned);
     }
     let Some(facts) = facts.storage() else { return described(facts) };
-    let mut text = vec![shortened(&target(&facts.given), LONGEST), printable(&facts.protocol)];
-    text.retain(|part| !part.is_empty());
+    let mut text = vec![shortened(&target(&facts.given), LONGEST)];
+    text.extend(Some(printable(&facts.protocol)).filter(|part| !is_only && !part.is_empty()));
     text.extend(facts.in_place.as_ref().map(in_place));
     text.join("; ")
 }

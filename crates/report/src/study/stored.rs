@@ -136,17 +136,22 @@ pub(crate) fn sentence(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Opti
     parts.extend(match (any(SUSTAINED), any(BURST), any(UNKNOWN)) {
         (true, false, false) => Some("Writes are sustained.".to_owned()),
         (false, _, true) => Some(OPEN.to_owned()),
-        (true, burst, unknown) => {
-            let words = cells.iter().filter(|cell| self::written(shown, **cell) == Some(SUSTAINED));
+        // All others are marked.
+        (true, true, false) => Some("Writes without * are sustained.".to_owned()),
+        (true, burst, true) => {
+            let is_sustained = |cell: &Cell| self::written(shown, *cell) == Some(SUSTAINED);
             let mut works: Vec<String> = Vec::new();
-            for work in words.map(|cell| shown.names.workload(cell.workload)) {
+            for cell in cells.iter().filter(|cell| is_sustained(cell)) {
+                let of_work = |other: &&Cell| other.workload == cell.workload;
+                let work = shown.names.workload(cell.workload);
+                // A kind of work can be sustained on one target alone.
+                let work = match cells.iter().filter(of_work).all(is_sustained) {
+                    true => work,
+                    false => format!("{work} on {}", name(*cell)),
+                };
                 works.extend(Some(work).filter(|work| !works.contains(work)));
             }
-            let others = match (burst, unknown) {
-                (true, false) => "a burst",
-                (false, _) => UNKNOWN,
-                (true, true) => "a burst or unknown",
-            };
+            let others = if burst { "a burst or unknown" } else { UNKNOWN };
             Some(format!("{}: sustained; other writes: {others}.", capital(&listed(&works))))
         }
         (false, false, false) if reads.is_empty() && !written.is_empty() => {

@@ -160,7 +160,7 @@ fn work(shown: &Shown<'_>, found: &WorkloadFindings) -> String {
     }
 }
 
-/// "14 blocks, 6 min": how much was measured.
+/// "NFSv3 over TCP, 14 blocks in 6 min": how much was measured, of one target with its protocol.
 pub(super) fn measured(shown: &Shown<'_>) -> Option<String> {
     let study = shown.study;
     if shown.findings.imported || study.trials.is_empty() {
@@ -169,20 +169,24 @@ pub(super) fn measured(shown: &Shown<'_>) -> Option<String> {
     let blocks: std::collections::BTreeSet<u32> =
         study.trials.iter().filter_map(|trial| trial.block).collect();
     let seconds = shown.findings.seconds_per_trial * study.trials.len() as f64;
-    Some(format!("{} in {}", counted(blocks.len() as u64, "block"), duration(seconds)))
+    let extent = format!("{} in {}", counted(blocks.len() as u64, "block"), duration(seconds));
+    match head::only_protocol(&study.subjects) {
+        Some(protocol) => Some(format!("{protocol}, {extent}")),
+        None => Some(extent),
+    }
 }
 
 /// What each subject is, where there are few; and the monitored hosts. The only subject is in the title as well.
 fn introduce(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
     let mut facts = Vec::new();
     let subjects = &shown.study.subjects;
+    let is_only = subjects.len() == 1;
     match subjects.len() <= INTRODUCED || brief.has_letters {
-        true => facts.extend(
-            subjects
-                .iter()
-                .zip(0..)
-                .map(|(known, number)| (brief.subject(shown, number), head::in_brief(known))),
-        ),
+        true => {
+            facts.extend(subjects.iter().zip(0..).map(|(known, number)| {
+                (brief.subject(shown, number), head::in_brief(known, is_only))
+            }))
+        }
         false => facts.push((
             counted(subjects.len() as u64, "subject"),
             "described in the details".to_owned(),

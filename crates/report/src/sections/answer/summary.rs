@@ -256,7 +256,8 @@ struct ByMethod<'a> {
     matter: Matter<'a>,
 }
 
-/// "Pipelined copies small files faster than as rsync (each ≥ 1.18x); large files saturate the gigabit link either way."
+/// "Pipelined copies small files faster than as rsync (each ≥ 1.18x); both methods saturate the gigabit link for large
+/// files."
 /// `None` of other work, and of more than two methods or one setup.
 fn of_methods(shown: &Shown<'_>) -> Option<String> {
     let work = |cell: Cell| shown.study.plan.workload(cell)?.main()?.job.file_work();
@@ -302,8 +303,8 @@ fn of_methods(shown: &Shown<'_>) -> Option<String> {
         let cells: Vec<Cell> = equal.iter().flat_map(|row| row.cells).collect();
         let names = names(&equal);
         parts.push(match common_link(shown, &cells) {
-            Some(rate) => format!("{names} saturate the {} either way", link(rate)),
-            None => format!("{names} are practically equal"),
+            Some(rate) => format!("both methods saturate the {} for {names}", link(rate)),
+            None => format!("both methods are practically equal for {names}"),
         });
     }
     let open = of(Class::Open);
