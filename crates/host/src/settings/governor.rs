@@ -2,7 +2,7 @@
 
 use super::{Found, Knob, Original, Scope, alone, command, kernel_file};
 use crate::reach::{Reach, quote};
-use plimsoll_model::{Cause, Failure, Switch};
+use plimsoll_model::{Cause, Failure};
 use std::fmt::Write;
 
 /// What stands for it.
@@ -95,10 +95,6 @@ fn level(original: &Original) -> String {
 impl Knob for Governor {
     fn name(&self) -> String {
         KIND.to_owned()
-    }
-
-    fn switch(&self) -> Switch {
-        Switch::Live
     }
 
     fn scope(&self) -> Scope {

@@ -70,8 +70,10 @@ pub trait Knob: Send + Sync {
     /// Its name as the user gives it, in its one canonical form: [`knob`] makes the same of it.
     fn name(&self) -> String;
 
-    /// What changing it takes.
-    fn switch(&self) -> Switch;
+    /// What changing it takes. Only a setting that needs a restart says so.
+    fn switch(&self) -> Switch {
+        Switch::Live
+    }
 
     /// What of a host it belongs to.
     fn scope(&self) -> Scope {

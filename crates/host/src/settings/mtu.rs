@@ -3,7 +3,7 @@
 
 use super::{Found, Knob, Original, Scope, command, interface, kernel_file};
 use crate::reach::{Reach, quote};
-use plimsoll_model::{Cause, Failure, Switch};
+use plimsoll_model::{Cause, Failure};
 
 /// What stands before the colon of a name.
 pub(super) const KIND: &str = "mtu";
@@ -84,10 +84,6 @@ impl Mtu {
 impl Knob for Mtu {
     fn name(&self) -> String {
         format!("{KIND}:{}", self.interface)
-    }
-
-    fn switch(&self) -> Switch {
-        Switch::Live
     }
 
     fn scope(&self) -> Scope {

@@ -5,7 +5,7 @@
 
 use super::{Found, Knob, Original, Scope, alone, command};
 use crate::reach::Reach;
-use plimsoll_model::{Cause, Failure, Switch};
+use plimsoll_model::{Cause, Failure};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
@@ -101,10 +101,6 @@ impl Ruleset {
 impl Knob for Ruleset {
     fn name(&self) -> String {
         KIND.to_owned()
-    }
-
-    fn switch(&self) -> Switch {
-        Switch::Live
     }
 
     fn scope(&self) -> Scope {

@@ -3,7 +3,7 @@
 
 use super::{Found, Knob, Original, Scope, command, interface, kernel_file};
 use crate::reach::{Reach, quote};
-use plimsoll_model::{Cause, Failure, Switch};
+use plimsoll_model::{Cause, Failure};
 
 /// What stands before the colon of a name.
 pub(super) const KIND: &str = "offload";
@@ -241,10 +241,6 @@ fn all_asked(original: &Original) -> Vec<(&str, &'static str)> {
 impl Knob for Offload {
     fn name(&self) -> String {
         format!("{KIND}:{}:{}", self.interface, self.name)
-    }
-
-    fn switch(&self) -> Switch {
-        Switch::Live
     }
 
     fn scope(&self) -> Scope {

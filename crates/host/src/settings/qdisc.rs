@@ -4,7 +4,7 @@
 
 use super::{Found, Knob, LONGEST, Original, Scope, command, interface};
 use crate::reach::{Reach, quote};
-use plimsoll_model::{Cause, Failure, Switch};
+use plimsoll_model::{Cause, Failure};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -211,10 +211,6 @@ impl Qdisc {
 impl Knob for Qdisc {
     fn name(&self) -> String {
         format!("{KIND}:{}", self.interface)
-    }
-
-    fn switch(&self) -> Switch {
-        Switch::Live
     }
 
     fn scope(&self) -> Scope {

@@ -4,7 +4,7 @@
 use super::{Found, Knob, Original, Scope, command, kernel_file};
 use crate::mounts::mount_of;
 use crate::reach::{Reach, quote};
-use plimsoll_model::{Cause, Failure, Switch};
+use plimsoll_model::{Cause, Failure};
 
 /// What stands before the colon of a name.
 pub(super) const KIND: &str = "read-ahead";
@@ -86,10 +86,6 @@ fn is_value(text: &str) -> bool {
 impl Knob for ReadAhead {
     fn name(&self) -> String {
         format!("{KIND}:{}", self.path)
-    }
-
-    fn switch(&self) -> Switch {
-        Switch::Live
     }
 
     fn scope(&self) -> Scope {

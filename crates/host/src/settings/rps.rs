@@ -3,7 +3,7 @@
 
 use super::{Found, Knob, Original, Scope, command, interface, kernel_file};
 use crate::reach::{Reach, quote};
-use plimsoll_model::{Cause, Failure, Switch};
+use plimsoll_model::{Cause, Failure};
 use std::fmt::Write;
 
 /// What stands before the colon of a name.
@@ -130,10 +130,6 @@ impl Rps {
 impl Knob for Rps {
     fn name(&self) -> String {
         format!("{KIND}:{}", self.interface)
-    }
-
-    fn switch(&self) -> Switch {
-        Switch::Live
     }
 
     fn scope(&self) -> Scope {

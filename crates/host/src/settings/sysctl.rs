@@ -3,7 +3,7 @@
 use super::kernel_file::{self, check};
 use super::{Found, Knob, Original, Scope};
 use crate::reach::Reach;
-use plimsoll_model::{Failure, Switch};
+use plimsoll_model::Failure;
 
 /// What stands before the colon of a name.
 pub const KIND: &str = "sysctl";
@@ -124,10 +124,6 @@ fn file(path: &str) -> String {
 impl Knob for Sysctl {
     fn name(&self) -> String {
         format!("{KIND}:{}", self.path.chars().map(swapped).collect::<String>())
-    }
-
-    fn switch(&self) -> Switch {
-        Switch::Live
     }
 
     fn scope(&self) -> Scope {

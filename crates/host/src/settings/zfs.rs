@@ -2,7 +2,7 @@
 
 use super::{Found, Knob, Original, Scope, command, kernel_file};
 use crate::reach::{Reach, quote};
-use plimsoll_model::{Cause, Failure, Switch};
+use plimsoll_model::{Cause, Failure};
 
 /// What stands before the colon of a name.
 pub(super) const KIND: &str = "zfs";
@@ -129,10 +129,6 @@ impl Zfs {
 impl Knob for Zfs {
     fn name(&self) -> String {
         format!("{KIND}:{}:{}", self.dataset, self.property)
-    }
-
-    fn switch(&self) -> Switch {
-        Switch::Live
     }
 
     fn scope(&self) -> Scope {

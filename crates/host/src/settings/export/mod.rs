@@ -11,7 +11,7 @@ pub(crate) mod file;
 use super::{Found, Knob, Original, command, config_file};
 use crate::reach::{Reach, quote};
 use file::{Writes, with_sync, with_sync_of};
-use plimsoll_model::{Cause, Failure, Switch};
+use plimsoll_model::{Cause, Failure};
 
 /// What stands before the colon of a name.
 pub const KIND: &str = "export-sync";
@@ -121,11 +121,6 @@ fn is_file(name: &str) -> bool {
 impl Knob for ExportSync {
     fn name(&self) -> String {
         format!("{KIND}:{}", self.path)
-    }
-
-    /// No client is cut off and nothing restarts.
-    fn switch(&self) -> Switch {
-        Switch::Live
     }
 
     fn check(&self, level: &str) -> Result<(), String> {

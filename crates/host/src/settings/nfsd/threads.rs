@@ -4,7 +4,7 @@ use super::super::{Found, Knob, Original, kernel_file};
 use super::THREADS;
 use super::server::{MOST_THREADS, Server, check_boot, expect_same_boot, is_same_boot};
 use crate::reach::Reach;
-use plimsoll_model::{Failure, Switch};
+use plimsoll_model::Failure;
 
 const FILE: &str = "/proc/fs/nfsd/threads";
 
@@ -14,10 +14,6 @@ pub(super) struct Threads;
 impl Knob for Threads {
     fn name(&self) -> String {
         THREADS.to_owned()
-    }
-
-    fn switch(&self) -> Switch {
-        Switch::Live
     }
 
     fn check(&self, level: &str) -> Result<(), String> {

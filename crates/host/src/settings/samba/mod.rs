@@ -11,7 +11,7 @@ mod options;
 use super::{Found, Knob, Original, command, config_file};
 use crate::reach::{Reach, quote};
 use block::{GLOBAL, Place};
-use plimsoll_model::{Cause, Failure, Switch};
+use plimsoll_model::{Cause, Failure};
 
 /// What stands before the colon of a name.
 pub(super) const KIND: &str = "samba";
@@ -154,10 +154,6 @@ impl Knob for Samba {
     }
 
     /// Who is connected stays so; what is negotiated takes a new connection, which trials make.
-    fn switch(&self) -> Switch {
-        Switch::Live
-    }
-
     fn check(&self, level: &str) -> Result<(), String> {
         self.option.check(level)
     }
