@@ -24,6 +24,9 @@ const CLASSLESS: [&str; 15] = [
     "red", "sfb", "sfq", "tbf",
 ];
 
+/// Disciplines for received packets.
+const INGRESS: [&str; 2] = ["ingress", "clsact"];
+
 /// Interface on which words for tc are tried before anything is changed.
 const TRIAL: &str = "plimsoll-trial";
 
@@ -47,7 +50,7 @@ fn is_words(text: &str) -> bool {
         && !text.split(' ').any(|word| word.starts_with('-'))
 }
 
-/// A line of `tc qdisc show`, apart.
+/// The parts of a line of `tc qdisc show`.
 struct Line<'a> {
     kind: &'a str,
     handle: &'a str,
@@ -87,14 +90,14 @@ fn plain(text: &str) -> String {
     text.lines().filter_map(plain).collect()
 }
 
-/// Whether the kernel made it, and not a user: those have no handle.
+/// Whether the kernel made it: those of a user have a handle.
 fn is_default(line: &Line<'_>) -> bool {
     line.handle == "0:"
 }
 
-/// Whether it hangs at the way in, which the root does not touch.
-fn is_way_in(line: &Line<'_>) -> bool {
-    ["ingress", "clsact"].contains(&line.kind)
+/// Whether it is for received packets, which the discipline at the root does not touch.
+fn is_ingress(line: &Line<'_>) -> bool {
+    INGRESS.contains(&line.kind)
 }
 
 /// Numbers with the unit of a queue, which tc shows and some disciplines do not take: "10240p", "1514b".
@@ -128,7 +131,7 @@ impl Qdisc {
                 format!("; tc qdisc add dev {interface} root {}", words.join(" "))
             }
         };
-        // There is nothing to delete where the default one is.
+        // tc fails to delete the default one.
         format!("tc qdisc del dev {interface} root 2>/dev/null || true{words}")
     }
 
@@ -140,7 +143,7 @@ impl Qdisc {
     /// The words that set again what tc shows.
     fn words(&self, host: &dyn Reach, shown: &str) -> Result<String, Failure> {
         let lines: Vec<Line<'_>> =
-            shown.lines().filter_map(line).filter(|line| !is_way_in(line)).collect();
+            shown.lines().filter_map(line).filter(|line| !is_ingress(line)).collect();
         let next = "Use another interface, or remove the discipline before the study: tc qdisc del dev IF root.";
         let Some(root) = lines.iter().find(|line| line.place == "root") else {
             return match lines.is_empty() {
@@ -335,12 +338,11 @@ impl Knob for Qdisc {
     }
 }
 
-/// Whether tc shows the same. The order of the queues of a device is not kept, and what filters the way in is no
-/// concern of the root.
+/// Whether tc shows the same. The order of the queues of a device is not kept, and disciplines of received packets are
+/// not at the root.
 fn same(one: &str, other: &str) -> bool {
     let lines = |text: &str| {
-        let of_root =
-            |line: &&str| !["ingress ", "clsact "].iter().any(|kind| line.starts_with(kind));
+        let of_root = |line: &&str| !INGRESS.contains(&line.split(' ').next().unwrap_or_default());
         let mut lines: Vec<String> =
             text.lines().filter(of_root).map(|line| line.trim().to_owned()).collect();
         lines.sort();
@@ -370,7 +372,7 @@ mod tests {
         );
         let child = line("qdisc fq_codel 0: parent :2 limit 10240p").unwrap();
         assert!(child.place == ":2" && is_default(&child));
-        assert!(is_way_in(&line("qdisc clsact ffff: parent ffff:fff1").unwrap()));
+        assert!(is_ingress(&line("qdisc clsact ffff: parent ffff:fff1").unwrap()));
         assert!(line("qdisc").is_none() && line("").is_none());
         assert_eq!(bare("10240p", &['p']), "10240");
         assert_eq!(bare("32Mb", &['p', 'b']), "32Mb");

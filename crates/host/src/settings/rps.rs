@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// What stands before the colon of a name.
 pub(super) const KIND: &str = "rps";
 
-/// Begin of a queue's name.
+/// Prefix of the name of a receive queue.
 const QUEUE: &str = "rx-";
 
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl Rps {
         Failure::new(Cause::NotPermitted, tried, host.name(), happened, next)
     }
 
-    fn place(&self) -> String {
+    fn directory(&self) -> String {
         quote(&format!("/sys/class/net/{}/queues", self.interface))
     }
 
@@ -76,7 +76,7 @@ impl Rps {
                 [ ! -f \"$q/rps_cpus\" ] || echo \"$q $(cat \"$q/rps_cpus\")\"
             done",
             quote(&format!("/sys/class/net/{}/address", self.interface)),
-            self.place(),
+            self.directory(),
         );
         let tried = format!("read the receive queues of {}", self.interface);
         let text = command(host, &tried, &text, b"")?;
@@ -109,7 +109,7 @@ impl Rps {
             "cd {} && while read -r q mask; do
                 printf '%s\\n' \"$mask\" >\"$q/rps_cpus\" || exit 1
             done",
-            self.place()
+            self.directory()
         );
         let tried = format!("set the cores of the receive queues of {}", self.interface);
         command(host, &tried, &text, lines.as_bytes()).map(drop)
