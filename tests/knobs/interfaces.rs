@@ -107,6 +107,34 @@ fn the_mtu_of_an_interface_is_set_tried_before_and_put_back() {
     assert_eq!(failure.cause, Cause::Usage, "{failure}");
 }
 
+/// The interface keeps what was set under its other name, so the journals have to keep what it had.
+#[test]
+fn a_renamed_interface_is_put_back_when_it_has_its_name_again() {
+    let stage = enter_or_skip!();
+    let _place = OwnPlace::new(&stage);
+    with_pair(&stage);
+    let home = tempfile::tempdir().unwrap();
+    let mut session =
+        session(Journal::at(home.path().join("j")), &["local/mtu:near=1400"]).unwrap();
+    session.set(0, 0).unwrap();
+    // Not every kernel renames an interface that is up.
+    let rename = |from: &str, to: &str| {
+        for words in [format!("{from} down"), format!("{from} name {to}"), format!("{to} up")] {
+            said(&format!("ip link set {words}"));
+        }
+    };
+    rename("near", "other");
+    session.verify_all().unwrap_err();
+    let failure = session.restore_all().unwrap_err();
+    assert!(failure.happened.contains("renamed to other"), "{failure}");
+    assert!(!is_empty(&home.path().join("j")));
+    rename("other", "near");
+    assert_eq!(mtu(), "1400\n");
+    session.restore_all().unwrap();
+    assert_eq!(mtu(), "1500\n");
+    assert!(is_empty(&home.path().join("j")));
+}
+
 /// A link that delivers nothing any more, by the way to the host itself. It is cut when the value is tried, before the
 /// study.
 #[test]

@@ -25,21 +25,21 @@ pub(super) fn check(name: &str) -> Result<(), String> {
     }
 }
 
-/// The line of `ip -o link` of an interface.
+/// A line for each interface, as `ip -o link` prints it.
+fn links(host: &dyn Reach) -> Result<String, Failure> {
+    command(host, "list the network interfaces", "ip -o link show", b"")
+}
+
+/// The line of an interface in [`links`].
 ///
 /// # Errors
 /// [`Cause::Usage`] where the host has no such interface, with the names of those that it has.
 pub(super) fn link(host: &dyn Reach, name: &str) -> Result<String, Failure> {
-    let text = command(host, "list the network interfaces", "ip -o link show", b"")?;
-    // "2: eth0: <…> mtu 1500 …", "3: eth0.5@eth0: <…>"
-    let named = |line: &str| -> Option<String> {
-        let name = line.split(": ").nth(1)?;
-        Some(name.split('@').next()?.to_owned())
-    };
-    if let Some(line) = text.lines().find(|line| named(line).as_deref() == Some(name)) {
+    let text = links(host)?;
+    if let Some(line) = text.lines().find(|line| named(line) == Some(name)) {
         return Ok(line.to_owned());
     }
-    let names: Vec<String> = text.lines().filter_map(named).take(32).collect();
+    let names: Vec<&str> = text.lines().filter_map(named).take(32).collect();
     let next = format!("Give one of the interfaces of {}: {}.", host.name(), names.join(", "));
     let tried = format!("find the network interface {name}");
     Err(Failure::new(
@@ -51,18 +51,23 @@ pub(super) fn link(host: &dyn Reach, name: &str) -> Result<String, Failure> {
     ))
 }
 
+/// The name in a line: "2: eth0: <…> mtu 1500 …", "3: eth0.5@eth0: <…>".
+fn named(line: &str) -> Option<&str> {
+    line.split(": ").nth(1)?.split('@').next()
+}
+
 /// The number of an interface in its line.
 pub(super) fn index(line: &str) -> &str {
     line.split(':').next().unwrap_or_default().trim()
 }
 
-/// An original without anything but where it belongs.
+/// The part of an original that every setting of an interface has.
 pub(super) fn original(host: &dyn Reach, line: &str) -> Result<Original, Failure> {
     let boot = (BOOT.to_owned(), kernel_file::boot(host)?);
     Ok(Original([boot, (INDEX.to_owned(), index(line).to_owned())].into()))
 }
 
-/// Whether an original says soundly where it belongs.
+/// Whether an original has the part from [`original`].
 pub(super) fn check_original(original: &Original) -> Result<(), String> {
     let [boot, index] = [BOOT, INDEX].map(|key| original.0.get(key).map_or("", String::as_str));
     let is_number = index.parse::<u32>().is_ok_and(|number| number.to_string() == index);
@@ -72,8 +77,11 @@ pub(super) fn check_original(original: &Original) -> Result<(), String> {
     }
 }
 
-/// The line of the interface that an original is of; `None` where the host has been started anew or the interface has
-/// gone: nothing is left of what was set then.
+/// The line of the interface that an original is of; `None` where the host has rebooted or the interface has gone:
+/// nothing is left of the setting then.
+///
+/// # Errors
+/// The interface has another name now: it keeps what was set, and nothing that is undone by its name reaches it.
 pub(super) fn still_there(
     host: &dyn Reach,
     name: &str,
@@ -82,16 +90,21 @@ pub(super) fn still_there(
     if original.0.get(BOOT) != Some(&kernel_file::boot(host)?) {
         return Ok(None);
     }
-    match link(host, name) {
-        Ok(line) => {
-            Ok(Some(line).filter(|line| Some(index(line)) == original.0.get(INDEX).map(|i| &**i)))
+    let text = links(host)?;
+    let own = original.0.get(INDEX).map(String::as_str);
+    let Some(line) = text.lines().find(|line| Some(index(line)) == own) else { return Ok(None) };
+    match named(line) {
+        Some(now) if now != name => {
+            let tried = format!("find the network interface {name}");
+            let happened = format!("the interface has been renamed to {now}");
+            let next = format!("Rename it to {name} again.");
+            Err(Failure::new(Cause::Trial, tried, host.name(), happened, next))
         }
-        Err(failure) if failure.cause == Cause::Usage => Ok(None),
-        Err(failure) => Err(failure),
+        _ => Ok(Some(line.to_owned())),
     }
 }
 
-/// The same before a change, where it is an error that the interface is another one now.
+/// The same before a change, where an interface that is gone is an error.
 pub(super) fn expect(
     host: &dyn Reach,
     setting: &str,
@@ -105,7 +118,7 @@ pub(super) fn expect(
     })
 }
 
-/// Originals for tests, with these further pairs.
+/// An original for tests, with further pairs.
 #[cfg(test)]
 pub(super) fn of(pairs: &[(&str, &str)]) -> Original {
     let boot = "01234567-89ab-cdef-0123-456789abcdef";
@@ -140,14 +153,15 @@ mod tests {
         let own = original(&Local, &line).unwrap();
         check_original(&own).unwrap();
         assert!(still_there(&Local, "lo", &own).unwrap().is_some());
-        // Of another start of the kernel, of another interface with its name, of one that is gone.
-        for (key, value) in [(BOOT, of(&[]).0[BOOT].as_str()), (INDEX, "2")] {
+        // Of another start of the kernel, of an interface that is gone although another has its name now.
+        for (key, value) in [(BOOT, of(&[]).0[BOOT].as_str()), (INDEX, "2147483647")] {
             let mut other = own.clone();
             other.0.insert(key.to_owned(), value.to_owned());
             assert_eq!(still_there(&Local, "lo", &other).unwrap(), None, "{key}");
             assert!(expect(&Local, "mtu:lo", "lo", &other).is_err());
         }
-        assert_eq!(still_there(&Local, "none0", &own).unwrap(), None);
+        let renamed = still_there(&Local, "none0", &own).unwrap_err();
+        assert!(renamed.happened.contains("renamed to lo"), "{renamed}");
         for index in ["", "02", "-1", "$(id)"] {
             assert!(check_original(&Original([(INDEX.into(), index.into())].into())).is_err());
         }
