@@ -109,8 +109,7 @@ fn path_run(run: &Run, file: &ImportFile) -> Parsed<PathRun> {
     let sent_again = end(&["sum_sent", "retransmits"]);
     notes.extend(sent_again.map(paths::sent_again));
     let congestion = text(&run.result["end"], &["sender_tcp_congestion"]);
-    notes
-        .extend(congestion.map(|name| format!("congestion control of the sender: {}", word(name))));
+    notes.extend(congestion.map(paths::congestion));
     let title = text(&run.result, &["title"]).unwrap_or("iperf3");
     let runtime = end(&["sum_received", "seconds"]).or(end(&["sum", "seconds"]));
     Ok(PathRun {
@@ -222,7 +221,7 @@ fn quantities(run: &Run) -> BTreeMap<Metric, f64> {
     paths::known(found)
 }
 
-/// What was carried in each interval, if all are equally long.
+/// Bytes of each interval. iperf3 makes all but the last as long as the first.
 fn series(run: &Run) -> Series {
     let intervals = run.result["intervals"].as_array().map_or(&[][..], Vec::as_slice);
     let reverse = number(&run.result, &["start", "test_start", "reverse"]).is_some_and(|r| r > 0.0);

@@ -187,6 +187,11 @@ pub(super) fn sent_again(count: f64) -> String {
     format!("{count} segments were sent again")
 }
 
+/// Note on the congestion control of a sender.
+pub(super) fn congestion(name: &str) -> String {
+    format!("congestion control of the sender: {}", word(name))
+}
+
 /// Figures that are known, as the quantities of a part: finite, not negative.
 pub(super) fn known(
     figures: impl IntoIterator<Item = (Measure, Option<f64>)>,
@@ -203,7 +208,7 @@ pub(super) fn add_latency(part: &mut PartResult, count: u64, latency: LatencySum
     part.ops.insert(OpKind::REQUEST, stats);
 }
 
-/// An interval of a run: its end, and the bytes that it carried.
+/// An interval of a run: its length, and the bytes that it carried.
 #[derive(Clone, Copy)]
 pub(super) struct Interval {
     pub(super) seconds: f64,
