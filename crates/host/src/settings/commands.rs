@@ -140,7 +140,7 @@ impl Knob for ByCommands {
         check_command(undo)?;
         match found.len() <= LONGEST_FOUND && !found.contains('\0') {
             true => Ok(()),
-            false => Err("the value is empty".into()),
+            false => Err(format!("the value is longer than {LONGEST_FOUND} bytes, or has a NUL")),
         }
     }
 
