@@ -78,7 +78,7 @@ static void check_space(const char *directory, uint64_t size_bytes)
     if (free_bytes < size_bytes + OPTION_DISK_RESERVE_BYTES)
         report_failure(&(struct failure){
             .error = "space",
-            .tried = "find room for the file and 16 MiB beside it",
+            .tried = "reserve space for the file and 16 MiB more",
             .on = directory,
             .happened = "there is less free",
             .next = "make room, or ask for less with size_bytes"});

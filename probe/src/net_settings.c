@@ -135,7 +135,7 @@ static bool read_words(const struct request *request, struct net_settings *setti
                  *const calls[] = {"one", "mmsg", "gso"};
     size_t job = choose(request->verb, jobs, sizeof jobs / sizeof *jobs);
     if (job == sizeof jobs / sizeof *jobs)
-        return refuse(error, request->verb, "there is no such trial");
+        return refuse(error, request->verb, "no trial has this name");
     settings->job = (enum net_job)job;
 
     const char *text = request_text(request, "open");

@@ -18,7 +18,7 @@ static const char *words_for(int system_error)
         int number;
         const char *words;
     } known[] = {
-        {ENOENT, "there is no such file or directory"}, {ENOTDIR, "it is not a directory"},
+        {ENOENT, "the file or directory does not exist"}, {ENOTDIR, "it is not a directory"},
         {EACCES, "permission denied"},                  {EPERM, "not permitted"},
         {EROFS, "the file system is read-only"},        {ENOSPC, "no space left"},
         {EDQUOT, "the quota is used up"},               {EIO, "input/output error"},
@@ -29,7 +29,7 @@ static const char *words_for(int system_error)
         {ENETUNREACH, "there is no route to it"},       {EHOSTUNREACH, "it cannot be reached"},
         {EADDRNOTAVAIL, "this host has no such address"},
         {EMSGSIZE, "it is longer than a packet of the path"},
-        {ECONNRESET, "the peer closed the connection"}, {ENODEV, "there is no such interface"},
+        {ECONNRESET, "the peer closed the connection"}, {ENODEV, "the interface does not exist"},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].number == system_error)

@@ -134,7 +134,7 @@ fn a_verb_is_stopped_and_keeps_what_it_had() {
 fn what_the_probe_refuses_is_reported_in_its_words() {
     let placed = placed();
     for (request, cause, word) in [
-        (Request::new("dance"), Cause::Usage, "no such verb"),
+        (Request::new("dance"), Cause::Usage, "no verb of this name"),
         (Request::new("cpu").set("speed", 1), Cause::Usage, "no such key"),
         (Request::new("disk").set("path", "/no/such"), Cause::NotPermitted, "no such file"),
         (

@@ -91,7 +91,7 @@ impl fmt::Display for Outcome {
         write!(
             f,
             "seed {}, {} studies: coverage {:.1}% of intervals, {:.1}% of studies; wrong verdicts \
-             in {:.1}% of studies; {:.1}% of verdicts not resolved; {:.1} blocks on average, cap \
+             in {:.1}% of studies; {:.1}% of verdicts inconclusive; {:.1} blocks on average, cap \
              reached in {:.1}%",
             self.seed,
             self.studies,

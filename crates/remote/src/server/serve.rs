@@ -175,7 +175,7 @@ impl Served {
             match answer {
                 Some(Ok(Request::Password { password })) => Ok(password.0),
                 Some(Ok(Request::NoPassword { failure })) => Err(failure),
-                _ => Err(refused("a password was requested, but none was sent")),
+                _ => Err(refused("a password was requested, but the client sent no password")),
             }
         });
         let deadline = begun.deadline.clone();

@@ -59,7 +59,7 @@ fn errors_are_relative_to_the_fit() {
     let t = student_t(0.95, 1.0).unwrap();
     let interval = cost.interval.unwrap();
     assert!((interval.high - 2.5 * (1.0 + t * 0.2)).abs() < 1e-6, "{interval:?}");
-    assert_eq!(fit.adequacy(), Adequacy::Unknown, "nothing was repeated");
+    assert_eq!(fit.adequacy(), Adequacy::Unknown, "no measurement was repeated");
     let prediction = fit.predict(&[2.0], RULE).unwrap();
     assert!(near(prediction.mean.value, 5.0));
     let single = prediction.single.unwrap().high;

@@ -228,7 +228,7 @@ fn what_nobody_looks_at_is_not_copied() {
     }
     assert!(data(4).len() == LONG - 4 && data(4).iter().all(|byte| *byte == 0xaa));
     assert!([5, 6].iter().all(|place| frames[*place].len() == LONG));
-    assert!(frames[6].ends_with(&[0; 8]), "what would be padding is");
+    assert!(frames[6].ends_with(&[0; 8]), "the padding is left out");
     drop(pipeline);
     answer.join().unwrap();
 }
