@@ -248,7 +248,7 @@ fn the_hosts_that_targets_name_themselves() {
     let reasons: Vec<_> = reasons.collect();
     let [("ssh://127.0.0.1", reason)] = reasons[..] else { panic!("{reasons:?}") };
     assert!(reason.contains("refused"), "{reason}");
-    assert!(shown.contains("ssh://127.0.0.1 was not watched"), "{shown}");
+    assert!(shown.contains("ssh://127.0.0.1 was not monitored"), "{shown}");
 }
 
 #[test]

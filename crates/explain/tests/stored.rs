@@ -188,4 +188,8 @@ fn writes_that_reached_the_disk_are_sustained() {
     let quantities = &mut one.trials[3].result.parts[0].quantities;
     quantities.insert(Metric::all(Measure::FLUSH_TIME), 0.0);
     assert_eq!(writes(&one)[0].sustained, Err(Burst::NotConditioned));
+    // During one trial another program wrote more than all trials together.
+    let mut others = study(Pattern::SequentialWrite, 0.0, 0.0, 0.0);
+    others.trials[0].loads[0].disks[0].written_bytes = 20 * TRIAL_BYTES;
+    assert_eq!(writes(&others)[0].sustained, Err(Burst::NotConditioned));
 }

@@ -197,6 +197,12 @@ impl Section {
         self.items.extend(texts.into_iter().map(|text| aside(Item::Text(text))));
     }
 
+    /// A paragraph that a screen leaves out only if what has to be on it leaves no room.
+    pub(crate) fn nearly_always(&mut self, text: Option<String>) {
+        let forms = |text| vec![Item::Text(text), Item::List(Vec::new())];
+        self.items.extend(text.map(|text| Item::Forms(Forms { forms: forms(text), needed: 0 })));
+    }
+
     /// Facts in several forms, the fullest first.
     pub(crate) fn facts_in_forms(&mut self, forms: [Vec<(String, String)>; 3]) {
         if !forms[0].is_empty() {

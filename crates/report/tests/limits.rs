@@ -144,7 +144,7 @@ fn what_is_not_saturated_is_not_named() {
         assert!(unwatched.contains(words), "no {words:?} in {unwatched}");
     }
     let watched = screen(true);
-    let note = "(1) No monitored resource is saturated. The one in the row takes most of an operation's time.";
+    let note = "(1) No monitored resource is saturated. The busiest one takes most of an operation's time.";
     assert!(watched.contains("none found; link 70% (1)") && watched.contains(note), "{watched}");
     for screen in [unwatched, watched] {
         assert!(!screen.contains("helps most"), "{screen}");

@@ -137,7 +137,7 @@ fn which_watched_and_what_was_not_watched_is_reported() {
         for said in [
             "Monitoring by a shell on the host took",
             "could not be used: there is no probe for mips here.",
-            "ssh://other was not watched: Connection refused",
+            "ssh://other was not monitored: Connection refused",
         ] {
             assert!(page.contains(said), "{said} in {page}");
         }

@@ -4,9 +4,9 @@ use super::seen::{Run, Seen};
 use super::{Condition, Resource, Role, Use};
 use crate::hosts::above_idle;
 use crate::thresholds::{
-    BUSIER_THAN_AVERAGE, BUSY_CORE, CLOCK_MOVED, FEW_TICKS_SECONDS, FRAME_BYTES, HEADER_BYTES,
-    IMPOSSIBLE, JUMBO_FRAME_BYTES, MAY_BE_SATURATED, MEMORY_LEFT, MEMORY_STALL, OWN_DISK_WORK,
-    SATURATED, SMALL_BYTES, STOLEN, WAITS_FOR_IO,
+    BUSIER_THAN_AVERAGE, BUSY_CORE, CARRIED, CLOCK_MOVED, FEW_TICKS_SECONDS, FRAME_BYTES,
+    HEADER_BYTES, IMPOSSIBLE, JUMBO_FRAME_BYTES, MAY_BE_SATURATED, MEMORY_LEFT, MEMORY_STALL,
+    OWN_DISK_WORK, SATURATED, SMALL_BYTES, STOLEN, WAITS_FOR_IO,
 };
 use plimsoll_model::{CpuTimes, HostFacts, HostLoad, InterfaceLoad, Study};
 use std::collections::BTreeMap;
@@ -303,8 +303,10 @@ impl<'a> Host<'a> {
             let resource = Resource::Link { interface: name.to_owned(), bits_per_second };
             let seconds = 8.0 * moved.bytes() / bits_per_second as f64;
             let one = Use::new(resource, self.name, self.role);
-            // Of several interfaces each carried its share of the payload.
+            // Of several interfaces each carried its share of the payload; those of another server carried none.
+            let carried_payload = everywhere >= CARRIED * payload_bytes * self.operations;
             let payload = payload_bytes * moved.bytes() / everywhere.max(1.0);
+            let payload = if carried_payload { payload } else { 0.0 };
             let least = 8.0 * payload * moved.with_headers() / bits_per_second as f64;
             let demand = (seconds / self.operations).max(least.min(1.0 / per_second));
             let one = one.at(per_second, demand, 0.0);

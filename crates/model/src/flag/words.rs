@@ -468,7 +468,7 @@ impl Flag {
             )),
             Flag::NotWatched { host, reason } => Words::new(
                 Severity::Limit,
-                format!("{} was not watched: {reason}", place(host)),
+                format!("{} was not monitored: {reason}", place(host)),
             )
             .action(
                 "See that ssh gets there without asking, or say how with --host ssh://[user@]host.",

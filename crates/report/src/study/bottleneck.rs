@@ -155,9 +155,10 @@ pub(crate) fn lines(shown: &Shown<'_>, cells: &[Cell], notes: &mut Notes) -> Vec
     let first = |found: &Bottleneck| {
         short(found).split(['≈', ';']).next().unwrap_or_default().trim_end().to_owned()
     };
-    all.push(line(&|found, _| match (first(found), short(found)) {
-        (first, whole) if first == whole => whole,
-        (first, _) => format!("{first}, …"),
+    all.push(line(&|found, _| match first(found) {
+        first if short(found).contains('≈') => format!("{first}, …"),
+        // "None found" is complete without the busiest resource.
+        first => first,
     }));
     all.push(format!("{}, …", first(&groups[0].0)));
     all
@@ -344,7 +345,7 @@ const ALIKE: &str = "These cannot be distinguished: doubling either would help a
 const WAITING: &str =
     "No monitored resource is saturated: operations wait for locks, timers or too few threads.";
 const UNSATURATED: &str =
-    "No monitored resource is saturated. The one in the row takes most of an operation's time.";
+    "No monitored resource is saturated. The busiest one takes most of an operation's time.";
 const OR_WAITING: &str =
     "The resource cannot be distinguished from waiting for locks, timers or too few threads.";
 const WAITING_FOR_IO: &str =

@@ -4,7 +4,7 @@ use super::Shown;
 use super::disturbances::{self, BUSY};
 use crate::document::Warning;
 use crate::text::{capital, counted, listed, printable, target, wrapped};
-use plimsoll_explain::Writes;
+use plimsoll_explain::{Limit, Writes};
 use plimsoll_model::units::{Bytes, GIB, amount};
 use plimsoll_model::{
     Cell, Ended, Failure, Flag, Outcome, Severity, StoredOn, Study, Trial, Words,
@@ -144,6 +144,19 @@ pub(crate) fn all(shown: &Shown<'_>, burst_explained: bool) -> Vec<Warning> {
         let quiet = is_told
             || is_note && matches!(group.first, Flag::SameMachine { .. })
             || matches!(group.first, Flag::BusyBaseline { host, busy, .. } if is_of_lab(host, *busy));
+        let is_in_rows = match group.first {
+            // The rows name the resource.
+            Flag::ClientSaturated { .. } | Flag::ServerSaturated { .. } => {
+                let cells = shown.findings.workloads.iter().flat_map(|work| &work.cells);
+                name_a_resource(shown, cells.map(|cell| cell.cell))
+            }
+            // Operations wait for a saturated resource, and for no disk that spins up.
+            Flag::LongGap { .. } => {
+                name_a_resource(shown, group.trials.iter().map(|trial| trial.cell))
+            }
+            _ => false,
+        };
+        let quiet = quiet || is_in_rows;
         let advice = shown.advised(&group.advice).filter(|_| !has_no_effect);
         let (brief, command) = group.brief(shown, &subjects);
         let urgent = severity.is_urgent();
@@ -194,6 +207,14 @@ impl Group<'_> {
         let effect = match self.trials.is_empty() {
             true => subjects.apart(&effect).0.replace(SUBJECT, &listed(&self.subjects)),
             false => subjects.named(effect),
+        };
+        let effect = match self.first {
+            Flag::LongGap { .. } | Flag::BehindSchedule { .. }
+                if shown.study.plan.cells().len() > 1 =>
+            {
+                format!("{effect} ({})", where_seen(shown, &self.trials).1)
+            }
+            _ => effect,
         };
         // Free space decides what can be done.
         let action = match (&self.first, room(shown.study, self.first)) {
@@ -292,6 +313,16 @@ fn room(study: &Study, flag: &Flag) -> Option<Bytes> {
     let (total, free) = subject?.storage()?.space_bytes;
     let needed = settles.map_or(EXAMPLE, |size| size.0);
     (total > 0 && free < needed).then_some(Bytes(free))
+}
+
+/// Whether the rows of these cells name a resource as their bottleneck. Not of no cells.
+fn name_a_resource(shown: &Shown<'_>, cells: impl Iterator<Item = Cell>) -> bool {
+    let is_named = |cell: Cell| {
+        let verdict = super::limits::of(shown, cell).map(|limits| &limits.verdict);
+        matches!(verdict, Some(Limit::Resource { .. } | Limit::Several { .. }))
+    };
+    let mut cells = cells.peekable();
+    cells.peek().is_some() && cells.all(is_named)
 }
 
 /// Whether a flag is about the memory of a server that has no disk: a namespace of a lab.

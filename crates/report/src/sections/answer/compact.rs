@@ -10,6 +10,8 @@ use plimsoll_model::Cell;
 /// Columns of the longest name of work.
 const LONGEST: usize = 20;
 
+const BY_COLUMN_HEADING: &str = "bottleneck (by column)";
+
 /// Heading of the source of reads and the state of writes.
 pub(super) const DATA: &str = "data";
 
@@ -41,8 +43,13 @@ pub(super) fn tables(
     let room = room(chosen);
     let with = |words: Vec<String>| {
         let mut table = chosen.clone();
-        let by_column = words.iter().any(|words| words.contains(BY_COLUMN));
-        let heading = if by_column { "bottleneck (by column)" } else { "bottleneck" };
+        // Lines of a cell are in the order of the columns, too.
+        let by_column = words.iter().any(|words| words.contains(BY_COLUMN) || words.contains('\n'));
+        let heading = match by_column {
+            true if width(BY_COLUMN_HEADING) <= room => BY_COLUMN_HEADING,
+            true => "bottleneck by column",
+            false => "bottleneck",
+        };
         table.header.push(heading.to_owned());
         table.rows.iter_mut().zip(words).for_each(|(row, word)| row.push(word));
         if let Some(data) = data {

@@ -84,7 +84,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
     section.texts(mounts::slots(shown, &|cell| brief.setup(shown, cell)));
     section.texts(hosts::slower_interfaces(shown));
     section.warnings(warnings::all(shown, marked));
-    section.asides(helps(shown));
+    section.nearly_always(helps(shown));
     next(&mut section, shown);
     section
 }

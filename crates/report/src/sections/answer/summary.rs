@@ -8,10 +8,10 @@ use crate::measure::Compared;
 use crate::study::bottleneck::common_link;
 use crate::study::copies::same_setup;
 use crate::study::disturbances;
-use crate::study::{Shown, speed, writes};
+use crate::study::{Shown, limits, speed, writes};
 use crate::text::{capital, counted, listed};
 use crate::verdict::{Two, ahead_in_each, lead};
-use plimsoll_explain::{Transfers, WorkloadFindings};
+use plimsoll_explain::{Resource, Transfers, WorkloadFindings};
 use plimsoll_model::{Cell, Flag, Measure, Metric, Workload};
 use plimsoll_stats::verdict::{Side, Verdict};
 
@@ -438,7 +438,8 @@ const LINKS: [(&str, f64); 4] = [
 /// A rate from this share of it on is about that of a link.
 const NEAR: f64 = 0.92;
 
-/// A reference that people know for the first rate that comes near one; of network targets alone.
+/// A reference that people know for the first rate that comes near one; of network targets alone, and not of a rate
+/// that another resource than a link bounds.
 pub(super) fn reference(shown: &Shown<'_>) -> Option<String> {
     let metric = Metric::all(Measure::THROUGHPUT);
     let cells =
@@ -446,7 +447,9 @@ pub(super) fn reference(shown: &Shown<'_>) -> Option<String> {
     let rates = cells.flat_map(|found| &found.cells).filter_map(|cell| {
         let target = shown.study.plan.target(usize::from(cell.cell.subject))?;
         target.host()?;
-        Some(cell.levels.get(&metric)?.estimate)
+        let binding = limits::of(shown, cell.cell).and_then(|limits| limits.binding());
+        let is_other = binding.is_some_and(|one| !matches!(one.resource, Resource::Link { .. }));
+        if is_other { None } else { Some(cell.levels.get(&metric)?.estimate) }
     });
     let known = |rate: f64| {
         let near = |(_, most): &&(&str, f64)| (NEAR * most..=1.01 * most).contains(&rate);
