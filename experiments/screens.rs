@@ -134,7 +134,7 @@ impl Case {
     }
 
     /// Measures it; the study's id.
-    fn measure(&self, beds: &Beds) -> String {
+    fn measure(&self, beds: &Beds) -> Option<String> {
         self.set(beds);
         let (ended, disturbed) =
             (AtomicBool::new(false), self.circumstance == Circumstance::Disturbed);
@@ -151,7 +151,9 @@ impl Case {
             ran
         });
         assert!(ran.code == Some(0) || ran.code == Some(1), "{self}: {}", ran.err);
-        beds.program.latest().id.to_string()
+        // A run that could not begin stores no study.
+        let id = beds.program.latest().id.to_string();
+        ran.out.contains(&id).then_some(id)
     }
 }
 
@@ -197,7 +199,10 @@ fn measure_screens() {
                 beds.up("screens", &lab());
                 beds
             });
-            kept.add(Measured { case, study: case.measure(beds) });
+            match case.measure(beds) {
+                Some(study) => kept.add(Measured { case, study }),
+                None => println!("{case}: no study"),
+            }
         }
     }
     let program = Plimsoll::new().with("PLIMSOLL_DB", store);
