@@ -152,7 +152,13 @@ pub(super) struct There {
 pub(super) fn read(host: &dyn Reach) -> Result<There, Failure> {
     const TRIED: &str = "read the undo journal on the host";
     let names = each(
-        "for f in ./*.json.*; do
+        // The shell of a killed run may still be writing.
+        "seconds=3
+        for f in ./*.json.*; do
+            while [ -f \"$f\" ] && [ -d \"/proc/${f##*.}\" ] && [ $seconds -gt 0 ]; do
+                sleep 1
+                seconds=$((seconds - 1))
+            done
             [ ! -f \"$f\" ] || [ -d \"/proc/${f##*.}\" ] || rm -f \"$f\"
         done
         for f in ./*.json; do [ ! -e \"$f\" ] && [ ! -L \"$f\" ] || echo \"$place/${f#./}\"; done",
