@@ -193,6 +193,8 @@ fn introduce(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
         )),
     }
     let is_in_title = facts.len() == 1;
+    // The title has the protocol, and a directory has no other name.
+    facts.retain(|(name, text)| name != text);
     facts.extend(brief.settings.iter().cloned());
     let servers = &shown.study.plan.hosts;
     let mut monitored = Vec::new();
