@@ -136,7 +136,7 @@ fn what_the_probe_refuses_is_reported_in_its_words() {
     for (request, cause, word) in [
         (Request::new("dance"), Cause::Usage, "no verb of this name"),
         (Request::new("cpu").set("speed", 1), Cause::Usage, "no such key"),
-        (Request::new("disk").set("path", "/no/such"), Cause::NotPermitted, "no such file"),
+        (Request::new("disk").set("path", "/no/such"), Cause::NotPermitted, "does not exist"),
         (
             Request::new("disk").set("path", "/dev/shm").set("size_bytes", 1_u64 << 40),
             Cause::NoSpace,
