@@ -4,7 +4,7 @@
 mod probe_support;
 mod support;
 
-use plimsoll_model::{Ended, Measure, Metric, Outcome, StreamJob, Study, SubjectFacts};
+use plimsoll_model::{Ended, Flag, Measure, Metric, Outcome, StreamJob, Study, SubjectFacts};
 use plimsoll_testkit::iperf3::Iperf3;
 use plimsoll_testkit::servers::{Sshd, SshdConfig};
 use plimsoll_testkit::{Need, enter_or_skip};
@@ -256,12 +256,15 @@ fn an_iperf3_server_is_measured_without_a_login() {
         assert!(figures(&whole, workload, Measure::THROUGHPUT)[0] > 1e5, "{workload}");
         assert!(figures(&whole, workload, Measure::FAR_CPU_PER_BYTE)[0] > 0.0, "{workload}");
     }
-    // Nobody logged in to the server.
+    // Nobody logged in to the server, but it has the address of this machine, whose cores both ends use.
+    assert!(whole.flags.contains(&Flag::SameMachine { host: given }), "{:?}", whole.flags);
     assert_eq!(whole.hosts.iter().map(|host| host.name.as_str()).collect::<Vec<_>>(), ["local"]);
     let SubjectFacts::Path(path) = &whole.subjects[0] else { panic!("{:?}", whole.subjects) };
     assert!(path.notes[0].contains("B is an iperf3 server"), "{path:?}");
     let shown = program.run(&["show"]).expect(0).out;
     assert!(shown.contains("TCP out") && shown.contains("bit/s"), "{shown}");
+    assert!(shown.starts_with("Network path: this machine to 127.0.0.1: "), "{shown}");
+    assert!(!shown.contains("core of"), "{shown}");
 }
 
 #[test]
@@ -285,7 +288,9 @@ fn bad_arguments_are_refused_before_anything_is_reached() {
         (&["net", "ssh://root:secret@nas"], 2, "password"),
         (&["net", "local", "--job", "sctp"], 2, "sctp"),
         (&["net", "local", "--payloads", "8"], 2, "16 to 65507"),
+        (&["net", "local", "--payloads", "18"], 2, "udp-out"),
         (&["net", "local", "--rate", "fast"], 2, "neither max"),
+        (&["net", "local", "--job", "udp-out", "--rate", "100000001"], 2, "from 1 to 100000000"),
         (&["net", "local", "--loss", "80"], 2, "0 to 50"),
         (&["net", "local", "--address", "nas"], 2, "nas"),
         (&["net", "local", "--probe-dir=/proc", "--quick"], 5, "/proc"),

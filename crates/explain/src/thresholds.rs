@@ -104,3 +104,18 @@ pub(crate) const SLOWER_INTERFACE_BUSY: f64 = 0.5;
 /// Ethernet differ by 2 and more.
 pub(crate) const FASTER_INTERFACE: f64 = 1.5;
 pub(crate) const IDLE_INTERFACE: f64 = 0.05;
+
+/// Utilisation from which a link, a core, a process or a quota of a network path is saturated. It is higher than
+/// [`NEARLY_SATURATED`]: streams keep a path busy for the whole trial, and the gaps between Ethernet frames are
+/// counted. Chosen.
+pub(crate) const PATH_SATURATED: f64 = 0.9;
+/// Share of the sending time from which a window or a buffer is the bottleneck of a stream. Chosen.
+pub(crate) const MOSTLY_STOPPED: f64 = 0.5;
+/// Share of the payload that was sent again from which loss is the bottleneck of a stream, if nothing else is. Chosen.
+pub(crate) const SENT_AGAIN: f64 = 0.01;
+/// A queue grows on a path if the round trip under load is so many times as long as on the empty path, and at least so
+/// much longer, in seconds. Chosen.
+pub(crate) const QUEUED: f64 = 2.0;
+pub(crate) const QUEUED_SECONDS: f64 = 0.001;
+/// Share of a fixed rate from which it arrived. Chosen.
+pub(crate) const ARRIVED: f64 = 0.95;

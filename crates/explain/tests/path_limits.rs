@@ -2,7 +2,7 @@
 
 mod support;
 
-use plimsoll_explain::{PathBottleneck, PathEnd, path_limits};
+use plimsoll_explain::{PathBottleneck, PathEnd, PathLimits, path_limits};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::*;
 use std::collections::BTreeMap;
@@ -91,4 +91,39 @@ fn a_fixed_rate_that_arrives_has_no_bottleneck() {
     study.trials[0] = trial(100e6, 123_000_000, Vec::new());
     let [found] = &path_limits(&study)[..] else { panic!("a bottleneck") };
     assert!(matches!(found.bottleneck, PathBottleneck::Link { .. }), "{found:?}");
+}
+
+/// The bottleneck of TCP in at 2.5 GB/s, during which one core of A was always busy. The process of A used 0.31 cores,
+/// that of B so many.
+fn of_tcp_in(far: &str, far_busiest: f64, flags: Vec<Flag>) -> PathBottleneck {
+    let mut study = study(DatagramsJob::new(Flow::In), None);
+    let end = |host: &str| Endpoint { host: host.parse().unwrap(), address: None };
+    study.plan.subjects = vec![PathSubject { from: end("local"), to: end(far), via: None }.into()];
+    let job = TcpStreamJob::new(Flow::In).into();
+    study.plan.workloads[0].parts = vec![Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN)];
+    study.flags = flags;
+    let mut trial = trial(2.5e9, 0, Vec::new());
+    trial.loads[0].cores_busy = vec![1.0, 0.4];
+    let quantities = &mut trial.result.parts[0].quantities;
+    quantities.insert(Metric::all(Measure::NEAR_BUSIEST), 0.3125);
+    quantities.insert(Metric::all(Measure::FAR_BUSIEST), far_busiest);
+    study.trials.push(trial);
+    let [PathLimits { bottleneck, .. }] = &path_limits(&study)[..] else { panic!("a bottleneck") };
+    bottleneck.clone()
+}
+
+/// "Core of A 100%" was named, although the process of B on the same machine was busy.
+#[test]
+fn no_core_of_a_shared_machine_is_attributed_to_one_end() {
+    let server = "iperf3://127.0.0.1:5299";
+    let shared = || vec![Flag::SameMachine { host: server.to_owned() }];
+    let found = of_tcp_in(server, 0.9575, shared());
+    assert_eq!(found, PathBottleneck::Process { end: PathEnd::B, share: 0.9575 });
+    let found = of_tcp_in(server, 0.6, shared());
+    assert_eq!(found, PathBottleneck::Core { end: PathEnd::Both, share: 1.0 });
+    let found = of_tcp_in("local", 0.6, Vec::new());
+    assert_eq!(found, PathBottleneck::Core { end: PathEnd::Both, share: 1.0 });
+    // Of a machine that is A alone, the core is that of A.
+    let found = of_tcp_in("iperf3://nas", 0.9575, Vec::new());
+    assert_eq!(found, PathBottleneck::Core { end: PathEnd::A, share: 1.0 });
 }

@@ -37,6 +37,11 @@ impl Addresses {
         }
     }
 
+    /// Whether both ends are at one address, which only one machine has.
+    pub(crate) fn are_one(&self) -> bool {
+        self.a == self.b
+    }
+
     /// Finds the addresses that are not named. The end that listens has the address at which ssh reached it, or from
     /// which ssh went to the other end, or the one that the configuration of ssh names. The end that connects is known
     /// by the address from which its route leads there. What ssh knows of a host behind a jump host is not used.

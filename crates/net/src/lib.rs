@@ -26,4 +26,5 @@ pub use address::{Addresses, Wanted};
 pub use ends::{End, Ends, Side};
 pub use interface::interfaces;
 pub use iperf3::{Iperf3Runner, PORT as IPERF3_PORT, Totals as Iperf3Totals};
+pub use order::MOST_PACKETS_PER_SECOND;
 pub use runner::{PathRunner, Token};

@@ -18,8 +18,8 @@ const IPERF3_DRAIN: Duration = Duration::from_millis(500);
 const INTERVAL: Duration = Duration::from_millis(100);
 /// Most intervals of a trial that the probe reports.
 const MOST_INTERVALS: u128 = 4000;
-/// Most datagrams per second that the probe takes; no sender reaches them.
-const MOST_PACKETS_PER_SECOND: u32 = 100_000_000;
+/// Most datagrams per second that the probe takes of a stream; no sender reaches them.
+pub const MOST_PACKETS_PER_SECOND: u32 = 100_000_000;
 
 /// A trial on a path, before its ends know each other.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,8 +6,8 @@ use crate::order::{DRAIN, Once, Order, SETUP};
 use crate::report::{Complaint, Ending, Report};
 use plimsoll_model::{
     Cause, Event, Failure, Flag, Job, Length, LoadObserver, Outcome, PartResult, PathFacts,
-    PathInterface, Phase, PointResult, PointSpec, Prepared, RequestJob, SubjectFacts,
-    SubjectRunner, Workload,
+    PathInterface, Phase, PointResult, PointSpec, RequestJob, SubjectFacts, SubjectRunner,
+    Workload,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -356,17 +356,9 @@ impl SubjectRunner for PathRunner {
             let without = without.join(" and ");
             self.facts.notes.push(format!("no real-time priority at {without}, which root has"));
         }
-        Ok(Vec::new())
-    }
-
-    /// Nothing is prepared: each trial opens its connections.
-    fn prepare(
-        &mut self,
-        _: usize,
-        _: &[Workload],
-        _: &mut dyn LoadObserver,
-    ) -> Result<Prepared, Failure> {
-        Ok(Prepared::default())
+        let one = self.ends.as_ref().filter(|ends| ends.addresses.are_one());
+        let flag = |ends: &Ends| Flag::SameMachine { host: ends.b.name.to_string() };
+        Ok(one.map(flag).into_iter().collect())
     }
 
     fn facts(&self) -> Vec<SubjectFacts> {

@@ -2,12 +2,12 @@
 
 #[path = "../../host/tests/probe_support/mod.rs"]
 mod probe_support;
+mod support;
 
 use plimsoll_host::probe::Placed;
 use plimsoll_model::{
-    Cause, DatagramsJob, Event, Failure, Flow, HostName, Job, Length, LoadObserver, Measure,
-    Metric, Outcome, Part, PartResult, PointResult, PointSpec, StreamJob, SubjectFacts,
-    SubjectRunner, TcpStreamJob, Workload,
+    Cause, DatagramsJob, Failure, Flag, Flow, HostName, Job, Length, Measure, Metric, Outcome,
+    PartResult, PointResult, StreamJob, SubjectFacts, SubjectRunner, TcpStreamJob,
 };
 use plimsoll_net::{End, Iperf3Runner};
 use plimsoll_testkit::iperf3::Iperf3;
@@ -16,9 +16,10 @@ use probe_support::{local, processes_with, programs, soon};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::num::{NonZeroU16, NonZeroU32};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use support::{Observer, failure, value};
 
 /// A server; `None` where there is no iperf3.
 fn server() -> Option<Iperf3> {
@@ -64,29 +65,16 @@ impl Bench {
     }
 
     fn point(&mut self, job: Job, seconds: f64, observer: &mut Observer) -> PointResult {
-        let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
-        let length = Length::For { seconds, warm_up_seconds: 0.2 };
         self.trial += 1;
-        let spec = PointSpec {
-            number: self.trial,
-            subject: 0,
-            workload: Workload::of(part, length),
-            first_file: 0,
-            window_seconds: 0.1,
-            operation_timeout_seconds: 10.0,
-            left_seconds: 60.0,
-            seed: 1,
-        };
-        self.runner.point(&spec, observer)
+        let length = Length::For { seconds, warm_up_seconds: 0.2 };
+        support::point(&mut self.runner, self.trial, vec![job], length, observer)
     }
 
     #[track_caller]
     fn complete(&mut self, job: Job) -> PartResult {
         let mut observer = Observer::default();
-        let mut result = self.point(job, 1.0, &mut observer);
-        assert_eq!(result.outcome, Outcome::Complete);
-        assert_eq!((observer.begun, observer.ended, result.parts.len()), (1, 1, 1));
-        result.parts.remove(0)
+        let result = self.point(job, 1.0, &mut observer);
+        support::parts(result, &observer, 1).remove(0)
     }
 
     #[track_caller]
@@ -95,31 +83,6 @@ impl Bench {
         assert!(!std::path::Path::new(&self.directory).exists());
         soon("its processes are gone", || processes_with(&self.directory).is_empty());
     }
-}
-
-/// Counts the load's beginnings and ends.
-#[derive(Default)]
-struct Observer {
-    begun: u32,
-    ended: u32,
-}
-
-impl LoadObserver for Observer {
-    fn load_begins(&mut self) {
-        self.begun += 1;
-    }
-
-    fn load_ends(&mut self) {
-        self.ended += 1;
-    }
-
-    fn event(&mut self, _: Event) {}
-}
-
-#[track_caller]
-fn value(result: &PartResult, measure: Measure) -> f64 {
-    let found = result.quantities.get(&Metric::all(measure));
-    *found.unwrap_or_else(|| panic!("no {measure} in {:?}", result.quantities))
 }
 
 /// Payload bytes in the output of a server: one of the sums is 0.
@@ -138,7 +101,8 @@ fn within_a_hundredth(own: f64, other: f64) {
 fn both_ends_count_the_same_in_both_directions() {
     let Some(server) = server() else { return };
     let mut bench = Bench::new(server.address());
-    assert_eq!(bench.runner.attach(0).unwrap(), []);
+    let host = format!("iperf3://{}", server.address());
+    assert_eq!(bench.runner.attach(0).unwrap(), [Flag::SameMachine { host }]);
     let tcp = |flow, streams| Job::from(TcpStreamJob { streams, ..TcpStreamJob::new(flow) });
     let udp = |flow, streams| {
         let rate = NonZeroU32::new(2000);
@@ -231,7 +195,7 @@ fn a_server_that_dies_fails_its_test() {
         });
         let result = bench.point(TcpStreamJob::new(flow).into(), 60.0, &mut Observer::default());
         watcher.join().unwrap();
-        let failure = failed(result);
+        let failure = failure(result);
         assert!(failure.happened.contains("closed the control connection"), "{failure}");
         bench.leaves_nothing();
         server = Iperf3::start().unwrap();
@@ -258,15 +222,6 @@ fn a_request_to_stop_leaves_the_server_free() {
     let mut bench = Bench::new(server.address());
     bench.runner.attach(0).unwrap();
     bench.leaves_nothing();
-}
-
-#[track_caller]
-fn failed(result: PointResult) -> Failure {
-    assert!(result.parts.is_empty());
-    match result.outcome {
-        Outcome::Failed { failure, .. } => failure,
-        other => panic!("{other:?}"),
-    }
 }
 
 /// The failure of a first contact with a server that does this with its connections.

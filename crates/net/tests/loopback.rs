@@ -2,21 +2,22 @@
 
 #[path = "../../host/tests/probe_support/mod.rs"]
 mod probe_support;
+mod support;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use plimsoll_host::probe::Placed;
 use plimsoll_model::{
-    Cause, ConnectJob, DatagramCall, DatagramsJob, Event, Failure, Flow, HostName, Job, Length,
-    LoadObserver, Measure, Metric, OpKind, Outcome, Part, PartResult, PointResult, PointSpec,
-    RequestJob, StreamJob, SubjectFacts, SubjectRunner, TcpStreamJob, Workload,
+    Cause, ConnectJob, DatagramCall, DatagramsJob, Flag, Flow, HostName, Job, Length, Measure,
+    Metric, OpKind, Outcome, PartResult, PointResult, RequestJob, StreamJob, SubjectFacts,
+    SubjectRunner, TcpStreamJob,
 };
 use plimsoll_net::{Addresses, End, Ends, PathRunner, Side};
 use probe_support::{local, processes_with, programs, soon};
 use std::net::TcpListener;
-use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use support::{Observer, failure, value};
 
 /// A path from this machine to itself.
 struct Bench {
@@ -40,7 +41,8 @@ const PLAIN: Way = Way { a: "127.0.0.1", b: "127.0.0.1", opener: Side::A, port: 
 impl Bench {
     fn new(way: Way) -> Bench {
         let mut bench = Bench::unattached(way);
-        assert_eq!(bench.runner.attach(0).unwrap(), []);
+        let host = HostName::Local.to_string();
+        assert_eq!(bench.runner.attach(0).unwrap(), [Flag::SameMachine { host }]);
         bench
     }
 
@@ -64,24 +66,9 @@ impl Bench {
     }
 
     fn point(&mut self, parts: Vec<Job>, seconds: f64, observer: &mut Observer) -> PointResult {
-        let part = |job| Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
-        let length = Length::For { seconds, warm_up_seconds: 0.1 };
         self.trial += 1;
-        let spec = PointSpec {
-            number: self.trial,
-            subject: 0,
-            workload: Workload {
-                parts: parts.into_iter().map(part).collect(),
-                steps: None,
-                length,
-            },
-            first_file: 0,
-            window_seconds: 0.1,
-            operation_timeout_seconds: 10.0,
-            left_seconds: 60.0,
-            seed: 1,
-        };
-        self.runner.point(&spec, observer)
+        let length = Length::For { seconds, warm_up_seconds: 0.1 };
+        support::point(&mut self.runner, self.trial, parts, length, observer)
     }
 
     #[track_caller]
@@ -89,9 +76,7 @@ impl Bench {
         let mut observer = Observer::default();
         let count = parts.len();
         let result = self.point(parts, 0.5, &mut observer);
-        assert_eq!(result.outcome, Outcome::Complete);
-        assert_eq!((observer.begun, observer.ended, result.parts.len()), (1, 1, count));
-        result.parts
+        support::parts(result, &observer, count)
     }
 
     /// Fails unless nothing of it is left on the hosts.
@@ -102,40 +87,6 @@ impl Bench {
             assert!(!std::path::Path::new(directory).exists(), "{directory}");
             soon("its processes are gone", || processes_with(directory).is_empty());
         }
-    }
-}
-
-/// Counts the load's beginnings and ends.
-#[derive(Default)]
-struct Observer {
-    begun: u32,
-    ended: u32,
-}
-
-impl LoadObserver for Observer {
-    fn load_begins(&mut self) {
-        self.begun += 1;
-    }
-
-    fn load_ends(&mut self) {
-        self.ended += 1;
-    }
-
-    fn event(&mut self, _: Event) {}
-}
-
-#[track_caller]
-fn value(result: &PartResult, measure: Measure) -> f64 {
-    let found = result.quantities.get(&Metric::all(measure));
-    *found.unwrap_or_else(|| panic!("no {measure} in {:?}", result.quantities))
-}
-
-#[track_caller]
-fn failure(result: PointResult) -> Failure {
-    assert!(result.parts.is_empty());
-    match result.outcome {
-        Outcome::Failed { failure, .. } => failure,
-        other => panic!("{other:?}"),
     }
 }
 

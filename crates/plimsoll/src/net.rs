@@ -16,7 +16,9 @@ use plimsoll_model::{
     Failure, Flow, HostName, Job, Length, Metric, Parameter, Part, PathSubject, Plan, RequestJob,
     ServerHost, Steps, StreamJob, SubjectKind, SubjectRunner, TcpStreamJob, Workload,
 };
-use plimsoll_net::{Addresses, End, Ends, Iperf3Runner, PathRunner, Side, Token, Wanted};
+use plimsoll_net::{
+    Addresses, End, Ends, Iperf3Runner, MOST_PACKETS_PER_SECOND, PathRunner, Side, Token, Wanted,
+};
 use plimsoll_study::RunnerOfKind;
 use std::net::IpAddr;
 use std::num::{NonZeroU16, NonZeroU32};
@@ -179,10 +181,12 @@ pub enum RateChoice {
 fn rate(text: &str) -> Result<RateChoice, String> {
     match text {
         "max" => Ok(RateChoice::Max),
-        _ => text
-            .parse()
-            .map(RateChoice::Fixed)
-            .map_err(|_| format!("'{text}' is neither max nor a whole number of at least 1")),
+        _ => match text.parse::<NonZeroU32>() {
+            Ok(rate) if rate.get() <= MOST_PACKETS_PER_SECOND => Ok(RateChoice::Fixed(rate)),
+            _ => Err(format!(
+                "'{text}' is neither max nor a whole number from 1 to {MOST_PACKETS_PER_SECOND}"
+            )),
+        },
     }
 }
 
@@ -343,6 +347,7 @@ fn plan(arguments: &NetArguments, a: &HostName, b: &HostName) -> Result<Plan, Fa
         jobs => jobs,
     };
     expect_sizes(arguments)?;
+    expect_used(arguments, jobs)?;
     let mut workloads: Vec<Workload> = Vec::new();
     for job in jobs {
         for workload in self::workloads(arguments, *job) {
@@ -408,6 +413,30 @@ fn expect_sizes(arguments: &NetArguments) -> Result<(), Failure> {
         return refuse("--congestion", name.clone(), happened, "Give a name such as bbr or cubic.");
     }
     Ok(())
+}
+
+/// Refuses options that none of the jobs has a use for.
+fn expect_used(arguments: &NetArguments, jobs: &[JobChoice]) -> Result<(), Failure> {
+    let is_udp = |job: &JobChoice| matches!(job, JobChoice::UdpOut | JobChoice::UdpIn);
+    let has_streams = |job: &JobChoice| !matches!(job, JobChoice::Request | JobChoice::Connect);
+    let (udp, streams) = (jobs.iter().any(is_udp), jobs.iter().any(has_streams));
+    let tcp = jobs.iter().any(|job| has_streams(job) && !is_udp(job));
+    let (of_tcp, of_udp) = ("TCP streams: tcp-out, for example", "datagrams: udp-out or udp-in");
+    let of_both = "streams or datagrams: tcp-out, for example";
+    let options = [
+        ("--streams", !arguments.streams.is_empty(), streams, of_both),
+        ("--socket-buffer", arguments.socket_buffer.is_some(), streams, of_both),
+        ("--blocks", !arguments.blocks.is_empty(), tcp, of_tcp),
+        ("--congestion", arguments.congestion.is_some(), tcp, of_tcp),
+        ("--payloads", !arguments.payloads.is_empty(), udp, of_udp),
+        ("--rate", arguments.rate.is_some(), udp, of_udp),
+        ("--call", arguments.call.is_some(), udp, of_udp),
+    ];
+    let unused = options.into_iter().find(|(_, is_given, is_used, _)| *is_given && !is_used);
+    let Some((option, _, _, of)) = unused else { return Ok(()) };
+    let happened = "none of the jobs uses it";
+    let next = format!("Leave {option} out, or add a --job of {of}.");
+    Err(Failure::new(Cause::Usage, "plan the study", option, happened, next))
 }
 
 /// The workloads of a kind of load: one for each combination of the sizes and numbers that matter to it.
@@ -580,6 +609,39 @@ mod tests {
         let failure = iperf3::expect_possible(&given(&[]), &server, &local).unwrap_err();
         assert!(failure.next.contains("plimsoll net local iperf3://nas"), "{failure}");
         iperf3::expect_possible(&given(&["--job=udp-in,tcp-out"]), &local, &server).unwrap();
+    }
+
+    #[test]
+    fn options_without_a_job_that_uses_them_are_refused() {
+        for (words, option, job) in [
+            (&["--streams=2", "--job=request,connect"][..], "--streams", "tcp-out"),
+            (&["--socket-buffer=4MiB", "--job=connect"], "--socket-buffer", "tcp-out"),
+            (&["--blocks=1KiB", "--job=udp-in,request"], "--blocks", "tcp-out"),
+            (&["--congestion=cubic", "--job=udp-in"], "--congestion", "tcp-out"),
+            (&["--payloads=18"], "--payloads", "udp-out"),
+            (&["--rate=500", "--job=tcp-out"], "--rate", "udp-out"),
+            (&["--call=gso", "--job=rrul"], "--call", "udp-out"),
+        ] {
+            let failure = planned(&[&["ssh://nas"], words].concat()).unwrap_err();
+            assert_eq!((failure.cause, &*failure.on), (Cause::Usage, option), "{failure}");
+            assert!(failure.next.contains(job), "{failure}");
+        }
+        for words in [
+            &["--streams=2", "--job=up"][..],
+            &["--streams=2", "--blocks=1KiB", "--congestion=cubic"],
+            &["--socket-buffer=4MiB", "--payloads=18", "--rate=max", "--job=tcp-in,udp-out"],
+        ] {
+            planned(&[&["ssh://nas"], words].concat()).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_rate_that_the_probe_does_not_take_is_refused() {
+        let most = NonZeroU32::new(100_000_000).unwrap();
+        assert_eq!(rate("100000000"), Ok(RateChoice::Fixed(most)));
+        for text in ["100000001", "5000000000", "0", "-1", "1e3"] {
+            assert!(rate(text).unwrap_err().contains("from 1 to 100000000"), "{text}");
+        }
     }
 
     #[test]

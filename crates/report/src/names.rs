@@ -1,15 +1,17 @@
 //! What subjects, settings and workloads are called.
 
 use crate::study::steps;
-use crate::text::{listed, printable, shortened, target};
+use crate::text::{listed, printable, shortened, shortened_pair, target};
 use plimsoll_model::{
-    Arrival, Cell, Contrast, Factor, Measurand, OpKind, Parameter, Plan, Study, Workload, factor,
-    label,
+    Arrival, Cell, Contrast, Factor, Measurand, OpKind, Parameter, Plan, Study, Subject, Workload,
+    factor, label,
 };
 use std::collections::{BTreeMap, HashSet};
 
 /// Longest name of a subject in tables and sentences.
-const LONGEST: usize = 24;
+pub(crate) const LONGEST: usize = 24;
+/// Longest name of a path that is the only subject: a title of 80 columns holds it.
+const LONGEST_PATH: usize = 40;
 
 /// The names that a study's tables and sentences use.
 pub(crate) struct Names {
@@ -146,7 +148,11 @@ fn subjects(study: &Study) -> Vec<String> {
         let known = study.subjects.get(i).map(|s| s.label().to_owned()).filter(|l| !l.is_empty());
         let label = known.or_else(|| labels.get(i).cloned());
         let name = target(&label.unwrap_or_else(|| format!("subject {}", i + 1)));
-        let name = shortened(&name, LONGEST);
+        let is_path = study.plan.subjects.get(i).and_then(Subject::path).is_some();
+        let name = match is_path {
+            true => shortened_pair(&name, " to ", if count == 1 { LONGEST_PATH } else { LONGEST }),
+            false => shortened(&name, LONGEST),
+        };
         let name = if used.contains(&name) { format!("{name} ({})", i + 1) } else { name };
         used.insert(name.clone());
         name

@@ -37,6 +37,18 @@ pub(crate) fn shortened(text: &str, limit: usize) -> String {
     format!("{head}..{}", tail.chars().rev().collect::<String>())
 }
 
+/// The same of two names with a word between them, which stays whole: the middle of the longer name is left out, of
+/// both where both are long.
+pub(crate) fn shortened_pair(text: &str, between: &str, limit: usize) -> String {
+    let Some((a, b)) = text.split_once(between).filter(|_| width(text) > limit) else {
+        return shortened(text, limit);
+    };
+    let room = limit.saturating_sub(width(between));
+    let of_a = width(a).min((room / 2).max(room.saturating_sub(width(b))));
+    let (a, b) = (shortened(a, of_a), shortened(b, room.saturating_sub(of_a)));
+    format!("{a}{between}{b}")
+}
+
 /// Wraps at spaces to `columns`, the first line after `first` and the others after as many
 /// spaces. Words that are longer than a line are not broken, so that they can be copied.
 pub(crate) fn wrapped(first: &str, text: &str, columns: usize) -> String {
@@ -104,6 +116,15 @@ mod tests {
         let with_commas = ["movies up, as rsync", "music up, as rsync"].map(str::to_owned);
         assert_eq!(listed(&with_commas), "movies up, as rsync; music up, as rsync");
         assert_eq!(shortened("/a/long/path/to/it", 10), "/a/l..o/it");
+        for (text, limit, expected) in [
+            ("this machine to 127.0.0.1", 25, "this machine to 127.0.0.1"),
+            ("this machine to server.example.com", 30, "this machine to server..le.com"),
+            ("server.example.com to nas", 20, "serve..le.com to nas"),
+            ("server.example.com to laptop.example.com", 24, "serv...com to lapt...com"),
+            ("laptop.example.com", 10, "lapt...com"),
+        ] {
+            assert_eq!(shortened_pair(text, " to ", limit), expected);
+        }
         assert_eq!(capital("über"), "Über");
     }
 

@@ -135,15 +135,6 @@ mod tests {
             Ok(Vec::new())
         }
 
-        fn prepare(
-            &mut self,
-            _: usize,
-            _: &[Workload],
-            _: &mut dyn LoadObserver,
-        ) -> Result<Prepared, Failure> {
-            Ok(Prepared::default())
-        }
-
         fn facts(&self) -> Vec<SubjectFacts> {
             let facts = |number| PathFacts {
                 given: format!("{} {number}", self.name),

@@ -2,23 +2,14 @@
 //! resource that was monitored only its utilisation counts, and of what was not monitored what TCP noticed.
 
 use crate::gather::Gathered;
+use crate::thresholds::{
+    ARRIVED, MOSTLY_STOPPED, PATH_SATURATED, QUEUED, QUEUED_SECONDS, SENT_AGAIN,
+};
 use plimsoll_model::{
     Cell, Flag, Flow, HostLoad, HostName, InterfaceLoad, Job, Measure, Metric, PartResult,
     PathSubject, Point, Study, Subject, Trial,
 };
 
-/// Utilisation from which a link, a core or a quota is saturated.
-const SATURATED: f64 = 0.9;
-/// Share of the sending time from which a window or a buffer is the bottleneck.
-const LIMITED: f64 = 0.5;
-/// Share of the payload that was sent again from which loss is the bottleneck, if nothing else is.
-const LOSS: f64 = 0.01;
-/// A queue grows on the path if the round trip under load is so many times that of an empty path, and at least so
-/// much longer, in seconds.
-const QUEUE: f64 = 2.0;
-const QUEUE_SECONDS: f64 = 0.001;
-/// Share of a fixed rate from which it arrived.
-const ARRIVED: f64 = 0.95;
 /// Bytes of the shortest Ethernet frame as interfaces count it, and bytes of each frame that they do not count:
 /// preamble, check sequence and gap. Source: IEEE 802.3.
 const SHORTEST_FRAME: f64 = 60.0;
@@ -51,11 +42,18 @@ pub enum PathBottleneck {
         /// Utilisation in its fuller direction.
         share: f64,
     },
-    /// A core of an end, at this utilisation.
+    /// A core of an end, or of the machine that is both, at this utilisation.
     Core {
         /// The end.
         end: PathEnd,
         /// Utilisation.
+        share: f64,
+    },
+    /// A process of an end on the machine that is both: all processes share its cores.
+    Process {
+        /// The end.
+        end: PathEnd,
+        /// Share of a core that the process used.
         share: f64,
     },
     /// The CPU quota of an end.
@@ -179,8 +177,10 @@ fn measured(trial: &Trial, part: usize) -> Option<(&PartResult, &[HostLoad])> {
 struct Seen {
     /// Busiest link of both ends: end, interface, rate, utilisation.
     link: Option<(PathEnd, String, u64, f64)>,
-    /// Busiest core or process of an end.
+    /// Busiest core of each host. Of an end with a machine of its own, also its busiest process, on whatever cores.
     cores: Vec<(PathEnd, f64)>,
+    /// Busiest process of each end on the machine that is both, in cores.
+    processes: Vec<(PathEnd, f64)>,
     /// Quotas: end, cores, utilisation.
     quotas: Vec<(PathEnd, f64, f64)>,
     receive_window: Option<f64>,
@@ -218,7 +218,8 @@ impl Seen {
             (PathEnd::B, &b, value(Measure::FAR_BUSIEST)),
         ];
         for (end, name, process) in sides {
-            seen.cores.extend(process.map(|share| (end, share.min(1.0))));
+            let process = process.map(|share| (end, share.min(1.0)));
+            if shared { &mut seen.processes } else { &mut seen.cores }.extend(process);
             let Some(load) = loads.iter().find(|load| load.host == *name) else { continue };
             let seconds = seconds.unwrap_or(load.seconds);
             seen.host(study, load, if shared { PathEnd::Both } else { end }, end, seconds);
@@ -285,6 +286,17 @@ impl Mean<'_> {
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     }
 
+    /// Mean of the busiest of each end.
+    fn busiest(&self, all: impl Fn(&Seen) -> &Vec<(PathEnd, f64)>) -> Vec<(PathEnd, f64)> {
+        let of = |end| {
+            let own = |seen: &Seen| {
+                all(seen).iter().filter(|one| one.0 == end).map(|one| one.1).reduce(f64::max)
+            };
+            Some((end, self.of(own)?))
+        };
+        [PathEnd::A, PathEnd::B, PathEnd::Both].into_iter().filter_map(of).collect()
+    }
+
     fn ideal(&self) -> Option<IdealGoodput> {
         let (segment_bytes, mtu) = (self.of(|s| s.segment)?, self.of(|s| s.path_mtu)?);
         let bits_per_second = self.0.iter().flat_map(|seen| &seen.used_rates).copied().min()?;
@@ -294,10 +306,11 @@ impl Mean<'_> {
     }
 
     /// What is saturated, else what TCP noticed, else nothing. A saturated link comes first: it is the bottleneck
-    /// however busy the cores are. A quota and a process are an end's own; a core may be busy with other work.
+    /// however busy the cores are. A quota and a process are an end's own. A core may be busy with other work, and no
+    /// core of a machine that is both ends is attributed to one of them.
     fn bottleneck(&self) -> Option<PathBottleneck> {
         let first = self.0.first()?;
-        let saturated = |share: &f64| *share >= SATURATED;
+        let saturated = |share: &f64| *share >= PATH_SATURATED;
         let link = self.of(|seen| Some(seen.link.as_ref()?.3));
         if let (Some(share), Some((end, interface, rate, _))) =
             (link.filter(saturated), &first.link)
@@ -312,21 +325,19 @@ impl Mean<'_> {
                 return Some(PathBottleneck::Quota { end: *end, cores: *cores, share });
             }
         }
-        let mut cores: Vec<(PathEnd, f64)> = Vec::new();
-        for end in [PathEnd::A, PathEnd::B, PathEnd::Both] {
-            let of = |seen: &Seen| {
-                seen.cores.iter().filter(|core| core.0 == end).map(|core| core.1).reduce(f64::max)
-            };
-            cores.extend(self.of(of).map(|share| (end, share)));
+        let processes = self.busiest(|seen| &seen.processes);
+        let cores = self.busiest(|seen| &seen.cores);
+        let fullest = |all: &[(PathEnd, f64)]| {
+            all.iter().copied().reduce(|a, b| if b.1 > a.1 { b } else { a })
+        };
+        if let Some((end, share)) = fullest(&processes).filter(|(_, share)| saturated(share)) {
+            return Some(PathBottleneck::Process { end, share });
         }
-        let own = cores.iter().filter(|(end, share)| *end != PathEnd::Both && saturated(share));
-        let own = own.copied().reduce(|a, b| if b.1 > a.1 { b } else { a });
-        let shared = cores.iter().copied().find(|(_, share)| saturated(share));
-        if let Some((end, share)) = own.or(shared) {
+        if let Some((end, share)) = fullest(&cores).filter(|(_, share)| saturated(share)) {
             return Some(PathBottleneck::Core { end, share });
         }
-        let busiest_core = cores.iter().map(|(_, share)| *share).reduce(f64::max);
-        let limited = |share: Option<f64>| share.filter(|share| *share >= LIMITED);
+        let busiest_core = cores.iter().chain(&processes).map(|(_, share)| *share).reduce(f64::max);
+        let limited = |share: Option<f64>| share.filter(|share| *share >= MOSTLY_STOPPED);
         if let Some(share) = limited(self.of(|seen| seen.receive_window)) {
             return Some(PathBottleneck::ReceiveWindow { share });
         }
@@ -335,12 +346,12 @@ impl Mean<'_> {
         }
         let trips = (self.of(|seen| seen.loaded_trip), self.of(|seen| seen.least_trip));
         if let (Some(loaded_seconds), Some(least_seconds)) = trips
-            && loaded_seconds >= QUEUE * least_seconds
-            && loaded_seconds - least_seconds >= QUEUE_SECONDS
+            && loaded_seconds >= QUEUED * least_seconds
+            && loaded_seconds - least_seconds >= QUEUED_SECONDS
         {
             return Some(PathBottleneck::Queue { loaded_seconds, least_seconds });
         }
-        if let Some(share) = self.of(|seen| seen.loss).filter(|share| *share >= LOSS) {
+        if let Some(share) = self.of(|seen| seen.loss).filter(|share| *share >= SENT_AGAIN) {
             return Some(PathBottleneck::Loss { share });
         }
         Some(PathBottleneck::Unknown { knows_link: link.is_some(), busiest_core })
@@ -383,10 +394,13 @@ mod tests {
         let cores = vec![(PathEnd::A, 0.93), (PathEnd::B, 0.99)];
         let found = named(Seen { cores, ..idle() });
         assert_eq!(found, PathBottleneck::Core { end: PathEnd::B, share: 0.99 });
-        // A core that is known to be an end's own is named before one that both ends share.
-        let cores = vec![(PathEnd::A, 1.0), (PathEnd::Both, 1.0)];
-        let found = named(Seen { cores, ..idle() });
-        assert_eq!(found, PathBottleneck::Core { end: PathEnd::A, share: 1.0 });
+        // A process is known to be an end's own, and is named before a core that both ends share.
+        let processes = vec![(PathEnd::A, 0.31), (PathEnd::B, 0.96)];
+        let found = named(Seen { processes, cores: vec![(PathEnd::Both, 1.0)], ..idle() });
+        assert_eq!(found, PathBottleneck::Process { end: PathEnd::B, share: 0.96 });
+        let processes = vec![(PathEnd::A, 0.31), (PathEnd::B, 0.6)];
+        let found = named(Seen { processes, cores: vec![(PathEnd::Both, 1.0)], ..idle() });
+        assert_eq!(found, PathBottleneck::Core { end: PathEnd::Both, share: 1.0 });
     }
 
     #[test]

@@ -7,8 +7,7 @@ use crate::reach::Reach;
 use plimsoll_model::device::{Device, Part, PartRecord};
 use plimsoll_model::{
     BoxFacts, Cause, Clock, DeviceJob, Event, Failure, Flag, HostName, Job, LoadObserver,
-    MeasureInfo, Metric, Outcome, PartResult, PointResult, PointSpec, Prepared, SubjectFacts,
-    SubjectRunner, Workload,
+    MeasureInfo, Metric, Outcome, PartResult, PointResult, PointSpec, SubjectFacts, SubjectRunner,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -170,16 +169,6 @@ impl SubjectRunner for HostRunner<'_> {
         }
         // Without a host there is nothing to measure.
         host.lost.clone().map_or(Ok(Vec::new()), Err)
-    }
-
-    /// Nothing is prepared: each part makes what it needs and removes it.
-    fn prepare(
-        &mut self,
-        _: usize,
-        _: &[Workload],
-        _: &mut dyn LoadObserver,
-    ) -> Result<Prepared, Failure> {
-        Ok(Prepared::default())
     }
 
     fn facts(&self) -> Vec<SubjectFacts> {

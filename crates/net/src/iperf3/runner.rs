@@ -12,11 +12,11 @@ use crate::runner::{FIRST_CONTACT, REPORTING, SLICE, Token, Unwatched, closed, t
 use crate::session::Session;
 use plimsoll_model::{
     Cause, Event, Failure, Flag, Flow, HostName, Job, LoadObserver, Outcome, PathFacts, Phase,
-    PointResult, PointSpec, Prepared, SubjectFacts, SubjectRunner, TcpStreamJob, Workload,
+    PointResult, PointSpec, SubjectFacts, SubjectRunner, TcpStreamJob,
 };
 use serde_json::Value;
 use std::fmt;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -66,6 +66,8 @@ pub struct Iperf3Runner {
     trial: u32,
     /// Whether it has done a test.
     has_answered: bool,
+    /// Whether it runs on this machine.
+    is_here: bool,
     totals: Option<Totals>,
 }
 
@@ -108,6 +110,7 @@ impl Iperf3Runner {
             token,
             trial: 0,
             has_answered: false,
+            is_here: false,
             totals: None,
         }
     }
@@ -153,7 +156,10 @@ impl Iperf3Runner {
             control => control.map_err(|trouble| complaints::failure(&trouble, &self.server))?,
         };
         if !self.has_answered {
-            self.facts.notes.push(note(&control, &self.server));
+            let (own, other) = (control.own_address(), address.ip().to_canonical());
+            self.facts.notes.push(note(own, other));
+            // The source address of a route is its destination where that is the machine's own.
+            self.is_here = other.is_loopback() || own == Some(other);
             self.has_answered = true;
         }
         observer.load_begins();
@@ -190,9 +196,8 @@ fn cookie(once: &Once) -> String {
 }
 
 /// "data between 10.0.0.1 and 10.0.0.2; B is an iperf3 server".
-fn note(control: &Control, server: &Iperf3Server) -> String {
-    let own = control.own_address().map_or_else(|| "A".to_owned(), |address| address.to_string());
-    let other = server.address.ip().to_canonical();
+fn note(own: Option<IpAddr>, other: IpAddr) -> String {
+    let own = own.map_or_else(|| "A".to_owned(), |address| address.to_string());
     format!(
         "data between {own} and {other}; B is an iperf3 server, which reports less than a probe"
     )
@@ -342,17 +347,8 @@ impl SubjectRunner for Iperf3Runner {
         if session.has_realtime() == Some(false) {
             self.facts.notes.push("no real-time priority at A, which root has".to_owned());
         }
-        Ok(Vec::new())
-    }
-
-    /// Nothing is prepared: each test opens its connections.
-    fn prepare(
-        &mut self,
-        _: usize,
-        _: &[Workload],
-        _: &mut dyn LoadObserver,
-    ) -> Result<Prepared, Failure> {
-        Ok(Prepared::default())
+        let host = self.server.name.to_string();
+        Ok(self.is_here.then_some(Flag::SameMachine { host }).into_iter().collect())
     }
 
     fn facts(&self) -> Vec<SubjectFacts> {

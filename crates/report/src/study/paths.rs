@@ -45,7 +45,9 @@ pub(crate) fn bottleneck(shown: &Shown<'_>, cell: Cell, notes: &mut Notes) -> Op
     let busy = |share: &f64| range(&[*share]);
     Some(match &limits.bottleneck {
         PathBottleneck::Link { share, .. } => format!("link{}", busy(share)),
+        PathBottleneck::Core { end: PathEnd::Both, share } => format!("shared core{}", busy(share)),
         PathBottleneck::Core { end, share } => format!("core{}{}", of(*end), busy(share)),
+        PathBottleneck::Process { end, share } => format!("process{}{}", of(*end), busy(share)),
         PathBottleneck::Quota { end, share, .. } => {
             format!("CPU quota{}{}", of(*end), busy(share))
         }
@@ -254,6 +256,9 @@ fn reason(bottleneck: &PathBottleneck) -> String {
         }
         PathBottleneck::Core { end, share } => {
             format!("a core{} is saturated: {}.", of(*end), whole(share))
+        }
+        PathBottleneck::Process { end, share } => {
+            format!("the process{} used {} of a core.", of(*end), whole(share))
         }
         PathBottleneck::Quota { end, cores, share } => format!(
             "the CPU quota{} ({} of a core) is used up: {}.",

@@ -15,6 +15,7 @@ mod table;
 use super::clients;
 use crate::chart::Table;
 use crate::document::{Item, Layout, Section};
+use crate::names::LONGEST;
 use crate::study::bottleneck::{Notes, whose};
 use crate::study::copies::Copies;
 use crate::study::{
@@ -184,7 +185,13 @@ fn introduce(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
     match subjects.len() <= INTRODUCED || brief.has_letters {
         true => {
             facts.extend(subjects.iter().zip(0..).map(|(known, number)| {
-                (brief.subject(shown, number), head::in_brief(known, is_only))
+                let name = brief.subject(shown, number);
+                // The title has a long one.
+                let name = match width(&name) > LONGEST {
+                    true => known.kind().info().noun.trim_start_matches("a ").to_owned(),
+                    false => name,
+                };
+                (name, head::in_brief(known, is_only))
             }))
         }
         false => facts.push((
