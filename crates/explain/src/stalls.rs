@@ -13,7 +13,14 @@ use plimsoll_model::{Measure, Metric, PartResult, Stall, StallPhase, Study, Tria
 use std::collections::BTreeMap;
 
 /// Rates that are given over all time, too.
-const RATES: [Measure; 4] = [Measure::IOPS, Measure::THROUGHPUT, Measure::FILES, Measure::ENTRIES];
+const RATES: [Measure; 6] = [
+    Measure::IOPS,
+    Measure::THROUGHPUT,
+    Measure::GOODPUT_OUT,
+    Measure::GOODPUT_IN,
+    Measure::FILES,
+    Measure::ENTRIES,
+];
 
 /// Stalls of one subject in a study.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -66,7 +66,7 @@ pub struct PartResult {
 }
 
 /// Time in which a target completed nothing although operations were in flight: the larger of a second and
-/// 20 times the 99th percentile of the latencies, or more.
+/// 20 times the 99th percentile of the latencies, or more. Over a network path, time in which no byte of TCP arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stall {
     /// What was done when it began.

@@ -1,6 +1,7 @@
 //! Figures of a trial from the reports of both ends. Pure: no input or output.
 
 use crate::report::{Report, Row, Stream};
+use crate::stalls::Stalls;
 use plimsoll_model::{
     ErrorKind, Flow, Job, LatencySummary, Measure, Metric, OpKind, OpStats, PartResult, Series,
     StreamJob, Window,
@@ -16,13 +17,17 @@ const MOST_WINDOWS: usize = 72_000;
 /// The result of one part of a workload. Figures that no end reported are left out.
 pub(crate) fn part(job: &Job, near: &Report, far: &Report, window_seconds: f64) -> PartResult {
     let mut figures = Figures(PartResult::default());
+    let stalls = match job {
+        Job::TcpStream(_) => Stalls::of(near.received().chain(far.received())),
+        _ => Stalls::default(),
+    };
     match job {
         Job::TcpStream(job) => {
-            figures.goodput(job.flow, near, far);
+            figures.goodput(job.flow, near, far, stalls.measured_seconds());
             figures.tcp(near, far);
         }
         Job::Datagrams(job) => {
-            figures.goodput(job.flow, near, far);
+            figures.goodput(job.flow, near, far, 0.0);
             figures.datagrams(near, far);
         }
         Job::Request(_) => {
@@ -46,8 +51,9 @@ pub(crate) fn part(job: &Job, near: &Report, far: &Report, window_seconds: f64) 
     quantities.retain(|_, value| value.is_finite());
     let elapsed =
         near.streams.iter().chain(&far.streams).filter_map(|s| s.number("total_elapsed_ns"));
-    let answered_seconds = elapsed.reduce(f64::max).map(|ns| ns / NANOSECONDS);
-    PartResult { quantities, ops, series, answered_seconds, ..PartResult::default() }
+    let whole = elapsed.reduce(f64::max).map(|ns| ns / NANOSECONDS);
+    let answered_seconds = whole.map(|whole| (whole - stalls.seconds()).max(0.0));
+    PartResult { quantities, ops, series, answered_seconds, stalls: stalls.list() }
 }
 
 /// Share of the round trips that counts for responsiveness: the longest are left out.
@@ -84,8 +90,7 @@ pub(crate) fn add_responsiveness(
 /// Round trips that TCP measured while the streams were counted, in seconds, in ascending order.
 fn round_trips(near: &Report, far: &Report) -> Vec<f64> {
     let of = |stream: &Stream| {
-        let whole = stream.rows.last().map_or(0, |row| row.at_ns);
-        let lead = whole.saturating_sub(stream.number("elapsed_ns").unwrap_or(0.0) as u64);
+        let lead = stream.lead_ns();
         let rows = stream.rows.iter().filter(move |row| row.at_ns > lead && row.rtt_us > 0);
         rows.map(|row| row.rtt_us as f64 / MICROSECONDS).collect::<Vec<_>>()
     };
@@ -102,8 +107,19 @@ struct Figures(PartResult);
 
 /// Bytes or counts per second of the measured part, of all streams together; `None` without one.
 fn rate<'a>(streams: impl Iterator<Item = &'a Stream>, key: &str) -> Option<f64> {
+    rate_between(streams, key, 0.0)
+}
+
+/// The same between stalls of so many seconds; of a part that is a stall from its begin to its end, in its whole time.
+fn rate_between<'a>(
+    streams: impl Iterator<Item = &'a Stream>,
+    key: &str,
+    stalled_seconds: f64,
+) -> Option<f64> {
     let of = |stream: &Stream| {
-        let seconds = stream.number("elapsed_ns")? / NANOSECONDS;
+        let whole = stream.number("elapsed_ns")? / NANOSECONDS;
+        let answered = whole - stalled_seconds;
+        let seconds = if answered > 0.0 { answered } else { whole };
         (seconds > 0.0).then_some(stream.number(key)? / seconds)
     };
     let rates: Vec<f64> = streams.filter_map(of).collect();
@@ -122,9 +138,10 @@ impl Figures {
         }
     }
 
-    /// Goodput is counted where it arrives.
-    fn goodput(&mut self, flow: Flow, near: &Report, far: &Report) {
-        let (out, back) = (rate(far.received(), "bytes"), rate(near.received(), "bytes"));
+    /// Goodput is counted where it arrives, between stalls of so many seconds.
+    fn goodput(&mut self, flow: Flow, near: &Report, far: &Report, stalled_seconds: f64) {
+        let out = rate_between(far.received(), "bytes", stalled_seconds);
+        let back = rate_between(near.received(), "bytes", stalled_seconds);
         match flow {
             Flow::Out => self.put(Measure::THROUGHPUT, out),
             Flow::In => self.put(Measure::THROUGHPUT, back),
@@ -463,6 +480,24 @@ mod tests {
         let far = report(&[stream("receive", json!({"bytes": 1})), rows]);
         let result = part(&TcpStreamJob::new(Flow::Out).into(), &Report::default(), &far, 0.1);
         assert!(!result.series.is_empty());
+    }
+
+    /// It was a low rate, and nothing said why.
+    #[test]
+    fn tcp_that_stops_in_a_trial_has_its_rate_between_stalls() {
+        let sums: Vec<Value> = (1..=22_u64)
+            .map(|tenth| json!([tenth * 100_000_000, 1_000_000 * tenth.min(7), 100 * tenth.min(7)]))
+            .collect();
+        let rows = json!({"section": "net_intervals", "stream_number": 0,
+            "columns": ["at_ns", "bytes", "calls_count"], "rows": sums});
+        let counts = json!({"bytes": 5_000_000, "total_bytes": 7_000_000});
+        let far = report(&[stream("receive", counts), rows]);
+        let result = part(&TcpStreamJob::new(Flow::Out).into(), &Report::default(), &far, 0.1);
+        // 0.5 s of the 2 s that count were before the stall.
+        assert!((value(&result, Measure::THROUGHPUT) - 1e7).abs() < 1.0, "{result:?}");
+        assert_eq!(result.stalls.len(), 1);
+        assert!((result.stalls[0].seconds - 1.5).abs() < 1e-9, "{result:?}");
+        assert!((result.answered_seconds.unwrap() - 0.7).abs() < 1e-9, "{result:?}");
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod order;
 mod report;
 mod runner;
 mod session;
+mod stalls;
 
 pub use address::{Addresses, Wanted};
 pub use ends::{End, Ends, Side};

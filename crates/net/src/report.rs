@@ -172,6 +172,12 @@ impl Stream {
         self.values.get(key).and_then(Value::as_u64).map(|number| number as f64)
     }
 
+    /// Nanoseconds from its start to the part that counts.
+    pub fn lead_ns(&self) -> u64 {
+        let whole = self.rows.last().map_or(0, |row| row.at_ns);
+        whole.saturating_sub(self.number("elapsed_ns").unwrap_or(0.0) as u64)
+    }
+
     /// Whether it says so.
     pub fn is(&self, key: &str) -> bool {
         self.values.get(key).and_then(Value::as_bool) == Some(true)

@@ -4,6 +4,7 @@ use crate::ends::{Ends, Pair, Side};
 use crate::figures;
 use crate::order::{DRAIN, Once, Order, SETUP};
 use crate::report::{Complaint, Ending, Report};
+use crate::stalls;
 use plimsoll_model::{
     Cause, Event, Failure, Flag, Job, Length, LoadObserver, Outcome, PartResult, PathFacts,
     PathInterface, Phase, PointResult, PointSpec, RequestJob, SubjectFacts, SubjectRunner,
@@ -380,7 +381,8 @@ impl SubjectRunner for PathRunner {
                 });
                 let mut parts: Vec<PartResult> = parts.collect();
                 figures::add_responsiveness(&jobs, &reports, &mut parts);
-                PointResult { parts, ..PointResult::empty(Outcome::Complete) }
+                let flags = stalls::flags(&parts);
+                PointResult { parts, flags, ..PointResult::empty(Outcome::Complete) }
             }
             Err(failure) => {
                 // What still runs ends with its session.

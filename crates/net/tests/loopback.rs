@@ -17,6 +17,7 @@ use probe_support::{local, processes_with, programs, soon};
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use support::{Observer, failure, value};
 
 /// A path from this machine to itself.
@@ -252,6 +253,37 @@ fn a_host_that_hangs_does_not_hold_up_a_request_to_stop() {
     let result = bench.point(parts, 600.0, &mut Observer::default());
     watcher.join().unwrap();
     assert_eq!(result.outcome, Outcome::Stopped);
+    bench.leaves_nothing();
+}
+
+/// It was a low rate without a word of the stop.
+#[test]
+fn tcp_that_stops_in_mid_trial_is_a_stall() {
+    let mut bench = Bench::new(PLAIN);
+    let directory = bench.directories[0].clone();
+    let idle = processes_with(&directory).len();
+    let sender = std::thread::spawn(move || {
+        let signal = |signal| {
+            for number in processes_with(&format!("{directory}/plimsoll-probe")) {
+                let _ = kill(Pid::from_raw(number.cast_signed()), signal);
+            }
+        };
+        soon("the load runs", || processes_with(&directory).len() >= idle + 2);
+        // The connections are up, and bytes have arrived.
+        std::thread::sleep(Duration::from_millis(500));
+        signal(Signal::SIGSTOP);
+        std::thread::sleep(Duration::from_millis(1800));
+        signal(Signal::SIGCONT);
+    });
+    let mut observer = Observer::default();
+    let result = bench.point(vec![TcpStreamJob::new(Flow::Out).into()], 4.0, &mut observer);
+    sender.join().unwrap();
+    let [Flag::LongGap { seconds }] = result.flags[..] else { panic!("{:?}", result.flags) };
+    let part = support::parts(result, &observer, 1).remove(0);
+    assert!(seconds >= 1.0 && !part.stalls.is_empty(), "{part:?}");
+    let stalled: f64 = part.stalls.iter().map(|stall| stall.seconds).sum();
+    let answered = part.answered_seconds.unwrap();
+    assert!(answered > 0.0 && answered + stalled >= 4.0, "{part:?}");
     bench.leaves_nothing();
 }
 

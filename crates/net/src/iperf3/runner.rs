@@ -10,6 +10,7 @@ use crate::order::{DRAIN, Once, Order, SETUP};
 use crate::report::{Ending, Report};
 use crate::runner::{FIRST_CONTACT, REPORTING, SLICE, Token, Unwatched, closed, times};
 use crate::session::Session;
+use crate::stalls;
 use plimsoll_model::{
     Cause, Event, Failure, Flag, Flow, HostName, Job, LoadObserver, Outcome, PathFacts, Phase,
     PointResult, PointSpec, SubjectFacts, SubjectRunner, TcpStreamJob,
@@ -369,7 +370,9 @@ impl SubjectRunner for Iperf3Runner {
         };
         match run {
             Ok(Some(part)) if !self.stop.load(Ordering::Relaxed) => {
-                PointResult { parts: vec![part], ..PointResult::empty(Outcome::Complete) }
+                let parts = vec![part];
+                let flags = stalls::flags(&parts);
+                PointResult { parts, flags, ..PointResult::empty(Outcome::Complete) }
             }
             Ok(_) => PointResult::empty(Outcome::Stopped),
             Err(failure) => {

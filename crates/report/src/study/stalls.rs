@@ -6,13 +6,13 @@ use crate::text::counted;
 use crate::verdict::percent;
 use plimsoll_explain::{CellFindings, Stalls};
 use plimsoll_model::units::three_digits;
-use plimsoll_model::{Measure, Metric, Target, Workload};
+use plimsoll_model::{Measure, Metric, Subject, Target, Workload};
 
 /// Share of the time from which on the screen begins with the stalls.
 const LEADS: f64 = 0.01;
 
 /// "The server did not answer for 24% of the time: 11 stalls, the longest 5.3 s.", a sentence for each
-/// subject with more stalls than can be passed over.
+/// subject with more stalls than can be passed over; of a path "No byte of TCP arrived for 24% of the time: …".
 pub(crate) fn leading(shown: &Shown<'_>) -> Vec<String> {
     sentences(shown, |stalls| stalls.share > LEADS)
 }
@@ -28,20 +28,24 @@ fn sentences(shown: &Shown<'_>, are_told: impl Fn(&Stalls) -> bool) -> Vec<Strin
 
 fn sentence(shown: &Shown<'_>, stalls: &Stalls) -> String {
     let subject = usize::from(stalls.subject);
-    let is_directory = matches!(shown.study.plan.target(subject), Some(Target::Directory(_)));
+    let plan = &shown.study.plan;
+    let is_directory = matches!(plan.target(subject), Some(Target::Directory(_)));
+    let is_path = plan.subjects.get(subject).and_then(Subject::path).is_some();
     let name = shown.names.subjects.get(subject).filter(|_| shown.names.subjects.len() > 1);
-    let who = match (name, is_directory) {
-        (Some(name), true) => format!("The storage of {name}"),
-        (Some(name), false) => format!("The server of {name}"),
-        (None, true) => "The directory's storage".to_owned(),
-        (None, false) => "The server".to_owned(),
+    let what = match (name, is_path, is_directory) {
+        (Some(name), true, _) => format!("No byte of TCP arrived over {name}"),
+        (None, true, _) => "No byte of TCP arrived".to_owned(),
+        (Some(name), _, true) => format!("The storage of {name} did not answer"),
+        (Some(name), _, false) => format!("The server of {name} did not answer"),
+        (None, _, true) => "The directory's storage did not answer".to_owned(),
+        (None, _, false) => "The server did not answer".to_owned(),
     };
     let longest = three_digits(stalls.longest_seconds);
     let stalled = match stalls.count {
         1 => format!("1 stall of {longest} s"),
         many => format!("{}, the longest {longest} s", counted(many as u64, "stall")),
     };
-    format!("{who} did not answer for {} of the time: {stalled}.", percent(stalls.share))
+    format!("{what} for {} of the time: {stalled}.", percent(stalls.share))
 }
 
 /// " (9.2 over all time)" after the speed of a cell, where the screen begins with the stalls of its subject.

@@ -415,6 +415,48 @@ fn a_network_path_on_one_screen() {
     assert!(!redacted.plan.subjects[0].to_string().contains("nas"), "{redacted:?}");
 }
 
+/// TCP that stopped in a trial had a low rate, and nothing said why.
+#[test]
+fn a_network_path_whose_streams_stalled() {
+    let alone = |flow| Workload::of(part(TcpStreamJob::new(flow).into()), SHORT);
+    let mut study = of(&[path("local", "ssh://nas")], vec![alone(Flow::Out), alone(Flow::Both)]);
+    let all = Metric::all;
+    measure(&mut study, 3, |cell, off| {
+        let one = (all(Measure::THROUGHPUT), 20e6 * off);
+        let ways =
+            [(all(Measure::GOODPUT_OUT), 12e6 * off), (all(Measure::GOODPUT_IN), 8e6 * off)];
+        match cell.workload {
+            0 => vec![PartResult {
+                answered_seconds: Some(3.0),
+                stalls: vec![Stall {
+                    phase: StallPhase::Measured,
+                    start_seconds: 2.0,
+                    seconds: 2.0,
+                }],
+                ..result(&[one])
+            }],
+            _ => vec![PartResult {
+                answered_seconds: Some(5.0),
+                ..result(&[vec![one], ways.to_vec()].concat())
+            }],
+        }
+    });
+    for trial in study.trials.iter_mut().filter(|trial| trial.cell.workload == 0) {
+        trial.result.flags = vec![Flag::LongGap { seconds: 2.0 }];
+    }
+    let screen = Document::of_study(&study).screen(&Style { width: 80, colour: false });
+    let said = "No byte of TCP arrived for 22% of the time: 3 stalls, the longest 2.00 s.";
+    assert!(screen.contains(said), "{screen}");
+    let lines: Vec<&str> = screen.lines().collect();
+    let row = lines.iter().position(|line| line.starts_with("TCP out")).expect(&screen);
+    assert!(lines[row].contains("160 Mbit/s ±"), "{screen}");
+    // 3 s of 5 s.
+    assert!(lines[row + 1].contains("(96.0 over all time)"), "{screen}");
+    assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
+    // The stall says what the flag would say.
+    assert!(!screen.contains("No operation completed"), "{screen}");
+}
+
 /// The settings of one target stand beside each other; what was changed is in the method.
 #[test]
 fn a_factor_of_two_levels() {

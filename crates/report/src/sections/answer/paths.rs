@@ -4,7 +4,7 @@ use super::table::NOTHING;
 use crate::chart::Table;
 use crate::figure::{BITRATE, CPU_PER_GB, RATE, SHARE, TIME};
 use crate::study::bottleneck::Notes;
-use crate::study::{Shown, hosts, paths};
+use crate::study::{Shown, hosts, paths, stalls};
 use crate::text::{capital, listed};
 use crate::verdict::percent;
 use plimsoll_explain::{CellFindings, Levels, WorkloadFindings};
@@ -87,9 +87,14 @@ fn lines_of(
         return vec![Line { cells }];
     }
     let own = &cell.levels;
-    let goodput = |levels: &Levels, measure: Measure| {
+    let bitrate = |levels: &Levels, measure: Measure| {
         let level = levels.get(&Metric::all(measure));
         level.map_or_else(nothing, |level| BITRATE.within(level.estimate, level.interval))
+    };
+    // The rate over all time has a line of its own.
+    let goodput = |measure: Measure| {
+        let over_all = stalls::over_all_time(shown, cell, measure);
+        bitrate(own, measure) + &over_all.replacen(' ', "\n", 1)
     };
     let latency = |measure: Measure| {
         let level = own.get(&Metric::all(measure));
@@ -115,13 +120,13 @@ fn lines_of(
     if own.contains_key(&Metric::all(Measure::GOODPUT_OUT)) {
         // One row for each direction.
         return vec![
-            line(format!("{name}: out"), goodput(own, Measure::GOODPUT_OUT), cpu, bottleneck),
-            line(format!("{name}: in"), goodput(own, Measure::GOODPUT_IN), nothing(), nothing()),
+            line(format!("{name}: out"), goodput(Measure::GOODPUT_OUT), cpu, bottleneck),
+            line(format!("{name}: in"), goodput(Measure::GOODPUT_IN), nothing(), nothing()),
         ];
     }
     // Of requests under load, the goodput of the load.
-    let loaded = cell.parts.get(1).map(|load| goodput(load, Measure::THROUGHPUT));
-    let goodput = loaded.unwrap_or_else(|| goodput(own, Measure::THROUGHPUT));
+    let loaded = cell.parts.get(1).map(|load| bitrate(load, Measure::THROUGHPUT));
+    let goodput = loaded.unwrap_or_else(|| goodput(Measure::THROUGHPUT));
     vec![line(name, goodput, cpu, bottleneck)]
 }
 
