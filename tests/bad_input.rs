@@ -233,6 +233,20 @@ fn ctrl_c_keeps_what_was_measured() {
     interrupted::assert_keeps_trials(Plimsoll::new, directory, there.path());
 }
 
+/// The message did not say what to do next.
+#[test]
+fn ctrl_c_while_files_are_created_says_what_to_do() {
+    let there = tempfile::tempdir().unwrap();
+    let directory = there.path().to_str().unwrap();
+    let program = Plimsoll::new();
+    let child = program.start(&["check", directory, "--size=512MiB", "--quiet"]);
+    wait_until("files are created", || !run_directories(there.path()).is_empty());
+    signal(&child, "-INT");
+    let ran = ended(child).expect(130);
+    assert!(joined(&ran.err).contains("next: Run the command again"), "{}", ran.err);
+    assert_eq!(listing(there.path()), vec![], "nothing is left");
+}
+
 /// As `timeout` sends its signal, to a process and to its group.
 #[test]
 fn two_signals_at_once_are_one() {

@@ -564,11 +564,7 @@ impl Conductor<'_> {
                     // The first failure is worth more than the store's.
                     let _ = self.keep.update(&self.study);
                 }
-                // The failure itself must name what was left behind.
-                for flag in left {
-                    failure.next =
-                        format!("{} {}. {}", failure.next, flag.message(), flag.advice());
-                }
+                failure.next = next_step(&failure, &left);
                 return Err(failure);
             }
             Err(failure) if failure.cause == Cause::Interrupted => {
@@ -589,6 +585,19 @@ impl Conductor<'_> {
 
 fn interrupted() -> Failure {
     Failure::new(Cause::Interrupted, "finish the study", "the plan", "it was interrupted", "")
+}
+
+/// What to do after a failure before the first trial. It alone can name what was left behind.
+fn next_step(failure: &Failure, left: &[Flag]) -> String {
+    let again = match (failure.cause, left.is_empty()) {
+        (Cause::Interrupted, true) => "Run the command again; no file of this run remains.",
+        (Cause::Interrupted, false) => "Run the command again.",
+        _ => "",
+    };
+    let own = if failure.next.is_empty() { again.to_owned() } else { failure.next.clone() };
+    let left = left.iter().map(|flag| format!("{}. {}", flag.message(), flag.advice()));
+    let all: Vec<String> = std::iter::once(own).chain(left).filter(|s| !s.is_empty()).collect();
+    all.join(" ")
 }
 
 fn add_new(flags: &mut Vec<Flag>, new: Vec<Flag>) {

@@ -364,7 +364,9 @@ fn a_stop_before_anything_was_measured_is_a_failure() {
     let stop = running();
     stop.store(true, Ordering::Relaxed);
     let ran = run(plan(1, Rule::Fixed { blocks: 9 }), None, &stop, |_, _| Reply::After(MS));
-    assert_eq!(ran.study.unwrap_err().cause, Cause::Interrupted);
+    let failure = ran.study.unwrap_err();
+    assert_eq!(failure.cause, Cause::Interrupted);
+    assert_eq!(failure.next, "Run the command again; no file of this run remains.");
     assert!(ran.kept.trials.is_empty());
 }
 
