@@ -203,11 +203,16 @@ impl Plan {
         !self.clients.is_empty()
     }
 
+    /// Command that measures its first subject.
+    pub fn measured_by(&self) -> Option<&'static str> {
+        Some(self.subjects.first()?.kind().info().measured_by)
+    }
+
     /// Command that continues a study of all its subjects; `None` if no command does.
     pub fn continued_by(&self) -> Option<&'static str> {
-        let mut commands = self.subjects.iter().map(|subject| subject.kind().info().continued_by);
-        let first = commands.next()?;
-        first.filter(|_| commands.all(|other| other == first))
+        let first = self.measured_by()?;
+        let mut kinds = self.subjects.iter().map(|subject| subject.kind().info());
+        kinds.all(|kind| kind.is_continued && kind.measured_by == first).then_some(first)
     }
 
     /// Target of the subject with this number; `None` if it is not storage.

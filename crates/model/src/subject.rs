@@ -21,8 +21,10 @@ pub struct KindInfo {
     pub plural: &'static str,
     /// Title of a report of one, before its name: "Device".
     pub title: Option<&'static str>,
-    /// Command that continues a study of it; `None` if its studies cannot be continued.
-    pub continued_by: Option<&'static str>,
+    /// Command that measures it.
+    pub measured_by: &'static str,
+    /// Whether that command continues its studies.
+    pub is_continued: bool,
     /// Whether it has facts to find out without a workload.
     pub has_inventory: bool,
     /// Whether a trial that ends when its work is done takes about as long as it may.
@@ -281,7 +283,8 @@ impl SubjectType for StorageSubject {
         noun: "storage",
         plural: "Targets",
         title: None,
-        continued_by: Some("plimsoll check"),
+        measured_by: "plimsoll check",
+        is_continued: true,
         has_inventory: false,
         has_typical_length: false,
         has_many_figures: false,
@@ -387,7 +390,8 @@ impl SubjectType for PathSubject {
         noun: "a network path",
         plural: "Paths",
         title: Some("Network path"),
-        continued_by: None,
+        measured_by: "plimsoll net",
+        is_continued: false,
         has_inventory: false,
         has_typical_length: false,
         has_many_figures: false,
@@ -446,7 +450,8 @@ impl SubjectType for HostSubject {
         noun: "a host",
         plural: "Hosts",
         title: Some("Device"),
-        continued_by: None,
+        measured_by: "plimsoll device",
+        is_continued: false,
         has_inventory: true,
         has_typical_length: true,
         has_many_figures: true,

@@ -40,11 +40,12 @@ pub fn can_be_continued(study: &Study) -> Result<(), Failure> {
     };
     if let Origin::Imported { tool } = &study.origin {
         let happened = format!("its figures are from {tool}, and plimsoll cannot add to them");
-        return bad(&happened, "Measure with plimsoll check.");
+        let command = study.plan.measured_by().unwrap_or_default();
+        return bad(&happened, &format!("Measure with {command}."));
     }
     if study.plan.continued_by().is_none() {
         let mut kinds = study.plan.subjects.iter().map(Subject::kind);
-        let kind = kinds.find(|kind| kind.info().continued_by.is_none());
+        let kind = kinds.find(|kind| !kind.info().is_continued);
         let of = kind.map_or("several kinds of subject".to_owned(), |kind| kind.to_string());
         let happened = format!("studies of {of} cannot be continued");
         return bad(&happened, "Measure it again, with more blocks.");

@@ -3,9 +3,9 @@
 use plimsoll_load::{MockShare, Op, Reply, VirtualClock};
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
-    Cause, Cell, Design, DirectoryTarget, Ended, Failure, Flag, HostName, HostSubject, Job, Length,
-    Nanos, Origin, Outcome, Part, Pattern, PatternJob, Plan, Rule, Study, StudyId, SubjectFacts,
-    Target, TargetFacts, Trial, Workload,
+    Cause, Cell, Design, DirectoryTarget, Ended, Endpoint, Failure, Flag, HostName, HostSubject,
+    Job, Length, Nanos, Origin, Outcome, Part, PathSubject, Pattern, PatternJob, Plan, Rule, Study,
+    StudyId, SubjectFacts, Target, TargetFacts, Trial, Workload,
 };
 use plimsoll_runner::{Runner, RunnerOptions};
 use plimsoll_study::{Conduct, Keep, NoSettings, can_be_continued, conduct, resume};
@@ -258,6 +258,19 @@ fn studies_of_other_kinds_are_refused() {
         assert_eq!(same.unwrap_err(), refused);
         assert_eq!((kept.begun, kept.trials.len(), kept.updates.len()), (0, 0, 0));
     }
+}
+
+/// Imports of paths were to be measured with a check.
+#[test]
+fn imports_name_the_command_of_their_kind() {
+    let mut study = interrupted();
+    study.origin = Origin::Imported { tool: "iperf3-3.12".into() };
+    let next = |study: &Study| can_be_continued(study).unwrap_err().next;
+    assert_eq!(next(&study), "Measure with plimsoll check.");
+    let end = |host: &str| Endpoint { host: host.parse().unwrap(), address: None };
+    study.plan.subjects[0] =
+        PathSubject { from: end("local"), to: end("ssh://nas"), via: None }.into();
+    assert_eq!(next(&study), "Measure with plimsoll net.");
 }
 
 /// Its number of blocks is fixed beforehand: it ends with just the trials that it would have had.

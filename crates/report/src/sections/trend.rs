@@ -73,7 +73,7 @@ fn answer(all: &[Shown<'_>]) -> Vec<String> {
     if single_runs(first, last) {
         return vec![
             format!("From {} to {}: {}.", name(first), name(last), ratios_of_runs(&claims)),
-            imported::CAUTION.to_owned(),
+            imported::caution(last.study),
         ];
     }
     let verdict = |(claim, by): &(Claim, Compared)| Some((claim.verdict?, *by));

@@ -1,14 +1,14 @@
 //! Studies that came from another tool: single runs in an unknown order, so ratios stand without
 //! intervals and without the words that need one.
 
-use super::{Shown, cpu};
+use super::{Shown, cpu, paths};
 use crate::figure::RATE;
 use crate::measure::Compared;
 use crate::text::{counted, listed, printable};
 use crate::verdict::{Two, percent};
 use plimsoll_explain::{Pair, Ratio, WorkloadFindings};
 use plimsoll_model::units::{seconds, three_digits};
-use plimsoll_model::{ImportedRun, LatencySummary, OpKind, OpStats, Outcome, Trial};
+use plimsoll_model::{ImportedRun, LatencySummary, OpKind, OpStats, Outcome, Study, Trial};
 
 /// What the tool reported of each run of a workload, beside the table. At most a page of it.
 pub(crate) fn runs(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<String> {
@@ -193,8 +193,13 @@ pub(crate) fn cpu_summary(
 pub(crate) const ALIKE: f64 = 1.0005;
 
 /// How far the figures reach.
-pub(crate) const CAUTION: &str = "These are ratios of single runs, so their noise is unknown. To estimate it, measure with plimsoll \
-     check.";
+pub(crate) fn caution(study: &Study) -> String {
+    // Exports of other versions may have no subjects in their plan.
+    let command = study.plan.measured_by().unwrap_or("plimsoll check");
+    format!(
+        "These are ratios of single runs, so their noise is unknown. To estimate it, measure with {command}."
+    )
+}
 
 /// How the figures were made, as far as it is known.
 pub(crate) fn method(shown: &Shown<'_>) -> Vec<String> {
@@ -202,10 +207,14 @@ pub(crate) fn method(shown: &Shown<'_>) -> Vec<String> {
         "Figures of another tool, as it reported them; several runs of one kind are averaged (geometric \
          mean). Their order and other load are unknown, so they have no intervals and no verdicts."
             .to_owned(),
-        "Latency is fio's completion latency (clat), which begins when the operation is submitted. CPU is \
-         the CPU time of fio's jobs: its percentage of one job's time, times the time of all jobs."
-            .to_owned(),
     ];
+    if !paths::is_path(shown.study) {
+        sentences.push(
+            "Latency is fio's completion latency (clat), which begins when the operation is submitted. CPU is \
+             the CPU time of fio's jobs: its percentage of one job's time, times the time of all jobs."
+                .to_owned(),
+        );
+    }
     let mut files: Vec<String> = Vec::new();
     for run in shown.study.trials.iter().filter_map(|trial| trial.imported.as_ref()) {
         let file = printable(&run.file);

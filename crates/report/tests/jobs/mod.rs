@@ -423,8 +423,7 @@ fn a_network_path_whose_streams_stalled() {
     let all = Metric::all;
     measure(&mut study, 3, |cell, off| {
         let one = (all(Measure::THROUGHPUT), 20e6 * off);
-        let ways =
-            [(all(Measure::GOODPUT_OUT), 12e6 * off), (all(Measure::GOODPUT_IN), 8e6 * off)];
+        let ways = [(all(Measure::GOODPUT_OUT), 12e6 * off), (all(Measure::GOODPUT_IN), 8e6 * off)];
         match cell.workload {
             0 => vec![PartResult {
                 answered_seconds: Some(3.0),
@@ -455,6 +454,43 @@ fn a_network_path_whose_streams_stalled() {
     assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
     // The stall says what the flag would say.
     assert!(!screen.contains("No operation completed"), "{screen}");
+}
+
+/// Only the round trips of flent's tests were shown, and paths were to be measured with a check.
+#[test]
+fn an_imported_test_of_streams_and_round_trips() {
+    let parts = vec![part(RequestJob::sparse().into()), part(TcpStreamJob::new(Flow::Both).into())];
+    let workload = Workload { parts, steps: None, length: SHORT };
+    let all = Metric::all;
+    for servers in [&["ssh://b"][..], &["ssh://b", "ssh://c"], &["ssh://b", "ssh://c", "ssh://d"]] {
+        let paths: Vec<Subject> = servers.iter().map(|server| path("ssh://a", server)).collect();
+        let mut study = of(&paths, vec![workload.clone()]);
+        study.origin = Origin::Imported { tool: "flent-2.1.1".into() };
+        measure(&mut study, 1, |cell, _| {
+            let times = 1.0 + f64::from(cell.subject);
+            let ways = [
+                (all(Measure::THROUGHPUT), 37.5e6 * times),
+                (all(Measure::GOODPUT_OUT), 7.5e6 * times),
+                (all(Measure::GOODPUT_IN), 30e6 * times),
+            ];
+            vec![result(&[(all(Measure::LATENCY_MEAN), 0.03 * times)]), result(&ways)]
+        });
+        for trial in &mut study.trials {
+            (trial.block, trial.imported) = (None, Some(any_study::imported(5.0, 1)));
+        }
+        let screen = Document::of_study(&study).screen(&Style { width: 80, colour: false });
+        let row = |name: &str| screen.lines().find(|line| line.starts_with(name)).expect(&screen);
+        assert!(row("TCP both: out").contains("60.0 Mbit/s"), "{screen}");
+        assert!(row("TCP both: in").contains("240 Mbit/s"), "{screen}");
+        if servers.len() == 2 {
+            assert!(row("TCP both: out").contains("120 Mbit/s"), "{screen}");
+        }
+        let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+        let says_how = words.contains("measure with plimsoll net.");
+        assert_eq!(says_how, servers.len() > 1, "{screen}");
+        let text = Document::of_study(&study).text(&Style { width: 80, colour: false });
+        assert!(!text.contains("clat"), "the figures are not those of fio: {text}");
+    }
 }
 
 /// The settings of one target stand beside each other; what was changed is in the method.

@@ -25,7 +25,7 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief, explained: Explained) 
     let compared = compared(shown, brief);
     if shown.findings.imported {
         if !compared.is_empty() {
-            sentences.push(imported::CAUTION.to_owned());
+            sentences.push(imported::caution(shown.study));
         }
         return sentences;
     }

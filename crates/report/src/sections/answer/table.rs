@@ -299,6 +299,11 @@ fn two(shown: &Shown<'_>, brief: &Brief) -> Rows {
             let cells = [a, b].map(|cell| Cell { workload: found.number, ..cell }).into();
             table.push(vec![name, left, right, verdict], cells);
         }
+        for beside in besides(shown, found) {
+            let figure = |cell| beside.figure(shown, of_setup(found, cell));
+            let (left, right) = (figure(a), figure(b));
+            table.push(vec![beside.name, left, right, NOTHING.to_owned()], Vec::new());
+        }
     }
     table
 }
@@ -360,6 +365,15 @@ fn each(shown: &Shown<'_>, brief: &Brief) -> Rows {
             let figure = figure(shown, &pair.contrast.of);
             let row = vec![String::new(), name, figure, verdict(shown, brief, pair)];
             table.push(row, vec![pair.contrast.of.cell]);
+        }
+        for beside in besides(shown, found) {
+            let mut work = beside.name.clone();
+            for cell in &found.cells {
+                let name = brief.setup(shown, cell.cell);
+                let figure = beside.figure(shown, Some(cell));
+                let row = vec![std::mem::take(&mut work), name, figure, NOTHING.to_owned()];
+                table.push(row, vec![cell.cell]);
+            }
         }
     }
     table
@@ -471,9 +485,57 @@ fn levels(shown: &Shown<'_>, brief: &Brief) -> Rows {
                 level.map_or(NOTHING.to_owned(), |l| shown.shape(*measure).kind.value(l.estimate))
             }));
             table.push(row, vec![cell.cell]);
+            for beside in besides(shown, found) {
+                let setup = many.then(|| brief.setup(shown, cell.cell));
+                let figure = beside.figure(shown, Some(cell));
+                let row = std::iter::once(beside.name).chain(setup).chain([figure]);
+                let row = row.chain(known.iter().map(|_| NOTHING.to_owned())).collect();
+                table.push(row, vec![cell.cell]);
+            }
         }
     }
     table
+}
+
+/// A figure of a part that is not the headline.
+struct Beside {
+    name: String,
+    part: usize,
+    measure: Measure,
+}
+
+/// The speeds of what else ran in imported work, in each direction if they are known. The details of measured work have
+/// them.
+fn besides(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<Beside> {
+    let headline = usize::from(found.workload.headline_part());
+    let parts = found.workload.parts.iter().enumerate();
+    let parts = parts.filter(|(number, _)| shown.findings.imported && *number != headline);
+    let of_part = |(number, part): (usize, &Part)| {
+        let title = part.job.title();
+        let is_known = |measure: Measure| {
+            let mut levels = found.cells.iter().filter_map(|cell| cell.parts.get(number));
+            levels.any(|levels| levels.contains_key(&Metric::all(measure)))
+        };
+        let ways = [(Measure::GOODPUT_OUT, ": out"), (Measure::GOODPUT_IN, ": in")];
+        let ways = ways.into_iter().filter(|(measure, _)| is_known(*measure));
+        let mut all: Vec<Beside> = ways
+            .map(|(measure, way)| Beside { name: format!("{title}{way}"), part: number, measure })
+            .collect();
+        if all.is_empty() {
+            all.push(Beside { name: title, part: number, measure: part.job.speed() });
+        }
+        all
+    };
+    parts.flat_map(of_part).collect()
+}
+
+impl Beside {
+    /// The figure of a cell.
+    fn figure(&self, shown: &Shown<'_>, cell: Option<&CellFindings>) -> String {
+        let levels = cell.and_then(|cell| cell.parts.get(self.part));
+        let level = levels.and_then(|levels| levels.get(&Metric::all(self.measure)));
+        level.map_or(NOTHING.to_owned(), |l| shown.shape(self.measure).plain(l.estimate))
+    }
 }
 
 /// The speed of a cell with its interval.
@@ -510,10 +572,15 @@ fn missing(cell: &CellFindings) -> String {
     }
 }
 
+/// What was found of work on the subject and under the setting of a cell.
+fn of_setup(found: &WorkloadFindings, cell: Cell) -> Option<&CellFindings> {
+    let is = |c: &&CellFindings| (c.cell.subject, c.cell.setting) == (cell.subject, cell.setting);
+    found.cells.iter().find(is)
+}
+
 /// The speed of a cell; of what failed, that it did.
 pub(super) fn figure_of(shown: &Shown<'_>, found: &WorkloadFindings, cell: Cell) -> String {
-    let is = |c: &&CellFindings| (c.cell.subject, c.cell.setting) == (cell.subject, cell.setting);
-    let Some(cell) = found.cells.iter().find(is) else { return NOTHING.to_owned() };
+    let Some(cell) = of_setup(found, cell) else { return NOTHING.to_owned() };
     let measure = speed(&found.workload);
     match cell.levels.get(&Metric::all(measure)) {
         Some(level) => {
