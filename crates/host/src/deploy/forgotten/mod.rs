@@ -136,6 +136,24 @@ mod tests {
         assert_eq!(own_of(found.kept).len(), 3);
     }
 
+    /// A user without HOME, such as a service, was looked for nowhere.
+    #[test]
+    fn without_home_the_other_places_are_looked_at() {
+        let there = tempfile::tempdir().unwrap();
+        let place = there.path().canonicalize().unwrap().join("plimsoll-0123456789abcdef");
+        create_dir(&place).unwrap();
+        write(place.join("owner"), format!("{}\n", plimsoll_process::space())).unwrap();
+        // What others have in the real places is theirs.
+        let tmp = quote(there.path().to_str().unwrap());
+        let functions = format!(
+            "unset HOME\ncd() {{ case $2 in /tmp) command cd -P {tmp} ;; /*) return 1 ;; \
+             *) command cd \"$@\" ;; esac; }}"
+        );
+        let found = forgotten(&At(there.path(), &functions), &[]);
+        assert_eq!(found.removed, [place.to_str().unwrap()]);
+        assert!(!place.exists());
+    }
+
     /// The first namespace of processes sees all others; from within another one nothing is known of the first.
     #[test]
     fn what_another_namespace_left_is_removed_from_where_its_processes_could_be_seen() {

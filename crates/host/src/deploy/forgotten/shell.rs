@@ -1,7 +1,7 @@
 //! The look by a shell on the host.
 
 use super::{Forgotten, is_ours};
-use crate::deploy::{DIRECTORIES, PATIENCE};
+use crate::deploy::{DIRECTORIES, HOME, PATIENCE};
 use crate::private_dir;
 use crate::reach::{Reach, quote};
 
@@ -28,6 +28,7 @@ would_be_here() {
     [ "$1" = "$own" ] || { [ "$own" = "$boot pid:[4026531836]" ] && [ "${1%% *}" = "$boot" ]; }
 }
 for above in DIRECTORIES; do
+    case $above in /*) ;; *) continue ;; esac
     safe=y
     enter_below "$above" sticky || { safe=; cd -P "$above" || continue; }
     for d in ./plimsoll-????????????????; do
@@ -49,11 +50,15 @@ for above in DIRECTORIES; do
 done 2>/dev/null
 true"#;
 
+/// The user's own directory; no word where there is none, as for a service: the others are looked at all the same.
+const HOME_IF_SET: &str = r#"${HOME:+"$HOME"}"#;
+
 /// Looks by a shell; `ended` are the spaces whose processes have all ended.
 pub(super) fn look(reach: &dyn Reach, ended: &[String]) -> Forgotten {
     let functions = private_dir::FUNCTIONS;
     let ended = quote(&format!("|{}|", ended.join("|")));
-    let look = LOOK.replace("ENDED", &ended).replace("DIRECTORIES", &DIRECTORIES.join(" "));
+    let places = DIRECTORIES.map(|word| if word == HOME { HOME_IF_SET } else { word });
+    let look = LOOK.replace("ENDED", &ended).replace("DIRECTORIES", &places.join(" "));
     let look = format!("LC_ALL=C; export LC_ALL\n{functions}{SPACE}{look}");
     let Ok(output) = reach.run(&look, b"", PATIENCE) else { return Forgotten::default() };
     let text = String::from_utf8_lossy(&output.output);
