@@ -122,6 +122,17 @@ pub(crate) fn ahead_in_each<'a>(claim: &Claim, two: Two<'a>, margin: f64) -> Opt
     agree.then_some(ahead)
 }
 
+/// Why no claim has a verdict that decides, without a full stop; what is `compared`: "targets".
+pub(crate) fn nothing_decided(claims: &[&Claim], compared: &str) -> String {
+    let blocks = claims.iter().map(|claim| claim.ratio.blocks).max();
+    let why = match (blocks, claims.iter().all(|claim| claim.verdict.is_none())) {
+        (None, _) => "no figure is in both".to_owned(),
+        (Some(most), true) => format!("{} gave no verdict", counted(most as u64, "block")),
+        (Some(_), false) => format!("the figures vary more than the {compared} differ"),
+    };
+    format!("Nothing could be decided: {why}")
+}
+
 /// Whether a claim has no verdict, or one from an interval that says nothing.
 pub(crate) fn says_nothing(claim: &Claim, by: Compared) -> bool {
     claim.verdict.is_none_or(|verdict| {

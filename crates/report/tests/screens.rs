@@ -782,4 +782,16 @@ fn a_comparison_of_studies_begins_with_a_sentence() {
     assert!(second(&new, &old).starts_with("Study A is faster for random read"), "{said}");
     let same = second(&old, &study(86_400, base));
     assert_eq!(same, "Nothing changed: all 2 rows are practically equal.");
+    // Why nothing could be decided was not said.
+    let noisy = |started, blocks, noise| {
+        let mut study = sequential(&["nfs://nas/volume1"], &[Pattern::RandomRead]);
+        study.started_unix_seconds += started;
+        add_blocks(&mut study, blocks, noise, |_, pattern| base(pattern));
+        study
+    };
+    let said = second(&noisy(0, 12, 0.9), &noisy(86_400, 12, 0.9));
+    let varies = "Nothing could be decided: the figures vary more than the studies differ.";
+    assert_eq!(said, varies);
+    let said = second(&noisy(0, 1, 0.1), &noisy(86_400, 1, 0.1));
+    assert_eq!(said, "Nothing could be decided: 2 blocks gave no verdict.");
 }

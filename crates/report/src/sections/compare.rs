@@ -14,8 +14,8 @@ use crate::names;
 use crate::study::bottleneck::{Notes, Room, words};
 use crate::study::{Shown, head, imported as single_runs};
 use crate::text::{capital, counted, listed, printable};
-use crate::verdict::{Column, Two, brief, lead, sentence};
-use plimsoll_explain::{Across, Counterpart, Level, Scale, Unequal};
+use crate::verdict::{Column, Two, brief, lead, nothing_decided, sentence};
+use plimsoll_explain::{Across, Claim, Counterpart, Level, Scale, Unequal};
 use plimsoll_model::units::three_digits;
 use plimsoll_model::{Cell, Measure, Metric, Study};
 use plimsoll_stats::verdict::{self as stats, Verdict};
@@ -194,7 +194,10 @@ fn summary(a: &Side<'_>, b: &Side<'_>, rows: &[Counterpart], unequal: usize) -> 
             parts.push(undecided(open));
             parts.push("the others are practically equal".to_owned());
         }
-        (false, 0, _) => parts.push("Nothing could be decided".to_owned()),
+        (false, 0, _) => {
+            let claims: Vec<&Claim> = rows.iter().filter_map(|row| row.claim.as_ref()).collect();
+            parts.push(nothing_decided(&claims, "studies"));
+        }
         (false, 1, 0) if all == 1 => {
             parts.push("Nothing changed: both studies are practically equal".to_owned());
         }

@@ -10,8 +10,8 @@ use crate::study::copies::same_setup;
 use crate::study::disturbances;
 use crate::study::{Shown, limits, speed, writes};
 use crate::text::{capital, counted, listed};
-use crate::verdict::{Two, ahead_in_each, lead};
-use plimsoll_explain::{Resource, Transfers, WorkloadFindings};
+use crate::verdict::{Two, ahead_in_each, lead, nothing_decided};
+use plimsoll_explain::{Claim, Resource, Transfers, WorkloadFindings};
 use plimsoll_model::{Cell, Flag, Measure, Metric, Workload};
 use plimsoll_stats::verdict::{Side, Verdict};
 
@@ -97,17 +97,11 @@ fn class((_, claim, by): &Matter<'_>) -> Class {
 
 /// Why there is no verdict; `two` are the names where all claims are about the same two.
 fn undecided(shown: &Shown<'_>, two: Option<&(String, String)>, all: &[&Matter<'_>]) -> String {
-    let few = all.iter().all(|(_, claim, _)| claim.verdict.is_none());
     if let Some((busy, _)) = disturbances::heavy(shown) {
         return format!("Nothing could be decided: {busy}. {STOP}");
     }
-    match (agreed(shown, two, all), few) {
-        (Some(agreed), _) => agreed,
-        (None, true) => format!("Nothing could be decided: {} gave no verdict.", blocks(all)),
-        (None, false) => {
-            "Nothing could be decided: the figures vary more than the targets differ.".to_owned()
-        }
-    }
+    let claims: Vec<&Claim> = all.iter().map(|(_, claim, _)| claim).copied().collect();
+    agreed(shown, two, all).unwrap_or_else(|| nothing_decided(&claims, "targets") + ".")
 }
 
 /// "2 blocks".
