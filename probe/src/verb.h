@@ -30,6 +30,7 @@ struct verb {
     each(inventory) \
     each(sample) \
     each(cpu) \
+    each(clock_call) \
     each(memory) \
     each(crypto) \
     each(disk) \

@@ -227,7 +227,7 @@ class Verbs(unittest.TestCase):
 
         for verb, settings in [
             ("inventory", {"path": "/"}), ("cpu", {"duration_ms": 10}),
-            ("memory", {"limit_bytes": 1 << 20}), ("crypto", {"duration_ms": 1}),
+            ("clock_call", {"duration_ms": 10}), ("memory", {"limit_bytes": 1 << 20}), ("crypto", {"duration_ms": 1}),
         ]:
             results, _, last = run(here(), verb, **settings)
             walk([results, last], verb)
@@ -241,6 +241,18 @@ class Verbs(unittest.TestCase):
         for score in [*cores, every]:
             self.assertGreater(score["rounds_count"], 0)
             self.assertEqual(score["wrong_rounds_count"], 0)
+
+    def test_clock_call(self):
+        for kind in ("native", "sanitized"):
+            for clock in ("monotonic", "realtime", "process_cpu"):
+                results = self.check_done(program(kind), "clock_call", clock=clock, duration_ms=20)
+                cores = [r for r in results if r["section"] == "clock_core"]
+                self.assertEqual({r["core_number"] for r in cores}, os.sched_getaffinity(0))
+                for core in cores:
+                    for key in ("calls_count", "call_ps", "system_calls_count", "system_call_ps"):
+                        self.assertGreater(core[key], 0)
+        _, kind, last = run(here(), "clock_call", clock="wall")
+        self.assertEqual((kind, last["error"], last["on"]), ("E", "request", "clock"))
 
     def test_memory(self):
         for kind in ("native", "sanitized"):

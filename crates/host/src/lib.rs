@@ -6,6 +6,7 @@
 
 mod caches;
 pub mod clock;
+pub mod clock_call;
 pub mod deploy;
 pub mod device;
 mod held;

@@ -7,6 +7,7 @@ pub mod advice;
 mod amount;
 mod cell;
 mod clock;
+pub mod clock_call;
 mod deadline;
 pub mod device;
 mod event;

@@ -221,6 +221,7 @@ subjects! {
     Storage(StorageSubject, TargetFacts),
     Path(PathSubject, PathFacts),
     Host(HostSubject, Box<BoxFacts>),
+    Clock(crate::clock_call::ClockSubject, crate::clock_call::ClockFacts),
 }
 
 impl fmt::Display for SubjectKind {

@@ -62,6 +62,7 @@ pub enum Command {
     Run(Box<RunArguments>),
     /// Measure a host: CPU, memory, cryptography, disk
     Device(Box<DeviceArguments>),
+    Clock(Box<crate::clock::ClockArguments>),
     /// Measure the network between two hosts: throughput and latency
     #[command(after_long_help = crate::net::EXAMPLES)]
     Net(Box<NetArguments>),
@@ -130,13 +131,24 @@ const COMMON: &[(&str, &[&str])] = &[
         ],
     ),
     ("device", &["quick", "only", "disk", "details", "report"]),
+    ("clock", &["quick", "clock", "continue", "details", "report"]),
     ("net", &["quick", "job", "streams", "address", "details", "report"]),
     ("demo", &["live", "details", "report"]),
 ];
 
 /// Commands that `plimsoll -h` leaves to `plimsoll --help`.
-const RARE: &[&str] =
-    &["lab", "references", "export", "import", "serve", "clean", "restore", "completions", "man"];
+const RARE: &[&str] = &[
+    "clock",
+    "lab",
+    "references",
+    "export",
+    "import",
+    "serve",
+    "clean",
+    "restore",
+    "completions",
+    "man",
+];
 
 /// The definition of the command line.
 pub fn definition() -> clap::Command {

@@ -7,6 +7,7 @@ mod advice;
 mod arguments;
 mod check;
 mod clean;
+mod clock;
 mod command_line;
 mod copy;
 mod credentials;
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         Command::Ops(ops) => ops::run(&ops, &arguments.store),
         Command::Run(plan) => run::run(&plan, &arguments.store),
         Command::Device(device) => device::run(&device, &arguments.store),
+        Command::Clock(clock) => clock::run(&clock, &arguments.store),
         Command::Net(net) => net::run(&net, &arguments.store),
         Command::Lab(lab) => lab::run(&lab),
         Command::List => store::list(&arguments.store),

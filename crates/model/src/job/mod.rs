@@ -86,6 +86,7 @@ jobs! {
     Datagrams(DatagramsJob),
     Request(RequestJob),
     Connect(ConnectJob),
+    Clock(crate::clock_call::ClockJob),
 }
 
 /// Measures of single jobs, by the kind of their subjects.

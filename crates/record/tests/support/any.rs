@@ -357,8 +357,9 @@ fn subject() -> impl Strategy<Value = Subject> {
             Subject::from(PathSubject { from, to, via })
         },
     );
+    let clock = host().prop_map(|host| Subject::from(clock_call::ClockSubject { host }));
     let host = host().prop_map(|host| Subject::from(HostSubject { host }));
-    prop_oneof![3 => target().prop_map(Subject::from), 1 => path, 1 => host]
+    prop_oneof![3 => target().prop_map(Subject::from), 1 => path, 1 => host, 1 => clock]
 }
 
 fn factor() -> impl Strategy<Value = Factor> {
