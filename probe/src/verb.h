@@ -35,6 +35,7 @@ struct verb {
     each(crypto) \
     each(disk) \
     each(net) \
+    each(relay) \
     each(selftest)
 
 #define VERB_DECLARED(name) extern const struct verb verb_##name;

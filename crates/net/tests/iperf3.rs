@@ -49,9 +49,14 @@ struct Bench {
 
 impl Bench {
     fn new(address: SocketAddr) -> Bench {
+        Bench::from(HostName::Local, address)
+    }
+
+    /// The same with A by this name: unless it is this machine's, the probe carries all connections.
+    fn from(name: HostName, address: SocketAddr) -> Bench {
         let placed = Placed::place(local(), &programs(), None).unwrap();
         let directory = placed.directory().to_owned();
-        let near = End { name: HostName::Local, placed };
+        let near = End { name, placed };
         let stop = Arc::new(AtomicBool::new(false));
         let mut last = 0;
         let token = Box::new(move || {
@@ -180,6 +185,26 @@ fn a_server_with_another_client_is_busy_and_then_free() {
     soon("the server is free", || server.is_free());
     let mut bench = Bench::new(server.address());
     bench.runner.attach(0).unwrap();
+    bench.leaves_nothing();
+}
+
+#[test]
+fn the_probe_of_another_host_carries_the_control_connection() {
+    let Some(mut server) = server() else { return };
+    let mut bench = Bench::from("ssh://laptop".parse().unwrap(), server.address());
+    bench.runner.attach(0).unwrap();
+    for flow in [Flow::Out, Flow::In] {
+        let result = bench.complete(TcpStreamJob::new(flow).into());
+        let totals = bench.runner.totals().unwrap();
+        within_a_hundredth(totals.own as f64, totals.server as f64);
+        assert!(value(&result, Measure::THROUGHPUT) > 1e5, "{result:?}");
+    }
+    server.kill().unwrap();
+    let mut bench_without = Bench::from("ssh://laptop".parse().unwrap(), server.address());
+    let failure = bench_without.runner.attach(0).unwrap_err();
+    assert_eq!(failure.cause, Cause::Unreachable);
+    assert!(failure.next.contains("iperf3 -s"), "{failure}");
+    bench_without.leaves_nothing();
     bench.leaves_nothing();
 }
 

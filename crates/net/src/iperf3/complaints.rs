@@ -21,6 +21,13 @@ pub(super) fn failure(trouble: &Trouble, server: &Iperf3Server) -> Failure {
     let elsewhere = format!("Name the port of an iperf3 server: iperf3://HOST:PORT (not {port}).");
     let (cause, happened, next) = match trouble {
         Trouble::Unconnected(error) => unconnected(error.kind(), &error.to_string(), port),
+        Trouble::Unrelayed(failure) => {
+            let next = format!(
+                "Start iperf3 -s on the host of the server, and check that firewalls let port {port} through, TCP \
+                 and UDP."
+            );
+            (Cause::Unreachable, failure.happened.clone(), next)
+        }
         Trouble::Refused(Refusal::Foreign(start)) => {
             let happened = format!("it is no iperf3 server: it answered \"{start}\"");
             (Cause::Unreachable, happened, elsewhere)

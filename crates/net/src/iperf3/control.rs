@@ -1,14 +1,16 @@
 //! The control connection to an iperf3 server.
 
+use super::carrier::Carrier;
 use super::protocol::{Conversation, Heard, Refusal};
 use super::results::Results;
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use crate::ends::End;
+use plimsoll_model::Failure;
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Longest wait for a connection, and for each answer.
-const CONNECT: Duration = Duration::from_secs(5);
+/// Longest wait for an answer.
 pub(super) const ANSWER: Duration = Duration::from_secs(10);
 /// Time after which a server that says nothing is none of iperf3, which asks for the parameters at once.
 const FIRST_ANSWER: Duration = Duration::from_secs(5);
@@ -24,6 +26,8 @@ const GLANCE: Duration = Duration::from_millis(50);
 pub(super) enum Trouble {
     /// No connection.
     Unconnected(io::Error),
+    /// None from the host of a probe.
+    Unrelayed(Failure),
     /// The server refused.
     Refused(Refusal),
     /// The server closed it, or it was lost: the last word before that.
@@ -41,7 +45,7 @@ impl Trouble {
             Trouble::Unconnected(error) => {
                 matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset)
             }
-            Trouble::Refused(Refusal::Busy) | Trouble::Lost(None) => true,
+            Trouble::Unrelayed(_) | Trouble::Refused(Refusal::Busy) | Trouble::Lost(None) => true,
             _ => false,
         }
     }
@@ -49,18 +53,21 @@ impl Trouble {
 
 /// A connection whose server wants the parameters of a test.
 pub(super) struct Control {
-    stream: TcpStream,
+    carrier: Carrier,
     conversation: Conversation,
     last: Option<Heard>,
 }
 
 impl Control {
-    /// Connects and says the cookie.
-    pub fn open(address: SocketAddr, cookie: &str, stop: &AtomicBool) -> Result<Control, Trouble> {
-        let stream = TcpStream::connect_timeout(&address, CONNECT).map_err(Trouble::Unconnected)?;
-        let options = stream.set_nodelay(true).and(stream.set_write_timeout(Some(ANSWER)));
-        options.map_err(Trouble::Unconnected)?;
-        let mut control = Control { stream, conversation: Conversation::new(), last: None };
+    /// Connects from A and says the cookie.
+    pub fn open(
+        near: &End,
+        address: SocketAddr,
+        cookie: &str,
+        stop: &AtomicBool,
+    ) -> Result<Control, Trouble> {
+        let carrier = Carrier::connect(near, address)?;
+        let mut control = Control { carrier, conversation: Conversation::new(), last: None };
         // A server that is busy closes without reading, and its word is there all the same.
         let _ = control.send(&[cookie.as_bytes(), &[0]].concat());
         match control.expect(Heard::WantsParameters, FIRST_ANSWER, stop) {
@@ -77,14 +84,14 @@ impl Control {
         }
     }
 
-    /// The address that the server knows this end by.
+    /// The address that the server knows A by, if that is this machine.
     pub fn own_address(&self) -> Option<IpAddr> {
-        self.stream.local_addr().ok().map(|address| address.ip().to_canonical())
+        self.carrier.own_address()
     }
 
     /// Says something.
     pub fn send(&mut self, bytes: &[u8]) -> Result<(), Trouble> {
-        self.stream.write_all(bytes).map_err(|_| Trouble::Lost(self.last))
+        if self.carrier.write(bytes) { Ok(()) } else { Err(Trouble::Lost(self.last)) }
     }
 
     /// Waits for a word, which must be the next one.
@@ -113,28 +120,16 @@ impl Control {
 
     /// The next word; `None` if none came before `until`.
     pub fn hear(&mut self, until: Instant) -> Result<Option<Heard>, Trouble> {
-        let mut buffer = [0; 16 << 10];
         loop {
             if let Some(heard) = self.conversation.hear() {
                 self.last = Some(heard.map_err(Trouble::Refused)?);
                 return Ok(self.last);
             }
-            let left = until.saturating_duration_since(Instant::now());
-            // None at all would be no limit.
-            let left = left.max(Duration::from_millis(1));
-            let read = self
-                .stream
-                .set_read_timeout(Some(left))
-                .and_then(|()| self.stream.read(&mut buffer));
-            match read {
-                Ok(count) if count > 0 => self.conversation.push(&buffer[..count]),
-                Err(error)
-                    if [ErrorKind::WouldBlock, ErrorKind::TimedOut].contains(&error.kind()) =>
-                {
-                    return Ok(None);
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Ok(_) | Err(_) => return Err(Trouble::Lost(self.last)),
+            let mut bytes = Vec::new();
+            match self.carrier.read(&mut bytes, until) {
+                None => return Ok(None),
+                Some(0) => return Err(Trouble::Lost(self.last)),
+                Some(_) => self.conversation.push(&bytes),
             }
         }
     }
@@ -150,5 +145,6 @@ impl Control {
             let until = Instant::now() + FAREWELL;
             while Instant::now() < until && self.hear(until).is_ok() {}
         }
+        self.carrier.close();
     }
 }

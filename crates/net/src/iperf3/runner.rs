@@ -74,6 +74,7 @@ pub struct Iperf3Runner {
 
 /// A test of the server.
 struct Test<'a> {
+    near: &'a End,
     server: &'a Iperf3Server,
     job: &'a Job,
     once: Once,
@@ -145,6 +146,7 @@ impl Iperf3Runner {
         let address = self.server.address;
         let peer = address.ip().to_canonical().to_string();
         let test = Test {
+            near,
             server: &self.server,
             job,
             once,
@@ -227,7 +229,7 @@ impl Test<'_> {
     fn contact(&self, cookie: &str, has_answered: bool) -> Result<Control, Trouble> {
         let until = Instant::now() + BETWEEN_TESTS;
         loop {
-            match Control::open(self.server.address, cookie, self.stop) {
+            match Control::open(self.near, self.server.address, cookie, self.stop) {
                 Err(trouble) if has_answered && trouble.may_pass() && Instant::now() < until => {
                     self.expect_no_stop()?;
                     std::thread::sleep(PAUSE);

@@ -23,11 +23,6 @@ pub(super) fn expect_possible(
         return refuse(a.to_string(), happened, &next);
     }
     let HostName::Iperf3 { .. } = b else { return Ok(()) };
-    if *a != HostName::Local {
-        let happened = "the control connection to an iperf3 server is opened from this machine";
-        let next = format!("Run plimsoll on that host: plimsoll net {b}.");
-        return refuse(a.to_string(), happened, &next);
-    }
     let possible = [JobChoice::TcpOut, JobChoice::TcpIn, JobChoice::UdpOut, JobChoice::UdpIn];
     if let Some(job) = arguments.jobs.iter().find(|job| !possible.contains(job)) {
         let name = clap::ValueEnum::to_possible_value(job);
