@@ -4,13 +4,13 @@
 //! have their limit where it is not seen. A case in which this machine itself was busy is void, and another
 //! one is drawn in its place. Speeds and studies are kept; what is named is computed from them each time.
 
-mod beds;
+pub mod beds;
 mod counters;
 
 use crate::kept::{Kept, Until, load_average, place, setting, until_quiet, words};
 use crate::support::beds::Beds;
 use beds::{Bed, Case, drawn};
-use plimsoll_explain::{Ladder, Limit, Limits, Resource, Role, limits};
+use plimsoll_explain::{Ladder, Limit, Limits, Resource, Role, Use, limits};
 use plimsoll_model::Study;
 use plimsoll_testkit::available;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ const CASES: [(Bed, bool, u64); 3] =
 /// Wanted of thirty: right at least, wrong at most; of six hidden ones named at most.
 const WANTED: (u32, u32, u32) = (24, 2, 1);
 /// Busy share of this machine from which a case is void.
-const BUSY: f64 = 0.7;
+pub const BUSY: f64 = 0.7;
 /// Candidates whose doubling helps within this factor of each other are alike.
 const ALIKE: f64 = 1.3;
 /// Doubling that helps less is no help.
@@ -42,20 +42,19 @@ struct Row {
 }
 
 /// What is named for a case.
-struct Named {
+pub struct Named {
     /// One of the candidates, "cannot tell", or something else that it is not.
-    what: String,
+    pub what: String,
     /// Whether U = U₀ + X·D held of it, where that was tried.
     constant: Option<bool>,
 }
 
-fn found(study: &Study) -> Option<Limits> {
+pub fn found(study: &Study) -> Option<Limits> {
     limits(study).into_iter().next()
 }
 
 /// The candidate that a resource is.
-fn candidate(limits: &Limits, place: usize) -> &'static str {
-    let one = &limits.uses[place];
+pub fn candidate(one: &Use) -> &'static str {
     match (&one.resource, one.role) {
         (Resource::Link { .. }, _) => "link",
         (Resource::RoundTrip, _) => "round trips",
@@ -68,11 +67,11 @@ fn candidate(limits: &Limits, place: usize) -> &'static str {
 }
 
 /// What is named, in one word, and whether its demand held at all depths.
-fn named(limits: &Limits) -> Named {
+pub fn named(limits: &Limits) -> Named {
     let one = |place: usize| {
         let ladder: Option<&Ladder> = limits.ladder.as_ref();
         let constant = ladder.and_then(|ladder| ladder.is_constant(&limits.uses[place]));
-        (candidate(limits, place), constant)
+        (candidate(&limits.uses[place]), constant)
     };
     let (what, constant) = match &limits.verdict {
         Limit::Resource { binding, .. } => one(*binding),
@@ -108,7 +107,7 @@ fn measured(beds: &Beds, seed: u64, number: u64, (bed, hidden): (Bed, bool)) -> 
 }
 
 /// How busy this machine was in the trials, of all its cores.
-fn busy(study: &Study) -> f64 {
+pub fn busy(study: &Study) -> f64 {
     let loads = study.trials.iter().filter_map(|trial| trial.loads.first());
     let (busy, all) = loads
         .fold((0.0, 0.0), |(busy, all), load| (busy + load.cpu.busy().0, all + load.cpu.total()));

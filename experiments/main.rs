@@ -10,6 +10,7 @@ mod limits;
 mod nfs;
 mod ops;
 mod own_client;
+mod predictions;
 mod quick_limits;
 mod readers;
 mod run;

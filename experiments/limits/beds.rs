@@ -141,15 +141,27 @@ fn or_none(value: f64, unit: &str) -> String {
 }
 
 impl Case {
+    /// Whether a candidate is short; machines have those alone that are.
+    pub fn is_tight(&self, which: usize) -> bool {
+        const LEAST_PLENTY: [f64; 3] = [300.0, 35.0, 35.0];
+        self.bed == Bed::Machines || self.values[which] < LEAST_PLENTY[which]
+    }
+
     /// Twice as much of one candidate: of what is a delay, half as long.
-    pub fn doubled(mut self, which: usize) -> Case {
+    pub fn doubled(self, which: usize) -> Case {
+        self.faster(which, 2.0)
+    }
+
+    /// So many times as much of one candidate: of what is a delay, shorter by this factor.
+    pub fn faster(mut self, which: usize, factor: f64) -> Case {
         let value = &mut self.values[which];
         match (self.bed, which) {
-            (Bed::Machines, 0) => *value /= 2.0,
+            (Bed::Machines, 0) => *value /= factor,
             (Bed::Machines, 1) if self.pattern != Pattern::SequentialRead => {
-                *value = (*value / 2.0).round();
+                *value = (*value / factor).round();
             }
-            _ => *value *= 2.0,
+            (Bed::Machines, 2) => *value = (*value * factor).round(),
+            _ => *value *= factor,
         }
         self
     }

@@ -9,6 +9,7 @@ fuzz_target!(|data: &[u8]| {
     if let Ok(study) = plimsoll_record::from_json(&text) {
         show(&Document::of_study(&study));
         show(&Document::of_two(&study, &study));
+        show(&Document::advising(&study, None));
         let _ = plimsoll_report::redact(&study, &["secret".into()]);
         let _ = plimsoll_record::to_csv(&study);
     }

@@ -130,7 +130,7 @@ fn algorithm(protection: &Protection) -> Option<Algorithm> {
 }
 
 /// The fastest that one core does with an algorithm: servers use what is there.
-fn speed(device: &Device, algorithm: Algorithm) -> Option<(f64, &'static str)> {
+pub(crate) fn speed(device: &Device, algorithm: Algorithm) -> Option<(f64, &'static str)> {
     let figures = device.crypto.iter().flat_map(|crypto| &crypto.algorithms);
     figures
         .filter(|figure| figure.algorithm == algorithm && figure.bytes_per_second > 0)

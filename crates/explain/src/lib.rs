@@ -28,6 +28,7 @@ mod stalls;
 mod stored;
 mod thresholds;
 mod transfers;
+pub mod whatif;
 mod whole_files;
 mod work;
 mod writes;
@@ -46,8 +47,8 @@ pub use interfaces::{SlowerInterface, slower_interfaces};
 pub use level::{Level, Scale};
 pub use limits::{
     Condition, Held, IdealGoodput, Ladder, Limit, Limits, NamedLimit, PathBottleneck, PathCosts,
-    PathEnd, PathLimits, Resource, Role, Rung, StreamCosts, Unseen, Use, is_ladder, limits,
-    named_limits, path_costs, path_limits,
+    PathEnd, PathLimits, PathResource, PathUse, Resource, Role, Rung, StreamCosts, Unseen, Use,
+    is_ladder, limits, named_limits, path_costs, path_limits,
 };
 pub use merge::compares_quantiles;
 pub use needed::{Forecast, Unresolved, blocks_needed, unresolved};

@@ -119,3 +119,8 @@ pub(crate) const QUEUED: f64 = 2.0;
 pub(crate) const QUEUED_SECONDS: f64 = 0.001;
 /// Share of a fixed rate from which it arrived. Chosen.
 pub(crate) const ARRIVED: f64 = 0.95;
+/// A demand is known up to so many times the highest rate that was measured; beyond, it is a bound. Source: method,
+/// section 10; interrupts and writes gather, and disks reorder, the more the busier they are.
+pub(crate) const KNOWN_BEYOND: f64 = 1.5;
+/// A demand of so much of the largest is the next bottleneck as well. Source: method, section 10.
+pub(crate) const NEXT_TOO: f64 = 0.8;

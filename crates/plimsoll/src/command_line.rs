@@ -1,5 +1,6 @@
 //! The command line as a whole: the commands that there are.
 
+use crate::advise::AdviseArguments;
 use crate::arguments::{
     CheckArguments, CleanArguments, CompareArguments, CompletionsArguments, DemoArguments,
     ExportArguments, ImportArguments, ManArguments, ReportArguments, ServeArguments, ShowArguments,
@@ -11,6 +12,7 @@ use crate::explain::ExplainArguments;
 use crate::lab::LabArguments;
 use crate::net::NetArguments;
 use crate::ops::OpsArguments;
+use crate::predict::PredictArguments;
 use crate::references::ReferencesArguments;
 use crate::restore::RestoreArguments;
 use crate::run::RunArguments;
@@ -76,6 +78,11 @@ pub enum Command {
     Compare(CompareArguments),
     /// Explain the bottlenecks of a study, or published tables
     Explain(ExplainArguments),
+    /// Predict the effect of a change: link, CPU, round trip, disk, readers
+    #[command(after_long_help = crate::predict::EXAMPLES)]
+    Predict(Box<PredictArguments>),
+    /// Advise which changes would help most, and which would not
+    Advise(AdviseArguments),
     /// List and show figures published by others
     References(ReferencesArguments),
     /// Write a study as JSON or CSV
@@ -133,12 +140,30 @@ const COMMON: &[(&str, &[&str])] = &[
     ("device", &["quick", "only", "disk", "details", "report"]),
     ("clock", &["quick", "clock", "continue", "details", "report"]),
     ("net", &["quick", "job", "streams", "address", "details", "report"]),
+    (
+        "predict",
+        &[
+            "link",
+            "cpu",
+            "client-cpu",
+            "server-cpu",
+            "rtt",
+            "disk",
+            "memory",
+            "readers",
+            "depth",
+            "json",
+            "details",
+        ],
+    ),
     ("demo", &["live", "details", "report"]),
 ];
 
 /// Commands that `plimsoll -h` leaves to `plimsoll --help`.
 const RARE: &[&str] = &[
     "clock",
+    "predict",
+    "advise",
     "lab",
     "references",
     "export",

@@ -30,13 +30,16 @@ pub fn run(explain: &ExplainArguments, arguments: &StoreArguments) -> Result<u8,
 }
 
 /// A source of published tables, by its own name or that of one of its tables.
-fn source(name: &str) -> Option<&'static Source> {
+pub fn source(name: &str) -> Option<&'static Source> {
     let key = plimsoll_references::table(name).map_or(name, |table| table.source());
     plimsoll_references::source(key)
 }
 
 /// What is known of the hosts of a study by themselves: the latest that was measured of each.
-fn devices(study: &Study, arguments: &StoreArguments) -> Result<Vec<(StudyId, BoxFacts)>, Failure> {
+pub fn devices(
+    study: &Study,
+    arguments: &StoreArguments,
+) -> Result<Vec<(StudyId, BoxFacts)>, Failure> {
     let store = store::open(arguments)?;
     let mut summaries = store.list()?;
     summaries.retain(|summary| {
@@ -61,7 +64,7 @@ fn devices(study: &Study, arguments: &StoreArguments) -> Result<Vec<(StudyId, Bo
 }
 
 /// A study; where there is none of that name, a source may have been meant.
-fn study(name: &str, arguments: &StoreArguments) -> Result<Study, Failure> {
+pub fn study(name: &str, arguments: &StoreArguments) -> Result<Study, Failure> {
     let known: Vec<&str> = SOURCES.iter().map(|source| source.key).collect();
     store::open(arguments)?.load(name).map_err(|failure| {
         let next =

@@ -4,6 +4,7 @@
 
 #[cfg(test)]
 mod advice;
+mod advise;
 mod arguments;
 mod check;
 mod clean;
@@ -24,6 +25,7 @@ mod net;
 mod ops;
 mod output;
 mod plan;
+mod predict;
 mod reboot;
 mod references;
 mod report;
@@ -72,6 +74,8 @@ fn main() -> ExitCode {
         Command::Show(show) => store::show(&show, &arguments.store),
         Command::Compare(compare) => store::compare(&compare, &arguments.store),
         Command::Explain(explain) => explain::run(&explain, &arguments.store),
+        Command::Advise(advise) => advise::run(&advise, &arguments.store),
+        Command::Predict(predict) => predict::run(&predict, &arguments.store),
         Command::References(references) => references::run(&references),
         Command::Export(export) => store::export(&export, &arguments.store),
         Command::Report(report) => report::run(&report, &arguments.store),

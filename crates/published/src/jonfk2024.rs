@@ -60,6 +60,11 @@ impl Published {
         !self.pattern.ends_with("read")
     }
 
+    /// Mean seconds of an operation, if they were published.
+    pub fn seconds(&self) -> Option<f64> {
+        self.seconds.filter(|seconds| *seconds > 0.0)
+    }
+
     /// Bytes of an operation, as exact as the rounded figures are.
     pub fn block(&self) -> f64 {
         self.bytes_per_second / self.per_second
@@ -135,9 +140,14 @@ pub fn jobs(tables: &[Table]) -> Option<f64> {
 
 /// The slower of the two links, in bits per second; `None` where one is not known.
 pub fn link(tables: &[Table]) -> Option<f64> {
-    let [server, client] =
-        ["server", "client"].map(|end| quantity(tables, SETUP, &format!("link of the {end}")));
-    Some(server?.min(client?))
+    let [server, client] = links(tables)?;
+    Some(server.min(client))
+}
+
+/// The links of the server and of the client, in bits per second; `None` where one is not known.
+pub fn links(tables: &[Table]) -> Option<[f64; 2]> {
+    let of = |end| quantity(tables, SETUP, &format!("link of the {end}"));
+    Some([of("server")?, of("client")?])
 }
 
 /// What of a server the table has no figure of.

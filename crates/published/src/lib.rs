@@ -7,6 +7,7 @@ pub mod kofler2011;
 mod model;
 pub mod puskas2017;
 pub mod rtems2012;
+pub mod whatif;
 
 pub use model::Model;
 use plimsoll_references::{Row, Table};

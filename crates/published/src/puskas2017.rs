@@ -228,6 +228,11 @@ pub fn loads(tables: &[Table]) -> Vec<Load> {
     rows(tables, "puskas2017_cpu_load").iter().filter_map(load).collect()
 }
 
+/// The router's link in bits per second.
+pub fn link(tables: &[Table]) -> Option<f64> {
+    quantity(tables, SETUP, "link")
+}
+
 /// The largest share of the link and of the disk's bus that a transfer takes, payload alone.
 pub fn shares(tables: &[Table]) -> Vec<(&'static str, f64)> {
     let rates = rows(tables, TRANSFERS).iter().filter_map(|row| row.number("rate_B_per_s"));

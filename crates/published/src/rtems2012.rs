@@ -108,6 +108,11 @@ impl Reads {
     }
 }
 
+/// The link in bits per second.
+pub fn link(tables: &[Table]) -> Option<f64> {
+    quantity(tables, SETUP, "link")
+}
+
 /// What each system wrote in bytes per second, by name: two systems that differ in more than one thing.
 pub fn written(tables: &[Table]) -> Vec<(String, f64)> {
     let Some(bytes) = quantity(tables, SETUP, "file written by the two systems") else {

@@ -25,6 +25,7 @@ mod study;
 mod style;
 mod text;
 mod verdict;
+mod whatif;
 
 pub use date::utc;
 pub use document::Document;
@@ -33,3 +34,4 @@ pub use picture::picture;
 pub use redact::redact;
 pub use style::{Style, for_terminal};
 pub use text::{counted, duration};
+pub use whatif::WhatIfReport;

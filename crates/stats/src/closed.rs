@@ -40,6 +40,37 @@ pub fn bound(n: u16, demands: &[f64], delay: f64) -> Option<f64> {
     bound.is_finite().then_some(bound)
 }
 
+/// Bounds on what a closed network carries.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// Operations per second at least.
+    pub low: f64,
+    /// Operations per second at most.
+    pub high: f64,
+}
+
+/// Bounds on the operations per second with `n` in flight, where service takes as irregular a time as mean value
+/// analysis assumes (balanced job bounds: Zahorjan, Sevcik, Eager and Galler 1982, Communications of the ACM 25,
+/// 134–141; with a delay as in Lazowska, Zahorjan, Graham and Sevcik 1984, Quantitative System Performance, 5.4).
+/// Without a delay they are n/(R + (n − 1)·D_max) and min(1/D_max, n/(R + (n − 1)·R/K)), with R the sum of the
+/// demands, D_max the largest and K the number of those that are not 0. `None` as for [`bound`].
+pub fn balanced(n: u16, demands: &[f64], delay: f64) -> Option<Bounds> {
+    let most = bound(n, demands, delay)?;
+    let all: f64 = demands.iter().sum();
+    if all <= 0.0 {
+        return Some(Bounds { low: most, high: most });
+    }
+    let count = f64::from(n);
+    let resources = demands.iter().filter(|demand| **demand > 0.0).count() as f64;
+    let others = count - 1.0;
+    let queues = others * largest(demands) / (1.0 + delay / (count * all));
+    let even = others * all / resources / (1.0 + delay / all);
+    let low = count / (all + delay + queues);
+    let high = (count / (all + delay + even)).min(most);
+    // With one resource both are the same but for rounding.
+    (low.is_finite() && high.is_finite()).then(|| Bounds { low: low.min(high), high })
+}
+
 /// Exact mean value analysis (Reiser and Lavenberg 1980, Journal of the ACM 27, 313–322): each operation
 /// is issued as soon as one ends, and service times are exponential, which makes queues longer than regular
 /// ones are. `None` as for [`bound`].
@@ -120,7 +151,16 @@ mod tests {
         assert!(near(rounds(3, &[0.3, 0.1], 0.6).unwrap(), 3.0 / 1.6));
         assert!(near(bound(2, &[0.3, 0.1], 0.6).unwrap(), 2.0));
         assert!(near(bound(9, &[0.3, 0.1], 0.6).unwrap(), 1.0 / 0.3));
+        // Three in flight: 3/(0.4 + 2·0.3); and 3/(0.4 + 2·0.4/2) = 3.75 is more than 1/0.3. Two: 2/0.7 and 2/0.6.
+        let bounds = balanced(3, &[0.3, 0.1], 0.0).unwrap();
+        assert!(near(bounds.low, 3.0) && near(bounds.high, 1.0 / 0.3), "{bounds:?}");
+        let bounds = balanced(2, &[0.3, 0.1], 0.0).unwrap();
+        assert!(near(bounds.low, 2.0 / 0.7) && near(bounds.high, 2.0 / 0.6), "{bounds:?}");
+        // One alone has no queue: both are 1/R.
+        let alone = balanced(1, &[0.3, 0.1], 0.6).unwrap();
+        assert!(near(alone.low, 1.0) && near(alone.high, 1.0), "{alone:?}");
         // Nothing but a delay: nobody waits.
+        assert_eq!(balanced(8, &[], 2.0), Some(Bounds { low: 4.0, high: 4.0 }));
         for per_second in [bound(8, &[], 2.0), rounds(8, &[0.0], 2.0)] {
             assert_eq!(per_second, Some(4.0));
         }
@@ -146,6 +186,7 @@ mod tests {
             assert_eq!(mva(n, demands, delay), None, "{n} {demands:?} {delay}");
             assert_eq!(rounds(n, demands, delay), None, "{n} {demands:?} {delay}");
             assert_eq!(bound(n, demands, delay), None, "{n} {demands:?} {delay}");
+            assert_eq!(balanced(n, demands, delay), None, "{n} {demands:?} {delay}");
         }
         assert_eq!(bound(1, &[f64::MIN_POSITIVE / 1e10], 0.0), None);
     }
@@ -178,6 +219,9 @@ mod tests {
             let most = bound(n, &demands, delay).unwrap() * (1.0 + 1e-12);
             let in_rounds = rounds(n, &demands, delay).unwrap();
             prop_assert!(closed.per_second <= most && in_rounds <= most);
+            let bounds = balanced(n, &demands, delay).unwrap();
+            prop_assert!(bounds.low <= closed.per_second * (1.0 + 1e-9), "{bounds:?} {closed:?}");
+            prop_assert!(closed.per_second <= bounds.high * (1.0 + 1e-9), "{bounds:?} {closed:?}");
             if n == 1 {
                 prop_assert!(near(in_rounds, closed.per_second) && near(most, in_rounds));
             }
@@ -194,6 +238,8 @@ mod tests {
                     mva(n, &demands, delay).map(|closed| closed.per_second),
                     rounds(n, &demands, delay),
                     bound(n, &demands, delay),
+                    balanced(n, &demands, delay).map(|bounds| bounds.low),
+                    balanced(n, &demands, delay).map(|bounds| bounds.high),
                 ] {
                     prop_assert!(per_second.is_none_or(|x| x.is_finite() && x >= 0.0));
                 }

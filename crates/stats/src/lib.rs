@@ -16,7 +16,7 @@
 //! | claim | [`verdict::Verdict::on`], [`verdict::more_blocks_to_resolve`] |
 //! | ratio of costs, which may be zero or below | [`fieller::paired`] |
 //! | costs per file, operation and byte, and times by them | [`fit::costs::fit`] |
-//! | n in flight, from the demands of one | [`closed::mva`], [`closed::rounds`], [`closed::bound`] |
+//! | n in flight, from the demands of one | [`closed::mva`], [`closed::rounds`], [`closed::bound`], [`closed::balanced`] |
 //! | cross-checks | [`sign_flip::p_value`], [`correlation::lag_1`], [`outlier::far`] |
 //! | two studies of different times | [`welch::ratio_interval`] |
 //!

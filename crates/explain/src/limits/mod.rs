@@ -10,7 +10,7 @@
 mod host;
 mod ladder;
 mod named;
-mod network;
+pub(crate) mod network;
 mod path;
 mod path_costs;
 mod resources;
@@ -18,7 +18,9 @@ mod seen;
 
 pub use ladder::{Ladder, Rung, is_ladder};
 pub use named::{NamedLimit, named_limits};
-pub use path::{IdealGoodput, PathBottleneck, PathEnd, PathLimits, path_limits};
+pub use path::{
+    IdealGoodput, PathBottleneck, PathEnd, PathLimits, PathResource, PathUse, path_limits,
+};
 pub use path_costs::{PathCosts, StreamCosts, path_costs};
 pub use resources::{Resource, Role, Use};
 

@@ -33,8 +33,8 @@ impl Network {
             return None;
         }
         let mut network = Network {
-            queues: uses.iter().map(queue).collect(),
-            delays: uses.iter().map(delay).collect(),
+            queues: uses.iter().map(queue_seconds).collect(),
+            delays: uses.iter().map(delay_seconds).collect(),
             in_flight: in_flight.round().clamp(1.0, MOST_IN_FLIGHT) as u16,
             per_second: 0.0,
             waiting: 0.0,
@@ -79,7 +79,8 @@ impl Network {
     }
 }
 
-fn queue(one: &Use) -> f64 {
+/// Seconds that an operation is served by a resource alone, on one of its servers.
+pub(crate) fn queue_seconds(one: &Use) -> f64 {
     match one.is_delay() {
         true => 0.0,
         // A resource that others keep busy serves the slower.
@@ -87,7 +88,8 @@ fn queue(one: &Use) -> f64 {
     }
 }
 
-fn delay(one: &Use) -> f64 {
+/// Seconds that it takes without keeping others from it.
+pub(crate) fn delay_seconds(one: &Use) -> f64 {
     match one.is_delay() {
         true => one.demand_seconds,
         false => one.demand_seconds * (one.servers - 1.0).max(0.0) / one.servers,

@@ -105,6 +105,33 @@ pub struct PathLimits {
     pub bottleneck: PathBottleneck,
     /// Highest goodput of TCP over its links, if they are known.
     pub ideal: Option<IdealGoodput>,
+    /// Every resource that was monitored, the links first.
+    pub uses: Vec<PathUse>,
+}
+
+/// Utilisation of a resource of a path, as a mean over the trials.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathUse {
+    /// The resource.
+    pub resource: PathResource,
+    /// Utilisation.
+    pub share: f64,
+}
+
+/// A resource of a path.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PathResource {
+    /// The busiest link at an end.
+    Link {
+        /// The end whose interface it is.
+        end: PathEnd,
+        /// Its rate.
+        bits_per_second: u64,
+    },
+    /// The busiest core of an end.
+    Core(PathEnd),
+    /// The CPU quota of an end.
+    Quota(PathEnd),
 }
 
 /// Highest goodput of TCP over the slowest link at an end, in one direction: the maximum achievable throughput of
@@ -142,7 +169,8 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<PathLim
         .filter_map(|trial| Seen::new(study, trial, part, [&from.host, &to.host]))
         .collect();
     let mean = Mean(&seen);
-    Some(PathLimits { cell, bottleneck: mean.bottleneck()?, ideal: mean.ideal() })
+    let (bottleneck, ideal) = (mean.bottleneck()?, mean.ideal());
+    Some(PathLimits { cell, bottleneck, ideal, uses: mean.uses() })
 }
 
 /// Whether a job has a fixed rate that arrived in all trials: then the rate is the request, and nothing limits it.
@@ -303,6 +331,26 @@ impl Mean<'_> {
         let frame = (mtu + FRAME_HEADER + AROUND_FRAME).max(segment_bytes);
         let bytes_per_second = bits_per_second as f64 / 8.0 * segment_bytes / frame;
         Some(IdealGoodput { bytes_per_second, bits_per_second, segment_bytes })
+    }
+
+    fn uses(&self) -> Vec<PathUse> {
+        let Some(first) = self.0.first() else { return Vec::new() };
+        let mut uses = Vec::new();
+        if let (Some(share), Some((end, _, rate, _))) =
+            (self.of(|seen| Some(seen.link.as_ref()?.3)), &first.link)
+        {
+            let resource = PathResource::Link { end: *end, bits_per_second: *rate };
+            uses.push(PathUse { resource, share });
+        }
+        for (end, _, _) in &first.quotas {
+            let of =
+                |seen: &Seen| seen.quotas.iter().find(|quota| quota.0 == *end).map(|quota| quota.2);
+            let resource = PathResource::Quota(*end);
+            uses.extend(self.of(of).map(|share| PathUse { resource, share }));
+        }
+        let core = |(end, share)| PathUse { resource: PathResource::Core(end), share };
+        uses.extend(self.busiest(|seen| &seen.cores).into_iter().map(core));
+        uses
     }
 
     /// What is saturated, else what TCP noticed, else nothing. A saturated link comes first: it is the bottleneck

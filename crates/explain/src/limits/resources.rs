@@ -171,7 +171,7 @@ impl Use {
 
     /// Whether it is the same as one that was seen with another number in flight: of a link either end, of a
     /// quota whatever share of the time it held its processes back.
-    pub(super) fn is_same(&self, other: &Use) -> bool {
+    pub(crate) fn is_same(&self, other: &Use) -> bool {
         match (&self.resource, &other.resource) {
             (Resource::Link { .. }, Resource::Link { .. }) => true,
             (Resource::Quota { cores: a, .. }, Resource::Quota { cores: b, .. }) => {

@@ -24,5 +24,5 @@ mod whole_files;
 
 mod workload;
 
-pub(crate) use answer::more;
+pub(crate) use answer::{more, repeated};
 pub(crate) use beside::section as beside_copies;

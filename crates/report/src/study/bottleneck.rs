@@ -408,7 +408,7 @@ fn on_the_way(shown: &Shown<'_>, cell: Cell, host: &str) -> Option<String> {
 }
 
 /// "link", "server CPU"; of a machine that client and server share "CPU".
-fn resource_name(shown: &Shown<'_>, cell: Cell, one: &Use) -> String {
+pub(crate) fn resource_name(shown: &Shown<'_>, cell: Cell, one: &Use) -> String {
     let whose = whose(shown, cell, one);
     match &one.resource {
         Resource::Link { .. } => "link".to_owned(),

@@ -59,7 +59,7 @@ const SOME: usize = 2;
 const NOT_MONITORED: &str = "not monitored";
 
 /// Whether a resource that was not monitored may well be the bottleneck.
-pub(super) fn is_blind(limits: &Limits) -> bool {
+pub(crate) fn is_blind(limits: &Limits) -> bool {
     limits.unseen.iter().any(|unseen| *unseen != Unseen::RoundTrip) || !limits.held.is_empty()
 }
 

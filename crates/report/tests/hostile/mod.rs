@@ -3,10 +3,11 @@
 
 use crate::support::{self, TWO, measured, plain};
 use crate::{any_study, imports};
+use plimsoll_explain::whatif::{LinkEnd, LinkRate, ProcessorSpeed, Processors, WhatIf};
 use plimsoll_model::{Study, StudyId};
 use plimsoll_record::{StudySummary, SubjectSummary};
 use plimsoll_references::SOURCES;
-use plimsoll_report::{Document, Style};
+use plimsoll_report::{Document, Style, WhatIfReport};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -96,6 +97,16 @@ fn beside(study: &Study) -> impl Iterator<Item = Document> {
     SOURCES.iter().map(|source| Document::beside(study, source))
 }
 
+/// What a faster link and faster processors would bring to a study, and advice from it.
+fn predicted(study: &Study) -> [Document; 2] {
+    let link = WhatIf::Link { end: LinkEnd::Path, to: LinkRate::Times(2.5) };
+    let speed = ProcessorSpeed::times(2.0);
+    let faster = WhatIf::Processor { of: Processors::All, speed };
+    let report = WhatIfReport::new(study, &[link, faster]);
+    assert_harmless("a prediction as JSON", &report.json());
+    [report.document(), Document::advising(study, None)]
+}
+
 /// Whatever the field, whatever the form.
 #[test]
 fn no_text_of_any_field_steers_a_terminal_or_a_spreadsheet() {
@@ -129,7 +140,7 @@ fn no_text_of_any_field_steers_a_terminal_or_a_spreadsheet() {
         }
         let papers =
             [Document::of_study(&bad), Document::of_studies(&[study.clone(), bad.clone()])];
-        for paper in papers.into_iter().chain(beside(&bad)) {
+        for paper in papers.into_iter().chain(beside(&bad)).chain(predicted(&bad)) {
             assert_harmless("the terminal", &paper.text(&NARROW));
             assert_harmless("HTML", &paper.html());
             assert_harmless("Markdown", &paper.markdown(Some("charts")));

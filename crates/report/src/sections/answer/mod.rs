@@ -278,7 +278,7 @@ fn next(section: &mut Section, shown: &Shown<'_>) {
 }
 
 /// A command to type again: without options that only its first run needs.
-pub(super) fn repeated(command: &str) -> String {
+pub(crate) fn repeated(command: &str) -> String {
     let command = without(&printable(command), "--seed");
     let kept: Vec<&str> =
         command.split(' ').filter(|word| !["--quiet", "-q"].contains(word)).collect();

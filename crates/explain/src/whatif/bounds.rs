@@ -1,0 +1,256 @@
+//! Bounds on the rate of a row from its demands, and the resource that binds then.
+
+use super::demands::Demands;
+use super::{Next, Unknown};
+use crate::limits::network::{delay_seconds, queue_seconds};
+use crate::thresholds::{KNOWN_BEYOND, NEXT_TOO};
+use crate::{Condition, Resource, Unseen, Use};
+use plimsoll_stats::closed::{self, Bounds};
+
+/// Steps in which a hidden demand is found: to a part in 2⁴⁰ of the time between two operations.
+const STEPS: usize = 40;
+/// Most in flight that are gone through one by one.
+const MOST_IN_FLIGHT: f64 = 2048.0;
+/// A disk matters if the upper end is above the highest measured rate by more than this share. Source: the default
+/// margin, within which rates are practically equal.
+const MORE: f64 = 1.05;
+/// A part of what is compared in floating point.
+const EXACT: f64 = 1.0 + 1e-9;
+
+/// Bounds in operations per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Rates {
+    /// Lower end; `None` if none is known.
+    pub(super) low: Option<f64>,
+    /// Upper end.
+    pub(super) high: f64,
+    /// Whether the row does not use what changes.
+    pub(super) is_unused: bool,
+}
+
+/// A closed network: demands of its queues, and its delay.
+#[derive(Clone, Debug, PartialEq)]
+struct Parts {
+    queues: Vec<f64>,
+    delay: f64,
+}
+
+impl Parts {
+    /// The network of these resources, of which those that are not `firm` are no more than a delay.
+    fn of(uses: &[Use], delay: f64, is_firm: impl Fn(&Use) -> bool) -> Parts {
+        let mut parts = Parts { queues: Vec::new(), delay };
+        for one in uses {
+            parts.delay += delay_seconds(one);
+            match is_firm(one) {
+                true => parts.queues.push(queue_seconds(one)),
+                false => parts.delay += queue_seconds(one),
+            }
+        }
+        parts
+    }
+
+    fn with_queue(mut self, seconds: f64) -> Parts {
+        self.queues.push(seconds);
+        self
+    }
+
+    fn all(&self) -> f64 {
+        self.queues.iter().sum::<f64>() + self.delay
+    }
+
+    fn largest(&self) -> f64 {
+        self.queues.iter().copied().fold(0.0, f64::max)
+    }
+
+    fn carries(&self, in_flight: u16) -> Option<f64> {
+        closed::mva(in_flight, &self.queues, self.delay).map(|closed| closed.per_second)
+    }
+
+    fn bounds(&self, in_flight: u16) -> Option<Bounds> {
+        closed::balanced(in_flight, &self.queues, self.delay)
+    }
+}
+
+fn whole(in_flight: f64) -> u16 {
+    in_flight.round().clamp(1.0, MOST_IN_FLIGHT) as u16
+}
+
+impl Demands<'_> {
+    /// Bounds on its rate, with what is not known of them. `None` of figures that no network has.
+    pub(super) fn rates(&mut self) -> Option<Rates> {
+        let today = self.limits.per_second;
+        if !self.is_better && !self.is_worse {
+            let low = Some(today).filter(|_| !self.may_lose);
+            return Some(Rates { low, high: today, is_unused: true });
+        }
+        if let Some([fewer, more]) = self.measured
+            && let (Some(fewer), Some(more)) = (fewer, more)
+        {
+            // Several numbers were measured: the change lies between two of them.
+            let (low, high) = (fewer.min(more), fewer.max(more));
+            self.unknown.clear();
+            return Some(Rates { low: Some(low), high, is_unused: false });
+        }
+        let highest = self.highest_measured();
+        let slow = self.lower_end()?;
+        let all = self.upper_end(|one| !self.is_unknown_disk(one))?;
+        let is_known = all <= KNOWN_BEYOND * highest * EXACT;
+        let high = match is_known {
+            true => all,
+            false => self.upper_end(|one| self.is_firm(one))?,
+        };
+        if !is_known {
+            self.unknown.push(Unknown::Beyond(KNOWN_BEYOND * highest / today));
+        }
+        let high = match (self.is_better, self.is_worse) {
+            (true, false) => high.max(today),
+            (false, true) => high.min(today),
+            _ => high,
+        };
+        if high > MORE * highest {
+            self.unknown.extend(self.unknown_resources());
+        }
+        let known = slow.min(KNOWN_BEYOND * highest);
+        let is_blind = self.is_blind() || self.has_unknown_disk();
+        let low = match (self.is_better, self.measured_low()) {
+            (true, Some(measured)) if !self.is_worse => measured.max(today),
+            (true, None) if !self.is_worse && is_blind => today,
+            (true, None) if !self.is_worse => known.max(today),
+            (true, _) => known,
+            (false, _) => known.min(today),
+        };
+        let low = Some(low.min(high)).filter(|_| !self.may_lose);
+        Some(Rates { low, high, is_unused: false })
+    }
+
+    /// More in flight than was ever measured do no less than the most that was.
+    fn measured_low(&self) -> Option<f64> {
+        self.measured.and_then(|[fewer, _]| fewer)
+    }
+
+    /// The highest rate at which the demands of this row were measured.
+    fn highest_measured(&self) -> f64 {
+        let rungs = self.limits.ladder.iter().flat_map(|ladder| &ladder.rungs);
+        rungs.map(|rung| rung.per_second).fold(self.limits.per_second, f64::max)
+    }
+
+    /// What it carries at least: demands are the largest that were measured, and the time that nobody accounts for is
+    /// one more queue.
+    fn lower_end(&self) -> Option<f64> {
+        let measured = Parts::of(&self.limits.uses, 0.0, |_| true);
+        let hidden = hidden_queue(&measured, whole(self.limits.in_flight), self.limits.per_second);
+        let mut uses = self.slow.clone();
+        if let Some(ladder) = &self.limits.ladder {
+            for (one, today) in uses.iter_mut().zip(&self.limits.uses) {
+                if let Some((_, most)) = ladder.demands(today)
+                    && today.demand_seconds > 0.0
+                    && !matches!(today.resource, Resource::Disk { .. })
+                {
+                    one.demand_seconds *= (most / today.demand_seconds).max(1.0);
+                }
+            }
+        }
+        let parts = Parts::of(&uses, 0.0, |_| true).with_queue(hidden);
+        parts.bounds(whole(self.in_flight)).map(|bounds| bounds.low)
+    }
+
+    /// What it carries at most with these capacities; everything else takes its time alone.
+    fn upper_end(&self, is_firm: impl Fn(&Use) -> bool) -> Option<f64> {
+        let limits = self.limits;
+        let today = Parts::of(&limits.uses, limits.waiting_seconds, &is_firm);
+        let new = Parts::of(&self.fast, limits.waiting_seconds, &is_firm);
+        // Work on several resources at a time takes less than the sum of their times.
+        let overlap = (today.all() - limits.response_seconds()).max(0.0);
+        let in_flight = whole(self.in_flight);
+        let is_regular = today
+            .bounds(whole(limits.in_flight))
+            .is_none_or(|bounds| limits.per_second > bounds.high * EXACT);
+        if overlap <= 0.0 && !is_regular {
+            return new.bounds(in_flight).map(|bounds| bounds.high);
+        }
+        let alone = self.in_flight / (new.all() - overlap).max(f64::MIN_POSITIVE);
+        let most = alone.min(1.0 / new.largest());
+        most.is_finite().then_some(most)
+    }
+
+    /// Whether the capacity of a resource is known: that of a link by its rate, that of others if they were saturated.
+    fn is_firm(&self, one: &Use) -> bool {
+        let today = self.limits.uses.iter().find(|known| known.is_same(one));
+        match one.resource {
+            Resource::Link { .. } => true,
+            Resource::Disk { .. } if self.knows_new_disk => true,
+            _ => today.is_some_and(Use::is_nearly_saturated),
+        }
+    }
+
+    /// A disk that was never saturated: busy shares of flash and arrays mislead, and seeks of several readers differ.
+    fn is_unknown_disk(&self, one: &Use) -> bool {
+        matches!(one.resource, Resource::Disk { .. }) && !self.is_firm(one)
+    }
+
+    fn has_unknown_disk(&self) -> bool {
+        self.limits.uses.iter().any(|one| self.is_unknown_disk(one))
+    }
+
+    /// What may keep the row from its upper end.
+    fn unknown_resources(&self) -> Vec<Unknown> {
+        let mut unknown = Vec::new();
+        for unseen in &self.limits.unseen {
+            unknown.extend(match unseen {
+                Unseen::Server => Some(Unknown::Server),
+                Unseen::SharedProcessor | Unseen::FewTicks => Some(Unknown::SharedProcessor),
+                Unseen::Link => Some(Unknown::Link),
+                Unseen::RoundTrip => None,
+            });
+        }
+        unknown.extend(self.limits.held.iter().map(|held| Unknown::Held(held.host.clone())));
+        for one in self.limits.uses.iter().filter(|one| self.is_unknown_disk(one)) {
+            if let Resource::Disk { name } = &one.resource {
+                let (host, name) = (one.host.clone(), name.clone());
+                unknown.push(Unknown::Disk { host, name, utilisation: one.utilisation });
+            }
+        }
+        for condition in &self.limits.conditions {
+            if let Condition::ClockMoved { host, .. } = condition {
+                unknown.push(Unknown::Clock(host.clone()));
+            }
+        }
+        unknown
+    }
+
+    /// What binds after the change: the largest demand, and others within 20% of it. Where too few operations are in
+    /// flight to saturate anything, the same of the parts of an operation's time.
+    pub(super) fn next(&self) -> Vec<Next> {
+        let measured = Parts::of(&self.limits.uses, 0.0, |_| true);
+        let hidden = hidden_queue(&measured, whole(self.limits.in_flight), self.limits.per_second);
+        let waiting = self.limits.waiting_seconds;
+        let all = Parts::of(&self.slow, waiting, |_| true);
+        let saturates = self.in_flight / all.all() >= 1.0 / all.largest().max(hidden);
+        let weight = |one: &Use| match saturates {
+            true => queue_seconds(one),
+            false if one.is_delay() => one.demand_seconds,
+            false => one.service_seconds(),
+        };
+        let of = |one: &Use| (weight(one), Next::Resource(one.clone()));
+        let mut weights: Vec<(f64, Next)> = self.slow.iter().map(of).collect();
+        weights.push((if saturates { hidden } else { waiting }, Next::Waiting));
+        let most = weights.iter().map(|(weight, _)| *weight).fold(0.0, f64::max);
+        weights.retain(|(weight, _)| *weight > 0.0 && *weight >= NEXT_TOO * most);
+        weights.sort_by(|a, b| b.0.total_cmp(&a.0));
+        weights.into_iter().take(2).map(|(_, next)| next).collect()
+    }
+}
+
+/// The demand of one hidden queue with which the network carries what was measured; 0 where it carries less without it.
+fn hidden_queue(parts: &Parts, in_flight: u16, per_second: f64) -> f64 {
+    let (mut least, mut most) = (0.0, 1.0 / per_second);
+    for _ in 0..STEPS {
+        let seconds = f64::midpoint(least, most);
+        match parts.clone().with_queue(seconds).carries(in_flight) {
+            Some(carried) if carried > per_second => least = seconds,
+            _ => most = seconds,
+        }
+    }
+    // What is left of the steps is nothing.
+    if most * per_second < 1e-6 { 0.0 } else { least }
+}

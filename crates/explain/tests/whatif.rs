@@ -1,0 +1,398 @@
+//! What changes would bring, held against servers whose truth is known.
+
+mod support;
+
+use plimsoll_explain::Resource;
+use plimsoll_explain::whatif::{
+    Answer, Encryption, LinkEnd, LinkRate, NewDisk, Next, Part, Prediction, ProcessorSpeed,
+    Processors, Proposal, Purpose, Refusal, Settle, Unknown, WhatIf, Why, advise, payload_of,
+    predict,
+};
+use plimsoll_model::device::{DiskFigures, DiskPhase};
+use plimsoll_model::{
+    Arrival, DiskFacts, InterfaceLoad, Measure, Metric, Pattern, Protection, StoredOn, Study,
+    Subject, Target,
+};
+use proptest::prelude::*;
+use std::num::{NonZeroU16, NonZeroU32};
+use support::servers::{SERVER, Truth, study, with_ladder};
+
+fn base(depth: u16) -> Truth {
+    Truth {
+        depth,
+        driver: 10e-6,
+        server: 100e-6,
+        link: 100e-6,
+        round_trip: 50e-6,
+        at_a_time: 1.0,
+        ..Truth::default()
+    }
+}
+
+fn link(times: f64) -> WhatIf {
+    WhatIf::Link { end: LinkEnd::Path, to: LinkRate::Times(times) }
+}
+
+fn server(times: f64) -> WhatIf {
+    WhatIf::Processor { of: Processors::Server, speed: ProcessorSpeed::times(times) }
+}
+
+fn one(study: &Study, change: &WhatIf) -> Prediction {
+    let found = predict(study, std::slice::from_ref(change));
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.into_iter().next().unwrap()
+}
+
+/// Both ends, as times today.
+fn ends(found: &Prediction) -> (f64, f64) {
+    match found.answer {
+        Answer::Same { .. } => (1.0, 1.0),
+        Answer::Between { low, high } => (low / found.today, high / found.today),
+        Answer::AtMost { low, high, .. } => (low.unwrap_or(0.0) / found.today, high / found.today),
+        Answer::CannotSay(_) => panic!("{found:?}"),
+    }
+}
+
+fn refusal(study: &Study, change: &WhatIf) -> Refusal {
+    match one(study, change).answer {
+        Answer::CannotSay(refusal) => refusal,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn names(found: &Prediction) -> Vec<&'static str> {
+    let name = |next: &Next| match next {
+        Next::Resource(one) => match one.resource {
+            Resource::Link { .. } => "link",
+            Resource::Driver => "driver",
+            Resource::Processor => "processor",
+            Resource::Core { .. } => "core",
+            Resource::Disk { .. } => "disk",
+            Resource::RoundTrip => "round trip",
+            _ => "other",
+        },
+        Next::OfPath(_) => "path",
+        Next::Waiting => "waiting",
+    };
+    found.next.iter().map(name).collect()
+}
+
+/// One operation at a time takes the sum of all: 10 + 100 + 100 + 50 µs, of which the link's 100 become 40.
+#[test]
+fn one_in_flight_is_a_sum() {
+    let found = one(&study(base(1), true), &link(2.5));
+    let (low, high) = ends(&found);
+    let expected = 260.0 / 200.0;
+    assert!(
+        (low / expected - 1.0).abs() < 0.01 && (high / expected - 1.0).abs() < 0.01,
+        "{found:?}"
+    );
+    assert!(matches!(found.answer, Answer::Between { .. }), "{found:?}");
+    assert_eq!(found.measure, Measure::IOPS);
+    assert_eq!(names(&found), ["processor"]);
+}
+
+/// A link of 400 µs with 16 in flight carries 2500 a second. With 2.5 times its rate, 160 µs, it allows 6250; one core of
+/// 100 µs allows more. Demands are known up to 3750.
+#[test]
+fn a_faster_link_is_a_bound_beyond_what_was_measured() {
+    let truth = Truth { link: 400e-6, one_core: true, ..base(16) };
+    let found = one(&study(truth, true), &link(2.5));
+    let (low, high) = ends(&found);
+    assert!((low - 1.5).abs() < 0.01 && (high - 2.5).abs() < 0.01, "{found:?}");
+    let Answer::AtMost { unknown, .. } = &found.answer else { panic!("{found:?}") };
+    assert!(
+        matches!(unknown[..], [Unknown::Beyond(times)] if (times - 1.5).abs() < 1e-6),
+        "{found:?}"
+    );
+    assert_eq!(names(&found), ["link"]);
+}
+
+/// Two demands within 20% of the largest are both next.
+#[test]
+fn two_that_are_about_equal_are_both_next() {
+    let truth = Truth { link: 200e-6, server: 140e-6, one_core: true, ..base(16) };
+    assert_eq!(names(&one(&study(truth, true), &link(1.5))), ["core", "link"]);
+    assert_eq!(names(&one(&study(truth, true), &link(2.0))), ["core"]);
+}
+
+#[test]
+fn what_is_not_the_bottleneck_makes_no_difference() {
+    let truth = Truth { disk: 2e-3, ..base(16) };
+    let found = one(&study(truth, true), &link(2.5));
+    assert_eq!(found.answer, Answer::Same { is_unused: false }, "{found:?}");
+    assert_eq!(names(&found), ["disk"]);
+    // Nothing is changed at all.
+    let found = one(&study(truth, true), &link(1.0));
+    assert_eq!(found.answer, Answer::Same { is_unused: true });
+}
+
+/// A disk that was never saturated has no known capacity: from today to the next bound.
+#[test]
+fn a_disk_that_was_never_saturated_is_not_known() {
+    let truth = Truth { link: 400e-6, disk: 100e-6, ..base(16) };
+    let found = one(&study(truth, true), &link(2.5));
+    let (low, high) = ends(&found);
+    assert!((low - 1.0).abs() < 1e-6 && (high - 2.5).abs() < 0.01, "{found:?}");
+    let Answer::AtMost { unknown, .. } = &found.answer else { panic!("{found:?}") };
+    let is_disk = |one: &Unknown| {
+        matches!(one, Unknown::Disk { host, name, utilisation }
+            if host == SERVER && name == "sda" && (utilisation - 0.25).abs() < 0.02)
+    };
+    assert!(unknown.iter().any(is_disk), "{unknown:?}");
+}
+
+#[test]
+fn a_measured_disk_has_the_capacity_that_was_measured() {
+    let truth = Truth { disk: 5e-3, ..base(1) };
+    let study = study(truth, true);
+    let phase = |block| DiskPhase {
+        phase: Some("random_read".into()),
+        block_bytes: Some(block),
+        operations_per_second: Some(1000),
+        ..DiskPhase::default()
+    };
+    let disk = |block| {
+        WhatIf::Disk(NewDisk::Like(DiskFigures {
+            phases: vec![phase(block)],
+            ..DiskFigures::default()
+        }))
+    };
+    let (low, high) = ends(&one(&study, &disk(4096)));
+    let expected = (5000.0 + 260.0) / (1000.0 + 260.0);
+    assert!((high / expected - 1.0).abs() < 0.01 && low > 1.4, "{low} {high}");
+    assert_eq!(refusal(&study, &disk(1 << 20)).why, Why::NoDiskFigure);
+}
+
+#[test]
+fn nothing_is_said_of_what_was_not_monitored() {
+    let unwatched = study(base(4), false);
+    let found = refusal(&unwatched, &server(2.0));
+    assert_eq!(
+        (found.why, found.settle),
+        (Why::NotMonitored(Part::ServerProcessor), Settle::Monitor)
+    );
+    let mut from_disk = study(base(4), false);
+    support::storage(&mut from_disk.subjects[0]).reads_from = Some(StoredOn::Disk);
+    let found = refusal(&from_disk, &WhatIf::Disk(NewDisk::Times(2.0)));
+    assert_eq!(found.why, Why::NotMonitored(Part::Disk));
+    let mut no_rate = study(base(4), true);
+    no_rate.hosts[0].link_rates.clear();
+    assert_eq!(refusal(&no_rate, &link(2.0)).why, Why::NotMonitored(Part::Link));
+    let no_trip = study(Truth { round_trip: 0.0, ..base(4) }, true);
+    let found = refusal(&no_trip, &WhatIf::RoundTrip { seconds: 5e-3 });
+    assert_eq!(found.why, Why::NotMonitored(Part::RoundTrip));
+}
+
+#[test]
+fn contradicting_figures_predict_nothing() {
+    let mut study = study(base(16), true);
+    for load in study.trials.iter_mut().flat_map(|trial| &mut trial.loads) {
+        for interface in &mut load.interfaces {
+            interface.received_bytes *= 40;
+        }
+    }
+    assert!(matches!(refusal(&study, &server(2.0)).why, Why::Contradiction(_)));
+}
+
+#[test]
+fn a_fixed_rate_is_no_resource() {
+    let mut study = study(base(4), true);
+    let arrival = &mut study.plan.workloads[0].parts[0].arrival;
+    *arrival = Arrival::Paced {
+        depth: NonZeroU16::new(4).unwrap(),
+        per_second: NonZeroU32::new(100).unwrap(),
+    };
+    let found = refusal(&study, &link(2.0));
+    assert_eq!((found.why, found.settle), (Why::FixedRate, Settle::ClosedLoop));
+}
+
+#[test]
+fn readers_of_a_rotating_disk_are_refused_unless_several_were_measured() {
+    let eight = |n| WhatIf::Readers(NonZeroU16::new(n).unwrap());
+    let at = |depth| Truth { disk: 5e-3, ..base(depth) };
+    let mut plain = study(at(4), true);
+    let rotating = DiskFacts { rotational: true, queue_depth: Some(32) };
+    let set = |study: &mut Study, facts: DiskFacts| {
+        let server = study.hosts.iter_mut().find(|host| host.name == SERVER).unwrap();
+        server.disks.insert("sda".into(), facts);
+    };
+    set(&mut plain, rotating);
+    let found = refusal(&plain, &eight(8));
+    assert_eq!((found.why, found.settle), (Why::Rotating, Settle::Workers(8)));
+    // What was measured with 4 and with 16 in flight has 8 between them.
+    let mut swept = with_ladder(study(at(4), true), true, [1, 4, 16], at);
+    set(&mut swept, rotating);
+    let found = one(&swept, &eight(2));
+    let (low, high) = ends(&found);
+    assert!(low <= 1.0 && high <= 1.1, "{found:?}");
+    // Of a solid-state disk one number tells a bound.
+    set(&mut plain, DiskFacts { rotational: false, queue_depth: Some(32) });
+    assert!(!matches!(one(&plain, &eight(8)).answer, Answer::CannotSay(_)));
+}
+
+/// A faster server drops packets before a slower client: today is no lower bound.
+#[test]
+fn links_of_two_rates_have_no_lower_bound() {
+    let truth = Truth { link: 400e-6, ..base(16) };
+    let mut study = study(truth, true);
+    let server = study.hosts.iter_mut().find(|host| host.name == SERVER).unwrap();
+    server.link_rates.insert("eth1".into(), 1_000_000_000);
+    for load in study.trials.iter_mut().flat_map(|trial| &mut trial.loads) {
+        if load.host == SERVER {
+            let sent =
+                InterfaceLoad { name: "eth1".into(), sent_bytes: 1, ..InterfaceLoad::default() };
+            load.interfaces.push(sent);
+        }
+    }
+    let change = WhatIf::Link { end: LinkEnd::Server, to: LinkRate::BitsPerSecond(2_500_000_000) };
+    let found = one(&study, &change);
+    match &found.answer {
+        Answer::AtMost { low: None, unknown, .. } => {
+            assert!(unknown.contains(&Unknown::MixedLinks), "{found:?}");
+        }
+        Answer::Same { .. } => panic!("{found:?}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn another_architecture_is_a_bound() {
+    let truth = Truth { server: 800e-6, ..base(16) };
+    let speed = ProcessorSpeed { other_architecture: true, ..ProcessorSpeed::times(1.3) };
+    let found = one(&study(truth, true), &WhatIf::Processor { of: Processors::Server, speed });
+    let Answer::AtMost { unknown, .. } = &found.answer else { panic!("{found:?}") };
+    assert!(unknown.contains(&Unknown::Architecture), "{found:?}");
+}
+
+/// 4096 bytes of 25 ns each are 102 µs more of the server's two cores: 151 instead of 100 µs, at least.
+#[test]
+fn encryption_is_a_bound_by_the_cipher() {
+    let truth = Truth { server: 200e-6, disk: 20e-6, ..base(16) };
+    let mut study = study(truth, true);
+    let change = |layer| WhatIf::Encrypt { layer, seconds_per_byte: 25e-9 };
+    assert_eq!(refusal(&study, &change(Encryption::Smb)).why, Why::NotSmb);
+    let found = one(&study, &change(Encryption::Disk));
+    let Answer::AtMost { low: None, high, ref unknown } = found.answer else { panic!("{found:?}") };
+    assert!(unknown.contains(&Unknown::Encryption), "{found:?}");
+    let really = Truth { server: 302.4e-6, ..truth };
+    let really = really.carries(16) / truth.carries(16);
+    assert!(high / found.today < 0.8 && really <= 1.01 * high / found.today, "{found:?} {really}");
+    study.plan.subjects = vec![Subject::from("smb://me@nas/a".parse::<Target>().unwrap())];
+    let found = one(&study, &change(Encryption::Smb));
+    assert!(matches!(found.answer, Answer::AtMost { low: None, .. }), "{found:?}");
+    support::storage(&mut study.subjects[0]).protection =
+        Some(Protection::Encryption { algorithm: "AES-128-GCM".into() });
+    let found = one(&study, &change(Encryption::Smb));
+    assert_eq!(found.answer, Answer::Same { is_unused: true });
+}
+
+/// An import has no loads: the rate of the new link is all that is known.
+#[test]
+fn without_hosts_only_the_new_link_is_known() {
+    let mut study = study(base(4), true);
+    for trial in &mut study.trials {
+        trial.loads.clear();
+        for part in &mut trial.result.parts {
+            part.quantities.remove(&Metric::all(Measure::CLIENT_CPU_PER_OP));
+        }
+    }
+    support::storage(&mut study.subjects[0]).round_trip_seconds = None;
+    support::job(&mut study.plan.workloads[0]).pattern = Pattern::SequentialRead;
+    let rate = 2_500_000_000;
+    let change = WhatIf::Link { end: LinkEnd::Path, to: LinkRate::BitsPerSecond(rate) };
+    let found = one(&study, &change);
+    assert!(found.limits.is_none(), "{found:?}");
+    let Answer::AtMost { high, .. } = found.answer else { panic!("{found:?}") };
+    assert_eq!(high, payload_of(rate));
+    assert!((payload_of(1_000_000_000) / 1e6 - 117.685).abs() < 0.01);
+    assert_eq!(refusal(&study, &server(2.0)).why, Why::NothingMonitored);
+}
+
+/// What would help most is what is saturated, and nothing is advised of what no figure shows.
+#[test]
+fn advice_is_by_figures() {
+    let truth = Truth { link: 400e-6, one_core: true, ..base(16) };
+    let advice = advise(&study(truth, true), None);
+    let faster = WhatIf::Link { end: LinkEnd::Path, to: LinkRate::BitsPerSecond(2_500_000_000) };
+    let best =
+        advice.help.iter().max_by(|a, b| a.gains[0].high.total_cmp(&b.gains[0].high)).unwrap();
+    assert_eq!(best.proposal, Proposal::Change(faster), "{advice:#?}");
+    assert!(advice.useless.iter().any(|one| one.change == server(2.0)), "{advice:#?}");
+    let is_disk = |change: &WhatIf| matches!(change, WhatIf::Disk(_) | WhatIf::Memory(_));
+    assert!(!advice.useless.iter().any(|one| is_disk(&one.change)), "no disk worked");
+    let costs: Vec<_> = advice.help.iter().map(|one| one.cost).collect();
+    assert!(costs.is_sorted(), "{costs:?}");
+    // Random reads are no films.
+    assert_eq!(advise(&study(truth, true), Some(Purpose::Films)).rows, 0);
+    assert_eq!(advise(&study(truth, true), Some(Purpose::Office)).rows, 1);
+}
+
+fn demands() -> impl Strategy<Value = Truth> {
+    let seconds = || 5e-6..2e-3;
+    (1..33_u16, seconds(), seconds(), seconds(), seconds(), any::<bool>(), any::<bool>()).prop_map(
+        |(depth, server, link, disk, round_trip, one_core, has_disk)| Truth {
+            depth,
+            driver: 10e-6,
+            server,
+            link,
+            disk: if has_disk { disk } else { 0.0 },
+            at_a_time: 1.0,
+            round_trip,
+            one_core,
+            seconds: 60.0,
+            ..Truth::default()
+        },
+    )
+}
+
+/// Counters count whole operations and bytes.
+const ROUNDING: f64 = 1.01;
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    /// What the changed server carries, by exact mean value analysis, lies inside the range.
+    #[test]
+    fn the_truth_lies_inside(
+        truth in demands(), times in 0.3..5.0f64, which in 0..4_usize, watched in any::<bool>(),
+    ) {
+        let (change, new) = match which {
+            0 => (link(times), Truth { link: truth.link / times, ..truth }),
+            1 => (server(times), Truth { server: truth.server / times, ..truth }),
+            2 => (WhatIf::Disk(NewDisk::Times(times)), Truth { disk: truth.disk / times, ..truth }),
+            _ => {
+                let seconds = truth.round_trip / times;
+                (WhatIf::RoundTrip { seconds }, Truth { round_trip: seconds, ..truth })
+            }
+        };
+        let mut study = study(truth, watched);
+        support::storage(&mut study.subjects[0]).reads_from =
+            (truth.disk > 0.0).then_some(StoredOn::Disk);
+        let found = one(&study, &change);
+        if !matches!(found.answer, Answer::CannotSay(_)) {
+            let (low, high) = ends(&found);
+            let really = new.carries(truth.depth) / truth.carries(truth.depth);
+            let margin = match found.answer {
+                Answer::Same { .. } => 1.0 + study.plan.design.margin,
+                _ => ROUNDING,
+            };
+            prop_assert!(low <= really * margin, "{low} {really}: {found:#?}");
+            prop_assert!(really <= high * margin, "{really} {high}: {found:#?}");
+        }
+    }
+
+    /// More of a change brings no less at most, and no end is below 0 or above the other.
+    #[test]
+    fn ends_are_in_order(truth in demands(), times in 1.0..5.0f64) {
+        let study = study(truth, true);
+        for change in [link(times), server(times), WhatIf::Disk(NewDisk::Times(times))] {
+            let found = one(&study, &change);
+            if !matches!(found.answer, Answer::CannotSay(_)) {
+                let (low, high) = ends(&found);
+                prop_assert!(low.is_finite() && high.is_finite());
+                prop_assert!(0.0 <= low && low <= high && low * 1.05 >= 1.0, "{low} {high}");
+            }
+        }
+    }
+}

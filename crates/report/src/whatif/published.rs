@@ -1,0 +1,105 @@
+//! The rows of published tables.
+
+use super::words;
+use super::{Outcome, Row, WhatIfReport};
+use crate::device::amount;
+use crate::figure::{BANDWIDTH, RATE};
+use crate::text::{capital, listed};
+use plimsoll_explain::whatif::WhatIf;
+use plimsoll_published::whatif::{Answer, Missing, Predicted, Reason, predict};
+use plimsoll_references::{Source, Table};
+use serde_json::json;
+
+impl WhatIfReport {
+    /// What these changes together would bring to the rows of a source, as far as these tables say.
+    pub fn of_source(source: &Source, tables: &[Table], changes: &[WhatIf]) -> WhatIfReport {
+        let predicted = predict(source.key, tables, changes);
+        let is_range =
+            |one: &Predicted| matches!(one.answer, Answer::AtMost { .. } | Answer::Between { .. });
+        let mut assumed = Vec::new();
+        if predicted.iter().any(is_range) {
+            assumed.push("The table has no spread, so the ranges have none.".to_owned());
+        }
+        if changes.iter().any(|change| matches!(change, WhatIf::Link { .. })) {
+            assumed.push(
+                "A packet takes the same CPU time on the new link; USB adapters differ.".to_owned(),
+            );
+        }
+        WhatIfReport {
+            titles: [format!("Prediction for {}", source.key), format!("{}.", source.citation)],
+            change: words::changes(changes),
+            of: json!({ "source": source.key }),
+            rows: predicted.iter().map(row).collect(),
+            assumed,
+        }
+    }
+}
+
+fn row(one: &Predicted) -> Row {
+    let (kind, unit, recorded_unit) = match one.is_bytes {
+        true => (BANDWIDTH, "", "B/s"),
+        false => (RATE, "op/s", "1/s"),
+    };
+    let mut next = Vec::new();
+    let outcome = match &one.answer {
+        Answer::Same(reason) => Outcome::Same(same(*reason)),
+        Answer::Between { low, high } => {
+            Outcome::Range { low: Some(*low), high: *high, unknown: Vec::new() }
+        }
+        Answer::AtMost { high, next: by, unmeasured } => {
+            next.push((*by).to_owned());
+            let names: Vec<String> = unmeasured.iter().map(|name| (*name).to_owned()).collect();
+            let unknown = format!(
+                "Not measured: {}. One of these may be the bottleneck before that.",
+                listed(&names)
+            );
+            let low = Some(one.today.min(*high));
+            Outcome::Range { low, high: *high, unknown: vec![unknown] }
+        }
+        Answer::CannotSay(missing) => Outcome::CannotSay(cannot_say(*missing).to_owned()),
+    };
+    Row {
+        work: capital(&one.name),
+        setup: None,
+        kind,
+        unit: unit.to_owned(),
+        recorded_unit,
+        today: one.today,
+        outcome,
+        next,
+        settle: Vec::new(),
+    }
+}
+
+fn same(reason: Reason) -> String {
+    match reason {
+        Reason::SmallPart { operation, part } => {
+            format!("the link takes less than {} of an operation's time", tenths(part / operation))
+        }
+        Reason::SmallShare(share) => {
+            format!("the link takes less than {} of the time", tenths(share))
+        }
+        Reason::NotDisks(_) => {
+            "the rate is several times that of the disks, so memory serves it".to_owned()
+        }
+        Reason::OtherEnd(rate) => {
+            format!("the other end stays at {}", amount::link(rate as u64))
+        }
+    }
+}
+
+/// The next whole tenth, so that rows with about the same share have the same words: "10%".
+fn tenths(share: f64) -> String {
+    format!("{:.0}%", 10.0 * (10.0 * share).ceil())
+}
+
+fn cannot_say(missing: Missing) -> &'static str {
+    match missing {
+        Missing::Utilisation => "the source has no utilisation of this resource",
+        Missing::Concurrency => "the source has only one number of operations in flight",
+        Missing::Costs => "no costs fit the published times",
+        Missing::Confounded => {
+            "the platforms differ in several things at once, so the comparison is confounded"
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! `plimsoll predict` and `plimsoll advise`, on studies whose truth is known and on published tables.
+
+mod support;
+#[path = "../crates/explain/tests/support/mod.rs"]
+mod synthetic;
+
+use serde_json::Value;
+use std::path::PathBuf;
+use support::{Plimsoll, unwrapped};
+use synthetic::servers::{SERVER, Truth, study};
+
+/// A server behind a saturated link of 1 Gbit/s, exported to a file.
+fn exported(program: &Plimsoll, truth: Truth, watched: bool) -> PathBuf {
+    let mut study = study(truth, watched);
+    study.plan.command = "plimsoll check nfs://nas/a".to_owned();
+    if watched {
+        study.plan.command.push_str(&format!(" --host {SERVER}"));
+    }
+    let path = program.home().join("nas.json");
+    std::fs::write(&path, plimsoll_record::to_json(&study).expect("JSON")).expect("a file");
+    path
+}
+
+fn behind_a_link() -> Truth {
+    Truth {
+        depth: 16,
+        driver: 10e-6,
+        server: 100e-6,
+        one_core: true,
+        link: 400e-6,
+        round_trip: 50e-6,
+        ..Truth::default()
+    }
+}
+
+fn is_one_screen(text: &str) -> bool {
+    text.lines().count() <= 23 && text.lines().all(|line| line.chars().count() <= 100)
+}
+
+#[test]
+fn a_faster_link_is_predicted_with_the_next_bottleneck() {
+    let program = Plimsoll::new();
+    let file = exported(&program, behind_a_link(), true);
+    let file = file.to_str().unwrap();
+    let ran = program.run(&["predict", file, "--link", "2.5G"]).expect(0);
+    assert!(is_one_screen(&ran.out), "{}", ran.out);
+    let said = unwrapped(&ran.out);
+    for words in [
+        "A 2.5 Gbit/s link would bring at most 2.5 times as much for random read.",
+        "next bottleneck",
+        "A bound. Demands are known up to 1.5 times today's rate.",
+        "The day-to-day spread is unknown",
+        "A packet takes the same CPU time on the new link; USB adapters differ.",
+    ] {
+        assert!(said.contains(words), "no {words:?} in {}", ran.out);
+    }
+    // The same for programs.
+    let json = program.run(&["predict", file, "--link", "2.5G", "--json", "-"]).expect(0).out;
+    let value: Value = serde_json::from_str(&json).expect("JSON");
+    let row = &value["rows"][0];
+    assert_eq!(row["answer"], "at most", "{json}");
+    let times = |end: &str| row[end].as_f64().unwrap() / row["today"].as_f64().unwrap();
+    assert!((times("low") - 1.5).abs() < 0.02 && (times("high") - 2.5).abs() < 0.02, "{json}");
+    assert_eq!(row["next_bottlenecks"][0], "link", "{json}");
+    // Both as a part of the store and as a file.
+    program.run(&["import", file]).expect(0);
+    let stored = program.run(&["predict", "latest", "--link", "2.5G"]).expect(0).out;
+    assert_eq!(unwrapped(&stored), said);
+    let details = program.run(&["predict", "latest", "--link=x2.5", "--details"]).expect(0).out;
+    assert!(details.contains("Every row"), "{details}");
+}
+
+#[test]
+fn what_was_not_monitored_is_not_predicted_and_a_command_settles_it() {
+    let program = Plimsoll::new();
+    let file = exported(&program, behind_a_link(), false);
+    let ran = program.run(&["predict", file.to_str().unwrap(), "--server-cpu", "x2"]).expect(0);
+    let said = unwrapped(&ran.out);
+    assert!(said.contains("cannot say (1)"), "{said}");
+    assert!(said.contains("(1) The server's CPU was not monitored."), "{said}");
+    let command = "To settle it: plimsoll check nfs://nas/a --host ssh://root@nas";
+    assert!(said.contains(command), "{said}");
+}
+
+#[test]
+fn published_rows_go_from_today_to_the_next_bound() {
+    let program = Plimsoll::new();
+    let ran = program.run(&["predict", "jonfk2024", "--link", "2.5G"]).expect(0);
+    assert!(is_one_screen(&ran.out), "{}", ran.out);
+    let row = |name: &str| {
+        let own = ran.out.lines().find(|line| line.starts_with(name));
+        own.unwrap_or_else(|| panic!("{}", ran.out)).to_owned()
+    };
+    let sequential = row("Sequential read, NFS");
+    assert!(sequential.contains("116 MB/s") && sequential.contains("294 MB/s (1)"), "{sequential}");
+    assert!(sequential.contains("link"), "{sequential}");
+    assert!(row("Random read, NFS").contains("no difference"), "{}", ran.out);
+    let said = unwrapped(&ran.out);
+    assert!(said.contains("Not measured: the disks and the server's CPU."), "{said}");
+    assert!(said.contains("nothing for 6 of 10 rows: "), "{said}");
+    // The other links of the sources.
+    let said = unwrapped(&program.run(&["predict", "puskas2017", "--link", "2.5G"]).expect(0).out);
+    assert!(said.contains("nothing for") && !said.contains("at most 2."), "{said}");
+    let said = unwrapped(&program.run(&["predict", "puskas2017", "--cpu", "x2"]).expect(0).out);
+    assert!(said.contains("times as much for"), "{said}");
+    let said = unwrapped(&program.run(&["predict", "rtems2012", "--readers", "3"]).expect(0).out);
+    assert!(said.contains("9.05 MB/s") && said.contains("9.97 MB/s"), "{said}");
+    let said = unwrapped(&program.run(&["predict", "kofler2011", "--cpu", "x2"]).expect(0).out);
+    assert!(said.contains("confounded"), "{said}");
+}
+
+#[test]
+fn wrong_changes_are_refused() {
+    let program = Plimsoll::new();
+    let refused = |arguments: &[&str], words: &str| {
+        let ran = program.run(&[&["predict"], arguments].concat());
+        assert_eq!(ran.code, Some(2), "{arguments:?}: {}{}", ran.out, ran.err);
+        assert!(ran.err.contains(words), "no {words:?} in {}", ran.err);
+    };
+    refused(&["jonfk2024"], "no change is given");
+    refused(&["jonfk2024", "--cpu", "x0"], "'x0' is not a factor");
+    refused(&["jonfk2024", "--link", "fast"], "'fast' is not the rate of a link");
+    refused(&["jonfk2024", "--readers", "0"], "not a whole number of at least 1");
+    refused(&["jonfk2024", "--cpu", "x2", "--server-cpu", "x2"], "cannot be used with");
+    refused(&["jonfk2042", "--link", "2.5G"], "Did you mean `jonfk2024`?");
+    refused(&["jonfk2024", "--cpu", "like:"], "needs the id of a study");
+}
+
+#[test]
+fn advice_has_what_helps_and_what_does_not() {
+    let program = Plimsoll::new();
+    let file = exported(&program, behind_a_link(), true);
+    let file = file.to_str().unwrap();
+    let ran = program.run(&["advise", file]).expect(0);
+    assert!(is_one_screen(&ran.out), "{}", ran.out);
+    let said = unwrapped(&ran.out);
+    assert!(said.contains("A 2.5 Gbit/s link may bring up to 2.5 times as much"), "{said}");
+    let none = "No help: a server CPU 2 times as fast, because the link is the bottleneck.";
+    assert!(said.contains(none), "{said}");
+    let details = program.run(&["advise", file, "--details"]).expect(0).out;
+    assert!(details.contains("IEEE 802.3"), "{details}");
+    let films = unwrapped(&program.run(&["advise", file, "--for", "films"]).expect(0).out);
+    assert!(films.contains("no row of this kind"), "{films}");
+    let ran = program.run(&["advise", file, "--for", "tapes"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.err);
+}
