@@ -20,7 +20,7 @@ export PLIMSOLL_REQUIRE ?= all
 export CARGO_INCREMENTAL ?= 0
 endif
 
-.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-burner measure-cache measure-clients measure-copies measure-limits measure-links measure-nfs measure-ops measure-own-client measure-predictions measure-quick-limits measure-readers measure-run measure-scan measure-screens measure-settings measure-stalls measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
+.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-burner measure-cache measure-clients measure-copies measure-history measure-limits measure-links measure-nfs measure-ops measure-own-client measure-predictions measure-quick-limits measure-readers measure-run measure-scan measure-screens measure-settings measure-stalls measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
 	install check-style check-tests probe probes check-probe setup-probe runner check-machines \
 	dist check-dist runners setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines setup-dist setup-copies setup-limits
 
@@ -49,6 +49,7 @@ help:
 	@echo "make measure-run      runs in a lab that are killed at 20 moments, whose server loses its power at 5, and beside which others use it; an hour"
 	@echo "make measure-links    what links of a lab carry of their rates in TCP; wants a quiet machine, and root"
 	@echo "make measure-clients  how far apart two clients of a lab begin, and the sum of what they read against the server's count"
+	@echo "make measure-history  how long list and history take with 500 studies in the store; a minute"
 	@echo "make measure-copies   copies beside rsync on a mount, beside smbclient and rclone, and of 56,206 files; at most two and a half hours"
 	@echo "make measure-nfs      versions of NFS side by side on NFS-Ganesha: CPU per operation and file, depth through 10 ms; half an hour"
 	@echo "make measure-own-client  plimsoll's client beside the kernel's on NFS 3, 4.1 and SMB: the server's time of a call, and what only one sends; an hour"
@@ -182,6 +183,9 @@ measure-links: setup-test
 measure-clients: setup-test
 	cargo test --locked -p plimsoll --test clients measure_clients -- --ignored --nocapture
 
+measure-history: setup-test
+	cargo test --release --locked -p plimsoll --test history five_hundred_studies -- --ignored --nocapture
+
 lint-advisories: setup-lint
 	cargo deny --locked check --hide-inclusion-graph advisories
 
@@ -205,6 +209,7 @@ simulate: setup-demo
 		-- --include-ignored --nocapture
 	PLIMSOLL_STUDIES=$(STUDIES)00 cargo test --release --locked -p plimsoll-explain --test limits any_server \
 		-- --nocapture
+	cargo test --release --locked -p plimsoll-stats --test history -- --include-ignored --nocapture
 
 # Another build, named by PLIMSOLL_PEER, beside this one.
 measure-versions: setup-test

@@ -19,6 +19,8 @@
 //! | n in flight, from the demands of one | [`closed::mva`], [`closed::rounds`], [`closed::bound`], [`closed::balanced`] |
 //! | cross-checks | [`sign_flip::p_value`], [`correlation::lag_1`], [`outlier::far`] |
 //! | two studies of different times | [`welch::ratio_interval`] |
+//! | changes of level over many studies | [`divisive::find`] |
+//! | one more study against earlier ones | [`prediction::Prediction`] |
 //!
 //! Nothing panics and nothing is invented: too few values, values that are not finite, or a rule
 //! out of range give `None`. [`simulate`] tries the whole on [`synthetic`] studies, [`fit::simulate`] the
@@ -42,6 +44,7 @@ pub mod change;
 pub mod closed;
 pub mod correlation;
 pub mod counted;
+pub mod divisive;
 pub mod family;
 pub mod fieller;
 pub mod fit;
@@ -49,6 +52,7 @@ pub mod interval;
 pub mod little;
 pub mod order;
 pub mod outlier;
+pub mod prediction;
 pub mod reread;
 pub mod sequence;
 pub mod sequential;
