@@ -26,7 +26,12 @@ fn show(store: &Store) {
     let studies = store.list().unwrap_or_default();
     harmless(plimsoll_report::list(&studies, &STYLE));
     let loaded = studies.iter().take(SHOWN).filter_map(|study| store.load(&study.id.0).ok());
+    for head in store.heads().unwrap_or_default().iter().take(SHOWN) {
+        let _ = store.figures(&head.id);
+    }
     for study in loaded {
+        harmless(plimsoll_report::openmetrics(&study, None));
+        harmless(plimsoll_report::bmf(&study));
         let document = Document::of_study(&study);
         harmless(document.screen(&STYLE));
         harmless(document.text(&STYLE));

@@ -141,7 +141,7 @@ fn of_cell(
     };
     let complete = gathered.complete(cell);
     let (disturbed, alone): (Vec<&Trial>, Vec<&Trial>) =
-        complete.iter().copied().partition(|trial| gather::is_disturbed(trial));
+        complete.iter().copied().partition(|trial| trial.is_disturbed());
     let headline = workload.headline_part();
     let of_headline = workload.parts.get(usize::from(headline)).or(workload.main());
     let is_open_loop = of_headline.is_some_and(|part| part.arrival.per_second().is_some());

@@ -1,7 +1,7 @@
 //! Finding the complete trials of a cell among all trials of a study.
 
 use crate::merge;
-use plimsoll_model::{Cell, Flag, Measurand, Metric, Origin, Outcome, PartResult, Study, Trial};
+use plimsoll_model::{Cell, Measurand, Metric, Origin, Outcome, PartResult, Study, Trial};
 use std::collections::{BTreeMap, HashSet};
 
 /// The trials of a study by cell.
@@ -173,12 +173,6 @@ impl<'a> Pairs<'a> {
         };
         self.trials().filter_map(ratio).collect()
     }
-}
-
-/// Whether others used a host during a trial. Not of a trial that is only slow: leaving slow trials out would
-/// make any level look better than it is.
-pub(crate) fn is_disturbed(trial: &Trial) -> bool {
-    trial.result.flags.iter().any(|flag| matches!(flag, Flag::OtherLoad { .. }))
 }
 
 /// Whether the figures are another tool's: single runs in an unknown order, without blocks, about

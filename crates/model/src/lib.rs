@@ -13,7 +13,9 @@ pub mod device;
 mod event;
 pub mod factor;
 mod failure;
+mod figure;
 mod flag;
+mod gate;
 mod histogram;
 mod host;
 mod host_load;
@@ -31,6 +33,7 @@ mod runner;
 mod series;
 mod study;
 mod subject;
+mod subject_key;
 mod target;
 mod trial;
 pub mod units;
@@ -44,7 +47,9 @@ pub use device::Device;
 pub use event::{Event, LoadObserver, Phase};
 pub use factor::{Commands, Factor, FactorLevel, Reboot, Switch};
 pub use failure::{Cause, Failure};
+pub use figure::{Figure, PastStudy};
 pub use flag::{Burst, Flag, IdleWindows, Scaled, Severity, Words, is_file_server};
+pub use gate::{Gate, GateCondition, GateSide};
 pub use histogram::Histogram;
 pub use host::{CpuSeconds, CpuTimes, DiskFacts, HostFacts, LabFacts, ServerHost, WatchedBy};
 pub use host_load::{
@@ -67,6 +72,7 @@ pub use subject::{
     PathInterface, PathSubject, StorageSubject, Subject, SubjectFacts, SubjectInfo, SubjectKind,
     WirelessLink,
 };
+pub use subject_key::{SubjectKey, without_slash};
 pub use target::{
     AdvertisedSizes, DirectoryTarget, Engine, InPlace, NfsTarget, NfsTransport, NfsVersion,
     PageCache, Protection, SmbDialect, SmbProtection, SmbTarget, SourcePort, Target, TargetFacts,

@@ -2,7 +2,7 @@
 
 use crate::units::Bytes;
 use crate::{
-    Amount, Cell, Commands, Contrast, Factor, HostName, Reboot, ServerHost, Subject, Target,
+    Amount, Cell, Commands, Contrast, Factor, Gate, HostName, Reboot, ServerHost, Subject, Target,
     Workload, factor,
 };
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,10 @@ pub struct Plan {
     /// [`label::labels`](crate::label::labels).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
+    /// Names that the user gave the subjects for all studies, in the order of the subjects: see
+    /// [`SubjectKey`](crate::SubjectKey).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
     /// Workloads for each subject under each setting, once per block; at least one.
     pub workloads: Vec<Workload>,
     /// Settings that are varied.
@@ -34,6 +38,9 @@ pub struct Plan {
     /// Amounts of files for which times are predicted from the copies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub amounts: Vec<Amount>,
+    /// Earlier studies that it is compared with, and what makes it fail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Gate>,
     /// Blocks, order, intervals.
     #[serde(flatten)]
     pub design: Design,
@@ -170,12 +177,14 @@ impl Plan {
         let mut plan = Plan {
             subjects,
             labels: Vec::new(),
+            names: Vec::new(),
             workloads,
             factors: Vec::new(),
             commands: Default::default(),
             reboot: None,
             contrasts: Vec::new(),
             amounts: Vec::new(),
+            gate: None,
             design,
             clients: Vec::new(),
             hosts: Vec::new(),

@@ -192,6 +192,14 @@ pub struct Trial {
     pub imported: Option<ImportedRun>,
 }
 
+impl Trial {
+    /// Whether others used a host during it. Not of a trial that is only slow: leaving slow trials out would make any
+    /// level look better than it is.
+    pub fn is_disturbed(&self) -> bool {
+        self.result.flags.iter().any(|flag| matches!(flag, Flag::OtherLoad { .. }))
+    }
+}
+
 /// Where the bytes of a pattern came from, as far as the cache test can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -27,3 +27,22 @@ CREATE TABLE trials (
     document TEXT NOT NULL,   -- JSON
     PRIMARY KEY (study, number)
 ) STRICT;
+
+-- Lists count trials by these alone, without the documents between them.
+CREATE INDEX trials_counted ON trials (study, outcome, block);
+
+-- What tables of many studies show: the figures that verdicts are about, and speeds, of each complete trial. Who the
+-- subject is follows from the facts of the study.
+CREATE TABLE figures (
+    study TEXT NOT NULL REFERENCES studies (id),
+    trial INTEGER NOT NULL,
+    block INTEGER,              -- NULL: no blocks (imports)
+    subject INTEGER NOT NULL,   -- index in the plan
+    workload INTEGER NOT NULL,  -- index in the plan
+    setting INTEGER NOT NULL,   -- number of the setting of all factors
+    kind TEXT NOT NULL,         -- of the job of the workload's first part
+    metric TEXT NOT NULL,
+    value REAL NOT NULL,
+    disturbed INTEGER NOT NULL, -- 1: others used a host during the trial
+    PRIMARY KEY (study, trial, metric)
+) STRICT, WITHOUT ROWID;

@@ -7,7 +7,7 @@ use rusqlite::{ToSql, params_from_iter};
 use std::path::Path;
 
 /// Columns of text and of numbers, in the order of the fields of a row.
-const TABLES: [(&[u8], &str, &[&str]); 2] = [
+const TABLES: [(&[u8], &str, &[&str]); 3] = [
     (
         b"study",
         "studies",
@@ -25,8 +25,33 @@ const TABLES: [(&[u8], &str, &[&str]); 2] = [
         ],
     ),
     (b"trial", "trials", &["study", "number", "block", "subject", "kind", "outcome", "document"]),
+    (
+        b"figure",
+        "figures",
+        &[
+            "study",
+            "trial",
+            "block",
+            "subject",
+            "workload",
+            "setting",
+            "kind",
+            "metric",
+            "value",
+            "disturbed",
+        ],
+    ),
 ];
-const NUMBERS: [&str; 4] = ["started_unix_seconds", "number", "block", "subject"];
+const NUMBERS: [&str; 8] = [
+    "started_unix_seconds",
+    "number",
+    "block",
+    "subject",
+    "trial",
+    "workload",
+    "setting",
+    "disturbed",
+];
 
 /// An arbitrary file, opened as a store.
 pub fn file(bytes: &[u8], path: &Path) -> Result<Store, Failure> {
@@ -35,7 +60,7 @@ pub fn file(bytes: &[u8], path: &Path) -> Result<Store, Failure> {
 }
 
 /// A store with these rows, as far as the tables take them: rows end with the byte 0x1e, fields
-/// with 0x1f, and the first field of a row is "study" or "trial".
+/// with 0x1f, and the first field of a row is "study", "trial" or "figure".
 pub fn rows(bytes: &[u8]) -> Store {
     let path = Path::new("fuzz");
     let store = Store::of(open::empty(path).expect("a store in memory"), path);

@@ -25,6 +25,8 @@ const APPLICATION_ID: i32 = 0x506c_696d;
 const BUSY: Duration = Duration::from_secs(10);
 
 const TRIED: &str = "open the store of studies";
+const DEVELOPMENT: &str = "It was not changed. No release reads stores of development versions: move the file away, or \
+                           name another store with --db FILE.";
 
 /// Where the store is unless the user says otherwise: `$XDG_DATA_HOME/plimsoll/studies.db`, else
 /// `$HOME/.local/share/plimsoll/studies.db` (XDG Base Directory Specification). Fails where
@@ -149,14 +151,13 @@ fn check(store: &Connection, path: &Path) -> Result<(), Failure> {
                  or a development version before the first release",
                 MIGRATIONS.len()
             ),
-            "It was not changed. No release reads stores of development versions: move the file away, or name another \
-             store with --db FILE. A store of a newer plimsoll needs that plimsoll.",
+            &format!("{DEVELOPMENT} A store of a newer plimsoll needs that plimsoll."),
         );
     };
     let (found, ours) = (schema(&moment).map_err(failed)?, schema_of(known).map_err(failed)?);
     if !fresh && let Some((kind, name, _)) = found.symmetric_difference(&ours).next() {
         let why = format!("its {kind} '{}' is not that of plimsoll", name.escape_debug());
-        return refused(&why, elsewhere);
+        return refused(&why, DEVELOPMENT);
     }
     // Pages that are lost, used twice or in disorder; one line a complaint.
     let sound: String =

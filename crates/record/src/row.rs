@@ -1,7 +1,7 @@
 //! Studies and trials as rows: the columns that are searched, and everything else as documents.
 
 use crate::document::{self, with_finite_quantities};
-use plimsoll_model::{Failure, Outcome, Plan, Study, StudyId, Trial};
+use plimsoll_model::{Failure, Figure, Outcome, Plan, Study, StudyId, Trial};
 use rusqlite::{Transaction, named_params, params};
 
 /// Everything of a study but its trials.
@@ -67,13 +67,14 @@ impl<'a> StudyRow<'a> {
     }
 }
 
-/// Row of a trial: columns for searches, and the whole trial as a document.
+/// Row of a trial: columns for searches, and the whole trial as a document; and the rows of its figures.
 pub(crate) struct TrialRow<'a> {
     study: &'a StudyId,
     trial: &'a Trial,
     kind: &'static str,
     outcome: &'static str,
     document: String,
+    figures: Vec<Figure>,
 }
 
 impl<'a> TrialRow<'a> {
@@ -87,7 +88,8 @@ impl<'a> TrialRow<'a> {
             Outcome::Failed { .. } => "failed",
         };
         let document = document::write(&with_finite_quantities(trial), &what)?;
-        Ok(TrialRow { study, trial, kind: kind.unwrap_or_default(), outcome, document })
+        let (kind, figures) = (kind.unwrap_or_default(), Figure::of_trial(plan, trial));
+        Ok(TrialRow { study, trial, kind, outcome, document, figures })
     }
 
     /// The rows of all trials of a study.
@@ -108,6 +110,25 @@ impl<'a> TrialRow<'a> {
         ];
         let sql = "INSERT INTO trials (study, number, block, subject, kind, outcome, document) \
                    VALUES (?, ?, ?, ?, ?, ?, ?)";
-        store.execute(sql, values).map(drop)
+        store.execute(sql, values)?;
+        self.figures.iter().try_for_each(|figure| self.insert_figure(store, figure))
+    }
+
+    fn insert_figure(&self, store: &Transaction<'_>, figure: &Figure) -> rusqlite::Result<()> {
+        let sql = "INSERT INTO figures (study, trial, block, subject, workload, setting, kind, metric, value, \
+                   disturbed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+        let values = params![
+            self.study.0,
+            figure.trial,
+            figure.block,
+            figure.cell.subject,
+            figure.cell.workload,
+            figure.cell.setting,
+            self.kind,
+            figure.metric.to_string(),
+            figure.value,
+            figure.is_disturbed
+        ];
+        store.prepare_cached(sql)?.execute(values).map(drop)
     }
 }

@@ -5,7 +5,7 @@ use crate::row::{StudyRow, TrialRow};
 use crate::stored::{self, COLUMNS};
 use crate::summary::{self, StudySummary};
 use crate::{document, failures, open};
-use plimsoll_model::{Cause, Failure, MeasureInfo, Plan, Study, StudyId, Trial};
+use plimsoll_model::{Cause, Failure, Figure, MeasureInfo, Plan, Study, StudyId, Trial};
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -132,6 +132,16 @@ impl Store {
     /// Every study in the order begun, the latest last.
     pub fn list(&self) -> Result<Vec<StudySummary>, Failure> {
         summary::list(&self.connection, &self.path)
+    }
+
+    /// Every study in the order begun, without its trials.
+    pub fn heads(&self) -> Result<Vec<Study>, Failure> {
+        stored::heads(&self.connection, &self.path)
+    }
+
+    /// Figures of the complete trials of a study, in their order.
+    pub fn figures(&self, study: &StudyId) -> Result<Vec<Figure>, Failure> {
+        stored::figures(&self.connection, &study.0, &self.path)
     }
 
     /// The study with this id, whose id begins so and no other's does, or the `latest` begun. Its

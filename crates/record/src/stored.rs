@@ -1,7 +1,7 @@
 //! Studies read from rows.
 
 use crate::{failures, schema};
-use plimsoll_model::{Failure, Study, StudyId, Trial};
+use plimsoll_model::{Cell, Failure, Figure, Study, StudyId, Trial};
 use rusqlite::{Connection, Row};
 use serde::de::DeserializeOwned;
 use std::path::Path;
@@ -64,6 +64,47 @@ pub(crate) fn each_trial(
         each(json(row, 0, path, &format!("trial {number} of study {id}"))?)?;
     }
     Ok(())
+}
+
+/// Figures of a study, in the order of its trials.
+pub(crate) fn figures(store: &Connection, id: &str, path: &Path) -> Result<Vec<Figure>, Failure> {
+    let tried = |e: rusqlite::Error| failures::sqlite("read the figures of a study", path, &e);
+    let sql = "SELECT trial, block, subject, workload, setting, metric, value, disturbed FROM figures \
+               WHERE study = ? ORDER BY trial";
+    let mut query = store.prepare_cached(sql).map_err(tried)?;
+    let mut rows = query.query([id]).map_err(tried)?;
+    let mut figures = Vec::new();
+    let what = format!("a figure of study {id}");
+    while let Some(row) = rows.next().map_err(tried)? {
+        let metric = row.get_ref(5).ok().and_then(|text| text.as_str().ok()?.parse().ok());
+        figures.push(Figure {
+            trial: get(row, 0, path, &what)?,
+            block: get(row, 1, path, &what)?,
+            cell: Cell {
+                subject: get(row, 2, path, &what)?,
+                workload: get(row, 3, path, &what)?,
+                setting: get(row, 4, path, &what)?,
+            },
+            metric: metric
+                .ok_or_else(|| failures::unreadable(path, &what, "its metric has no name"))?,
+            value: get(row, 6, path, &what)?,
+            is_disturbed: get(row, 7, path, &what)?,
+        });
+    }
+    Ok(figures)
+}
+
+/// Every study in the order begun, without its trials.
+pub(crate) fn heads(store: &Connection, path: &Path) -> Result<Vec<Study>, Failure> {
+    let tried = |e: rusqlite::Error| failures::sqlite("read the studies", path, &e);
+    let sql = format!("SELECT {COLUMNS} FROM studies ORDER BY started_unix_seconds, sequence");
+    let mut query = store.prepare_cached(&sql).map_err(tried)?;
+    let mut rows = query.query([]).map_err(tried)?;
+    let mut studies = Vec::new();
+    while let Some(row) = rows.next().map_err(tried)? {
+        studies.push(study(row, path, None)?);
+    }
+    Ok(studies)
 }
 
 /// A column's value, or a failure that names the row.

@@ -9,6 +9,8 @@ use plimsoll_transport::Socket;
 pub struct SessionFacts {
     /// The dialect.
     pub dialect: Dialect,
+    /// GUID that the server calls itself by (MS-SMB2, section 2.2.4).
+    pub server_guid: [u8; 16],
     /// How messages are signed, if they are.
     pub signing: Option<SigningAlgorithm>,
     /// How messages are encrypted, if they are.

@@ -126,6 +126,7 @@ pub(crate) fn facts(n: &Negotiated, connection: &Connection, guest: bool) -> Ses
     let guard = &connection.guard;
     SessionFacts {
         dialect: n.dialect,
+        server_guid: n.guid,
         signing: (guard.sign && !guard.seal).then_some(n.signing),
         cipher: if guard.seal { n.cipher } else { None },
         guest,

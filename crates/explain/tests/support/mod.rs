@@ -84,6 +84,7 @@ fn facts(target: &Target) -> TargetFacts {
     let pick = |yes: &str, no: &str| if nfs { yes.to_owned() } else { no.to_owned() };
     TargetFacts {
         label,
+        identity: None,
         given: target.to_string(),
         protocol: pick("NFSv3 over TCP", "directory on ext4"),
         engine: pick("plimsoll's NFS client", "io_uring"),

@@ -72,6 +72,7 @@ impl SmbShare {
         let protection = protection(tree.facts(), tree.tree_facts());
         let facts = TargetFacts {
             given: given.to_owned(),
+            identity: identity(tree.facts(), target),
             protocol: protocol(tree.facts(), protection.as_ref()),
             protection,
             engine: "plimsoll's SMB client".into(),
@@ -118,6 +119,14 @@ fn in_place(site: &Site, tree: &mut Tree, file: &str) -> Result<InPlace, Failure
         }
     })?;
     Ok(InPlace { file: file.to_owned(), size: Bytes(info.size) })
+}
+
+/// GUID of the server and name of the share; `None` of a server that calls itself by zeros.
+fn identity(session: &SessionFacts, target: &SmbTarget) -> Option<String> {
+    let guid = session.server_guid;
+    let digits: String = guid.iter().map(|byte| format!("{byte:02x}")).collect();
+    let path = [&target.share, &target.path].map(|part| part.trim_matches('/').to_lowercase());
+    (guid != [0; 16]).then(|| format!("SMB {digits} {}", path.join("/").trim_end_matches('/')))
 }
 
 fn protection(session: &SessionFacts, share: &TreeFacts) -> Option<Protection> {

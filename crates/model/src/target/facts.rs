@@ -12,6 +12,9 @@ pub struct TargetFacts {
     pub label: String,
     /// The target as the user wrote it.
     pub given: String,
+    /// Identity that the server reports, with its kind: "SMB 1f0c… films". It outlives a change of the address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<String>,
     /// Protocol in use: "NFSv3 over TCP", "directory on ext4".
     pub protocol: String,
     /// How it is driven: "plimsoll's NFS client", "io_uring", "psync".

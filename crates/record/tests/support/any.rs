@@ -446,6 +446,15 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                 });
                 Plan {
                     subjects,
+                    names: labels.iter().rev().cloned().collect(),
+                    gate: labels.first().map(|baseline: &String| Gate {
+                        baseline: baseline.clone(),
+                        conditions: vec![GateCondition {
+                            work: command.clone(),
+                            fails: GateSide::Below,
+                            share: x[0],
+                        }],
+                    }),
                     labels,
                     workloads,
                     factors,

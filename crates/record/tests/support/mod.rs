@@ -148,6 +148,7 @@ pub fn full() -> Study {
         subjects: vec![
             SubjectFacts::Storage(TargetFacts {
                 label: "nas".into(),
+                identity: None,
                 given: "nfs://nas/volume1".into(),
                 protocol: "NFSv3 over TCP".into(),
                 engine: "plimsoll's NFS client".into(),

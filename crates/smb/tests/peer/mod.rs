@@ -70,6 +70,7 @@ pub fn connect(manners: Manners, credits: u32, dialect: Dialect) -> (Link, JoinH
     let most = if large_transfers { 1 << 20 } else { 65536 };
     let facts = SessionFacts {
         dialect,
+        server_guid: [0; 16],
         signing: None,
         cipher: None,
         guest: false,
