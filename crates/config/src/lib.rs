@@ -126,13 +126,17 @@ fn place<S: AsRef<str>>(text: &str, keys: &[S]) -> Option<Range<usize>> {
     Some(found)
 }
 
+/// The nearest of the good words, if it is near.
+pub fn nearest_word<'a, S: AsRef<str>>(found: &str, good: &'a [S]) -> Option<&'a str> {
+    let distance = |word: &&str| strsim::damerau_levenshtein(found, word);
+    let near = good.iter().map(AsRef::as_ref).min_by_key(distance);
+    near.filter(|word| distance(word) <= word.len().max(3) / 2)
+}
+
 /// Proposes the nearest of the good words, and names them all.
 pub fn nearest<S: AsRef<str>>(found: &str, good: &[S]) -> String {
     let all: Vec<&str> = good.iter().map(AsRef::as_ref).collect();
-    let distance = |word: &str| strsim::damerau_levenshtein(found, word);
-    let near = all.iter().min_by_key(|word| distance(word));
-    let near = near.filter(|word| distance(word) <= word.len().max(3) / 2);
-    match near {
+    match nearest_word(found, good) {
         Some(word) => format!("Did you mean `{word}`? Valid here: {}.", all.join(", ")),
         None if all.is_empty() => "None exists.".to_owned(),
         None => format!("Valid here: {}.", all.join(", ")),

@@ -13,7 +13,9 @@ mod clients;
 mod costs;
 mod effects;
 mod findings;
+mod gates;
 mod gather;
+mod history;
 mod hosts;
 mod interfaces;
 mod level;
@@ -26,6 +28,7 @@ mod scan;
 mod slots;
 mod stalls;
 mod stored;
+mod subjects;
 mod thresholds;
 mod transfers;
 pub mod whatif;
@@ -42,6 +45,11 @@ pub use effects::{Effect, effects};
 pub use findings::{
     CellFindings, Disturbed, Findings, Levels, WorkloadFindings, findings, seconds_per_trial,
 };
+pub use gates::{
+    FEWEST_BASELINES, GateOutcome, GateResult, GateRow, can_be_baseline, conditions_without_work,
+    gate, other_work,
+};
+pub use history::{History, MOST_SEARCHED, Moment, Series, history};
 pub use hosts::{HostFindings, HostWork, LinkUse};
 pub use interfaces::{SlowerInterface, slower_interfaces};
 pub use level::{Level, Scale};
@@ -58,6 +66,7 @@ pub use scan::{NAMES, Scan, scans};
 pub use slots::{Slots, slots};
 pub use stalls::{Stalls, stalls};
 pub use stored::{reads_from, server_memory};
+pub use subjects::{Place, Recognised, recognise};
 pub use transfers::{ENOUGH, Enough, Flight, Flights, SizeTime, Transfers, transfers};
 pub use whole_files::{WholeFile, WholeFiles, whole_files};
 pub use work::apart;

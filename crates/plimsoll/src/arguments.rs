@@ -1,5 +1,6 @@
 //! The arguments of the commands, and what several of them share.
 
+use crate::gate::GateArguments;
 use crate::jobs::JobArguments;
 use crate::plan;
 use clap::{Args, ValueEnum};
@@ -71,6 +72,8 @@ pub struct CheckArguments {
     pub access: AccessArguments,
     #[command(flatten)]
     pub hosts: HostArguments,
+    #[command(flatten)]
+    pub gate: GateArguments,
     #[command(flatten)]
     pub output: OutputArguments,
 }
@@ -147,7 +150,7 @@ impl WorkloadArguments {
 /// In flight per worker where as many are begun as are due: enough that they hardly wait for each other.
 const DEPTH_WITH_RATE: u16 = 32;
 
-#[derive(Args)]
+#[derive(Args, Debug)]
 #[command(next_help_heading = "Duration and statistics")]
 pub struct RuleArguments {
     /// Length of one trial [default: chosen by a short run]
@@ -160,11 +163,13 @@ pub struct RuleArguments {
     /// plimsoll does not start a block that would end later
     #[arg(long, alias = "cap", value_name = "TIME", value_parser = parse_duration)]
     pub max_time: Option<Duration>,
-    /// Idle time before the run, to measure the background load of the hosts [default: 5s; 1s with --quick]
+    /// Idle time before the run [default: 5s; 1s with --quick], or studies to compare with: 'last', or a study
     ///
-    /// 0s also omits the idle time between blocks
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub baseline: Option<Duration>,
+    /// The idle time measures the background load of the hosts; 0s also omits the idle time between blocks. With 'last'
+    /// or a study, the result is compared with earlier studies of the same work up to that one. The spread between them
+    /// shows what happens by chance from day to day; it needs 5 studies. May be given twice: a time and a study
+    #[arg(long, value_name = "TIME|STUDY")]
+    pub baseline: Vec<Baseline>,
     /// Run exactly this many blocks instead of stopping when the comparisons are decided
     ///
     /// A block measures everything once, in random order
@@ -185,6 +190,50 @@ pub struct RuleArguments {
     /// Seed of order, offsets and content [default: random, recorded]
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
+}
+
+/// Value of `--baseline`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Baseline {
+    /// Idle time before the run.
+    Idle(Duration),
+    /// Latest of the studies that a study is compared with.
+    Study(String),
+}
+
+/// Digits of a study's id: as many digits without a unit are no time.
+const ID_DIGITS: usize = 8;
+
+impl FromStr for Baseline {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let is_id = text.len() == ID_DIGITS && text.bytes().all(|byte| byte.is_ascii_digit());
+        match parse_duration(text) {
+            Ok(time) if !is_id => Ok(Baseline::Idle(time)),
+            _ if text.trim().is_empty() => {
+                Err("give a time such as 5s, 'last', or a study".to_owned())
+            }
+            _ => Ok(Baseline::Study(text.to_owned())),
+        }
+    }
+}
+
+impl RuleArguments {
+    /// Idle time before the run, if the user gave one.
+    pub fn idle_time(&self) -> Option<Duration> {
+        self.baseline.iter().rev().find_map(|baseline| match baseline {
+            Baseline::Idle(time) => Some(*time),
+            Baseline::Study(_) => None,
+        })
+    }
+
+    /// Latest study to compare with, if the user gave one.
+    pub fn baseline_study(&self) -> Option<&str> {
+        self.baseline.iter().rev().find_map(|baseline| match baseline {
+            Baseline::Idle(_) => None,
+            Baseline::Study(study) => Some(study.as_str()),
+        })
+    }
 }
 
 /// What studies that the probe measures have in common: their blocks are counted, and not decided by what they show.
@@ -350,11 +399,20 @@ pub struct ExportArguments {
     #[arg(default_value = "latest")]
     pub study: String,
     /// Write JSON, schema plimsoll/1 (the default)
-    #[arg(long, conflicts_with = "csv")]
+    #[arg(long, group = "form")]
     pub json: bool,
     /// Write CSV, one row for each part of each trial
-    #[arg(long)]
+    #[arg(long, group = "form")]
     pub csv: bool,
+    /// Write OpenMetrics text, for the text collector of node_exporter
+    #[arg(long, group = "form")]
+    pub openmetrics: bool,
+    /// Write JSON in Bencher Metric Format
+    #[arg(long, group = "form")]
+    pub bmf: bool,
+    /// Write the conditions of --fail-on as JUnit XML, a test case for each
+    #[arg(long, group = "form")]
+    pub junit: bool,
     /// Write to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,

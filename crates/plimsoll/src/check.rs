@@ -3,7 +3,7 @@
 use crate::arguments::{self, AccessArguments, CheckArguments, OutputArguments, StoreArguments};
 use crate::output::NewFile;
 use crate::signals::Signals;
-use crate::{credentials, hosts, output, plan, report, restore, resume, settings, store};
+use crate::{credentials, gate, hosts, output, plan, report, restore, resume, settings, store};
 use plimsoll_host::deploy::Programs;
 use plimsoll_host::reach::Reach;
 use plimsoll_live::{Header, Observers};
@@ -29,10 +29,11 @@ pub fn run(check: &CheckArguments, store: &StoreArguments) -> Result<u8, Failure
     let targets = arguments::targets(&check.targets)?;
     let mut plan = plan::check(targets, &check.hosts, &check.what, &check.how)?;
     plan.command = plan::repeatable_command(&plan);
+    gate::add_to(&mut plan, &check.gate, &check.how, store)?;
     let file = check.what.jobs.pattern.file.clone();
     let more = More { file, quick: check.how.quick, ..More::default() };
     let study = measure(plan, &check.access, &check.output, store, more)?;
-    Ok(exit_code(&study.0, study.1))
+    gate::finish(&study.0, exit_code(&study.0, study.1), &check.output, store)
 }
 
 /// What is not in a plan.

@@ -9,6 +9,7 @@ use crate::arguments::{
 use crate::copy::CopyArguments;
 use crate::device::DeviceArguments;
 use crate::explain::ExplainArguments;
+use crate::history::HistoryArguments;
 use crate::lab::LabArguments;
 use crate::net::NetArguments;
 use crate::ops::OpsArguments;
@@ -42,6 +43,7 @@ Exit codes:
   4         authentication failed
   5         no such export, share or directory, or permission denied
   6         no space
+  7         a condition of --fail-on failed
   130, 143  interrupted, terminated";
 
 const CHECK_EXAMPLES: &str = "\
@@ -72,6 +74,8 @@ pub enum Command {
     Lab(LabArguments),
     /// List the studies in the store
     List,
+    /// Show the studies of a target over time, and when its figures changed
+    History(HistoryArguments),
     /// Show the results of a study again
     Show(ShowArguments),
     /// Compare two studies, or a study with published figures
@@ -85,7 +89,7 @@ pub enum Command {
     Advise(AdviseArguments),
     /// List and show figures published by others
     References(ReferencesArguments),
-    /// Write a study as JSON or CSV
+    /// Write a study as JSON, CSV, OpenMetrics, Bencher JSON or JUnit
     Export(ExportArguments),
     /// Write a report of studies: HTML, Markdown or CSV
     Report(ReportArguments),
@@ -164,6 +168,7 @@ const RARE: &[&str] = &[
     "clock",
     "predict",
     "advise",
+    "history",
     "lab",
     "references",
     "export",

@@ -5,6 +5,7 @@ use crate::arguments::{
     self, AccessArguments, HostArguments, OutputArguments, RuleArguments, StoreArguments,
 };
 use crate::check::{self, More};
+use crate::gate::{self, GateArguments};
 use crate::plan::{self, Storage, Work};
 use clap::{Args, ValueEnum};
 use plimsoll_load::{LocalFiles, Manifest};
@@ -78,6 +79,8 @@ pub struct CopyArguments {
     pub access: AccessArguments,
     #[command(flatten)]
     pub hosts: HostArguments,
+    #[command(flatten)]
+    pub gate: GateArguments,
     #[command(flatten)]
     pub output: OutputArguments,
 }
@@ -373,7 +376,9 @@ pub fn run(copy: &CopyArguments, store: &StoreArguments) -> Result<u8, Failure> 
     let storage = StorageOptions { adapt_size, fit_size, ..plan.storage };
     let mut plan = Plan { storage, amounts: copy.amounts.clone(), ..plan };
     plan.command = plan::repeatable_command(&plan);
+    gate::add_to(&mut plan, &copy.gate, &copy.how, store)?;
     let more = More { quick: copy.how.quick, ..More::default() };
     let study = check::measure(plan, &copy.access, &copy.output, store, more)?;
-    Ok(check::exit_code(&study.0, study.1))
+    let code = check::exit_code(&study.0, study.1);
+    gate::finish(&study.0, code, &copy.output, store)
 }

@@ -16,6 +16,8 @@ mod demo;
 mod device;
 mod explain;
 mod forgotten;
+mod gate;
+mod history;
 mod hosts;
 mod import;
 mod jobs;
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
         Command::Net(net) => net::run(&net, &arguments.store),
         Command::Lab(lab) => lab::run(&lab),
         Command::List => store::list(&arguments.store),
+        Command::History(history) => history::run(&history, &arguments.store),
         Command::Show(show) => store::show(&show, &arguments.store),
         Command::Compare(compare) => store::compare(&compare, &arguments.store),
         Command::Explain(explain) => explain::run(&explain, &arguments.store),

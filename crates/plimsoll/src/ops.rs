@@ -5,6 +5,7 @@ use crate::arguments::{
     StoreArguments,
 };
 use crate::check::{self, More};
+use crate::gate::{self, GateArguments};
 use crate::jobs::block_can_be_driven;
 use crate::plan::{self, Storage};
 use clap::{Args, ValueEnum};
@@ -65,6 +66,8 @@ pub struct OpsArguments {
     pub access: AccessArguments,
     #[command(flatten)]
     pub hosts: HostArguments,
+    #[command(flatten)]
+    pub gate: GateArguments,
     #[command(flatten)]
     pub output: OutputArguments,
 }
@@ -382,6 +385,8 @@ pub fn run(ops: &OpsArguments, store: &StoreArguments) -> Result<u8, Failure> {
     // Costs are shown side by side with their intervals, without claims.
     let mut made = Plan { workloads, contrasts: Vec::new(), storage, ..made };
     made.command = plan::repeatable_command(&made);
+    gate::add_to(&mut made, &ops.gate, &ops.how, store)?;
     let study = check::measure(made, &ops.access, &ops.output, store, More::default())?;
-    Ok(check::exit_code(&study.0, study.1))
+    let code = check::exit_code(&study.0, study.1);
+    gate::finish(&study.0, code, &ops.output, store)
 }

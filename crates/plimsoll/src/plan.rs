@@ -321,7 +321,7 @@ pub fn design(how: &RuleArguments, factors: &[Factor]) -> Result<Design, Failure
             sequential(FIRST_LOOK, how.margin, AT_LEAST_SECONDS.min(cap_seconds / 2.0))
         }
     };
-    let baseline_seconds = match (how.baseline, how.quick) {
+    let baseline_seconds = match (how.idle_time(), how.quick) {
         (Some(time), _) => time.as_secs_f64(),
         (None, true) => QUICK_BASELINE_SECONDS,
         (None, false) => BASELINE_SECONDS,

@@ -3,7 +3,7 @@
 use crate::arguments::{AccessArguments, OutputArguments, StoreArguments};
 use crate::check::{self, More};
 use crate::command_line::definition;
-use crate::{plan, restore, store};
+use crate::{gate, plan, restore, store};
 use clap::ArgMatches;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
@@ -65,7 +65,7 @@ pub fn run(again: &Again<'_>, kept: &StoreArguments) -> Result<u8, Failure> {
     let file = read_in_place(&study);
     let more = More { file, continues: Some(study), ..More::default() };
     let (study, interrupted) = check::measure(plan, again.access, again.output, kept, more)?;
-    Ok(check::exit_code(&study, interrupted))
+    gate::finish(&study, check::exit_code(&study, interrupted), again.output, kept)
 }
 
 /// The study that is named, if `command` continues it, and its plan with the time that it may take now.

@@ -1,7 +1,7 @@
 //! Commands on the store: list, show, compare, export.
 
 use crate::arguments::{CompareArguments, ExportArguments, ShowArguments, StoreArguments};
-use crate::{output, references};
+use crate::{gate, output, references};
 use plimsoll_model::{Amount, Cause, Failure, Study, Workload};
 use plimsoll_record::Store;
 use plimsoll_report::{Document, Style};
@@ -92,12 +92,36 @@ pub fn compare(compare: &CompareArguments, arguments: &StoreArguments) -> Result
     output::document(&document, &compare.output)
 }
 
-/// Writes one study as JSON or CSV.
+/// The study in another format than JSON; `None` for JSON, which is written in parts.
+fn other_format(export: &ExportArguments, store: &Store) -> Result<Option<String>, Failure> {
+    if !(export.csv || export.openmetrics || export.bmf || export.junit) {
+        return Ok(None);
+    }
+    let study = store.load(&export.study)?;
+    if export.csv {
+        return plimsoll_record::to_csv(&study).map(Some);
+    }
+    if export.bmf {
+        return Ok(Some(plimsoll_report::bmf(&study)));
+    }
+    let gate = gate::result(&study, store)?.map(|(result, _)| result);
+    if export.openmetrics {
+        return Ok(Some(plimsoll_report::openmetrics(&study, gate.as_ref())));
+    }
+    let gate = gate.ok_or_else(|| {
+        let next = "Measure with --baseline last and --fail-on 'read<-10%', or use another format.";
+        let (tried, on) = ("write test cases", format!("study {}", study.id));
+        Failure::new(Cause::Usage, tried, on, "it has no gate", next)
+    })?;
+    Ok(Some(plimsoll_report::junit(&study, &gate)))
+}
+
+/// Writes one study as JSON, or in another format.
 pub fn export(export: &ExportArguments, arguments: &StoreArguments) -> Result<u8, Failure> {
     let store = open(arguments)?;
     let path = export.output.as_deref().unwrap_or(Path::new("-"));
-    if export.csv {
-        output::write(path, &plimsoll_record::to_csv(&store.load(&export.study)?)?)?;
+    if let Some(text) = other_format(export, &store)? {
+        output::write(path, &text)?;
         return Ok(0);
     }
     let mut parts = output::Parts::new(path);

@@ -20,6 +20,15 @@ pub fn utc(unix_seconds: u64) -> String {
     format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", second / 3600, second / 60 % 60)
 }
 
+/// "2025-10-09", the day in UTC.
+pub(crate) fn day(unix_seconds: u64) -> String {
+    let moment = utc(unix_seconds);
+    moment
+        .split_once(' ')
+        .filter(|_| moment.ends_with("UTC"))
+        .map_or(moment.clone(), |(day, _)| day.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::utc;

@@ -12,6 +12,7 @@ mod columns;
 mod date;
 mod device;
 mod document;
+mod exchange;
 mod figure;
 mod list;
 mod measure;
@@ -29,6 +30,7 @@ mod whatif;
 
 pub use date::utc;
 pub use document::Document;
+pub use exchange::{bmf, junit, openmetrics};
 pub use list::list;
 pub use picture::picture;
 pub use redact::redact;

@@ -32,7 +32,8 @@ pub struct Assembled {
     pub plan: Plan,
     /// A file of each target that is read in place.
     pub file: Option<String>,
-    pub quick: bool,
+    /// Rule of the file and of the command line.
+    pub how: RuleArguments,
 }
 
 /// Makes the plan.
@@ -108,7 +109,7 @@ pub fn plan(source: &Source<'_>, given: &Given<'_>) -> Result<Assembled, Failure
     let mut plan = Plan { storage, labels, commands, reboot, ..made };
     claims::mark(source, &named, &mut plan)?;
     plan.command = plan::repeatable_command(&plan);
-    Ok(Assembled { plan, file: common.file, quick: how.quick })
+    Ok(Assembled { plan, file: common.file, how })
 }
 
 /// The hosts of the file, and of the command line: that the work is driven on is what is said last.

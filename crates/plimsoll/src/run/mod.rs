@@ -17,6 +17,7 @@ use crate::arguments::{
     RuleArguments, StoreArguments,
 };
 use crate::check::{self, More};
+use crate::gate::{self, GateArguments};
 use crate::{output, resume};
 use assemble::{Assembled, Given};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
@@ -74,6 +75,8 @@ pub struct RunArguments {
     #[command(flatten)]
     pub hosts: HostArguments,
     #[command(flatten)]
+    pub gate: GateArguments,
+    #[command(flatten)]
     pub output: OutputArguments,
 }
 
@@ -126,7 +129,8 @@ pub fn run(run: &RunArguments, store: &StoreArguments) -> Result<u8, Failure> {
     let source = Source::read(&text, named, &run.variables)?;
     let (hosts, reboot) = (&run.hosts, run.reboot);
     let given = Given { targets: &run.targets, hosts, reboot, how: &run.how.words };
-    let Assembled { plan, file, quick } = assemble::plan(&source, &given)?;
+    let Assembled { mut plan, file, how } = assemble::plan(&source, &given)?;
+    gate::add_to(&mut plan, &run.gate, &how, store)?;
     if run.dry_run {
         return outlook::show(&source.plan.about, &plan, run.read_hosts);
     }
@@ -134,9 +138,9 @@ pub fn run(run: &RunArguments, store: &StoreArguments) -> Result<u8, Failure> {
         output::complain(&outlook::in_brief(&plan));
     }
     let opened = (!run.output.quiet).then_some(outlook::say_grace as fn(&_, &[_]));
-    let more = More { file, quick, continues: None, opened };
+    let more = More { file, quick: how.quick, continues: None, opened };
     let (study, interrupted) = check::measure(plan, &run.access, &run.output, store, more)?;
-    Ok(check::exit_code(&study, interrupted))
+    gate::finish(&study, check::exit_code(&study, interrupted), &run.output, store)
 }
 
 fn list() -> Result<u8, Failure> {

@@ -114,8 +114,8 @@ fn good(how: &[&str]) -> Assembled {
 
 #[test]
 fn a_plan_says_all_that_the_command_line_does() {
-    let Assembled { plan, file, quick } = good(&[]);
-    assert_eq!((file, quick), (None, false));
+    let Assembled { plan, file, how } = good(&[]);
+    assert_eq!((file, how.quick), (None, false));
     assert_eq!(label::labels(&plan), ["old", "new"]);
     let targets: Vec<String> = plan.subjects.iter().map(ToString::to_string).collect();
     assert_eq!(targets, ["nfs://nas/a", "nfs://nas/a?rsize=4096"]);

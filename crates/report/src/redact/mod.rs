@@ -150,6 +150,9 @@ const OWN_WORDS: [&str; 5] = ["unstable", "data_sync", "file_sync", "io_uring", 
 fn relabel(study: &mut Value) {
     if let Some(plan) = study["plan"].as_object_mut() {
         plan.remove("labels");
+        // Names that the user chose for all studies, also as words of conditions.
+        plan.remove("names");
+        plan.remove("gate");
         // Lines of shell may name anything.
         plan.remove("commands");
         if let Some(reboot) = plan.get_mut("reboot").and_then(Value::as_object_mut) {
@@ -164,6 +167,7 @@ fn relabel(study: &mut Value) {
     let kinds: Vec<String> = planned.map(kind).collect();
     let facts = study["subjects"].as_array_mut().into_iter().flatten();
     for (i, facts) in facts.enumerate() {
+        facts.as_object_mut().map(|facts| facts.remove("identity"));
         if facts["label"].as_str().is_some_and(|label| !label.is_empty()) {
             let kind = kinds.get(i).map_or("target", String::as_str);
             facts["label"] = Value::String(format!("{kind}-{}", i + 1));

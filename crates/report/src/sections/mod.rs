@@ -8,6 +8,8 @@ mod common;
 mod compare;
 mod costs;
 mod cpu;
+mod gate;
+mod history;
 mod hosts;
 mod limits;
 mod operations;
@@ -26,3 +28,4 @@ mod workload;
 
 pub(crate) use answer::{more, repeated};
 pub(crate) use beside::section as beside_copies;
+pub(crate) use gate::in_words as gate_row;

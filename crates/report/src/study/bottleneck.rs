@@ -125,6 +125,20 @@ fn grouped(shown: &Shown<'_>, cells: &[Cell]) -> Vec<(Bottleneck, Vec<Utilisatio
     groups
 }
 
+/// The bottlenecks of cells in a few words, without utilisations and reasons, each once: "link / disk". `None` if nothing
+/// is known of any.
+pub(crate) fn brief(shown: &Shown<'_>, cells: &[Cell]) -> Option<String> {
+    let mut names: Vec<String> = Vec::new();
+    for (found, _) in grouped(shown, cells) {
+        let whole = found.short.unwrap_or(found.name).replace('\n', " ");
+        let name = whole.split("; ").next().unwrap_or_default().to_owned();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    (!names.is_empty()).then(|| names.join(BY_COLUMN))
+}
+
 /// What parts the bottlenecks of several columns in a line.
 pub(crate) const BY_COLUMN: &str = " / ";
 

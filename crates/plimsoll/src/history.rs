@@ -1,0 +1,149 @@
+//! `plimsoll history`: studies of one subject over time.
+
+use crate::arguments::{DocumentArguments, StoreArguments};
+use crate::{output, store};
+use clap::Args;
+use plimsoll_config::nearest_word;
+use plimsoll_explain::{Place, Recognised, history, recognise};
+use plimsoll_model::{Cause, Failure, PastStudy, Study, SubjectKey, Target, without_slash};
+use plimsoll_record::Store;
+use plimsoll_report::Document;
+
+#[derive(Args)]
+pub struct HistoryArguments {
+    /// Target, host or path as in its studies, or the start of it
+    #[arg(value_name = "TARGET", required_unless_present = "name")]
+    pub target: Option<String>,
+    /// Subject with this name, which check, copy and ops give with --as
+    #[arg(long = "as", value_name = "NAME", conflicts_with = "target")]
+    pub name: Option<String>,
+    #[command(flatten)]
+    pub output: DocumentArguments,
+}
+
+/// Latest studies that are read whole, for their bottlenecks: as many as a screen has rows.
+const WHOLE: usize = 12;
+/// Seed of the permutations: the same history always says the same.
+const SEED: u64 = 1;
+/// Subjects that a message names.
+const NAMED: usize = 8;
+
+/// Shows the studies of a subject.
+pub fn run(arguments: &HistoryArguments, kept: &StoreArguments) -> Result<u8, Failure> {
+    let store = store::open(kept)?;
+    let heads = store.heads()?;
+    let asked = Asked::of(arguments);
+    let recognised = asked.find(&heads, &store)?;
+    let (pasts, places) = pasts(heads, &recognised, &store)?;
+    let found = history(&pasts, &places, SEED);
+    let latest = pasts.iter().rev().take(WHOLE).map(|past| store.load(&past.study.id.0));
+    let latest: Vec<Study> = latest.collect::<Result<_, _>>()?;
+    let document = Document::of_history(asked.text, &found, &recognised, &latest);
+    output::document(&document, &arguments.output)
+}
+
+/// Subject that the user asks for.
+struct Asked<'a> {
+    text: &'a str,
+    is_name: bool,
+}
+
+impl<'a> Asked<'a> {
+    fn of(arguments: &'a HistoryArguments) -> Asked<'a> {
+        match (&arguments.name, &arguments.target) {
+            (Some(name), _) => Asked { text: name, is_name: true },
+            (None, target) => Asked { text: target.as_deref().unwrap_or_default(), is_name: false },
+        }
+    }
+
+    /// The subject: by its name, its address, or the start of its address if only one begins so.
+    fn find(&self, heads: &[Study], store: &Store) -> Result<Recognised, Failure> {
+        let keys: Vec<SubjectKey> = heads.iter().flat_map(SubjectKey::all).collect();
+        if keys.is_empty() {
+            let next = "Measure something first, for example with plimsoll check. If your studies are in another \
+                        file, name it with --db.";
+            let on = store.path().display();
+            return Err(Failure::new(Cause::Usage, self.tried(), on, "the store is empty", next));
+        }
+        let name = |key: &SubjectKey| key.name.as_deref() == Some(self.text);
+        if self.is_name {
+            let known = keys.iter().filter_map(|key| key.name.clone()).collect();
+            return match keys.iter().any(name) {
+                true => Ok(recognise(heads, &name)),
+                false => Err(self.unknown("no study gave this name with --as", known)),
+            };
+        }
+        let typed = without_slash(self.text);
+        // As the program writes it: options and letters of a URL have one form.
+        let written = self.text.parse::<Target>().map(|target| target.to_string()).ok();
+        let written = written.as_deref().map(without_slash);
+        let is_exact = |key: &SubjectKey| key.given == typed || Some(&*key.given) == written;
+        if keys.iter().any(is_exact) {
+            return Ok(recognise(heads, &is_exact));
+        }
+        if keys.iter().any(name) {
+            return Ok(recognise(heads, &name));
+        }
+        let begins = |key: &&SubjectKey| !typed.is_empty() && key.given.starts_with(typed);
+        let Some(first) = keys.iter().find(begins) else {
+            let known = keys.iter().map(|key| key.given.clone()).collect();
+            return Err(self.unknown("no study has this subject", known));
+        };
+        let found = recognise(heads, &|key| key == first);
+        let others = keys.iter().filter(begins).filter(|key| !found.keys.contains(key));
+        let mut others: Vec<String> = others.map(|key| key.given.clone()).collect();
+        others.insert(0, first.given.clone());
+        others.dedup();
+        if others.len() == 1 {
+            return Ok(found);
+        }
+        let happened = format!("several subjects begin with it: {}", listed(&others));
+        let next = "Write more of its address.";
+        Err(Failure::new(Cause::Usage, self.tried(), self.text, happened, next))
+    }
+
+    fn tried(&self) -> String {
+        "find the studies of a subject".to_owned()
+    }
+
+    /// A subject that no study has: the nearest one is offered.
+    fn unknown(&self, happened: &str, known: Vec<String>) -> Failure {
+        let mut distinct: Vec<String> = Vec::new();
+        for word in known.into_iter().rev() {
+            if !distinct.contains(&word) {
+                distinct.push(word);
+            }
+        }
+        let near = nearest_word(self.text, &distinct);
+        let near = near.map_or_else(String::new, |word| format!("Did you mean {word}? "));
+        let known = match distinct.is_empty() {
+            true => "No study has a name.".to_owned(),
+            false => format!("In the store: {}.", listed(&distinct)),
+        };
+        Failure::new(Cause::Usage, self.tried(), self.text, happened, near + &known)
+    }
+}
+
+fn listed(words: &[String]) -> String {
+    let more = words.len().saturating_sub(NAMED);
+    let named = words.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    if more == 0 { named } else { format!("{named} and {more} more") }
+}
+
+/// The studies of a subject with their figures, and its places among them.
+pub fn pasts(
+    heads: Vec<Study>,
+    recognised: &Recognised,
+    store: &Store,
+) -> Result<(Vec<PastStudy>, Vec<Place>), Failure> {
+    let (mut pasts, mut places) = (Vec::new(), Vec::new());
+    for (number, study) in heads.into_iter().enumerate() {
+        let of_study = |place: &Place| place.study.cmp(&number);
+        let Ok(place) = recognised.places.binary_search_by(of_study) else { continue };
+        let subject = recognised.places[place].subject;
+        places.push(Place { study: pasts.len(), subject });
+        let figures = store.figures(&study.id)?;
+        pasts.push(PastStudy { study, figures });
+    }
+    Ok((pasts, places))
+}
