@@ -11,6 +11,7 @@ mod nfs;
 mod ops;
 mod own_client;
 mod predictions;
+mod playback;
 mod quick_limits;
 mod readers;
 mod run;

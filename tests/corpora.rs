@@ -34,6 +34,8 @@ targets! {
     deploy_answers "../fuzz/fuzz_targets/deploy_answers.rs"
     device_sections "../fuzz/fuzz_targets/device_sections.rs"
     device_shell "../fuzz/fuzz_targets/device_shell.rs"
+    film_matroska "../fuzz/fuzz_targets/film_matroska.rs"
+    film_mp4 "../fuzz/fuzz_targets/film_mp4.rs"
     import_fio_json "../fuzz/fuzz_targets/import_fio_json.rs"
     import_fio_terse "../fuzz/fuzz_targets/import_fio_terse.rs"
     import_fio_text "../fuzz/fuzz_targets/import_fio_text.rs"

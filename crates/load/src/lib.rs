@@ -66,6 +66,7 @@ mod cpu;
 mod dataset;
 mod directory;
 mod driver;
+mod film;
 mod jobs;
 mod memory;
 mod mock;
@@ -101,6 +102,7 @@ pub use content::{Content, ContentError, ContentWriter, LocalFiles};
 pub use dataset::{FileSet, Manifest};
 pub use directory::{DirectoryShare, fetched};
 pub use driver::Ended;
+pub use film::{FilmFile, film_file};
 pub use jobs::{
     Counted, Files, Jobs, LaidOut, NotGood, OperationSource, PartDone, PatternSource, ReadBack,
     RunContext, Step, WriteOnce, Written, is_test_file, is_tree, read_file_name, remove_tree,

@@ -1,13 +1,13 @@
 //! Advice for the command at hand: it names no option that this command does not have.
 
 /// The commands that measure, and those among them that measure storage.
-const ALL: &[&str] = &["check", "copy", "ops", "device", "net"];
-const STORAGE: &[&str] = &["check", "copy", "ops"];
+const ALL: &[&str] = &["check", "copy", "ops", "device", "net", "play"];
+const STORAGE: &[&str] = &["check", "copy", "ops", "play"];
 
 /// Options that advice names, and the commands that have them. A test holds it against the commands.
-const OPTIONS: [(&str, &[&str]); 33] = [
-    ("--block", STORAGE),
-    ("--cache", &["check"]),
+const OPTIONS: [(&str, &[&str]); 34] = [
+    ("--block", &["check", "copy", "ops"]),
+    ("--cache", &["check", "play"]),
     ("--coremark", &["device"]),
     ("--count", &["copy"]),
     ("--data", &["copy"]),
@@ -27,14 +27,15 @@ const OPTIONS: [(&str, &[&str]); 33] = [
     ("--pattern", &["check"]),
     ("--probe-dir", &["device", "net"]),
     ("--quick", ALL),
-    ("--rate", &["check", "net"]),
+    ("--rate", &["check", "net", "play"]),
     ("--repeats", ALL),
     ("--scale", &["copy"]),
-    ("--server-memory", &["check"]),
-    ("--set", &["check", "copy", "ops", "net"]),
-    ("--size", &["check", "ops"]),
+    ("--server-memory", &["check", "play"]),
+    ("--set", &["check", "copy", "ops", "net", "play"]),
+    ("--size", &["check", "ops", "play"]),
+    ("--soak", &["play"]),
     ("--stability", &["check", "ops"]),
-    ("--time", &["check", "copy", "ops", "net"]),
+    ("--time", &["check", "copy", "ops", "net", "play"]),
     ("--timeout", STORAGE),
     ("--verify", &["check", "copy"]),
     ("--via", &["copy"]),

@@ -231,7 +231,8 @@ impl Workload {
 
     /// Whether a part begins operations at a fixed rate, so that this rate and not the storage is what was measured.
     pub fn has_fixed_rate(&self) -> bool {
-        self.parts.iter().any(|part| part.arrival.per_second().is_some())
+        let fixed = |part: &Part| part.arrival.per_second().is_some() || part.job.has_fixed_rate();
+        self.parts.iter().any(fixed)
     }
 
     /// How long one point of a trial is planned to take, in seconds, setting up apart.

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The commands that measure.
-const MEASURE: [&str; 5] = ["check", "copy", "ops", "device", "net"];
+const MEASURE: [&str; 6] = ["check", "copy", "ops", "device", "net", "play"];
 /// Crates whose texts tell a user what to do.
 const CRATES: [&str; 8] =
     ["model", "load", "host", "runner", "remote", "study", "explain", "report"];

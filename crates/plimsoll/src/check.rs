@@ -9,13 +9,15 @@ use plimsoll_host::reach::Reach;
 use plimsoll_live::{Header, Observers};
 use plimsoll_load::{Names, OpenOptions, Passwords, SystemClock, TimeLimits};
 use plimsoll_model::{
-    Cause, Clock, Deadline, Ended, Failure, Nanos, Outcome, Plan, Study, StudyId, Subject,
-    SubjectFacts, SubjectKind, SubjectRunner, Target,
+    Cause, Clock, Deadline, Ended, Failure, HostFacts, Nanos, Outcome, Plan, Study, StudyId,
+    Subject, SubjectFacts, SubjectKind, SubjectRunner, Target,
 };
 use plimsoll_remote::{Clients, RemoteRunner};
 use plimsoll_report::Document;
 use plimsoll_runner::{Runner, RunnerOptions};
-use plimsoll_study::{Conduct, Dispatcher, NoSettings, RunnerOfKind, Settings, conduct};
+use plimsoll_study::{
+    Conduct, Dispatcher, FollowUp, NoSettings, RunnerOfKind, Settings, conduct, conduct_with,
+};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -46,8 +48,13 @@ pub struct More {
     /// The study that is continued, where one is; the plan is its own then, but for the cap.
     pub continues: Option<Study>,
     /// What is said once the targets are open.
-    pub opened: Option<fn(&Plan, &[SubjectFacts])>,
+    pub opened: Option<fn(&Plan, &[SubjectFacts], &[HostFacts])>,
+    /// What follows from what was measured.
+    pub follow: Option<Box<FollowFn>>,
 }
+
+/// What follows from what was measured until now.
+type FollowFn = dyn Fn(&Study) -> Vec<FollowUp>;
 
 /// Carries a plan out, shows and keeps what came of it. Returns the study and the cause of an
 /// interruption.
@@ -92,10 +99,11 @@ pub fn conducted(
     let ready = set_up(&plan, &id, &signals).map_err(|failure| signals.explain(failure))?;
     let SetUp { clock, begun, runner, watching, settings } = ready;
     let runner = Box::new(Dispatcher::new(&plan, vec![runner])?);
-    if let Some(say) = more.opened {
-        say(&plan, &runner.facts());
-    }
     let hosts::Watching { hosts, flags } = watching;
+    if let Some(say) = more.opened {
+        let facts: Vec<HostFacts> = hosts.iter().map(|host| host.facts()).collect();
+        say(&plan, &runner.facts(), &facts);
+    }
     let started_unix_seconds = unix_seconds() - clock.now().since(begun).as_secs();
     let header = Header::new(id.clone(), started_unix_seconds, plan.clone());
     let mut observers = Observers::begin(output.show(), &header, &signals.stop);
@@ -116,7 +124,10 @@ pub fn conducted(
     };
     let conducted = match more.continues {
         Some(study) => plimsoll_study::resume(study, order),
-        None => conduct(order),
+        None => match &more.follow {
+            Some(follow) => conduct_with(order, &**follow),
+            None => conduct(order),
+        },
     };
     let mut study = conducted.map_err(|failure| signals.explain(failure))?;
     // The terminal is given back before anything is printed.

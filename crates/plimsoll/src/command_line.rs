@@ -13,6 +13,7 @@ use crate::history::HistoryArguments;
 use crate::lab::LabArguments;
 use crate::net::NetArguments;
 use crate::ops::OpsArguments;
+use crate::play::PlayArguments;
 use crate::predict::PredictArguments;
 use crate::references::ReferencesArguments;
 use crate::restore::RestoreArguments;
@@ -70,6 +71,8 @@ pub enum Command {
     /// Measure the network between two hosts: throughput and latency
     #[command(after_long_help = crate::net::EXAMPLES)]
     Net(Box<NetArguments>),
+    /// Measure how many films play at once without a stall
+    Play(Box<PlayArguments>),
     /// Test beds of network namespaces and virtual machines
     Lab(LabArguments),
     /// List the studies in the store
@@ -160,6 +163,13 @@ const COMMON: &[(&str, &[&str])] = &[
             "details",
         ],
     ),
+    (
+        "play",
+        &[
+            "quick", "film", "rate", "player", "streams", "while", "soak", "host", "on", "details",
+            "report",
+        ],
+    ),
     ("demo", &["live", "details", "report"]),
 ];
 
@@ -169,6 +179,7 @@ const RARE: &[&str] = &[
     "predict",
     "advise",
     "history",
+    "run",
     "lab",
     "references",
     "export",

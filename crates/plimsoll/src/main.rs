@@ -28,6 +28,7 @@ mod ops;
 mod output;
 mod plan;
 mod predict;
+mod play;
 mod reboot;
 mod references;
 mod report;
@@ -71,6 +72,7 @@ fn main() -> ExitCode {
         Command::Device(device) => device::run(&device, &arguments.store),
         Command::Clock(clock) => clock::run(&clock, &arguments.store),
         Command::Net(net) => net::run(&net, &arguments.store),
+        Command::Play(play) => play::run(&play, &arguments.store),
         Command::Lab(lab) => lab::run(&lab),
         Command::List => store::list(&arguments.store),
         Command::History(history) => history::run(&history, &arguments.store),

@@ -25,7 +25,8 @@ use crate::device;
 use crate::measure::{self, Shape};
 use crate::names::{self, Names};
 use plimsoll_explain::{
-    CopyCosts, Findings, Forecast, Limits, NamedLimit, PathLimits, Stalls, Transfers, Writes,
+    CopyCosts, Findings, Forecast, Limits, NamedLimit, PathLimits, Playback, Stalls, Transfers,
+    Writes,
 };
 use plimsoll_model::{Cell, Contrast, Measure, Study, Workload, factor};
 
@@ -46,6 +47,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) path_limits: Vec<PathLimits>,
     /// Bottlenecks that kinds of subject name.
     pub(crate) named_limits: Vec<NamedLimit>,
+    /// Films: how many play.
+    pub(crate) playback: Vec<Playback>,
     /// Whether writes are sustained.
     pub(crate) writes: Vec<Writes>,
     /// Times in which subjects did not answer.
@@ -67,6 +70,7 @@ impl<'a> Shown<'a> {
             limits: plimsoll_explain::limits(study),
             path_limits: plimsoll_explain::path_limits(study),
             named_limits: plimsoll_explain::named_limits(study),
+            playback: plimsoll_explain::playback(study),
             writes: plimsoll_explain::writes(study),
             stalls: plimsoll_explain::stalls(study),
         }

@@ -54,10 +54,10 @@ pub(crate) fn part(
     let stall = |stalled: &Stalled| stalled.stall(measured.from, end);
     let stalls = team.set_up_stalls.iter().copied().chain(team.stalls.iter().map(stall)).collect();
     let outcome = outcome(team, &measured, part.arrival, given);
-    let mut flags = flags(&measured, part.arrival);
+    let mut flags = flags(&measured, part);
     let few = done(&measured);
     // Work that ends by itself takes the time that it takes, however little it is.
-    let stalled = measured.answered < measured.length;
+    let stalled = measured.answered < measured.length || job.has_fixed_rate();
     if for_a_time && outcome == Outcome::Complete && few < FEW_OPERATIONS && !stalled {
         flags.push(Flag::FewOperations { count: few });
     }
@@ -78,7 +78,7 @@ pub(crate) fn part(
             let elapsed = team.measured.as_secs_f64();
             result.quantities.insert(Metric::all(Measure::ELAPSED), elapsed);
         }
-        if job.moves_payload() && !too_short {
+        if job.moves_payload() && !too_short && !job.has_fixed_rate() {
             flags.extend(phases(team, spec, &measured, &mut result.quantities));
         }
     }
@@ -316,7 +316,7 @@ fn behind_schedule(measured: &Measured, arrival: Arrival) -> Option<Flag> {
     is_behind.then_some(Flag::BehindSchedule { due_per_second, per_second })
 }
 
-fn flags(measured: &Measured, arrival: Arrival) -> Vec<Flag> {
+fn flags(measured: &Measured, part: &Part) -> Vec<Flag> {
     let mut flags = Vec::new();
     let seconds = measured.length.as_secs_f64().max(1e-9);
     let completed: Vec<Completed> = measured
@@ -335,7 +335,8 @@ fn flags(measured: &Measured, arrival: Arrival) -> Vec<Flag> {
     let slowest = measured.kinds.values().map(|k| k.client.max()).max().unwrap_or(0) as f64 / 1e9;
     if let Some(check) = InFlight::compare(measured.in_flight, &completed)
         && slowest < plimsoll_stats::little::TOLERANCE * seconds
-        && check.is_suspect(arrival.per_second().is_some(), DRIVER_SECONDS / response.max(1e-12))
+        && check
+            .is_suspect(part.arrival.per_second().is_some(), DRIVER_SECONDS / response.max(1e-12))
     {
         flags.push(Flag::InFlightMismatch {
             integrated: check.integrated,
@@ -343,7 +344,9 @@ fn flags(measured: &Measured, arrival: Arrival) -> Vec<Flag> {
         });
     }
     let gap = measured.longest_gap.as_secs_f64();
-    if gap > LONG_GAP_SECONDS && gap > LONG_GAP_SHARE * seconds {
+    // A job that asks for no more than it needs has gaps of its own.
+    let has_gaps = part.job.has_fixed_rate();
+    if gap > LONG_GAP_SECONDS && gap > LONG_GAP_SHARE * seconds && !has_gaps {
         flags.push(Flag::LongGap { seconds: gap });
     }
     flags

@@ -18,6 +18,7 @@
 //! | costs per file, operation and byte, and times by them | [`fit::costs::fit`] |
 //! | n in flight, from the demands of one | [`closed::mva`], [`closed::rounds`], [`closed::bound`], [`closed::balanced`] |
 //! | cross-checks | [`sign_flip::p_value`], [`correlation::lag_1`], [`outlier::far`] |
+//! | rate that a film needs, and a verdict on what it gets | [`playback::required`], [`playback::Verdict::on`] |
 //! | two studies of different times | [`welch::ratio_interval`] |
 //! | changes of level over many studies | [`divisive::find`] |
 //! | one more study against earlier ones | [`prediction::Prediction`] |
@@ -53,6 +54,7 @@ pub mod little;
 pub mod order;
 pub mod outlier;
 pub mod prediction;
+pub mod playback;
 pub mod reread;
 pub mod sequence;
 pub mod sequential;

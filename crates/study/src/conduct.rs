@@ -67,10 +67,27 @@ pub struct Conduct<'a> {
     pub observer: &'a mut dyn FnMut(Progress<'_>),
 }
 
+/// Workload that follows the blocks of a plan, and in how many blocks. One that the plan has already is measured again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FollowUp {
+    /// What is measured.
+    pub workload: Workload,
+    /// In how many blocks.
+    pub blocks: u32,
+}
+
+/// What follows from what was measured, asked whenever a study has all its blocks; nothing ends it.
+pub type Follow<'a> = &'a dyn Fn(&Study) -> Vec<FollowUp>;
+
 /// Conducts a study to its end. An `Err` means that nothing was measured; what failed later is in
 /// the study's [`Ended`]. Either way subjects and settings are left as they were found, or a flag says
 /// what could not be removed or put back.
 pub fn conduct(order: Conduct<'_>) -> Result<Study, Failure> {
+    conduct_with(order, &|_| Vec::new())
+}
+
+/// The same, in stages: what follows each of them depends on what was measured until then.
+pub fn conduct_with<'a>(order: Conduct<'a>, follow: Follow<'a>) -> Result<Study, Failure> {
     check::plan(&order.plan)?;
     let Conduct { id, started_unix_seconds, version, plan, .. } = &order;
     let study = Study {
@@ -86,14 +103,15 @@ pub fn conduct(order: Conduct<'_>) -> Result<Study, Failure> {
         trials: Vec::new(),
         ended: Ended::Open,
     };
-    carry_out(order, study, None)
+    carry_out(order, study, None, follow)
 }
 
 /// Carries out what is ordered: a study that begins, or goes on from what it was `before`.
-pub(crate) fn carry_out(
-    order: Conduct<'_>,
+pub(crate) fn carry_out<'a>(
+    order: Conduct<'a>,
     study: Study,
     before: Option<Study>,
+    follow: Follow<'a>,
 ) -> Result<Study, Failure> {
     let mut conductor = Conductor {
         begun: order.begun,
@@ -112,6 +130,7 @@ pub(crate) fn carry_out(
         stop: order.stop,
         keep: order.keep,
         observer: order.observer,
+        follow,
         paces: BTreeMap::new(),
         tried_out: 0,
         took: Took::default(),
@@ -145,6 +164,8 @@ struct Conductor<'a> {
     stop: Arc<AtomicBool>,
     keep: &'a mut dyn Keep,
     observer: &'a mut dyn FnMut(Progress<'_>),
+    /// What follows when all blocks are measured.
+    follow: Follow<'a>,
     /// What short runs showed of each workload, where they were made.
     paces: BTreeMap<usize, calibrate::Pace>,
     /// Runs so far that are no trials.
@@ -168,8 +189,7 @@ impl Conductor<'_> {
     /// Attaches every subject, prepares what the workloads need, watches the idle hosts.
     fn prepare(&mut self) -> Result<(), Failure> {
         let mut observer = Preparing(&mut *self.observer);
-        let subjects = 0..self.study.plan.subjects.len();
-        for subject in subjects.clone() {
+        for subject in 0..self.study.plan.subjects.len() {
             observer.begin(subject);
             let found = self.runner.attach(subject)?;
             if self.before.is_some() {
@@ -184,20 +204,7 @@ impl Conductor<'_> {
         if self.study.plan.storage.adapt_size {
             self.adapt_to_time()?;
         }
-        let mut observer = Preparing(&mut *self.observer);
-        // In turn: what is laid out for one subject lies beside what is laid out for the others.
-        let mut waiting: Vec<usize> = subjects.collect();
-        while !waiting.is_empty() {
-            for subject in std::mem::take(&mut waiting) {
-                observer.begin(subject);
-                let kind = Some(self.study.plan.subjects[subject].kind());
-                let mut workloads = self.study.plan.workloads.clone();
-                workloads.retain(|workload| workload.subject() == kind);
-                let prepared = self.runner.prepare(subject, &workloads, &mut observer)?;
-                self.study.flags.extend(prepared.flags);
-                waiting.extend(prepared.more.then_some(subject));
-            }
-        }
+        self.prepare_workloads(0)?;
         if self.study.plan.design.quick && self.before.is_none() {
             self.study.plan.design.cap_seconds += self.elapsed();
         }
@@ -234,6 +241,50 @@ impl Conductor<'_> {
         }
         self.held = Held::of(&self.study, &*self.keep);
         Ok(())
+    }
+
+    /// Prepares what the workloads from this one on need. In turn: what is laid out for one subject lies beside what is
+    /// laid out for the others.
+    fn prepare_workloads(&mut self, from: usize) -> Result<(), Failure> {
+        let mut observer = Preparing(&mut *self.observer);
+        let mut waiting: Vec<usize> = (0..self.study.plan.subjects.len()).collect();
+        while !waiting.is_empty() {
+            for subject in std::mem::take(&mut waiting) {
+                observer.begin(subject);
+                let kind = Some(self.study.plan.subjects[subject].kind());
+                let mut workloads = self.study.plan.workloads[from..].to_vec();
+                workloads.retain(|workload| workload.subject() == kind);
+                let prepared = self.runner.prepare(subject, &workloads, &mut observer)?;
+                self.study.flags.extend(prepared.flags);
+                waiting.extend(prepared.more.then_some(subject));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes up what follows from what was measured; whether anything does.
+    fn follow_up(&mut self) -> Result<bool, Failure> {
+        let follow_ups = (self.follow)(&self.study);
+        if follow_ups.is_empty() {
+            return Ok(false);
+        }
+        let known = self.study.plan.workloads.len();
+        let mut more: Vec<(usize, u32)> = Vec::new();
+        for FollowUp { workload, blocks } in follow_ups {
+            let workloads = &mut self.study.plan.workloads;
+            let number = workloads.iter().position(|one| *one == workload).unwrap_or_else(|| {
+                workloads.push(workload);
+                workloads.len() - 1
+            });
+            more.push((number, blocks));
+        }
+        check::plan(&self.study.plan)?;
+        if self.study.plan.workloads.len() > known {
+            self.prepare_workloads(known)?;
+        }
+        self.schedule.extend(&self.study.plan, &more);
+        self.keep.update(&self.study)?;
+        Ok(true)
     }
 
     /// Notes that the study is continued, and lets its seconds go on where it stopped. That is kept with
@@ -287,6 +338,9 @@ impl Conductor<'_> {
                 return self.cap_reached();
             }
             let Some((block, cells)) = self.schedule.next_block() else {
+                if self.follow_up()? {
+                    continue;
+                }
                 self.study.ended = Ended::Done;
                 return Ok(());
             };

@@ -27,7 +27,7 @@ mod size;
 mod stability;
 mod steps;
 
-pub use conduct::{Conduct, conduct};
+pub use conduct::{Conduct, Follow, FollowUp, conduct, conduct_with};
 pub use dispatch::{Dispatcher, RunnerOfKind};
 pub use estimate::{Estimate, estimate};
 pub use hindsight::hindsight;

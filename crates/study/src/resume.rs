@@ -26,7 +26,7 @@ pub fn resume(study: Study, order: Conduct<'_>) -> Result<Study, Failure> {
     again.plan.design.cap_seconds = stopped_at(&study) + order.plan.design.cap_seconds;
     // What was measured had these sizes.
     (again.plan.storage.adapt_size, again.plan.storage.fit_size) = (false, false);
-    carry_out(order, again, Some(study))
+    carry_out(order, again, Some(study), &|_| Vec::new())
 }
 
 /// Fails where a study cannot be gone on with, or nothing would come of it: its figures are another

@@ -20,16 +20,8 @@ pub struct Schedule {
 impl Schedule {
     /// Before the first block: every workload is wanted for the first blocks of the plan's rule.
     pub fn new(plan: &Plan) -> Self {
-        let mut plots: Vec<(Vec<usize>, Vec<Cell>)> = Vec::new();
-        for cell in plan.cells() {
-            let of = whole_plot(plan, cell.setting);
-            match plots.iter_mut().find(|(known, _)| *known == of) {
-                Some((_, cells)) => cells.push(cell),
-                None => plots.push((of, vec![cell])),
-            }
-        }
         Schedule {
-            plots: plots.into_iter().map(|(_, cells)| cells).collect(),
+            plots: by_plot(plan, Vec::new(), plan.cells()),
             wanted: vec![plan.first_blocks(); plan.workloads.len()],
             block: 0,
             done: Vec::new(),
@@ -49,6 +41,19 @@ impl Schedule {
         for (wanted, blocks) in self.wanted.iter_mut().zip(needed) {
             *wanted = blocks.map_or(*wanted, |b| u32::try_from(b).unwrap_or(u32::MAX));
         }
+    }
+
+    /// Takes up workloads of the plan that are to have so many blocks from now on, those that it did not have included.
+    pub fn extend(&mut self, plan: &Plan, more: &[(usize, u32)]) {
+        let known = self.wanted.len();
+        self.wanted.resize(plan.workloads.len(), 0);
+        for (workload, blocks) in more {
+            if let Some(wanted) = self.wanted.get_mut(*workload) {
+                *wanted = self.block.saturating_add(*blocks);
+            }
+        }
+        let fresh = plan.cells().into_iter().filter(|cell| usize::from(cell.workload) >= known);
+        self.plots = by_plot(plan, std::mem::take(&mut self.plots), fresh);
     }
 
     /// Number of the next block and its cells in order; `None` when every workload has its blocks.
@@ -108,6 +113,23 @@ impl Schedule {
     fn active<'a>(&'a self, cells: &'a [Cell]) -> impl Iterator<Item = &'a Cell> {
         cells.iter().filter(|cell| self.wanted(cell) > self.block)
     }
+}
+
+/// Cells by their whole plots, after those that are there.
+fn by_plot(
+    plan: &Plan,
+    mut plots: Vec<Vec<Cell>>,
+    cells: impl IntoIterator<Item = Cell>,
+) -> Vec<Vec<Cell>> {
+    for cell in cells {
+        let of = |cell: &Cell| whole_plot(plan, cell.setting);
+        let same = |plot: &&mut Vec<Cell>| plot.first().map(of) == Some(of(&cell));
+        match plots.iter_mut().find(same) {
+            Some(plot) => plot.push(cell),
+            None => plots.push(vec![cell]),
+        }
+    }
+    plots
 }
 
 /// The whole plot that a setting is of: the level of each factor whose change restarts something.

@@ -8,7 +8,7 @@ use plimsoll_model::{
     Workload,
 };
 use plimsoll_runner::{Runner, RunnerOptions};
-use plimsoll_study::{Conduct, Keep, NoSettings, Progress, conduct};
+use plimsoll_study::{Conduct, Follow, FollowUp, Keep, NoSettings, Progress, conduct_with};
 use std::collections::BTreeSet;
 use std::num::NonZeroU16;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -81,9 +81,20 @@ fn run(
 /// On shares that are made by their numbers.
 fn run_on(
     plan: Plan,
+    kept: Kept,
+    stop: &Arc<AtomicBool>,
+    share: impl Fn(usize, Arc<VirtualClock>) -> MockShare,
+) -> Ran {
+    run_in_stages(plan, kept, stop, share, &|_| Vec::new())
+}
+
+/// The same, with what follows from each stage.
+fn run_in_stages(
+    plan: Plan,
     mut kept: Kept,
     stop: &Arc<AtomicBool>,
     share: impl Fn(usize, Arc<VirtualClock>) -> MockShare,
+    follow: Follow<'_>,
 ) -> Ran {
     let clock = Arc::new(VirtualClock::new());
     let share = |number| Arc::new(share(number, clock.clone()));
@@ -98,7 +109,7 @@ fn run_on(
     );
     let options = RunnerOptions { live: false, ..options };
     let opened = shares.iter().map(|s| s.clone() as Arc<dyn plimsoll_runner::Share>).collect();
-    let study = conduct(Conduct {
+    let order = Conduct {
         id,
         started_unix_seconds: 0,
         version: "test".into(),
@@ -116,7 +127,8 @@ fn run_on(
                 planned.push(trials);
             }
         },
-    });
+    };
+    let study = conduct_with(order, follow);
     for share in &shares {
         assert_eq!(share.paths(), Vec::<String>::new(), "nothing is left behind");
     }
@@ -143,6 +155,39 @@ fn every_cell_once_a_block_in_changing_order() {
     }
     assert!(orders.len() > 1, "the order changes");
     assert_eq!(ran.shares.len(), 2);
+}
+
+/// A workload that follows has its files, and as many blocks as it is to have; one that the plan has is measured again.
+#[test]
+fn what_follows_from_a_stage_is_measured_after_it() {
+    let plan = plan(2, Rule::Fixed { blocks: 3 });
+    let first = plan.workloads[0].clone();
+    let larger = {
+        let job = PatternJob::new(Pattern::RandomRead, Bytes(4 * KIB), Bytes(MIB));
+        let part = Part::closed(Job::Pattern(job), NonZeroU16::MIN, NonZeroU16::MIN);
+        Workload::of(part, Length::For { seconds: 0.5, warm_up_seconds: 0.1 })
+    };
+    let follow = |study: &Study| match study.plan.workloads.len() {
+        2 => vec![
+            FollowUp { workload: larger.clone(), blocks: 2 },
+            FollowUp { workload: first.clone(), blocks: 1 },
+        ],
+        _ => Vec::new(),
+    };
+    let share = |_, clock| MockShare::new(clock, NonZeroU16::MIN, |_, _| Reply::After(MS));
+    let ran = run_in_stages(plan, Kept::default(), &running(), share, &follow);
+    let study = ran.study.unwrap();
+    assert_eq!((study.ended.clone(), study.plan.workloads.len()), (Ended::Done, 3));
+    let blocks = |workload: u16| -> Vec<u32> {
+        let own = study.trials.iter().filter(|trial| trial.cell.workload == workload);
+        let mut blocks: Vec<u32> = own.filter_map(|trial| trial.block).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        blocks
+    };
+    assert_eq!((blocks(0), blocks(1), blocks(2)), (vec![0, 1, 2, 3], vec![0, 1, 2], vec![3, 4]));
+    assert_eq!(study.trials.len(), 2 * (4 + 3 + 2));
+    assert!(study.trials.iter().all(|trial| trial.result.outcome == Outcome::Complete));
 }
 
 /// What was laid out, and then read, in turn: each target's number with a name or a file.

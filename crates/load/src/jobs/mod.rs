@@ -9,7 +9,9 @@ mod log;
 mod made_tree;
 mod operations;
 pub(crate) mod pattern;
+mod playback;
 mod scan;
+mod slides;
 mod table;
 mod test_files;
 mod tree;
@@ -28,6 +30,7 @@ use crate::prepare::Means;
 use crate::share::{Lane, LaneRequest, Namespace, Share};
 use plimsoll_model::{Cause, Event, Failure, Flag, Measure, Nanos, OpKind};
 use std::num::NonZeroU16;
+use std::time::Duration;
 use test_files::TestFiles;
 
 /// What a worker should do next.
@@ -125,6 +128,9 @@ pub(crate) struct Point {
     pub workers: NonZeroU16,
     /// Whether the work ends when it is done; else it begins again until the time is over.
     pub once: bool,
+    /// Length of the load, and of its warm-up that the plan cuts off.
+    pub length: Duration,
+    pub warm_up: Duration,
 }
 
 /// Why a point is not good although its load ended in order.

@@ -4,7 +4,9 @@ use super::copy::{CopyRun, Trees};
 use super::file::FileRun;
 use super::operations::OperationsRun;
 use super::pattern::{LaidOut, PatternRun};
+use super::playback::PlaybackRun;
 use super::scan::ScanRun;
+use super::slides::SlidesRun;
 use super::test_files::{TestFiles, write_file_name};
 use super::{Counted, NotGood, Point, RunContext, StorageJob, Workspace};
 use crate::driver::Ended;
@@ -234,10 +236,11 @@ impl Jobs {
         let workload = &spec.workload;
         self.parts = self.find(workload)?;
         self.means.operation_timeout = seconds(spec.operation_timeout_seconds);
-        let (length, until_done) = match workload.length {
-            Length::For { seconds, .. } => (seconds, false),
-            Length::UntilDone { at_most_seconds } => (at_most_seconds, true),
+        let (length, warm_up, until_done) = match workload.length {
+            Length::For { seconds, warm_up_seconds } => (seconds, warm_up_seconds, false),
+            Length::UntilDone { at_most_seconds } => (at_most_seconds, 0.0, true),
         };
+        let warm_up = seconds(warm_up);
         let window = seconds(spec.window_seconds);
         self.timing = Timing { length: seconds(length), until_done, window };
         let Jobs { share, means, files, trees, jobs, parts, timing, .. } = self;
@@ -247,7 +250,8 @@ impl Jobs {
             let PointSpec { first_file, seed, .. } = *spec;
             let (seed, workers) = (seed.wrapping_add(index as u64), part.workers);
             let once = main && until_done;
-            let point = Point { first_file, seed, workers, once };
+            let length = timing.length;
+            let point = Point { first_file, seed, workers, once, length, warm_up };
             jobs[*number].1.ready(&mut at, part, &point, *timing, main)?;
         }
         Ok(())
@@ -314,6 +318,8 @@ fn open(job: &Job, number: usize, given: &str) -> Result<Box<dyn AnyJob>, Failur
         Job::Pattern(job) => manned(PatternRun::new(job)),
         Job::Copy(job) => manned(CopyRun::new(job, number)?),
         Job::Log(job) => manned(super::log::LogRun::new(job)),
+        Job::Playback(job) => manned(PlaybackRun::new(job)),
+        Job::Slides(job) => manned(SlidesRun::new(job)),
         Job::Scan(job) => manned(ScanRun::new(job, number)),
         Job::File(job) => manned(FileRun::new(job, number)),
         Job::Operations(job) => manned(OperationsRun::new(job, number)),

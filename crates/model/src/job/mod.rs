@@ -11,8 +11,10 @@ mod log;
 mod operations;
 mod path;
 mod pattern;
+mod playback;
 mod request;
 mod scan;
+mod slides;
 mod stream;
 mod tcp_stream;
 
@@ -26,8 +28,10 @@ pub use log::LogJob;
 pub use operations::OperationsJob;
 pub use path::Flow;
 pub use pattern::{Layout, Pattern, PatternJob, Stability};
+pub use playback::{Film, Pace, PlaybackJob, Player};
 pub use request::RequestJob;
 pub use scan::{NamesCached, ScanJob};
+pub use slides::SlidesJob;
 pub use stream::StreamJob;
 pub use tcp_stream::TcpStreamJob;
 
@@ -77,6 +81,8 @@ jobs! {
     Pattern(PatternJob),
     Scan(ScanJob),
     Log(LogJob),
+    Playback(PlaybackJob),
+    Slides(SlidesJob),
     Operations(OperationsJob),
     File(FileJob),
     Copy(CopyJob),
@@ -90,7 +96,8 @@ jobs! {
 }
 
 /// Measures of single jobs, by the kind of their subjects.
-pub(crate) const OF_STORAGE: &[&[Row]] = &[&log::MEASURES, &copy::MEASURES];
+pub(crate) const OF_STORAGE: &[&[Row]] =
+    &[&log::MEASURES, &copy::MEASURES, &playback::MEASURES, &slides::MEASURES];
 pub(crate) const OF_PATHS: &[&[Row]] = &[&stream::MEASURES, &path::MEASURES];
 pub(crate) const OF_HOSTS: &[&[Row]] = &[&device::MEASURES];
 
@@ -177,6 +184,12 @@ pub trait JobFacts {
     /// own.
     fn has_workers(&self) -> bool {
         true
+    }
+
+    /// Whether it asks for no more than it needs, as a film that plays, so that this need and not the storage is what is
+    /// measured.
+    fn has_fixed_rate(&self) -> bool {
+        false
     }
 
     /// Kinds of operation that are shown in addition to their total.

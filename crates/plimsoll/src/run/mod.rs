@@ -137,8 +137,8 @@ pub fn run(run: &RunArguments, store: &StoreArguments) -> Result<u8, Failure> {
     if !run.output.quiet {
         output::complain(&outlook::in_brief(&plan));
     }
-    let opened = (!run.output.quiet).then_some(outlook::say_grace as fn(&_, &[_]));
-    let more = More { file, quick: how.quick, continues: None, opened };
+    let opened = (!run.output.quiet).then_some(outlook::say_grace as fn(&_, &[_], &[_]));
+    let more = More { file, quick: how.quick, opened, ..More::default() };
     let (study, interrupted) = check::measure(plan, &run.access, &run.output, store, more)?;
     gate::finish(&study, check::exit_code(&study, interrupted), &run.output, store)
 }

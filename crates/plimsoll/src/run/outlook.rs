@@ -2,7 +2,9 @@
 
 use crate::{output, settings};
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Factor, Failure, Plan, Rule, Subject, SubjectFacts, Switch, Target};
+use plimsoll_model::{
+    Factor, Failure, HostFacts, Plan, Rule, Subject, SubjectFacts, Switch, Target,
+};
 use plimsoll_report::{Document, counted, duration};
 use plimsoll_study::{Estimate, estimate};
 
@@ -46,7 +48,7 @@ pub fn in_brief(plan: &Plan) -> String {
 }
 
 /// Says before the first block what the grace periods take, if a target that was opened speaks version 4.
-pub fn say_grace(plan: &Plan, opened: &[SubjectFacts]) {
+pub fn say_grace(plan: &Plan, opened: &[SubjectFacts], _: &[HostFacts]) {
     if let Some(line) = grace_of(plan, opened) {
         output::complain(&line);
     }

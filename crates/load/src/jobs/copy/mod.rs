@@ -203,6 +203,19 @@ impl CopyRun {
         trial.ceiling(point.workers)
     }
 
+    /// Removes what was left under temporary names when the time was over: the next copy makes them again.
+    fn remove_temporary(&self, at: &mut Workspace<'_>) {
+        let Some(copies) = &self.copies else { return };
+        let names = copies.round.lock().unwrap_or_else(PoisonError::into_inner).1.names.clone();
+        for file in (0..copies.files.files()).filter(|file| copies.has_changed(*file)) {
+            let path = at.means.paths.get(names.temporary(file));
+            if let (Some(path), Ok((there, _))) = (path, at.run.names()) {
+                // Most of them are not there.
+                let _ = there.remove_file(&path);
+            }
+        }
+    }
+
     /// Whether rsync can copy these files to this target, and where that is mounted.
     fn mounted(&self, share: &dyn Share, files: &dyn FileSet) -> Result<PathBuf, Failure> {
         let refuse = |happened: &str, next: &str| {
@@ -382,7 +395,7 @@ impl StorageJob for CopyRun {
 
     fn finish(
         &mut self,
-        _sources: Vec<CopySource>,
+        sources: Vec<CopySource>,
         at: &mut Workspace<'_>,
         complete: bool,
     ) -> Result<Vec<Flag>, Box<NotGood>> {
@@ -391,6 +404,9 @@ impl StorageJob for CopyRun {
             Transfer::Up => at.trees.are_over(self.prefix()),
             // Files may be missing, or have been left under their temporary names.
             Transfer::Update if !complete => at.trees.spoilt(&self.job.dataset),
+            Transfer::Update if sources.iter().any(CopySource::is_unfinished) => {
+                self.remove_temporary(at);
+            }
             _ => {}
         }
         if let Some(copies) = self.copies.take() {

@@ -42,6 +42,16 @@ impl OperationSource for CopySource {
     }
 }
 
+impl CopySource {
+    /// Whether its time was over while it copied something.
+    pub(super) fn is_unfinished(&self) -> bool {
+        match self {
+            CopySource::Own(source) => !source.tasks.is_empty(),
+            CopySource::Rsync(_) => false,
+        }
+    }
+}
+
 /// A worker that copies files itself.
 pub(crate) struct OwnSource {
     copies: Arc<Copies>,

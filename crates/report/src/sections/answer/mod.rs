@@ -6,8 +6,10 @@ mod copies;
 mod names;
 mod operations;
 mod paths;
+mod playback;
 mod sentences;
 mod settings;
+mod slides;
 mod speeds;
 mod summary;
 mod table;
@@ -42,7 +44,11 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
         shown.findings.workloads.iter().flat_map(|w| &w.cells).map(|c| c.complete).sum();
     if complete > 0 {
         section.texts(stalls::leading(shown));
-        let said = summary::sentence(shown, &brief);
+        let said = match (playback::are_shown(shown), slides::are_shown(shown)) {
+            (true, _) => Some(playback::sentence(shown, &brief)),
+            (_, true) => Some(slides::sentence(shown)),
+            (false, false) => summary::sentence(shown, &brief),
+        };
         let is_told = said.as_ref().is_some_and(|said| said.contains(summary::STOP));
         let disturbed = disturbances::heavy(shown).filter(|_| !is_told);
         let is_disturbed = disturbed.is_some();
@@ -50,6 +56,8 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
             capital(&format!("{clause}, so figures may be too low. {}", summary::STOP))
         }));
         match shown.names.setups() {
+            // It is the answer, whole.
+            _ if playback::are_shown(shown) => section.texts(said),
             1 | 2 => section.clauses(said, is_disturbed),
             _ => section.texts(said),
         }
@@ -58,6 +66,8 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
     let mut marked = false;
     match complete {
         0 => section.text(NOTHING),
+        _ if playback::are_shown(shown) => playback::add(&mut section, shown, &brief),
+        _ if slides::are_shown(shown) => slides::add(&mut section, shown, &brief),
         _ if operations::are_shown(shown) => marked = operations::add(&mut section, shown, &brief),
         _ => {
             let explained;
@@ -354,7 +364,7 @@ fn decide(shown: &Shown<'_>, works: &[String]) -> String {
 /// monitored.
 fn monitoring(shown: &Shown<'_>, command: &str) -> Option<String> {
     let options = limits::monitoring(shown)?;
-    let measures = ["plimsoll check ", "plimsoll copy ", "plimsoll ops "];
+    let measures = ["plimsoll check ", "plimsoll copy ", "plimsoll ops ", "plimsoll play "];
     let measures = measures.iter().any(|own| command.starts_with(own));
     let known = !options.contains("SERVER");
     (measures && known).then(|| format!("{command} {options}"))

@@ -1,0 +1,271 @@
+//! A player and its buffer, in the time of its load: what it plays, and when it stalls.
+
+use super::demand::Demand;
+use plimsoll_model::{Film, Nanos, Player};
+use std::time::Duration;
+
+/// What a player that is fed shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    /// It fills its buffer, since this time: at first, or in a stall.
+    Filling(Nanos),
+    /// It plays.
+    Playing,
+}
+
+/// Stalls of one stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Stalls {
+    pub count: u64,
+    pub longest: Duration,
+    pub all: Duration,
+}
+
+/// A player and its buffer. Requests come in the order of the film.
+pub(super) struct Playing {
+    demand: Demand,
+    request: u64,
+    buffer_bytes: f64,
+    buffer_seconds: f64,
+    start_seconds: f64,
+    begun: Nanos,
+    /// Until when its state is known.
+    now: Nanos,
+    state: State,
+    /// Seconds of film that were shown.
+    position: f64,
+    /// Bytes from the begin of the film that are there without a gap, and that were requested.
+    there: u64,
+    requested: u64,
+    first_frame: Option<Duration>,
+    stalls: Stalls,
+}
+
+/// Bytes and seconds are sums of many: what is missing by less is rounding.
+const ROUNDING: f64 = 1e-6;
+
+impl Playing {
+    pub(super) fn new(film: &Film, player: &Player) -> Playing {
+        let (buffer_bytes, buffer_seconds) = player.limits(film.mean_rate.max(1.0));
+        Playing {
+            demand: Demand::of(film),
+            request: player.request.0,
+            buffer_bytes,
+            buffer_seconds,
+            start_seconds: player.start_seconds,
+            begun: Nanos(0),
+            now: Nanos(0),
+            state: State::Filling(Nanos(0)),
+            position: 0.0,
+            there: 0,
+            requested: 0,
+            first_frame: None,
+            stalls: Stalls::default(),
+        }
+    }
+
+    /// It begins to fill its buffer.
+    pub(super) fn begin(&mut self, now: Nanos) {
+        (self.begun, self.now, self.state) = (now, now, State::Filling(now));
+    }
+
+    /// Plays on until now.
+    pub(super) fn advance(&mut self, now: Nanos) {
+        let passed = now.since(self.now).as_secs_f64();
+        if self.state == State::Playing {
+            let dry = self.demand.seconds(self.there as f64);
+            if self.position + passed > dry + ROUNDING {
+                let played = (dry - self.position).max(0.0);
+                let stalled_from = self.now + Duration::from_secs_f64(played);
+                self.position = self.position.max(dry);
+                self.state = State::Filling(stalled_from);
+            } else {
+                self.position += passed;
+            }
+        }
+        self.now = now.max(self.now);
+    }
+
+    /// More of the film is there.
+    pub(super) fn received(&mut self, bytes: u64, now: Nanos) {
+        self.advance(now);
+        self.there += bytes;
+        self.start_if_filled();
+    }
+
+    /// A request was issued.
+    pub(super) fn requested(&mut self) {
+        self.requested += self.request;
+    }
+
+    fn start_if_filled(&mut self) {
+        let State::Filling(since) = self.state else { return };
+        let ahead = self.demand.seconds(self.there as f64) - self.position;
+        let is_full = self.there == self.requested && !self.has_room();
+        if ahead + ROUNDING < self.start_seconds && !is_full {
+            return;
+        }
+        self.state = State::Playing;
+        match self.first_frame {
+            None => self.first_frame = Some(self.now.since(self.begun)),
+            Some(_) => self.note_stall(self.now.since(since)),
+        }
+    }
+
+    fn note_stall(&mut self, length: Duration) {
+        self.stalls.count += 1;
+        self.stalls.longest = self.stalls.longest.max(length);
+        self.stalls.all += length;
+    }
+
+    /// Position, in seconds of film, from which the buffer has room for one more request.
+    fn room_from(&self) -> f64 {
+        let end = (self.requested + self.request) as f64;
+        let by_bytes = self.demand.seconds((end - self.buffer_bytes).max(0.0));
+        by_bytes.max(self.demand.seconds(end) - self.buffer_seconds)
+    }
+
+    /// Whether the buffer has room for one more request now.
+    pub(super) fn has_room(&self) -> bool {
+        self.position + ROUNDING >= self.room_from()
+    }
+
+    /// When it has, if it plays until then.
+    pub(super) fn room_at(&self) -> Nanos {
+        match self.state {
+            State::Playing => {
+                let wait = (self.room_from() - self.position).max(ROUNDING);
+                self.now + Duration::from_secs_f64(wait.min(1e6))
+            }
+            State::Filling(_) => Nanos(u64::MAX),
+        }
+    }
+
+    /// The end: a stall that lasts is one until then.
+    pub(super) fn end(&mut self, now: Nanos) {
+        self.advance(now);
+        if let (State::Filling(since), Some(_)) = (self.state, self.first_frame)
+            && since < self.now
+        {
+            self.note_stall(self.now.since(since));
+            self.state = State::Filling(self.now);
+        }
+    }
+
+    pub(super) fn first_frame(&self) -> Option<Duration> {
+        self.first_frame
+    }
+
+    pub(super) fn stalls(&self) -> Stalls {
+        self.stalls
+    }
+
+    /// Seconds of film that were shown.
+    pub(super) fn played(&self) -> f64 {
+        self.position
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::units::Bytes;
+
+    /// A film of 1000 B/s; requests of 500 B, a buffer of 3000 B, a start after 1 s of film.
+    fn playing() -> Playing {
+        let player = Player {
+            request: Bytes(500),
+            buffer: Bytes(3000),
+            start_seconds: 1.0,
+            ..Player::kodi()
+        };
+        let mut playing = Playing::new(&Film::constant("x", 1000.0), &player);
+        playing.begin(at(0));
+        playing
+    }
+
+    fn at(ms: u64) -> Nanos {
+        Nanos(ms * 1_000_000)
+    }
+
+    fn ms(of: Duration) -> u128 {
+        of.as_nanos().div_ceil(1000) / 1000
+    }
+
+    #[test]
+    fn it_starts_when_its_threshold_is_there_and_stalls_when_the_buffer_is_dry() {
+        let mut playing = playing();
+        playing.received(500, at(100));
+        assert_eq!(playing.first_frame(), None);
+        playing.received(500, at(200));
+        assert_eq!(playing.first_frame(), Some(Duration::from_millis(200)));
+        // 1000 B from 200 ms on: dry at 1200 ms; 1 s of film is there again at 2000 ms.
+        playing.received(500, at(1500));
+        assert_eq!(playing.stalls(), Stalls::default());
+        playing.received(500, at(2000));
+        let stalls = playing.stalls();
+        assert_eq!((stalls.count, ms(stalls.longest), ms(stalls.all)), (1, 800, 800));
+        // Dry again at 3000 ms, to the end.
+        playing.end(at(3500));
+        let stalls = playing.stalls();
+        assert_eq!((stalls.count, ms(stalls.longest), ms(stalls.all)), (2, 800, 1300));
+        assert!((playing.played() - 2.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn it_requests_what_its_buffer_has_room_for() {
+        let mut playing = playing();
+        for _ in 0..6 {
+            assert!(playing.has_room());
+            playing.requested();
+        }
+        assert!(!playing.has_room());
+        assert_eq!(playing.room_at(), Nanos(u64::MAX), "it does not play yet");
+        playing.received(3000, at(100));
+        assert_eq!(playing.first_frame(), Some(Duration::from_millis(100)));
+        // 500 B are played by 600 ms.
+        assert_eq!(playing.room_at(), at(600));
+        playing.advance(at(599));
+        assert!(!playing.has_room());
+        playing.advance(at(600));
+        assert!(playing.has_room());
+    }
+
+    #[test]
+    fn a_full_buffer_starts_however_high_the_threshold_is() {
+        let player = Player {
+            request: Bytes(500),
+            buffer: Bytes(1000),
+            start_seconds: 60.0,
+            ..Player::kodi()
+        };
+        let mut playing = Playing::new(&Film::constant("x", 1000.0), &player);
+        playing.begin(at(0));
+        playing.requested();
+        playing.requested();
+        playing.received(500, at(10));
+        assert_eq!(playing.first_frame(), None);
+        playing.received(500, at(20));
+        assert_eq!(playing.first_frame(), Some(Duration::from_millis(20)));
+    }
+
+    #[test]
+    fn a_buffer_of_seconds_holds_more_bytes_where_the_film_needs_more() {
+        let film =
+            Film { second_bytes: vec![1000, 1000, 4000, 4000], ..Film::constant("x", 2500.0) };
+        let player = Player {
+            request: Bytes(1000),
+            buffer_seconds: Some(2.0),
+            start_seconds: 1.0,
+            ..Player::kodi()
+        };
+        let mut playing = Playing::new(&film, &player);
+        playing.begin(at(0));
+        playing.requested();
+        playing.requested();
+        assert!(!playing.has_room(), "two seconds are two requests");
+        playing.received(2000, at(0));
+        // The third request ends a quarter of a second further in the film.
+        assert_eq!(playing.room_at(), at(250));
+    }
+}

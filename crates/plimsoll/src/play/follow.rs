@@ -1,0 +1,107 @@
+//! What follows from the first numbers of streams: more numbers, and then films at their rate.
+
+use super::{MOST_STREAMS, length};
+use plimsoll_explain::{Films, Playback, playback};
+use plimsoll_model::{Job, Length, Pace, Part, PlaybackJob, Study, Workload};
+use plimsoll_study::FollowUp;
+use std::num::NonZeroU16;
+
+/// What is wanted of a study of films.
+pub(super) struct Wanted {
+    /// Blocks of each number of streams.
+    pub blocks: u32,
+    /// Length of their trials.
+    pub length: Length,
+    /// Work that goes on at the same time.
+    pub other: Option<Part>,
+    /// Whether other numbers of streams are measured, until the largest that plays is known.
+    pub refines: bool,
+    /// Seconds that films play at their rate; 0 if they do not.
+    pub played_seconds: f64,
+}
+
+impl Wanted {
+    /// The next stage of a study; nothing ends it. What the plan has already is not measured again.
+    pub(super) fn follow(&self, study: &Study) -> Vec<FollowUp> {
+        // As the plan has it: its size may have been lowered.
+        let Some(job) = study.plan.workloads.iter().find_map(job) else { return Vec::new() };
+        let stage = Stage { wanted: self, job };
+        let found = playback(study);
+        let new = |stages: Vec<FollowUp>| -> Vec<FollowUp> {
+            let mut all: Vec<FollowUp> = Vec::new();
+            for one in stages {
+                if !study.plan.workloads.contains(&one.workload) && !all.contains(&one) {
+                    all.push(one);
+                }
+            }
+            all
+        };
+        let more = match self.refines {
+            true => new(found.iter().flat_map(|of| stage.numbers(of)).collect()),
+            false => Vec::new(),
+        };
+        match more.is_empty() && self.played_seconds > 0.0 {
+            true => new(found.iter().flat_map(|of| stage.played(of)).collect()),
+            false => more,
+        }
+    }
+}
+
+fn job(workload: &Workload) -> Option<&PlaybackJob> {
+    match &workload.main()?.job {
+        Job::Playback(job) => Some(job),
+        _ => None,
+    }
+}
+
+struct Stage<'a> {
+    wanted: &'a Wanted,
+    job: &'a PlaybackJob,
+}
+
+impl Stage<'_> {
+    fn films(
+        &self,
+        pace: Pace,
+        streams: u16,
+        other: Option<&Part>,
+        (length, blocks): (Length, u32),
+    ) -> Option<FollowUp> {
+        let (job, in_flight) = (self.job.with_pace(pace), self.job.player.in_flight);
+        let main = Part::closed(job.into(), NonZeroU16::new(streams)?, in_flight);
+        let parts = std::iter::once(main).chain(other.cloned()).collect();
+        Some(FollowUp { workload: Workload { parts, steps: None, length }, blocks })
+    }
+
+    /// Numbers of streams that close in on the largest that plays.
+    fn numbers(&self, of: &Playback) -> Vec<FollowUp> {
+        let how = (self.wanted.length, self.wanted.blocks);
+        let uncapped = |films: &Films, other: Option<&Part>| -> Vec<FollowUp> {
+            let next = films.next(MOST_STREAMS).into_iter();
+            next.filter_map(|streams| self.films(Pace::Uncapped, streams, other, how)).collect()
+        };
+        let during = of.during.as_ref().zip(self.wanted.other.as_ref());
+        let during = during.map(|(during, other)| uncapped(&during.films, Some(other)));
+        [uncapped(&of.alone, None), during.unwrap_or_default()].concat()
+    }
+
+    /// The largest number that plays and one more at their rate; during other work the largest alone, and that work
+    /// without films in the same blocks.
+    fn played(&self, of: &Playback) -> Vec<FollowUp> {
+        let most = of.alone.most().unwrap_or(0);
+        let both = [most, most.saturating_add(1)].into_iter().filter(|n| *n <= MOST_STREAMS);
+        let long = (length(self.wanted.played_seconds), 1);
+        let mut all: Vec<FollowUp> =
+            both.filter_map(|streams| self.films(Pace::Played, streams, None, long)).collect();
+        if let (Some(during), Some(other)) = (&of.during, &self.wanted.other) {
+            let most = during.films.most().unwrap_or(0);
+            let (length, blocks) = (self.wanted.length, self.wanted.blocks);
+            let films = self.films(Pace::Played, most, Some(other), (length, blocks));
+            let alone = Workload::of(other.clone(), length);
+            if let Some(films) = films {
+                all.extend([films, FollowUp { workload: alone, blocks }]);
+            }
+        }
+        all
+    }
+}

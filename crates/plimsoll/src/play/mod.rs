@@ -1,0 +1,445 @@
+//! `plimsoll play`: do films play without a stall, how many at once, and while a backup runs?
+
+mod film;
+mod follow;
+mod work;
+
+use crate::arguments::{
+    self, AccessArguments, CacheChoice, HostArguments, OutputArguments, StoreArguments,
+};
+use crate::check::{self, More};
+use crate::output;
+use crate::plan::{self, Storage, Work};
+use clap::{Args, ValueEnum};
+use follow::Wanted;
+use plimsoll_model::units::{Bytes, GIB, MIB, parse_duration};
+use plimsoll_model::{
+    Arrival, Cause, Design, Failure, HostFacts, Job, Length, Pace, Plan, PlaybackJob, Player, Rule,
+    SlidesJob, StorageOptions, Study, SubjectFacts, Workload,
+};
+use plimsoll_report::counted;
+use std::num::NonZeroU16;
+use std::time::Duration;
+use work::OtherWork;
+
+/// Numbers of streams to begin with, and the most that are tried.
+const STREAMS: [u16; 4] = [1, 2, 4, 8];
+const MOST_STREAMS: u16 = 64;
+/// Blocks of each number of streams, and seconds of their trials: the interval is then about ±8%.
+const BLOCKS: u32 = 6;
+const QUICK_BLOCKS: u32 = 3;
+const SECONDS: f64 = 5.0;
+const QUICK_SECONDS: f64 = 2.0;
+const SHORTEST_SECONDS: f64 = 0.5;
+/// Share of a trial that is not counted, and most of it in seconds.
+const WARM_UP: f64 = 0.1;
+const MOST_WARM_UP_SECONDS: f64 = 0.5;
+/// Seconds that streams play at their rate.
+const PLAYED_SECONDS: f64 = 30.0;
+/// Time limit, where none is given, apart from the time that films play.
+const CAP_SECONDS: f64 = 600.0;
+const CAP_WITH_WORK_SECONDS: f64 = 1200.0;
+const BASELINE_SECONDS: f64 = 5.0;
+const DEFAULT_SIZE: Bytes = Bytes(GIB);
+/// Photos of a slide show, the seconds that each is shown, and those of a trial.
+const PHOTOS: [Bytes; 2] = [Bytes(3_000_000), Bytes(24_000_000)];
+const SHOWN_SECONDS: f64 = 3.0;
+const SLIDES_SECONDS: f64 = 15.0;
+const SLIDES_SIZE: Bytes = Bytes(256 * MIB);
+const LARGEST_REQUEST: u64 = 64 * MIB;
+
+#[derive(Args)]
+pub struct PlayArguments {
+    /// Directory, nfs:// or smb:// URL, as for check
+    #[arg(required = true, value_name = "TARGET")]
+    pub targets: Vec<String>,
+    /// Film: 1080p, 4k, 4k-50, 4k-80, music, or a file
+    ///
+    /// These have 12.5, 25, 50, 80 and 1.5 Mbit/s. The rate of a file is read from its index (MP4 sample tables or
+    /// Matroska cues), on this machine or on a mounted share; plimsoll plays test files of the same rate
+    #[arg(long, value_name = "FILM", default_value = "1080p", conflicts_with = "rate")]
+    pub film: String,
+    /// Rate of the film: 25Mbit/s
+    #[arg(long, value_name = "RATE", value_parser = film::rate)]
+    pub rate: Option<f64>,
+    /// Vary the rate from scene to scene, by the seed
+    #[arg(long)]
+    pub variable: bool,
+    /// Player whose requests and buffer are used
+    #[arg(long, value_enum, default_value = "kodi")]
+    pub player: PlayerChoice,
+    /// Bytes of a request [default: those of the player]
+    #[arg(long, value_name = "SIZE")]
+    pub request: Option<Bytes>,
+    /// Requests in flight [default: those of the player]
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = arguments::at_least_one::<NonZeroU16>)]
+    pub in_flight: Option<NonZeroU16>,
+    /// Bytes of the buffer [default: those of the player]
+    #[arg(long, value_name = "SIZE")]
+    pub buffer: Option<Bytes>,
+    /// Numbers of streams [default: 1,2,4,8, then as needed]
+    ///
+    /// By default, further numbers are measured until the largest number that plays and one more are known
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
+    pub streams: Vec<NonZeroU16>,
+    /// Show photos of 3 and 24 MB instead, one every 3 s
+    ///
+    /// Each size is shown with and without the next photo fetched ahead
+    #[arg(long, conflicts_with_all = ["rate", "variable", "player", "streams", "during", "soak"])]
+    pub slides: bool,
+    /// Also measure during a backup or a scan
+    #[arg(long = "while", value_name = "WORK", value_enum)]
+    pub during: Option<OtherWork>,
+    /// Play the largest number of films for this long
+    ///
+    /// Without it, they play for 30 s, which tells nothing of a pause in two hours
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub soak: Option<Duration>,
+    /// Bypass or use the page cache of directories [default: direct]
+    ///
+    /// With 'page', a mounted share is read as a player reads it, with the read-ahead of its client
+    #[arg(long, value_enum)]
+    pub cache: Option<CacheChoice>,
+    /// Size of all test files together [default: 1GiB]
+    ///
+    /// With --server-memory, the default is twice that memory
+    #[arg(long, value_name = "SIZE")]
+    pub size: Option<Bytes>,
+    /// Memory of the server, so that films are not read from it
+    #[arg(long, value_name = "SIZE")]
+    pub server_memory: Option<Bytes>,
+    #[command(flatten)]
+    pub how: PlayRule,
+    #[command(flatten)]
+    pub access: AccessArguments,
+    #[command(flatten)]
+    pub hosts: HostArguments,
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+/// Blocks and lengths of a study of films.
+#[derive(Args)]
+#[command(next_help_heading = "Duration and statistics")]
+pub struct PlayRule {
+    /// Length of one trial [default: 5s; 2s with --quick]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub time: Option<Duration>,
+    /// Time limit [default: 10min; 20min with --while; --soak comes on top]
+    ///
+    /// plimsoll does not start a block that would end later
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub max_time: Option<Duration>,
+    /// Idle time before the run, to measure the background load of the hosts [default: 5s; 1s with --quick]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub baseline: Option<Duration>,
+    /// Number of blocks of each number of streams [default: 6; 3 with --quick]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub repeats: Option<u32>,
+    /// First look: short trials, and no films at their rate
+    #[arg(long, conflicts_with = "soak")]
+    pub quick: bool,
+    /// Time limit of one request
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
+    pub timeout: Duration,
+    /// Seed of order, offsets and content [default: random, recorded]
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<u64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PlayerChoice {
+    /// 128 KiB, a buffer of 15 MiB
+    Kodi,
+    /// 128 KiB, a buffer of one second
+    Mpv,
+    /// 1 MiB, a buffer of 16 MiB
+    Vlc,
+    /// 256 KiB, a buffer of 10 s and 20 MiB at most
+    Browser,
+}
+
+impl PlayArguments {
+    fn player(&self) -> Result<Player, Failure> {
+        let mut player = match self.player {
+            PlayerChoice::Kodi => Player::kodi(),
+            PlayerChoice::Mpv => Player::mpv(),
+            PlayerChoice::Vlc => Player::vlc(),
+            PlayerChoice::Browser => Player::browser(),
+        };
+        player.request = self.request.unwrap_or(player.request);
+        player.in_flight = self.in_flight.unwrap_or(player.in_flight);
+        player.buffer = self.buffer.unwrap_or(player.buffer);
+        let request = player.request.0;
+        if request == 0 || !request.is_multiple_of(512) || request > LARGEST_REQUEST {
+            let happened = "a request must be a multiple of 512 bytes and at most 64 MiB";
+            let on = format!("--request {}", player.request.to_string().replace(' ', ""));
+            return Err(Failure::new(Cause::Usage, "plan the films", on, happened, "Try 128KiB."));
+        }
+        Ok(player)
+    }
+
+    fn streams(&self) -> Result<Vec<u16>, Failure> {
+        let mut streams: Vec<u16> = match self.streams.as_slice() {
+            [] => STREAMS.to_vec(),
+            some => some.iter().map(|streams| streams.get()).collect(),
+        };
+        streams.sort_unstable();
+        streams.dedup();
+        if let Some(many) = streams.iter().find(|streams| **streams > MOST_STREAMS) {
+            let (on, happened) = (format!("--streams {many}"), "at most 64 films play at once");
+            let next = "Give 64 at most.";
+            return Err(Failure::new(Cause::Usage, "plan the films", on, happened, next));
+        }
+        Ok(streams)
+    }
+
+    fn size(&self) -> Bytes {
+        match (self.size, self.server_memory) {
+            (Some(size), _) => size,
+            (None, Some(memory)) => Bytes(memory.0.saturating_mul(2)),
+            (None, None) => DEFAULT_SIZE,
+        }
+    }
+
+    fn played_seconds(&self) -> f64 {
+        match (self.soak, self.how.quick) {
+            (Some(soak), _) => soak.as_secs_f64(),
+            (None, true) => 0.0,
+            (None, false) => PLAYED_SECONDS,
+        }
+    }
+
+    fn design(&self) -> Design {
+        let PlayRule { quick, .. } = self.how;
+        let blocks = self.how.repeats.unwrap_or(if quick { QUICK_BLOCKS } else { BLOCKS });
+        let cap = if self.during.is_some() { CAP_WITH_WORK_SECONDS } else { CAP_SECONDS };
+        // Two numbers of streams play for that long.
+        let cap = cap + self.soak.map_or(0.0, |soak| 2.0 * soak.as_secs_f64());
+        let baseline = if quick { 1.0 } else { BASELINE_SECONDS };
+        Design {
+            rule: Rule::Fixed { blocks },
+            cap_seconds: self.how.max_time.map_or(cap, |time| time.as_secs_f64()),
+            baseline_seconds: self.how.baseline.map_or(baseline, |time| time.as_secs_f64()),
+            confidence: plan::CONFIDENCE,
+            seed: self.how.seed.unwrap_or_else(|| u64::from(rand::random::<u32>())),
+            ..Design::default()
+        }
+    }
+
+    fn length(&self) -> Result<Length, Failure> {
+        let usual = if self.how.quick { QUICK_SECONDS } else { SECONDS };
+        let seconds = self.how.time.map_or(usual, |time| time.as_secs_f64());
+        if seconds < SHORTEST_SECONDS {
+            let happened = "a trial must last at least 500 ms";
+            let next = "Give --time 5s for reliable figures.";
+            return Err(Failure::new(Cause::Usage, "plan the trials", "--time", happened, next));
+        }
+        Ok(length(seconds))
+    }
+}
+
+fn length(seconds: f64) -> Length {
+    Length::For { seconds, warm_up_seconds: (WARM_UP * seconds).min(MOST_WARM_UP_SECONDS) }
+}
+
+/// Plays films, and returns the exit code.
+pub fn run(play: &PlayArguments, store: &StoreArguments) -> Result<u8, Failure> {
+    let measured = |mut plan: Plan, more: More| -> Result<u8, Failure> {
+        plan.command = plan::repeatable_command(&plan);
+        let study = check::measure(plan, &play.access, &play.output, store, more)?;
+        Ok(check::exit_code(&study.0, study.1))
+    };
+    if play.slides {
+        return measured(slides(play)?, More::default());
+    }
+    let (plan, wanted) = planned(play)?;
+    let opened = (!play.output.quiet).then_some(say_rates as fn(&_, &[_], &[_]));
+    let follow = Box::new(move |study: &Study| wanted.follow(study));
+    measured(plan, More { opened, follow: Some(follow), ..More::default() })
+}
+
+/// The plan of a slide show.
+fn slides(play: &PlayArguments) -> Result<Plan, Failure> {
+    let mut design = play.design();
+    design.rule = Rule::Fixed { blocks: play.how.repeats.unwrap_or(QUICK_BLOCKS) };
+    let seconds = play.how.time.map_or(SLIDES_SECONDS, |time| time.as_secs_f64());
+    let request = play.request.unwrap_or(Bytes(MIB));
+    let jobs = PHOTOS.iter().flat_map(|photo| [false, true].map(|ahead| (*photo, ahead)));
+    let work = jobs.map(|(photo, ahead)| {
+        let job = SlidesJob {
+            photo,
+            shown_seconds: SHOWN_SECONDS,
+            ahead,
+            block: request,
+            size: play.size.or(play.server_memory.map(|_| play.size())).unwrap_or(SLIDES_SIZE),
+        };
+        let depth = play.in_flight.unwrap_or(NonZeroU16::MIN);
+        let (workers, arrival) = (NonZeroU16::MIN, Arrival::Closed { depth });
+        Work { job: job.into(), workers, arrival, length: length(seconds), explain: false }
+    });
+    let plan = plan::plan(storage(play, work.collect(), design)?)?;
+    let storage = StorageOptions { server_memory: play.server_memory, ..plan.storage };
+    Ok(Plan { contrasts: Vec::new(), storage, ..plan })
+}
+
+/// What a plan is made of.
+fn storage(play: &PlayArguments, work: Vec<Work>, design: Design) -> Result<Storage<'_>, Failure> {
+    Ok(Storage {
+        targets: arguments::targets(&play.targets)?,
+        hosts: &play.hosts,
+        work,
+        engine: None,
+        cache: play.cache.map(Into::into),
+        timeout: play.how.timeout,
+        factors: plan::factors(&play.hosts)?,
+        design,
+    })
+}
+
+/// The plan of the first stage, and what is wanted after it.
+fn planned(play: &PlayArguments) -> Result<(Plan, Wanted), Failure> {
+    if let [_, second, ..] = play.hosts.on.as_slice() {
+        let happened = "films are played from one host";
+        let next = "Give --on once, with more --streams.";
+        return Err(Failure::new(Cause::Usage, "plan the films", second, happened, next));
+    }
+    let design = play.design();
+    let (player, streams, length) = (play.player()?, play.streams()?, play.length()?);
+    let film = film::film(play, &player, design.seed)?;
+    let in_flight = player.in_flight;
+    let job = PlaybackJob { film, player, pace: Pace::Uncapped, size: play.size() };
+    let work = streams.iter().filter_map(|streams| NonZeroU16::new(*streams)).map(|workers| {
+        let (job, arrival) = (Job::from(job.clone()), Arrival::Closed { depth: in_flight });
+        Work { job, workers, arrival, length, explain: false }
+    });
+    let other = play.during.map(|during| during.part(design.seed));
+    let blocks = design.rule.first_blocks();
+    let mut plan = plan::plan(storage(play, work.collect(), design)?)?;
+    // Each target and setting has a number of films of its own: that is the comparison.
+    plan.contrasts.clear();
+    if let Some(other) = &other {
+        let with_work = plan.workloads.clone().into_iter().map(|mut workload| {
+            workload.parts.push(other.clone());
+            workload
+        });
+        let with_work: Vec<Workload> = with_work.collect();
+        plan.workloads.extend(with_work);
+    }
+    // The size of the files is known; how much a backup copies is not adapted.
+    let adapt_size = play.size.is_none() && other.is_none();
+    let (fit_size, server_memory) = (play.size.is_none(), play.server_memory);
+    plan.storage = StorageOptions { adapt_size, fit_size, server_memory, ..plan.storage };
+    let wanted = Wanted {
+        blocks,
+        length,
+        other,
+        refines: play.streams.is_empty() && !play.how.quick,
+        played_seconds: play.played_seconds(),
+    };
+    Ok((plan, wanted))
+}
+
+/// Says before the run which rate the films need, and which the links have.
+fn say_rates(plan: &Plan, _: &[SubjectFacts], hosts: &[HostFacts]) {
+    if let Some(line) = rates(plan, hosts) {
+        output::complain(&line);
+    }
+}
+
+fn rates(plan: &Plan, hosts: &[HostFacts]) -> Option<String> {
+    let film = plan.workloads.iter().find_map(|workload| match &workload.main()?.job {
+        Job::Playback(job) => Some(&job.film),
+        _ => None,
+    })?;
+    let needs = format!("a film needs {}", film.rate());
+    let client = hosts.first()?;
+    let names = client.link_rates.keys();
+    let fastest = names.filter_map(|name| Some((client.link_rate(name)?, name))).max();
+    let (bits, name) = fastest.filter(|(bits, _)| *bits > 0)?;
+    let at_most = (bits as f64 / 8.0 / film.required_rate).floor();
+    let link = format!("{name} has {:.0} Mbit/s", bits as f64 / 1e6);
+    Some(match at_most {
+        none if none < 1.0 => format!("{needs}, and {link}: it cannot play over this link"),
+        many if many > 1e4 => format!("{needs}; {link}"),
+        some => format!("{needs}; {link}, which is {} at most", counted(some as u64, "film")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command_line::{Arguments, Command};
+    use clap::Parser;
+
+    fn planned(words: &[&str]) -> Result<(Plan, Wanted), Failure> {
+        let words = ["plimsoll", "play", "/mnt"].iter().chain(words);
+        let Command::Play(given) = Arguments::parse_from(words).command else { panic!() };
+        super::planned(&given)
+    }
+
+    fn streams(plan: &Plan) -> Vec<(u16, usize)> {
+        plan.workloads.iter().map(|w| (w.parts[0].workers.get(), w.parts.len())).collect()
+    }
+
+    #[test]
+    fn each_number_of_streams_is_measured_alone_and_during_other_work() {
+        let (plan, wanted) = planned(&[]).unwrap();
+        assert_eq!(streams(&plan), [(1, 1), (2, 1), (4, 1), (8, 1)]);
+        assert_eq!((plan.first_blocks(), plan.contrasts.len()), (6, 0));
+        assert!(wanted.refines && plan.storage.adapt_size);
+        let seconds: f64 = plan.workloads.iter().map(Workload::seconds).sum();
+        assert_eq!(seconds, 20.0);
+        let (plan, wanted) = planned(&["--streams=3,1", "--while=backup"]).unwrap();
+        assert_eq!(streams(&plan), [(1, 1), (3, 1), (1, 2), (3, 2)]);
+        assert!(!wanted.refines);
+    }
+
+    #[test]
+    fn films_have_their_rates() {
+        let rate = |words: &[&str]| {
+            let (plan, _) = planned(words).unwrap();
+            let Job::Playback(job) = &plan.workloads[0].parts[0].job else { panic!() };
+            (job.film.rate(), job.player.name.clone())
+        };
+        let of = |rate: &str, player: &str| (rate.to_owned(), player.to_owned());
+        assert_eq!(rate(&[]), of("12.5 Mbit/s", "kodi"));
+        assert_eq!(rate(&["--film=4k-80", "--player=vlc"]), of("80 Mbit/s", "vlc"));
+        assert_eq!(rate(&["--rate=300kbit/s"]), of("300 kbit/s", "kodi"));
+        // With a second in the buffer, the worst scenes need more than the mean; 15 MiB carry over them.
+        let (small, _) = planned(&["--variable", "--player=mpv", "--seed=7"]).unwrap();
+        let Job::Playback(job) = &small.workloads[0].parts[0].job else { panic!() };
+        assert!(job.film.required_rate > 1.2 * job.film.mean_rate, "{:?}", job.film.required_rate);
+        assert_eq!(job.film.second_bytes.len(), 600);
+    }
+
+    #[test]
+    fn what_cannot_be_played_is_refused() {
+        for (words, expected) in [
+            (&["--request=1000"][..], "512"),
+            (&["--streams=65"], "64 films"),
+            (&["--time=100ms"], "500 ms"),
+            (&["--on=ssh://a", "--on=ssh://b"], "one host"),
+            (&["--film=/no/such/film.mkv"], "No such file"),
+        ] {
+            let failure = planned(words).map(|_| ()).unwrap_err();
+            assert!(failure.happened.contains(expected), "{failure}");
+        }
+        assert!(film::rate("0Mbit/s").is_err() && film::rate("25").is_err());
+        assert_eq!(film::rate("8Mbit/s"), Ok(1e6));
+    }
+
+    #[test]
+    fn the_required_rate_is_held_against_the_fastest_link() {
+        let (plan, _) = planned(&["--film=4k-80"]).unwrap();
+        let host = |bits: &[(&str, u64)]| HostFacts {
+            link_rates: bits.iter().map(|(name, bits)| ((*name).to_owned(), *bits)).collect(),
+            ..HostFacts::default()
+        };
+        let said = |bits: &[(&str, u64)]| rates(&plan, &[host(bits)]).unwrap_or_default();
+        assert!(said(&[("eth0", 1_000_000_000)]).ends_with("which is 12 films at most"));
+        assert!(said(&[("eth0", 10_000_000)]).ends_with("it cannot play over this link"));
+        assert_eq!(said(&[]), "");
+    }
+}

@@ -1,0 +1,309 @@
+//! Films: how many play at once, alone and during other work, and why not more.
+
+use super::names::Brief;
+use crate::chart::{Axis, Line, Lines, Point, Table};
+use crate::document::{Figure, Layout, Section};
+use crate::figure::{COUNT, TIME};
+use crate::study::bottleneck::{self, Notes, Room};
+use crate::study::{Shown, limits, stored};
+use crate::text::{counted, listed, printable};
+use crate::verdict::percent;
+use plimsoll_explain::{During, Films, Pauses, Playback, Played, Ratio, Uncapped};
+use plimsoll_model::Cell;
+use plimsoll_stats::playback::Verdict;
+
+/// Streams without a stall in T seconds have fewer than so many stalls in that time, with 95% confidence.
+const RULE_OF_THREE: f64 = 3.0;
+/// Less than that says little of a film.
+const SHORT_SECONDS: f64 = 3600.0;
+const MORE: &str = "Give --soak 2h to watch as long as a film lasts.";
+
+/// Whether the study is about films.
+pub(super) fn are_shown(shown: &Shown<'_>) -> bool {
+    !shown.playback.is_empty() && !shown.findings.imported
+}
+
+/// "Up to 5 films of 12.5 Mbit/s play at once; during copy update 3, and that takes 40% longer. Bottleneck: disk.", a
+/// sentence for each subject and setting.
+pub(super) fn sentence(shown: &Shown<'_>, brief: &Brief) -> String {
+    let several = shown.playback.len() > 1;
+    let of = |one: &Playback| {
+        let said = answer(shown, one);
+        match several {
+            true => format!("{}: {said}", brief.setup(shown, cell(one))),
+            false => said,
+        }
+    };
+    shown.playback.iter().map(of).collect::<Vec<_>>().join(" ")
+}
+
+fn cell(of: &Playback) -> Cell {
+    Cell { subject: of.subject, workload: 0, setting: of.setting }
+}
+
+fn answer(shown: &Shown<'_>, of: &Playback) -> String {
+    let rate = of.film.rate();
+    let mut parts = vec![match of.alone.most() {
+        None => format!("Whether films of {rate} play is unknown: one block gives no verdict"),
+        Some(0) => match of.alone.uncapped.first().and_then(|row| row.verdict) {
+            Some(Verdict::Stalls) => format!("A film of {rate} stalls"),
+            _ => format!("A film of {rate} is marginal: it may stall"),
+        },
+        Some(most) => {
+            let at = if of.alone.is_bounded() { "Up to" } else { "At least" };
+            format!("{at} {} of {rate} play at once", films(most))
+        }
+    }];
+    if let Some(during) = &of.during {
+        let work = &during.work;
+        let most = during.films.most();
+        let mut part = match most {
+            None => format!("during {work} no verdict"),
+            Some(0) => format!("during {work} none"),
+            Some(most) if during.films.is_bounded() => format!("during {work} {most}"),
+            Some(most) => format!("during {work} at least {most}"),
+        };
+        if let Some((streams, ratio)) = &during.work_loss {
+            part += &format!(", and with {} it {}", films(*streams), takes_longer(ratio));
+        }
+        parts.push(part);
+    }
+    let said = parts.join("; ");
+    match bottleneck_of(shown, of) {
+        Some(name) => format!("{said}. Bottleneck: {name}."),
+        None => format!("{said}."),
+    }
+}
+
+/// "takes 40% longer [30–52%]", of a ratio of speeds.
+fn takes_longer(ratio: &Ratio) -> String {
+    let Some(ends) = ratio.interval.filter(|ends| !ends.contains(1.0)) else {
+        return "takes about as long as alone, or too few blocks show the difference".to_owned();
+    };
+    let longer = |ratio: f64| percent((1.0 / ratio - 1.0).abs());
+    let [near, far] = match ratio.estimate < 1.0 {
+        true => [ends.high, ends.low],
+        false => [ends.low, ends.high],
+    };
+    let more = if ratio.estimate < 1.0 { "longer" } else { "less time" };
+    let ends = format!("[{}–{}]", longer(near).trim_end_matches('%'), longer(far));
+    format!("takes {} {more} {ends}", longer(ratio.estimate))
+}
+
+fn films(streams: u16) -> String {
+    counted(u64::from(streams), "film")
+}
+
+/// The bottleneck of the fewest streams that do not play; of the most streams, where all play.
+fn bottleneck_of(shown: &Shown<'_>, of: &Playback) -> Option<String> {
+    let most = of.alone.most()?;
+    let more = of.alone.uncapped.iter().find(|row| row.streams > most);
+    let row = more.or(of.alone.uncapped.last())?;
+    bottleneck::name(shown, limits::of(shown, row.cell)?)
+}
+
+/// The table, and what to know of it.
+pub(super) fn add(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
+    let mut notes = Notes::default();
+    let confidence = percent(shown.study.plan.design.confidence);
+    let header = ["films", &format!("worst stream / rate [{confidence}]"), "verdict", "bottleneck"];
+    let mut table = Table::new(header.map(str::to_owned).to_vec());
+    let (mut few, mut fewest) = (table.clone(), table.clone());
+    for of in &shown.playback {
+        let setup = match shown.playback.len() {
+            1 => String::new(),
+            _ => format!("{}: ", brief.setup(shown, cell(of))),
+        };
+        let during =
+            of.during.iter().map(|during| (&during.films, format!(" during\n{}", during.work)));
+        for (films, during) in std::iter::once((&of.alone, String::new())).chain(during) {
+            for row in &films.uncapped {
+                let name = format!("{setup}{}{during}", row.streams);
+                // Of two kinds of work at once there is no single bottleneck.
+                let notes = during.is_empty().then_some(&mut notes);
+                let cells = cells(shown, row, name, notes);
+                if weight(films, row) > 0 {
+                    few.rows.push(cells.clone());
+                }
+                if weight(films, row) > 1 {
+                    fewest.rows.push(cells.clone());
+                }
+                table.rows.push(cells);
+            }
+        }
+    }
+    let is_long = table.rows.len() > MOST_ROWS;
+    let compact = if is_long { vec![few, fewest] } else { Vec::new() };
+    section.table_or_compact(table, compact, Layout::Words);
+    section.figures(headroom(shown));
+    for of in &shown.playback {
+        section.texts(of_player(of));
+        section.texts(at_their_rate(of));
+        section.texts(of.during.as_ref().and_then(lost));
+        section.texts(of.pauses.map(|pauses| waits(&pauses, &printable(&of.player.name))));
+    }
+    let name = |cell: Cell| brief.setup(shown, cell);
+    if let Some(text) = stored::sentence(shown, &name) {
+        let shorter = stored::shorter(&text);
+        section.text_or_shorter(text, shorter);
+    }
+    notes.add_to(section);
+}
+
+/// Rows that a screen has room for in any case.
+const MOST_ROWS: usize = 4;
+
+/// How much a row tells of where films begin to stall: the largest number that plays and the next one most, then one
+/// film and the largest number.
+fn weight(films: &Films, row: &Uncapped) -> u8 {
+    let most = films.most().unwrap_or(0);
+    let next = films.uncapped.iter().map(|row| row.streams).find(|streams| *streams > most);
+    let ends = [films.uncapped.first(), films.uncapped.last()];
+    match row.streams {
+        streams if streams == most || Some(streams) == next => 2,
+        streams if ends.into_iter().flatten().any(|end| end.streams == streams) => 1,
+        _ => 0,
+    }
+}
+
+/// Headroom over the number of streams, alone and during other work.
+fn headroom(shown: &Shown<'_>) -> Option<Figure> {
+    let mut lines = Vec::new();
+    let mut add = |label: String, films: &Films| {
+        let points: Vec<Point> = films.uncapped.iter().map(point).collect();
+        if points.len() > 1 {
+            lines.push(Line { label, series: lines.len(), points });
+        }
+    };
+    for of in &shown.playback {
+        let setup = shown.names.setup(cell(of));
+        add(setup.clone(), &of.alone);
+        if let Some(during) = &of.during {
+            add(format!("{setup}, during {}", during.work), &during.films);
+        }
+    }
+    let caption = "Supply of the worst stream over the rate that its film needs, with its interval. Films play above \
+                   1.03, and stall below 1."
+        .to_owned();
+    let chart = Lines {
+        title: "Headroom over the number of films".to_owned(),
+        description: caption.clone(),
+        x: Axis::new("films", COUNT),
+        y: Axis::new("worst stream / rate", COUNT),
+        lines,
+        phases: Vec::new(),
+        names: Vec::new(),
+    };
+    (!chart.lines.is_empty()).then(|| Figure::new("headroom".to_owned(), Box::new(chart), caption))
+}
+
+fn point(row: &Uncapped) -> Point {
+    let band = row.headroom.interval.map(|interval| (interval.low, interval.high));
+    Point { x: f64::from(row.streams), y: row.headroom.estimate, band }
+}
+
+fn cells(
+    shown: &Shown<'_>,
+    row: &Uncapped,
+    name: String,
+    notes: Option<&mut Notes>,
+) -> Vec<String> {
+    let verdict = match row.verdict {
+        Some(Verdict::Plays) => "plays",
+        Some(Verdict::Marginal) => "marginal",
+        Some(Verdict::Stalls) => "stalls",
+        None => "no verdict",
+    };
+    let label = |_: Cell| String::new();
+    let bottleneck =
+        notes.and_then(|notes| bottleneck::words(shown, &[row.cell], &label, Room::Order, notes));
+    vec![
+        name,
+        COUNT.with_ends(row.headroom.estimate, row.headroom.interval),
+        verdict.to_owned(),
+        bottleneck.unwrap_or_else(|| "–".to_owned()),
+    ]
+}
+
+/// "Player kodi: requests of 128 KiB, 1 in flight, a buffer of 10.1 s."
+fn of_player(of: &Playback) -> Option<String> {
+    let player = &of.player;
+    let seconds = player.holds_seconds(of.film.mean_rate.max(1.0));
+    let variable = match of.film.second_bytes.is_empty() {
+        true => String::new(),
+        false => format!(
+            " {} has a variable rate, and needs {} with this buffer.",
+            printable(&of.film.title()),
+            of.film.rate()
+        ),
+    };
+    Some(format!(
+        "Player {}: requests of {}, {} in flight, a buffer of {}.{variable}",
+        printable(&player.name),
+        player.request,
+        player.in_flight,
+        TIME.value(seconds)
+    ))
+}
+
+/// "Played at their rate for 30 s: 5 films without a stall; 6 films with 3 stalls, the longest 1.20 s."
+fn at_their_rate(of: &Playback) -> Option<String> {
+    let alone = words_of(&of.alone, "");
+    let during = of
+        .during
+        .iter()
+        .flat_map(|during| words_of(&during.films, &format!(" during {}", during.work)));
+    let all: Vec<String> = alone.into_iter().chain(during).collect();
+    let seconds = of.alone.played.iter().map(|row| row.seconds).fold(0.0, f64::max);
+    let first = of.alone.played.first().and_then(|row| row.first_frame_seconds);
+    let first =
+        first.map_or(String::new(), |first| format!(" First frame after {}.", TIME.value(first)));
+    (!all.is_empty())
+        .then(|| format!("Played at their rate for {seconds:.0} s: {}.{first}", all.join("; ")))
+}
+
+fn words_of(films: &Films, during: &str) -> Vec<String> {
+    let words = |row: &Played| {
+        let streams = self::films(row.streams);
+        match row.stalls {
+            0 => format!("{streams}{during} without a stall"),
+            stalls => format!(
+                "{streams}{during} with {}, the longest {}",
+                counted(stalls, "stall"),
+                TIME.value(row.longest_seconds)
+            ),
+        }
+    };
+    films.played.iter().map(words).collect()
+}
+
+/// "During a backup, films get less: 1 film 45%, 2 films 52%.", of what is more than noise.
+fn lost(during: &During) -> Option<String> {
+    let is_clear = |ratio: &Ratio| ratio.interval.is_some_and(|ends| ends.high < 1.0);
+    let clear = during.film_loss.iter().filter(|(_, ratio)| is_clear(ratio));
+    let all: Vec<String> = clear
+        .map(|(streams, ratio)| format!("{} {}", films(*streams), percent(1.0 - ratio.estimate)))
+        .collect();
+    (!all.is_empty()).then(|| format!("During {}, films get less: {}.", during.work, listed(&all)))
+}
+
+/// The longest wait, against the buffer.
+fn waits(pauses: &Pauses, player: &str) -> String {
+    let Pauses { longest_seconds, buffer_seconds, measured_seconds } = *pauses;
+    let (longest, buffer) = (TIME.value(longest_seconds), TIME.value(buffer_seconds));
+    if longest_seconds >= buffer_seconds {
+        return format!(
+            "A request took {longest}, longer than the buffer of {player} lasts ({buffer}): such a pause stalls the film."
+        );
+    }
+    let rate = RULE_OF_THREE / measured_seconds;
+    let seen = format!(
+        "Longest pause {longest}; the buffer lasts {buffer}. No pause emptied it in {measured_seconds:.0} s, so there are \
+         fewer than {:.1} such pauses a minute.",
+        60.0 * rate
+    );
+    match measured_seconds < SHORT_SECONDS {
+        true => format!("{seen} {MORE}"),
+        false => seen,
+    }
+}

@@ -1,0 +1,202 @@
+//! `plimsoll play` end to end: how many films play from a directory and from servers whose capacity is known.
+
+mod support;
+
+use plimsoll_explain::{Films, playback};
+use plimsoll_model::{Job, Metric, Pace, PlaybackJob, SlidesJob, Study, Trial};
+use plimsoll_stats::playback::Verdict;
+use plimsoll_testkit::responder::{Costs, Responder, Stalls};
+use std::path::Path;
+use std::time::Duration;
+use support::sound::assert_complete;
+use support::{Plimsoll, listing};
+
+/// Short trials of small files.
+const SHORT: [&str; 5] = ["--size=8MiB", "--baseline=0s", "--seed=7", "--quiet", "--request=64KiB"];
+
+fn play(program: &Plimsoll, target: &str, words: &[&str]) -> (Study, String) {
+    let arguments = [&["play", target][..], &SHORT, words].concat();
+    let shown = program.run(&arguments).expect(0).out;
+    let study = program.latest();
+    assert_complete(&study);
+    (study, shown)
+}
+
+fn alone(study: &Study) -> Films {
+    let [only] = &playback(study)[..] else { panic!("one target") };
+    only.alone.clone()
+}
+
+fn job(study: &Study, trial: &Trial) -> PlaybackJob {
+    match &study.plan.workload(trial.cell).unwrap().parts[0].job {
+        Job::Playback(job) => job.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The values of a measure in the trials at one pace.
+fn values(study: &Study, pace: Pace, measure: plimsoll_model::Measure) -> Vec<f64> {
+    let own = study.trials.iter().filter(|trial| job(study, trial).pace == pace);
+    own.map(|trial| trial.result.value(0, Metric::all(measure)).unwrap()).collect()
+}
+
+#[test]
+fn films_play_from_a_directory_and_nothing_is_left() {
+    let (program, target) = (Plimsoll::new(), tempfile::tempdir().unwrap());
+    let path = target.path().to_str().unwrap();
+    let words = ["--rate=1Mbit/s", "--streams=2", "--repeats=3", "--time=500ms", "--soak=1s"];
+    let (study, shown) = play(&program, path, &words);
+    let films = alone(&study);
+    assert_eq!((films.most(), films.is_bounded()), (Some(2), false), "{films:?}");
+    // Two films and three play for a second.
+    let played: Vec<u16> = films.played.iter().map(|row| row.streams).collect();
+    assert_eq!(played, [2, 3]);
+    assert!(values(&study, Pace::Uncapped, PlaybackJob::HEADROOM).len() == 3);
+    assert!(values(&study, Pace::Played, PlaybackJob::PLAYED).iter().all(|played| *played > 1.0));
+    assert!(shown.contains("At least 2 films of 1 Mbit/s play at once"), "{shown}");
+    assert!(shown.contains("Player kodi: requests of 64 KiB"), "{shown}");
+    assert!(shown.lines().count() <= 24, "{shown}");
+    assert_eq!(listing(target.path()), vec![]);
+    // What is kept says the same again.
+    assert_eq!(program.run(&["show"]).expect(0).out, shown);
+}
+
+/// A server of 4 MB/s carries three films of 1 MB/s and not five.
+#[test]
+fn the_capacity_of_a_server_decides_how_many_films_play() {
+    let costs = Costs { byte: 1.0 / 4e6, ..Costs::FREE };
+    let server = Responder::start_with(costs).unwrap();
+    let program = Plimsoll::new();
+    let words = ["--rate=8Mbit/s", "--streams=3,5", "--repeats=4", "--time=2s", "--soak=4s"];
+    let (study, shown) = play(&program, &server.url(), &words);
+    let films = alone(&study);
+    let verdict = |streams| {
+        films.uncapped.iter().find(|row| row.streams == streams).unwrap().verdict.unwrap()
+    };
+    assert_eq!(verdict(3), Verdict::Plays, "{films:?}");
+    assert_ne!(verdict(5), Verdict::Plays, "{films:?}");
+    assert_eq!(films.most(), Some(3));
+    assert!(shown.contains("Up to 3 films of 8 Mbit/s play at once"), "{shown}");
+    assert!(films.played.iter().any(|row| row.streams == 3), "{films:?}");
+}
+
+/// Without numbers of streams the largest that plays is closed in on.
+#[test]
+fn the_largest_number_is_found() {
+    let costs = Costs { byte: 1.0 / 4e6, ..Costs::FREE };
+    let server = Responder::start_with(costs).unwrap();
+    let program = Plimsoll::new();
+    // 4 MB/s are 5.3 films of 0.75 MB/s.
+    let words = ["--rate=6Mbit/s", "--repeats=3", "--time=1500ms", "--soak=2s"];
+    let (study, _) = play(&program, &server.url(), &words);
+    let films = alone(&study);
+    assert!(films.is_bounded(), "{films:?}");
+    let measured: Vec<u16> = films.uncapped.iter().map(|row| row.streams).collect();
+    assert!(measured.starts_with(&[1, 2, 4]) && measured.contains(&5), "{measured:?}");
+    assert!((4..=5).contains(&films.most().unwrap()), "{films:?}");
+}
+
+#[test]
+fn a_server_that_freezes_stalls_a_film_whose_buffer_is_shorter() {
+    let stalls = Some(Stalls { length: Duration::from_secs(2), every: Duration::from_secs(5) });
+    let server = Responder::start_with(Costs { stalls, ..Costs::FREE }).unwrap();
+    let program = Plimsoll::new();
+    let words = ["--rate=2Mbit/s", "--player=mpv", "--streams=1", "--repeats=2"];
+    let (study, _) =
+        play(&program, &server.url(), &[&words[..], &["--time=2s", "--soak=10s"]].concat());
+    let longest = values(&study, Pace::Played, PlaybackJob::LONGEST_PAUSE);
+    assert!(longest.iter().all(|pause| *pause > 1.5), "{longest:?}");
+    let stalled = values(&study, Pace::Played, PlaybackJob::STALLS);
+    assert!(!stalled.is_empty() && stalled.iter().all(|stalls| *stalls > 0.0), "{stalled:?}");
+}
+
+#[test]
+fn a_backup_beside_films_is_compared_with_either_alone() {
+    let (program, target) = (Plimsoll::new(), tempfile::tempdir().unwrap());
+    let path = target.path().to_str().unwrap();
+    let words = ["--rate=1Mbit/s", "--streams=1", "--repeats=2", "--time=1s", "--soak=1s"];
+    let (study, shown) = play(&program, path, &[&words[..], &["--while=backup"]].concat());
+    let [only] = &playback(&study)[..] else { panic!("one target") };
+    let during = only.during.as_ref().expect("films during a backup");
+    assert_eq!(during.films.uncapped.len(), 1);
+    assert!(during.film_loss.contains_key(&1), "{during:?}");
+    assert!(during.work_loss.is_none_or(|(streams, _)| streams == 1), "{during:?}");
+    assert!(shown.contains("during a backup"), "{shown}");
+    assert_eq!(listing(target.path()), vec![]);
+}
+
+#[test]
+fn photos_are_shown_with_and_without_the_next_one_fetched_ahead() {
+    let (program, target) = (Plimsoll::new(), tempfile::tempdir().unwrap());
+    let path = target.path().to_str().unwrap();
+    let words = ["play", path, "--slides", "--time=4s", "--repeats=1", "--baseline=0s", "--quiet"];
+    let shown = program.run(&words).expect(0).out;
+    let study = program.latest();
+    assert_complete(&study);
+    let photos = |trial: &Trial| trial.result.value(0, Metric::all(SlidesJob::PHOTOS)).unwrap();
+    // At 0 s, and 3 s after the first was there.
+    let all: Vec<f64> = study.trials.iter().map(photos).collect();
+    assert!(all.len() == 4 && all.iter().all(|photos| (1.0..=2.0).contains(photos)), "{all:?}");
+    assert!(shown.contains("photos of 24 MB"), "{shown}");
+    assert_eq!(listing(target.path()), vec![]);
+}
+
+/// A box of an MP4 file.
+fn boxed(kind: &[u8; 4], inner: &[u8]) -> Vec<u8> {
+    [&(inner.len() as u32 + 8).to_be_bytes()[..], kind, inner].concat()
+}
+
+/// The index of a film that needs so many bytes in each of its seconds.
+fn film(at: &Path, seconds: &[u32]) {
+    let words = |of: &[u32]| -> Vec<u8> { of.iter().flat_map(|w| w.to_be_bytes()).collect() };
+    let count = seconds.len() as u32;
+    let sizes = boxed(b"stsz", &words(&[&[0, 0, count], seconds].concat()));
+    let table = boxed(b"stbl", &[boxed(b"stts", &words(&[0, 1, count, 1])), sizes].concat());
+    let header = boxed(b"mdhd", &words(&[0, 0, 0, 1, count, 0]));
+    let media = boxed(b"mdia", &[header, boxed(b"minf", &table)].concat());
+    let movie_header = boxed(b"mvhd", &words(&[0, 0, 0, 1, count]));
+    let movie = boxed(b"moov", &[movie_header, boxed(b"trak", &media)].concat());
+    let content = vec![0; seconds.iter().sum::<u32>() as usize];
+    std::fs::write(at, [boxed(b"ftyp", b"isom"), movie, boxed(b"mdat", &content)].concat())
+        .unwrap();
+}
+
+#[test]
+fn the_rate_of_a_film_is_read_from_its_file() {
+    let (program, target) = (Plimsoll::new(), tempfile::tempdir().unwrap());
+    let file = target.path().join("holiday.mp4");
+    let mut seconds = vec![100_000; 60];
+    seconds[30..33].fill(400_000);
+    film(&file, &seconds);
+    let path = target.path().to_str().unwrap();
+    let given = format!("--film={}", file.display());
+    let words = [&given, "--player=mpv", "--streams=1", "--repeats=2", "--time=500ms", "--soak=1s"];
+    let (study, shown) = play(&program, path, &words);
+    let film = job(&study, &study.trials[0]).film;
+    // mpv holds about one second of the three that need most.
+    assert!(film.required_rate > 2.0 * film.mean_rate, "{film:?}");
+    assert!(shown.contains("holiday.mp4 has a variable rate"), "{shown}");
+    let left: Vec<_> = listing(target.path()).into_iter().map(|(path, _)| path).collect();
+    assert_eq!(left, [file]);
+}
+
+#[test]
+fn what_is_no_film_is_refused_before_anything_is_touched() {
+    let (program, target) = (Plimsoll::new(), tempfile::tempdir().unwrap());
+    let path = target.path().to_str().unwrap();
+    let text = program.home().join("notes.txt");
+    std::fs::write(&text, "no film at all, but long enough to be one").unwrap();
+    let text = format!("--film={}", text.display());
+    for (word, expected) in [
+        ("--film=/no/such/film.mkv", "No such file"),
+        (&text, "neither MP4 nor Matroska"),
+        ("--rate=0Mbit/s", "not between 1 kbit/s and 100 Gbit/s"),
+        ("--rate=fast", "write it as 25Mbit/s"),
+        ("--request=1", "multiple of 512"),
+        ("--streams=65", "at most 64 films"),
+    ] {
+        let refused = program.run(&["play", path, word]).expect(2);
+        assert!(refused.err.contains(expected), "{word}: {}", refused.err);
+    }
+    assert_eq!(listing(target.path()), vec![]);
+}
