@@ -48,10 +48,13 @@ pub struct More {
     /// The study that is continued, where one is; the plan is its own then, but for the cap.
     pub continues: Option<Study>,
     /// What is said once the targets are open.
-    pub opened: Option<fn(&Plan, &[SubjectFacts], &[HostFacts])>,
+    pub opened: Option<SayFn>,
     /// What follows from what was measured.
     pub follow: Option<Box<FollowFn>>,
 }
+
+/// Says something of the plan, the subjects and the hosts, those of the load first.
+type SayFn = fn(&Plan, &[SubjectFacts], &[HostFacts]);
 
 /// What follows from what was measured until now.
 type FollowFn = dyn Fn(&Study) -> Vec<FollowUp>;

@@ -161,7 +161,7 @@ impl<'a> Sizes<'a> {
         match self.bits {
             4 => {
                 let byte = self.table.get(place / 2)?;
-                Some(u64::from(if place % 2 == 0 { byte >> 4 } else { byte & 15 }))
+                Some(u64::from(if place.is_multiple_of(2) { byte >> 4 } else { byte & 15 }))
             }
             bits => {
                 let bytes = usize::from(bits / 8);
