@@ -28,7 +28,7 @@ EMULATORS = {
     "x86_64": [["qemu-x86_64-static"]],
     "i686": [["qemu-i386-static"]],
 }
-LONGEST_BYTES = 160_000
+LONGEST_BYTES = 150_000
 
 
 class Emulated(unittest.TestCase):

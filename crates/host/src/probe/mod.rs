@@ -35,7 +35,7 @@ pub const BUNDLE: Bundle = Bundle {
     directory: "probes",
     variable: "PLIMSOLL_PROBES",
     make: "in plimsoll's sources, `make probes` builds them all",
-    // Builds for other machines have at most 160 kB; one against a large C library has more.
+    // Builds for other machines have at most 150 kB; one against a large C library has more.
     most_bytes: 8 << 20,
     refuse: |_| None,
     elsewhere: "Name a directory on the host with 1 MB of space where programs may run: --probe-dir DIR.",
