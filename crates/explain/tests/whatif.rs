@@ -5,8 +5,8 @@ mod support;
 use plimsoll_explain::Resource;
 use plimsoll_explain::whatif::{
     Answer, Encryption, LinkEnd, LinkRate, NewDisk, Next, Part, Prediction, ProcessorSpeed,
-    Processors, Proposal, Purpose, Refusal, Settle, Unknown, WhatIf, Why, advise, payload_of,
-    predict,
+    Processors, Proposal, Purpose, Refusal, Settle, Suggestion, Unknown, WhatIf, Why, advise,
+    payload_of, predict,
 };
 use plimsoll_model::device::{DiskFigures, DiskPhase};
 use plimsoll_model::{
@@ -326,6 +326,22 @@ fn advice_is_by_figures() {
     // Random reads are no films.
     assert_eq!(advise(&study(truth, true), Some(Purpose::Films)).rows, 0);
     assert_eq!(advise(&study(truth, true), Some(Purpose::Office)).rows, 1);
+}
+
+/// "2 times the memory may bring up to 94.2 times as much" led the advice for a slow disk.
+#[test]
+fn a_bound_that_no_figure_supports_does_not_lead() {
+    let truth = Truth { disk: 2e-3, ..base(4) };
+    let mut study = study(truth, true);
+    support::job(&mut study.plan.workloads[0]).pattern = Pattern::SequentialRead;
+    let advice = advise(&study, None);
+    let is_memory = |one: &WhatIf| matches!(one, WhatIf::Memory(_));
+    let helps =
+        |one: &Suggestion| matches!(&one.proposal, Proposal::Change(change) if is_memory(change));
+    assert!(!advice.help.iter().any(helps), "{advice:#?}");
+    assert!(advice.unknown.iter().any(|one| is_memory(&one.change)), "{advice:#?}");
+    let best = advice.help.iter().max_by(|a, b| a.weight().total_cmp(&b.weight())).unwrap();
+    assert_eq!(best.proposal, Proposal::Change(WhatIf::Disk(NewDisk::Times(2.0))), "{advice:#?}");
 }
 
 fn demands() -> impl Strategy<Value = Truth> {

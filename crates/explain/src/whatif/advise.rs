@@ -317,17 +317,26 @@ pub fn advise(study: &Study, purpose: Option<Purpose>) -> Advice {
             advice.add(study, rule, proposal, &rows);
         }
     }
-    let best = |one: &Suggestion| one.gains.iter().map(Gain::weight).fold(0.0, f64::max);
-    let order =
-        |a: &Suggestion, b: &Suggestion| a.cost.cmp(&b.cost).then(best(b).total_cmp(&best(a)));
-    advice.help.sort_by(order);
+    advice.help.sort_by(|a, b| a.cost.cmp(&b.cost).then(b.weight().total_cmp(&a.weight())));
     advice
 }
 
 impl Gain {
-    /// Geometric mean of both ends: what ranks it.
+    /// Geometric mean of both ends.
     fn weight(&self) -> f64 {
         (self.low.unwrap_or(1.0).max(1.0) * self.high).sqrt()
+    }
+
+    /// Whether the lower end is a gain as well.
+    fn is_sure(&self) -> bool {
+        self.low.is_some_and(|low| low >= 1.0 + LEAST_GAIN)
+    }
+}
+
+impl Suggestion {
+    /// Rank among the changes: that of the row that gains most.
+    pub fn weight(&self) -> f64 {
+        self.gains.iter().map(Gain::weight).fold(0.0, f64::max)
     }
 }
 
@@ -341,10 +350,16 @@ impl Advice {
                 let own = |one: &Prediction| rows.iter().any(|row| row.cell == one.cell);
                 let all = predict(study, std::slice::from_ref(change));
                 let predictions: Vec<Prediction> = all.into_iter().filter(own).collect();
-                let gains: Vec<Gain> = predictions.iter().filter_map(gain).collect();
+                let mut gains: Vec<Gain> = predictions.iter().filter_map(gain).collect();
+                // A study does not show how much of what is read stays in more memory: the upper end is no estimate.
+                if matches!(change, WhatIf::Memory(_)) && !gains.iter().any(Gain::is_sure) {
+                    gains.clear();
+                }
                 if gains.is_empty() {
                     let change = change.clone();
-                    let is_known = |one: &Prediction| !matches!(one.answer, Answer::CannotSay(_));
+                    let is_known = |one: &Prediction| {
+                        gain(one).is_none() && !matches!(one.answer, Answer::CannotSay(_))
+                    };
                     let list = match predictions.iter().any(is_known) {
                         true => &mut self.useless,
                         false => &mut self.unknown,

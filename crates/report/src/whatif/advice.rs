@@ -52,8 +52,7 @@ impl Document {
 
 /// The best of all changes in a sentence.
 fn lead(shown: &Shown<'_>, advice: &Advice) -> String {
-    let best = |one: &&Suggestion| one.gains.iter().map(|gain| gain.high).fold(0.0, f64::max);
-    let most = advice.help.iter().max_by(|a, b| best(a).total_cmp(&best(b)));
+    let most = advice.help.iter().max_by(|a, b| a.weight().total_cmp(&b.weight()));
     let free = advice.help.iter().find(|one| one.cost == Cost::Free);
     let told = |one: &Suggestion| {
         format!("{} may bring {}", proposal(&one.proposal), times(shown, one, advice.rows))
@@ -136,6 +135,9 @@ fn no_help(shown: &Shown<'_>, all: &[Useless], what: &str) -> Vec<String> {
         for prediction in &one.predictions {
             let reason = match row(shown, prediction).outcome {
                 Outcome::Same(reason) | Outcome::CannotSay(reason) => reason,
+                Outcome::Range { .. } if matches!(one.change, WhatIf::Memory(_)) => {
+                    "a study does not show how much of the data would stay in it".to_owned()
+                }
                 Outcome::Range { .. } => reason_of(shown, prediction),
             };
             if !reasons.contains(&reason) {
