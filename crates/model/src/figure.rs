@@ -58,20 +58,6 @@ impl PastStudy {
     pub fn of(study: &Study) -> PastStudy {
         let figures = study.trials.iter().flat_map(|trial| Figure::of_trial(&study.plan, trial));
         let figures = figures.collect();
-        // Its trials are not copied: they may be many.
-        let study = Study {
-            schema: study.schema.clone(),
-            id: study.id.clone(),
-            started_unix_seconds: study.started_unix_seconds,
-            origin: study.origin.clone(),
-            plan: study.plan.clone(),
-            subjects: study.subjects.clone(),
-            hosts: study.hosts.clone(),
-            flags: study.flags.clone(),
-            measures: study.measures.clone(),
-            trials: Vec::new(),
-            ended: study.ended.clone(),
-        };
-        PastStudy { study, figures }
+        PastStudy { study: study.without_trials(), figures }
     }
 }

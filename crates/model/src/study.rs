@@ -88,4 +88,21 @@ impl Study {
         let noted = || self.measures.iter().find(|info| info.measure == measure).cloned();
         measure.info().or_else(noted)
     }
+
+    /// The study without its trials, which are not copied: they may be many.
+    pub fn without_trials(&self) -> Study {
+        Study {
+            schema: self.schema.clone(),
+            id: self.id.clone(),
+            started_unix_seconds: self.started_unix_seconds,
+            origin: self.origin.clone(),
+            plan: self.plan.clone(),
+            subjects: self.subjects.clone(),
+            hosts: self.hosts.clone(),
+            flags: self.flags.clone(),
+            measures: self.measures.clone(),
+            trials: Vec::new(),
+            ended: self.ended.clone(),
+        }
+    }
 }

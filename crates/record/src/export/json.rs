@@ -39,7 +39,7 @@ pub(crate) fn write(
         measures = document::measures(&measures, [&trial]);
         Ok(())
     })?;
-    let head = Study { measures, ..without_trials(head) };
+    let head = Study { measures, ..head.without_trials() };
     document::write(&head, &what)?;
     let around = laid_out(&head, &what)?;
     // Between these two are the trials; no text has a line break of its own in it.
@@ -55,23 +55,6 @@ pub(crate) fn write(
         out(inner.ok_or_else(|| document::refused(&what, "a trial is not laid out"))?)
     })?;
     out(after)
-}
-
-/// Everything of a study but its trials, which are not copied.
-fn without_trials(study: &Study) -> Study {
-    Study {
-        schema: study.schema.clone(),
-        id: study.id.clone(),
-        started_unix_seconds: study.started_unix_seconds,
-        origin: study.origin.clone(),
-        plan: study.plan.clone(),
-        subjects: study.subjects.clone(),
-        hosts: study.hosts.clone(),
-        flags: study.flags.clone(),
-        measures: study.measures.clone(),
-        trials: Vec::new(),
-        ended: study.ended.clone(),
-    }
 }
 
 const NO_TRIALS: &str = "\n  \"trials\": []";
