@@ -1,7 +1,7 @@
 //! `plimsoll predict`: what a change of hardware or of concurrency would bring.
 
 use crate::arguments::{DocumentArguments, StoreArguments, at_least_one};
-use crate::{explain, output};
+use crate::{explain, output, store};
 use clap::{Args, ValueEnum};
 use plimsoll_explain::whatif::{
     Encryption, LinkEnd, LinkRate, NewDisk, ProcessorSpeed, Processors, WhatIf, encryption_seconds,
@@ -114,7 +114,12 @@ pub fn run(predict: &PredictArguments, arguments: &StoreArguments) -> Result<u8,
             WhatIfReport::of_source(source, tables(), &changes)
         }
         None => {
-            let study = study(&predict.subject, arguments)?;
+            let name = &predict.subject;
+            // Only here can a published source be meant.
+            let study = match Path::new(name).is_file() {
+                true => study(name, arguments)?,
+                false => explain::study(name, arguments)?,
+            };
             let changes = predict.changes.of(Some(&study), arguments)?;
             WhatIfReport::new(&study, &changes)
         }
@@ -132,7 +137,7 @@ pub fn run(predict: &PredictArguments, arguments: &StoreArguments) -> Result<u8,
 pub fn study(name: &str, arguments: &StoreArguments) -> Result<Study, Failure> {
     let path = Path::new(name);
     if !path.is_file() {
-        return explain::study(name, arguments);
+        return store::open(arguments)?.load(name);
     }
     let files = [ImportFile::read(path)?];
     let imported = plimsoll_record::import(&files, &ImportOptions::default())?;

@@ -50,7 +50,7 @@ fn of_file(path: &str, varied: bool, player: &Player) -> Result<Film, Failure> {
     let refuse = |happened: String| {
         let names: Vec<&str> = FILMS.iter().map(|(name, _)| *name).collect();
         let next = format!(
-            "Give a film in MP4 or Matroska, one of {}, or a rate such as --rate 25Mbit/s.",
+            "Check the name of the file. Give a film in MP4 or Matroska, one of {}, or a rate such as --rate 25Mbit/s.",
             names.join(", ")
         );
         let (tried, on) = ("read the rate of the film", format!("--film {path}"));
