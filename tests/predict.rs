@@ -70,6 +70,54 @@ fn a_faster_link_is_predicted_with_the_next_bottleneck() {
     assert!(details.contains("Every row"), "{details}");
 }
 
+/// The same row before a link of 2.5 times the rate, and twice after it: once as the network of its demands has it, once
+/// with a disk in the way that nobody monitored before.
+#[test]
+fn a_prediction_is_held_against_what_was_measured_after_the_change() {
+    let program = Plimsoll::new();
+    let named = |name: &str, id: &str, truth: Truth| {
+        let mut study = study(truth, true);
+        study.id = plimsoll_model::StudyId(id.to_owned());
+        let path = program.home().join(name);
+        std::fs::write(&path, plimsoll_record::to_json(&study).expect("JSON")).expect("a file");
+        path.to_str().expect("UTF-8").to_owned()
+    };
+    let before = named("before.json", "5eed0001", behind_a_link());
+    let faster = Truth { link: 160e-6, ..behind_a_link() };
+    let after = named("after.json", "5eed0002", faster);
+    let slower = named("slower.json", "5eed0003", Truth { hidden: 5e-3, ..behind_a_link() });
+    let said = |arguments: &[&str]| {
+        let all = [&["predict", &before, "--link=2.5G"], arguments].concat();
+        let ran = program.run(&all).expect(0);
+        assert!(is_one_screen(&ran.out), "{}", ran.out);
+        ran.out
+    };
+    let inside = said(&["--measured", &after]);
+    let words =
+        "Measured after the change, in study 5eed0002: the row is inside the predicted range.";
+    assert!(unwrapped(&inside).contains(words), "{inside}");
+    assert!(inside.contains("measured") && inside.contains(", inside"), "{inside}");
+    let below = said(&["--measured", &slower]);
+    let words =
+        "in study 5eed0003: 0 of 1 rows are inside the predicted range; random read is below it.";
+    assert!(unwrapped(&below).contains(words), "{below}");
+    let json = program.run(&["predict", &before, "--link=2.5G", "--measured", &after, "--json=-"]);
+    let value: Value = serde_json::from_str(&json.expect(0).out).expect("JSON");
+    assert_eq!(
+        (&value["measured_in"], &value["rows"][0]["measured_is"]),
+        (&"5eed0002".into(), &"inside".into())
+    );
+    assert!(!said(&[]).contains("measured after"), "nothing was measured");
+    // The same study is no measurement of the change, and a published table is no study.
+    let refused = |arguments: &[&str], words: &str| {
+        let ran = program.run(arguments);
+        assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+        assert!(ran.err.contains(words), "{}", ran.err);
+    };
+    refused(&["predict", &before, "--link=2.5G", "--measured", &before], "the same study");
+    refused(&["predict", "jonfk2024", "--link=2.5G", "--measured", &after], "no study");
+}
+
 #[test]
 fn what_was_not_monitored_is_not_predicted_and_a_command_settles_it() {
     let program = Plimsoll::new();

@@ -23,6 +23,7 @@ Examples:
   plimsoll predict latest --link 2.5G
   plimsoll predict latest --server-cpu x2 --link 2.5G
   plimsoll predict latest --rtt 5ms
+  plimsoll predict 1a2b3c4d --link 2.5G --measured latest
   plimsoll predict jonfk2024 --link 2.5G";
 
 const SUBJECT_HELP: &str = "Study (its id, the start of its id, 'latest', or an exported file), or source of \
@@ -34,6 +35,11 @@ pub struct PredictArguments {
     pub subject: String,
     #[command(flatten)]
     pub changes: ChangeArguments,
+    /// Study that was measured after the change was made
+    ///
+    /// Shows its figures beside the predicted ranges. Run the same command as for STUDY to get it
+    #[arg(long, value_name = "STUDY")]
+    pub measured: Option<String>,
     /// Also write the prediction as JSON
     ///
     /// '-' writes it to standard output, and nothing else
@@ -109,6 +115,14 @@ pub enum Speed {
 /// Predicts.
 pub fn run(predict: &PredictArguments, arguments: &StoreArguments) -> Result<u8, Failure> {
     let report = match explain::source(&predict.subject) {
+        Some(_) if predict.measured.is_some() => {
+            return Err(usage(
+                "compare a prediction with a study",
+                &predict.subject,
+                "published rows are no study",
+                "Name a study that plimsoll measured; plimsoll list shows them.",
+            ));
+        }
         Some(source) => {
             let changes = predict.changes.of(None, arguments)?;
             WhatIfReport::of_source(source, tables(), &changes)
@@ -121,7 +135,8 @@ pub fn run(predict: &PredictArguments, arguments: &StoreArguments) -> Result<u8,
                 false => explain::study(name, arguments)?,
             };
             let changes = predict.changes.of(Some(&study), arguments)?;
-            WhatIfReport::new(&study, &changes)
+            let later = predict.measured.as_ref().map(|later| after(&study, later, arguments));
+            WhatIfReport::new(&study, &changes, later.transpose()?.as_ref())
         }
     };
     if let Some(path) = &predict.json {
@@ -131,6 +146,20 @@ pub fn run(predict: &PredictArguments, arguments: &StoreArguments) -> Result<u8,
         }
     }
     output::document(&report.document(), &predict.output)
+}
+
+/// The study that was measured after the change.
+fn after(before: &Study, name: &str, arguments: &StoreArguments) -> Result<Study, Failure> {
+    let later = study(name, arguments)?;
+    match later.id == before.id {
+        true => Err(usage(
+            "compare a prediction with a study",
+            name,
+            "the prediction is of the same study",
+            "Make the change, run the same command again, and name the new study.",
+        )),
+        false => Ok(later),
+    }
 }
 
 /// A study of the store, or in a file.

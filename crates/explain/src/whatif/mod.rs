@@ -16,12 +16,14 @@ mod disk;
 mod flight;
 mod path;
 mod purpose;
+mod score;
 mod spread;
 
 pub use advise::{Advice, Cost, Gain, Proposal, RULES, Rule, Suggestion, Useless, advise};
 pub use change::{Encryption, LinkEnd, LinkRate, NewDisk, ProcessorSpeed, Processors, WhatIf};
 pub use device::{encryption_seconds, processor_speed};
 pub use purpose::Purpose;
+pub use score::{Place, Score, scores};
 
 use crate::gather::Gathered;
 use crate::{Limit, Limits, PathResource, Unseen, Use, is_ladder, limits};

@@ -27,6 +27,8 @@ pub struct WhatIfReport {
     rows: Vec<Row>,
     /// What all predictions assume.
     assumed: Vec<String>,
+    /// The study that was measured after the change.
+    later: Option<String>,
 }
 
 impl WhatIfReport {
@@ -43,6 +45,7 @@ impl WhatIfReport {
             "of": self.of,
             "change": self.change,
             "assumed": self.assumed,
+            "measured_in": self.later,
             "rows": rows,
         });
         format!("{value:#}\n")
@@ -65,6 +68,15 @@ pub(crate) struct Row {
     pub(crate) next: Vec<String>,
     /// What to type to be sure, in the order of its weight: what for, and the command.
     pub(crate) settle: Vec<Settling>,
+    /// Its figure after the change, if that was made.
+    pub(crate) measured: Option<Measured>,
+}
+
+/// A figure that was measured after the change.
+pub(crate) struct Measured {
+    pub(crate) figure: f64,
+    /// Where it is beside the predicted range: "inside", "below" or "above".
+    pub(crate) place: &'static str,
 }
 
 /// What is predicted.
@@ -134,6 +146,10 @@ impl Row {
         };
         if let (Some(row), Value::Object(own)) = (row.as_object_mut(), own) {
             row.extend(own);
+        }
+        if let Some(measured) = &self.measured {
+            row["measured"] = json!(measured.figure);
+            row["measured_is"] = json!(measured.place);
         }
         row
     }
@@ -211,6 +227,32 @@ fn outwards(times: f64, round: fn(f64) -> f64) -> String {
     if times < 1.0 { format!("{:.2}", digits(100.0)) } else { format!("{:.1}", digits(10.0)) }
 }
 
+/// "Measured after the change, in study 1a2b3c4d: 7 of 8 rows are inside the predicted range; random read is below it."
+fn scored(later: &str, rows: &[Row]) -> String {
+    let at = |place: &str| -> Vec<String> {
+        let is_there = |row: &&Row| row.measured.as_ref().is_some_and(|own| own.place == place);
+        rows.iter().filter(is_there).map(Row::title).collect()
+    };
+    let all = rows.iter().filter(|row| row.measured.is_some()).count();
+    if all == 0 {
+        return format!("Study {later} measured none of the predicted rows with equal work.");
+    }
+    let inside = match at("inside").len() {
+        1 if all == 1 => "the row is inside the predicted range".to_owned(),
+        none_or_some if none_or_some < all => {
+            format!("{none_or_some} of {all} rows are inside the predicted range")
+        }
+        _ => format!("all {all} rows are inside the predicted range"),
+    };
+    let outside = ["below", "above"].into_iter().filter_map(|place| {
+        let own = at(place);
+        let is = if own.len() == 1 { "is" } else { "are" };
+        (!own.is_empty()).then(|| format!("{} {is} {place} it", named(&own, all)))
+    });
+    let parts: Vec<String> = std::iter::once(inside).chain(outside).collect();
+    format!("Measured after the change, in study {later}: {}.", parts.join("; "))
+}
+
 /// Rows by their names, or how many of all there are.
 fn named(titles: &[String], all: usize) -> String {
     match titles.len() {
@@ -224,7 +266,9 @@ fn named(titles: &[String], all: usize) -> String {
 fn table(rows: &[&Row], notes: &mut Notes) -> Table {
     let several = rows.iter().any(|row| row.setup.is_some());
     let header = std::iter::once("work").chain(several.then_some("on"));
-    let header = header.chain(["today", "at least", "at most", "next bottleneck"]);
+    let header = header.chain(["today", "at least", "at most"]);
+    let is_scored = rows.iter().any(|row| row.measured.is_some());
+    let header = header.chain(is_scored.then_some("measured")).chain(["next bottleneck"]);
     let mut table = Table::new(header.map(str::to_owned).collect());
     for row in rows {
         let (low, high) = match &row.outcome {
@@ -247,7 +291,12 @@ fn table(rows: &[&Row], notes: &mut Notes) -> Table {
         };
         let mut cells = vec![row.work.clone()];
         cells.extend(several.then(|| row.setup.clone().unwrap_or_default()));
-        cells.extend([row.value(row.today), low, high, next]);
+        cells.extend([row.value(row.today), low, high]);
+        cells.extend(is_scored.then(|| match &row.measured {
+            Some(Measured { figure, place }) => format!("{}, {place}", row.value(*figure)),
+            None => NOTHING.to_owned(),
+        }));
+        cells.push(next);
         table.rows.push(cells);
     }
     table
@@ -260,9 +309,10 @@ pub(crate) fn sentence_of(reason: &str) -> String {
 
 /// The document of some rows: the answer, the rows, what is assumed, and what would settle it.
 fn document(of: &WhatIfReport) -> Document {
-    let WhatIfReport { titles, change, rows, assumed, .. } = of;
+    let WhatIfReport { titles, change, rows, assumed, later, .. } = of;
     let [title, subtitle] = titles.clone();
     let mut answer = Section::new("answer", "");
+    answer.texts(later.as_ref().map(|later| scored(later, rows)));
     answer.text(sentence(change, rows));
     let mut notes = Notes::default();
     // Of many rows those of which nothing can be said are in the sentence.

@@ -31,6 +31,7 @@ impl WhatIfReport {
             of: json!({ "source": source.key }),
             rows: predicted.iter().map(row).collect(),
             assumed,
+            later: None,
         }
     }
 }
@@ -68,6 +69,7 @@ fn row(one: &Predicted) -> Row {
         outcome,
         next,
         settle: Vec::new(),
+        measured: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The rows of a study.
 
-use super::{Outcome, Row, Settling, WhatIfReport, words};
+use super::{Measured, Outcome, Row, Settling, WhatIfReport, words};
 use crate::measure;
 use crate::sections::repeated;
 use crate::study::bottleneck::{self, Notes};
@@ -8,16 +8,20 @@ use crate::study::limits::{is_blind, server};
 use crate::study::{Shown, head, paths};
 use crate::text::{listed, printable};
 use plimsoll_explain::whatif::{
-    Answer, LinkRate, Next, Prediction, Settle, Unknown, WhatIf, predict,
+    Answer, LinkRate, Next, Place, Prediction, Score, Settle, Unknown, WhatIf, predict, scores,
 };
 use plimsoll_model::{Cell, Measure, Study};
 use serde_json::json;
 
 impl WhatIfReport {
-    /// What these changes together would bring.
-    pub fn new(study: &Study, changes: &[WhatIf]) -> WhatIfReport {
+    /// What these changes together would bring; beside it `later`, which measured the same work after them.
+    pub fn new(study: &Study, changes: &[WhatIf], later: Option<&Study>) -> WhatIfReport {
         let shown = Shown::new(study);
         let predictions = predict(study, changes);
+        let scores =
+            later.map_or_else(Vec::new, |later| scores(study, changes, &predictions, later));
+        let score = |one: &Prediction| scores.iter().find(|score| score.cell == one.cell);
+        let measured = |one| Row { measured: score(one).map(of_score), ..row(&shown, one) };
         WhatIfReport {
             titles: [
                 format!("Prediction for {}", listed(&shown.names.subjects)),
@@ -25,10 +29,20 @@ impl WhatIfReport {
             ],
             change: words::changes(changes),
             of: json!({ "study": printable(&study.id.0) }),
-            rows: predictions.iter().map(|one| row(&shown, one)).collect(),
+            rows: predictions.iter().map(measured).collect(),
             assumed: assumed(study, changes, &predictions),
+            later: later.map(|later| printable(&later.id.0)),
         }
     }
+}
+
+fn of_score(score: &Score) -> Measured {
+    let place = match score.place {
+        Place::Inside => "inside",
+        Place::Below => "below",
+        Place::Above => "above",
+    };
+    Measured { figure: score.measured, place }
 }
 
 /// What every prediction of these changes assumes.
@@ -93,6 +107,7 @@ pub(super) fn row(shown: &Shown<'_>, one: &Prediction) -> Row {
         next: next(shown, one),
         outcome,
         settle,
+        measured: None,
     }
 }
 

@@ -102,7 +102,7 @@ fn predicted(study: &Study) -> [Document; 2] {
     let link = WhatIf::Link { end: LinkEnd::Path, to: LinkRate::Times(2.5) };
     let speed = ProcessorSpeed::times(2.0);
     let faster = WhatIf::Processor { of: Processors::All, speed };
-    let report = WhatIfReport::new(study, &[link, faster]);
+    let report = WhatIfReport::new(study, &[link, faster], Some(study));
     assert_harmless("a prediction as JSON", &report.json());
     [report.document(), Document::advising(study, None)]
 }
