@@ -2,7 +2,9 @@
 //! thread, and written down for another process.
 
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Cell, Event, HostLoad, HostName, Outcome, Phase, Plan, StudyId, Window};
+use plimsoll_model::{
+    Cell, Event, HostLoad, HostName, Outcome, Phase, Plan, StudyId, Window, Workload,
+};
 use plimsoll_study::Progress;
 use serde::{Deserialize, Serialize};
 
@@ -131,6 +133,13 @@ pub enum News {
         /// Blocks, the pilot included.
         blocks: u32,
     },
+    /// Workloads that follow from what was measured were added to the plan.
+    FollowUp {
+        /// Number of workloads before.
+        before: usize,
+        /// Workloads that were added.
+        workloads: Vec<Workload>,
+    },
     /// So many pieces of news were left out since the run began, because the reader was slow.
     Missed {
         /// How many.
@@ -172,6 +181,9 @@ impl News {
                 }),
             },
             Progress::BlocksWanted { blocks } => News::BlocksWanted { blocks },
+            Progress::FollowUp { before, workloads } => {
+                News::FollowUp { before, workloads: workloads.to_vec() }
+            }
         }
     }
 

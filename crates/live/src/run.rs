@@ -256,6 +256,13 @@ impl Run {
                 }
             }
             News::BlocksWanted { blocks } => self.blocks = *blocks,
+            // Cells are numbered by all workloads: what follows a piece of news that was missed has no place.
+            News::FollowUp { before, workloads } => {
+                let known = &mut self.header.plan.workloads;
+                if *before == known.len() && known.len() + workloads.len() <= MOST_WORKLOADS {
+                    known.extend(workloads.iter().cloned());
+                }
+            }
             News::Missed { count } => self.missed = *count,
         }
     }
@@ -392,6 +399,9 @@ impl Run {
     }
 }
 
+/// Workloads up to which news of more is taken in: its writer is another program.
+const MOST_WORKLOADS: usize = 1000;
+
 /// How many cells a plan has.
 pub(crate) fn cells(plan: &Plan) -> usize {
     let columns = plan.subjects.len().saturating_mul(factor::settings(&plan.factors));
@@ -483,5 +493,23 @@ mod tests {
             run.apply(&notice(1.0, ended(strange)));
             assert_eq!(run.cell(strange), CellNow::default());
         }
+    }
+
+    /// `plimsoll play` adds paced films once it knows their number: the dashboard had no name for them.
+    #[test]
+    fn workloads_that_follow_from_what_was_measured_have_a_place() {
+        let mut run = Run::new(header());
+        let workloads = vec![run.header.plan.workloads[0].clone()];
+        let added = Cell { subject: 1, workload: 5, setting: 0 };
+        let ended = News::Ended { cell: added, complete: true, headline: Some(1e6) };
+        run.apply(&notice(1.0, News::FollowUp { before: 3, workloads: workloads.clone() }));
+        run.apply(&notice(1.0, ended.clone()));
+        assert_eq!(run.cell(added), CellNow::default(), "they belong to another plan");
+        run.apply(&notice(2.0, News::FollowUp { before: 5, workloads }));
+        run.apply(&notice(2.0, ended));
+        assert_eq!(run.cell(added).mean(), Some(1e6));
+        let endless = vec![run.header.plan.workloads[0].clone(); MOST_WORKLOADS];
+        run.apply(&notice(3.0, News::FollowUp { before: 6, workloads: endless }));
+        assert_eq!(run.header.plan.workloads.len(), 6);
     }
 }

@@ -280,6 +280,8 @@ impl Conductor<'_> {
         }
         check::plan(&self.study.plan)?;
         if self.study.plan.workloads.len() > known {
+            let workloads = &self.study.plan.workloads[known..];
+            (self.observer)(Progress::FollowUp { before: known, workloads });
             self.prepare_workloads(known)?;
         }
         self.schedule.extend(&self.study.plan, &more);

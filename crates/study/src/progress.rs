@@ -58,4 +58,11 @@ pub enum Progress<'a> {
         /// Blocks, the pilot included.
         blocks: u32,
     },
+    /// Workloads that follow from what was measured were added to the plan.
+    FollowUp {
+        /// Number of workloads before.
+        before: usize,
+        /// Workloads that were added.
+        workloads: &'a [Workload],
+    },
 }
