@@ -5,7 +5,7 @@ mod support;
 use plimsoll_model::device::{Device, Inventory, MemoryFigures, Nic, Nics, StreamFigure};
 use plimsoll_model::{
     BoxFacts, ControlGroupLoad, DiskFacts, Flag, IdleWindows, Job, LabFacts, Measure, Metric,
-    NfsdLoad, Rule, Study, StudyId, Subject, SubjectFacts, Target, units,
+    NfsdLoad, Rule, Stall, StallPhase, Study, StudyId, Subject, SubjectFacts, Target, units,
 };
 use plimsoll_report::{Document, Style};
 use support::plain::servers::{SERVER, Truth, study, with_ladder};
@@ -278,4 +278,26 @@ fn what_cannot_be_and_what_makes_many_calls_is_said() {
     ] {
         assert!(said.contains(words), "no {words:?} in {said}");
     }
+}
+
+/// "The server did not answer for 1.8% of the time" was said of a server that waited for a client held to 3% of a core.
+#[test]
+fn a_client_that_is_the_bottleneck_is_no_server_that_does_not_answer() {
+    let screen = |truth: Truth| {
+        let mut study = study(Truth { depth: 16, server: 20e-6, ..truth }, true);
+        study.plan.command = "plimsoll check nfs://nas/a".into();
+        for (number, trial) in (0..).zip(&mut study.trials) {
+            trial.started_seconds = 10.0 * f64::from(number);
+            let part = &mut trial.result.parts[0];
+            let phase = StallPhase::Measured;
+            part.stalls.push(Stall { phase, start_seconds: 1.0, seconds: 2.0 });
+        }
+        let screen = Document::of_study(&study).screen(&Style { width: 80, colour: false });
+        screen.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let of_client = screen(Truth { driver: 400e-6, ..Truth::default() });
+    assert!(of_client.contains("No operation completed for "), "{of_client}");
+    assert!(!of_client.contains("did not answer"), "{of_client}");
+    let of_link = screen(Truth { link: 400e-6, ..Truth::default() });
+    assert!(of_link.contains("The server did not answer for "), "{of_link}");
 }

@@ -523,10 +523,10 @@ impl Flag {
             .action("Raise --max-time for narrower intervals."),
             Flag::FewOperations { count } => Words::new(
                 Severity::Preliminary,
-                format!("The rate is uncertain: only {count} operations completed{seen}"),
+                format!("The rate is uncertain: only {} completed{seen}", operations(*count)),
             )
             .action("Lengthen --time.")
-            .fact(format!("only {count} operations completed")),
+            .fact(format!("only {} completed", operations(*count))),
             Flag::LongGap { seconds } => Words::new(
                 Severity::Preliminary,
                 format!("No operation completed for {}", units::seconds(*seconds)),
@@ -731,6 +731,11 @@ impl Burst {
 }
 
 /// The host that plimsoll runs on, in words.
+/// "1 operation", "2 operations".
+fn operations(count: u64) -> String {
+    format!("{count} operation{}", if count == 1 { "" } else { "s" })
+}
+
 fn place(host: &str) -> &str {
     if host == "local" { "this machine" } else { host }
 }

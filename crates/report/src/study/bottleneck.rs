@@ -6,7 +6,7 @@ use crate::document::Section;
 use crate::text::{capital, printable};
 use crate::verdict::percent;
 use plimsoll_explain::{Condition, Limit, Limits, NamedLimit, Resource, Role, Unseen, Use};
-use plimsoll_model::{Cell, Flag, HostName, NamedBottleneck, Target};
+use plimsoll_model::{Cell, Flag, HostName, Measure, Metric, NamedBottleneck, Target, Trial};
 
 /// A bottleneck with its utilisation.
 #[derive(Clone, Debug, PartialEq)]
@@ -166,6 +166,14 @@ pub(crate) fn lines(shown: &Shown<'_>, cells: &[Cell], notes: &mut Notes) -> Vec
         line(&|found, shares| short(found) + &range(shares)),
         line(&|found, _| short(found)),
     ];
+    let shortest = |found: &Bottleneck| {
+        let host = |text: String, role: &str| {
+            let resources = [format!("{role} quota"), format!("{role} CPU")];
+            resources.iter().fold(text, |text, resource| text.replace(resource.as_str(), role))
+        };
+        ["client", "server"].iter().fold(short(found), |text, role| host(text, role))
+    };
+    all.push(line(&|found, _| shortest(found)));
     let first = |found: &Bottleneck| {
         short(found).split(['≈', ';']).next().unwrap_or_default().trim_end().to_owned()
     };
@@ -201,6 +209,18 @@ pub(crate) fn name(shown: &Shown<'_>, limits: &Limits) -> Option<String> {
     // Without what is busiest, though no bottleneck.
     let name = name.split("; ").next().unwrap_or_default();
     Some(name.replace('\n', " "))
+}
+
+/// Whether a resource of the client is the bottleneck of all work on a subject. Not of no work.
+pub(super) fn is_client_in_all(shown: &Shown<'_>, subject: u16) -> bool {
+    let of_client = |cell: Cell| {
+        let one = limits::of(shown, cell).and_then(Limits::binding);
+        let is_network = |one: &Use| matches!(one.resource, Resource::Link { .. });
+        one.is_some_and(|one| one.role == Role::Client && !one.is_delay() && !is_network(one))
+    };
+    let cells = shown.findings.workloads.iter().flat_map(|work| &work.cells);
+    let mut own = cells.map(|found| found.cell).filter(|cell| cell.subject == subject).peekable();
+    own.peek().is_some() && own.all(of_client)
 }
 
 /// The link that carries a row, in bits per second, if it is the bottleneck of all of its cells.
@@ -318,13 +338,24 @@ fn beside_busiest(shown: &Shown<'_>, limits: &Limits, word: &str, reason: String
     Bottleneck { name, busy: busiest.map(|one| one.utilisation), short: None, reason }
 }
 
+/// Share of a fixed rate from which on it was reached. Chosen: it leaves room for what is in flight at the end of a trial.
+const REACHED: f64 = 0.95;
+
 /// Work at a fixed rate has no bottleneck but that rate, if it was reached. `None` of other work.
 fn at_a_fixed_rate(shown: &Shown<'_>, cell: Cell) -> Option<Bottleneck> {
-    shown.study.plan.workload(cell).filter(|workload| workload.has_fixed_rate())?;
-    let mut own = shown.study.trials.iter().filter(|trial| trial.cell == cell).peekable();
-    own.peek()?;
+    let workload = shown.study.plan.workload(cell).filter(|workload| workload.has_fixed_rate())?;
+    let own: Vec<&Trial> = shown.study.trials.iter().filter(|trial| trial.cell == cell).collect();
     let is_behind = |flag: &Flag| matches!(flag, Flag::BehindSchedule { .. });
-    let (name, reason) = match own.any(|trial| trial.result.flags.iter().any(is_behind)) {
+    let is_flagged = own.iter().any(|trial| trial.result.flags.iter().any(is_behind));
+    // A trial of few operations has no flag, as some may have been in flight at its end.
+    let due = workload.main().and_then(|part| part.arrival.per_second());
+    let rate =
+        |trial: &&Trial| trial.result.value(workload.headline_part(), Metric::all(Measure::IOPS));
+    let done: Vec<f64> = own.iter().filter_map(rate).collect();
+    let mean = done.iter().sum::<f64>() / done.len().max(1) as f64;
+    let is_short = due.is_some_and(|due| !done.is_empty() && mean < REACHED * f64::from(due.get()));
+    own.first()?;
+    let (name, reason) = match is_flagged || is_short {
         true => ("not known", BEHIND),
         false => ("nothing saturated", FIXED),
     };

@@ -1,6 +1,6 @@
 //! Times in which a target did not answer, in words; and the rates that these times are in.
 
-use super::Shown;
+use super::{Shown, bottleneck};
 use crate::figure::{Kind, TIME};
 use crate::text::counted;
 use crate::verdict::percent;
@@ -32,9 +32,13 @@ fn sentence(shown: &Shown<'_>, stalls: &Stalls) -> String {
     let is_directory = matches!(plan.target(subject), Some(Target::Directory(_)));
     let is_path = plan.subjects.get(subject).and_then(Subject::path).is_some();
     let name = shown.names.subjects.get(subject).filter(|_| shown.names.subjects.len() > 1);
+    // A server that waits for the client does not stall.
+    let is_client = bottleneck::is_client_in_all(shown, stalls.subject);
     let what = match (name, is_path, is_directory) {
         (Some(name), true, _) => format!("No byte of TCP arrived over {name}"),
         (None, true, _) => "No byte of TCP arrived".to_owned(),
+        (Some(name), false, _) if is_client => format!("No operation of {name} completed"),
+        (None, false, _) if is_client => "No operation completed".to_owned(),
         (Some(name), _, true) => format!("The storage of {name} did not answer"),
         (Some(name), _, false) => format!("The server of {name} did not answer"),
         (None, _, true) => "The directory's storage did not answer".to_owned(),

@@ -91,12 +91,20 @@ fn in_lines(base: &Table) -> Table {
             // Of a verdict in two lines the second has the blocks.
             let first = cell.lines().next().unwrap_or_default().trim_end_matches(':');
             *cell = match column {
-                0 => shortened(&cell.replace('\n', " "), LONGEST),
+                0 => shortened(&short_work(&cell.replace('\n', " ")), LONGEST),
                 _ => first.replace(" faster: ≥", " ≥"),
             };
         }
     }
     table
+}
+
+/// The name of work with abbreviations where it is too long: "seq. read at 32/s".
+fn short_work(name: &str) -> String {
+    match width(name) > LONGEST {
+        true => name.replace("sequential ", "seq. "),
+        false => name.to_owned(),
+    }
 }
 
 /// The same without the last column, if that has latencies.
@@ -157,6 +165,12 @@ mod tests {
         assert_eq!(once.header[3], "faster (95%)");
         assert_eq!(once.rows[0], ["movies of..oliday up", "48.5", "49.1 MB/s*", "pipelined ≥ 27%"]);
         assert_eq!(once.rows[1], ["update", "15.2 ms", "0.900 s", "inconclusive"]);
+    }
+
+    #[test]
+    fn long_names_of_work_are_abbreviated_before_they_are_cut() {
+        assert_eq!(short_work("sequential write"), "sequential write");
+        assert_eq!(short_work("sequential read at 32/s"), "seq. read at 32/s");
     }
 
     #[test]

@@ -26,7 +26,7 @@ use crate::study::{
 use crate::text::{capital, counted, duration, listed, printable, width};
 use names::Brief;
 pub(super) use operations::{binds, calls_of_several};
-use plimsoll_explain::{Resource, Use, WorkloadFindings};
+use plimsoll_explain::{Limit, Limits, Resource, Use, WorkloadFindings};
 use plimsoll_model::{Cell, Ended, Flag, Rule};
 use table::Explained;
 pub(super) use table::{fits_a_screen, is_narrow};
@@ -310,13 +310,25 @@ fn without(command: &str, option: &str) -> String {
 }
 
 /// What helps most, if one resource is the bottleneck of most rows: "A faster link helps most: bottleneck of most
-/// of the work."
+/// of the work." Of two setups with a bottleneck each: "For near, more server CPU helps most; for far, a faster link."
+/// Where two resources cannot be told apart in any row: "More client CPU or a faster link helps most."
 fn helps(shown: &Shown<'_>) -> Option<String> {
     let is_disturbed = disturbances::heavy(shown).is_some();
-    // Other work takes no part in what a link carries, nor in a quota: of what else is saturated it may be the reason.
-    let is_own = |one: &Use| matches!(one.resource, Resource::Link { .. } | Resource::Quota { .. });
-    let bound: Vec<(String, &Use)> = shown
-        .limits
+    let all: Vec<&Limits> = shown.limits.iter().collect();
+    let text = match binding_most(shown, &all, is_disturbed) {
+        Some((what, is_every)) => {
+            // The rows of a table can hold several of these.
+            let of = if is_every { "every row" } else { "most of the work" };
+            format!("{what} helps most: bottleneck of {of}.")
+        }
+        None => helps_each(shown, is_disturbed).or_else(|| helps_alike(shown, is_disturbed))?,
+    };
+    Some(capital(&if is_disturbed { format!("without other work, {text}") } else { text }))
+}
+
+/// What would make the resource faster that is the bottleneck of most of these, and whether it is that of each.
+fn binding_most(shown: &Shown<'_>, all: &[&Limits], is_disturbed: bool) -> Option<(String, bool)> {
+    let bound: Vec<(String, &Use)> = all
         .iter()
         .filter_map(|limits| Some((limits.cell, limits.binding()?)))
         .filter(|(_, one)| !is_disturbed || is_own(one))
@@ -324,9 +336,55 @@ fn helps(shown: &Shown<'_>) -> Option<String> {
         .collect();
     let kinds = |one: &&(String, &Use)| bound.iter().filter(|other| same_kind(one, other)).count();
     let most = bound.iter().max_by_key(kinds)?;
-    let (count, all) = (kinds(&most), shown.limits.len());
-    let (whose, one) = most;
-    let what = match &one.resource {
+    let count = kinds(&most);
+    (2 * count > all.len()).then(|| (faster(&most.0, most.1), count == all.len()))
+}
+
+/// Two setups, each with its own bottleneck of most rows.
+fn helps_each(shown: &Shown<'_>, is_disturbed: bool) -> Option<String> {
+    let setups: Vec<Cell> = shown.names.every_setup().collect();
+    let [first, second] = setups[..] else { return None };
+    let of = |setup: Cell| {
+        let is_own = |limits: &&Limits| {
+            (limits.cell.setting, limits.cell.subject) == (setup.setting, setup.subject)
+        };
+        let own: Vec<&Limits> = shown.limits.iter().filter(is_own).collect();
+        let (what, _) = binding_most(shown, &own, is_disturbed)?;
+        Some((shown.names.setup(setup), what))
+    };
+    let ((a, what_a), (b, what_b)) = (of(first)?, of(second)?);
+    Some(format!("for {a}, {what_a} helps most; for {b}, {what_b}."))
+}
+
+/// The same two resources in every row.
+fn helps_alike(shown: &Shown<'_>, is_disturbed: bool) -> Option<String> {
+    let of = |limits: &Limits| -> Option<[String; 2]> {
+        let Limit::Several { uses, waiting: false } = &limits.verdict else { return None };
+        let [a, b] = uses[..] else { return None };
+        let [a, b] = [limits.uses.get(a)?, limits.uses.get(b)?];
+        let is_known = !is_disturbed || is_own(a) && is_own(b);
+        is_known.then(|| [a, b].map(|one| faster(&whose(shown, limits.cell, one), one)))
+    };
+    let mut pairs = shown.limits.iter().map(|limits| {
+        of(limits).map(|mut pair| {
+            pair.sort();
+            pair
+        })
+    });
+    let first = pairs.next()??;
+    let [a, b] = &first;
+    pairs.all(|pair| pair.as_ref() == Some(&first)).then(|| format!("{a} or {b} helps most."))
+}
+
+/// Whether other work takes no part in it: what a link carries, or a quota has. Of what else is saturated other work may
+/// be the reason.
+fn is_own(one: &Use) -> bool {
+    matches!(one.resource, Resource::Link { .. } | Resource::Quota { .. })
+}
+
+/// What there would have to be more of.
+fn faster(whose: &str, one: &Use) -> String {
+    match &one.resource {
         Resource::Link { .. } => "a faster link".to_owned(),
         Resource::Driver => "a faster client".to_owned(),
         Resource::Processor | Resource::Core { .. } | Resource::Quota { .. } => {
@@ -335,12 +393,7 @@ fn helps(shown: &Shown<'_>) -> Option<String> {
         Resource::Threads { .. } => "more NFS threads".to_owned(),
         Resource::Disk { .. } => "a faster disk".to_owned(),
         Resource::RoundTrip => "more operations in flight, or a shorter path,".to_owned(),
-    };
-    // The rows of a table can hold several of these.
-    let of = if count == all { "every row" } else { "most of the work" };
-    let what = if is_disturbed { format!("without other work, {what}") } else { what };
-    let text = format!("{what} helps most: bottleneck of {of}.");
-    (2 * count > all).then(|| capital(&text))
+    }
 }
 
 fn same_kind((of_a, a): &(String, &Use), (of_b, b): &(String, &Use)) -> bool {

@@ -74,7 +74,7 @@ pub(super) fn add(section: &mut Section, shown: &Shown<'_>, brief: &Brief) -> bo
     };
     if section.items.iter().any(is_wide) {
         section
-            .text(format!("{TOO_WIDE}: more than a factor of 10. Raise --repeats to narrow it."));
+            .text(format!("{TOO_WIDE}: an end is more than 10 times away from the mean. Raise --repeats to narrow it."));
     }
     notes.add_to(section);
     marked

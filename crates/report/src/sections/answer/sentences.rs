@@ -238,6 +238,17 @@ pub(super) fn left_out(shown: &Shown<'_>) -> Option<String> {
     Some(format!("Not measured for lack of time: {}. Raise --max-time{pattern}.", listed(&names)))
 }
 
+/// Whether one of two is faster though their ratio is smaller than this.
+fn decides_below(shown: &Shown<'_>, ratio: f64) -> bool {
+    let pairs = shown.findings.workloads.iter().flat_map(|found| &found.pairs);
+    let mut decided = pairs.filter_map(|pair| {
+        let claim = pair.claim.as_ref()?;
+        let is_faster = matches!(claim.verdict?, Verdict::Faster(_) | Verdict::PerhapsTooLittle(_));
+        is_faster.then_some(claim.ratio.estimate)
+    });
+    decided.any(|found| found.max(1.0 / found) < ratio)
+}
+
 /// How preliminary a short study is, and one that its time ended. A sentence and no warning, so that it is on the screen
 /// of every such study.
 pub(super) fn preliminary(shown: &Shown<'_>) -> Option<String> {
@@ -253,7 +264,8 @@ pub(super) fn preliminary(shown: &Shown<'_>) -> Option<String> {
     });
     let looked = matches!(shown.study.plan.design.rule, Rule::Sequential { .. });
     match quick {
-        Some(Some(ratio)) => {
+        // A row that is decided at less has shown that it can be.
+        Some(Some(ratio)) if !decides_below(shown, ratio) => {
             let difference = match ratio {
                 many if many >= 2.0 => format!("{}x", three_digits(many)),
                 few => format!("{:.0}%", (few - 1.0) * 100.0),
@@ -262,7 +274,7 @@ pub(super) fn preliminary(shown: &Shown<'_>) -> Option<String> {
                 "Preliminary: a quick look of {measured}. Differences below {difference} may be inconclusive."
             ))
         }
-        Some(None) => Some(format!("Preliminary: a quick look of {measured}.")),
+        Some(_) => Some(format!("Preliminary: a quick look of {measured}.")),
         None if capped.is_some() => capped.map(|blocks| {
             let effect = if blocks == 1 { "nothing has an interval" } else { "intervals are wide" };
             let blocks = counted(blocks.into(), "block");
