@@ -77,6 +77,31 @@ fn rules_of_the_packet_filter_come_whole_and_go_whole() {
     }
 }
 
+#[test]
+fn connection_tracking_of_forwarded_packets_is_turned_off_by_a_table_that_goes() {
+    let stage = enter_or_skip!(Need::Nftables);
+    let _place = OwnPlace::new(&stage);
+    let home = tempfile::tempdir().unwrap();
+    with_rules();
+    let found = listed();
+    let set = "local/conntrack=tracked,untracked";
+    let mut session = session(Journal::at(home.path()), &[set]).unwrap();
+    assert_eq!(listed(), found, "to begin changes nothing");
+    session.set(0, 1).unwrap();
+    assert!(listed().contains("notrack") && listed().contains("table inet user"), "{}", listed());
+    session.verify_all().unwrap();
+    session.set(0, 0).unwrap();
+    assert_eq!(listed(), found);
+    session.set(0, 1).unwrap();
+    // Another program that removes the table is noticed.
+    printed(Command::new("nft").args(["delete", "table", "inet", "plimsoll_untracked"]));
+    let failure = session.verify_all().unwrap_err();
+    assert!(failure.happened.contains("does not list the rules"), "{failure}");
+    drop(session);
+    assert_eq!(listed(), found);
+    assert!(is_empty(home.path()));
+}
+
 /// As in the field: the rules let nobody in any more, so nobody can take them back.
 #[test]
 fn rules_that_cut_the_link_are_undone_by_the_host_itself() {

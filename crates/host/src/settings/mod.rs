@@ -11,6 +11,7 @@
 mod asked;
 mod commands;
 mod config_file;
+mod conntrack;
 pub mod device;
 mod entry;
 pub mod export;
@@ -145,6 +146,7 @@ const KINDS: &[(&str, Make, &str)] = &[
     (samba::KIND, samba::make, "samba:use sendfile@films"),
     (mount::KIND, mount::make, "mount:/mnt/films:nconnect"),
     (nft::KIND, nft::make, "nft-ruleset"),
+    (conntrack::KIND, conntrack::make, "conntrack"),
     (sysctl::CONGESTION, sysctl::congestion, "congestion"),
     (offload::KIND, offload::make, "offload:eth0:tso"),
     (mtu::KIND, mtu::make, "mtu:eth0"),
