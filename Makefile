@@ -20,7 +20,7 @@ export PLIMSOLL_REQUIRE ?= all
 export CARGO_INCREMENTAL ?= 0
 endif
 
-.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-burner measure-cache measure-clients measure-copies measure-history measure-limits measure-links measure-nfs measure-ops measure-own-client measure-playback measure-predictions measure-quick-limits measure-readers measure-run measure-scan measure-screens measure-settings measure-stalls measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
+.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-burner measure-cache measure-clients measure-copies measure-forwarding measure-history measure-limits measure-links measure-nfs measure-ops measure-own-client measure-playback measure-predictions measure-quick-limits measure-readers measure-run measure-scan measure-screens measure-settings measure-stalls measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
 	install check-style check-tests probe probes check-probe setup-probe runner check-machines \
 	dist check-dist runners setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines setup-dist setup-copies setup-limits
 
@@ -42,6 +42,7 @@ help:
 	@echo "make measure-verdicts PLIMSOLL_PEER=FILE beside this build: how long until all verdicts are there? At most two and a half hours"
 	@echo "make measure-writes   sustained writes against fio: a plain disk, a large cache, a disk that is throttled; two and a half hours"
 	@echo "make measure-cache    40 cases of memory and disk: is what is said true? On a quiet machine, as root, about an hour"
+	@echo "make measure-forwarding  20 searches over 10 limits of a router, drawn by PLIMSOLL_SEED: is its rate found, or is it said why not? On a quiet machine, half an hour"
 	@echo "make measure-limits   30 cases of link, CPU, round trip, disk and threads: is the limit that is named the one whose doubling helps most? And demands beside mpstat and iostat; two hours"
 	@echo "make measure-predictions  40 changes that are predicted and really made in labs: is the truth inside the range, and the next bottleneck the one named? Two and a half hours"
 	@echo "make measure-quick-limits  24 quick studies and 8 of three minutes, drawn by PLIMSOLL_SEED: no limit below what was measured, none by CPU time that tells nothing, none lost by watching more; an hour"
@@ -139,6 +140,9 @@ measure-verdicts: setup-test
 
 measure-writes: setup-machines runner
 	cargo test --release --locked -p plimsoll --test measure measure_writes -- --ignored --nocapture
+
+measure-forwarding: setup-test
+	cargo test --release --locked -p plimsoll --test measure measure_forwarding -- --ignored --nocapture
 
 measure-limits: setup-limits runner
 	cargo test --release --locked -p plimsoll --test measure measure_limits -- --ignored --nocapture --test-threads 1

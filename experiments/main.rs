@@ -5,6 +5,7 @@ mod cache;
 mod copies;
 mod disturbances;
 mod fio;
+mod forwarding;
 mod kept;
 mod limits;
 mod nfs;

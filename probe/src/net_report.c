@@ -172,11 +172,18 @@ static bool is_tcp_stream(const struct net_settings *settings)
     return !settings->udp && settings->job <= NET_BOTH;
 }
 
-static void put_row(struct json *json, const struct net_stream *stream,
-                    const struct net_interval *interval)
+static void put_times(struct json *json, const struct net_times *times)
 {
+    json_u64(json, NULL, times->count);
+    json_i64(json, NULL, times->least_ns);
+    json_i64(json, NULL, times->most_ns);
+    json_i64(json, NULL, times->sum_ns);
+}
+
+static void put_row(struct json *json, const struct net_stream *stream, size_t row)
+{
+    const struct net_interval *interval = &stream->intervals[row];
     const struct net_count *count = &interval->count;
-    json_open_array(json, NULL);
     json_u64(json, NULL, count->at_ns);
     json_u64(json, NULL, count->bytes);
     json_u64(json, NULL, count->calls);
@@ -187,42 +194,44 @@ static void put_row(struct json *json, const struct net_stream *stream,
         json_u64(json, NULL, interval->is.tcp.retransmits);
         json_u64(json, NULL, interval->is.tcp.delivery_bytes_per_second);
     } else {
-        const struct net_times *times = &interval->is.udp.times;
         json_u64(json, NULL, count->packets);
         json_u64(json, NULL, interval->is.udp.next);
         json_u64(json, NULL, interval->is.udp.lost);
-        json_u64(json, NULL, times->count);
-        json_i64(json, NULL, times->least_ns);
-        json_i64(json, NULL, times->most_ns);
-        json_i64(json, NULL, times->sum_ns);
+        put_times(json, &interval->is.udp.times);
     }
-    json_close_array(json);
 }
 
-static void report_intervals(const struct net_stream *stream)
+/* Intervals, or segments, of which the columns are the last four. */
+static void report_rows(const struct net_stream *stream, bool segments)
 {
-    static const char *const common[] = {"at_ns", "bytes", "calls_count", "cpu_ns"},
-                 *const tcp[] = {"rtt_us", "cwnd_packets", "retransmits_count",
-                                 "delivery_bytes_per_second"},
-                 *const others[] = {"packets_count", "next_number",   "lost_count", "times_count",
-                                    "times_least_ns", "times_most_ns", "times_sum_ns"};
-    bool is_tcp = is_tcp_stream(stream->settings);
-    for (size_t row = 0; row < stream->slot->interval_count;) {
-        struct json *json = report_begin("net_intervals");
+    static const char *const tcp[] = {"at_ns",        "bytes",
+                                      "calls_count",  "cpu_ns",
+                                      "rtt_us",       "cwnd_packets",
+                                      "retransmits_count", "delivery_bytes_per_second", NULL},
+                 *const others[] = {"at_ns",          "bytes",         "calls_count",
+                                    "cpu_ns",         "packets_count", "next_number",
+                                    "lost_count",     "times_count",   "times_least_ns",
+                                    "times_most_ns",  "times_sum_ns",  NULL};
+    const struct net_slot *slot = stream->slot;
+    const char *const *columns = is_tcp_stream(stream->settings) ? tcp : others;
+    size_t count = segments ? slot->segment_count : slot->interval_count;
+    for (size_t row = 0; row < count;) {
+        struct json *json = report_begin(segments ? "net_segments" : "net_intervals");
         size_t first = row;
         begin(json, stream);
         json_open_array(json, "columns");
-        for (size_t i = 0; i < sizeof common / sizeof *common; i++)
-            json_text(json, NULL, common[i]);
-        for (size_t i = 0; is_tcp && i < sizeof tcp / sizeof *tcp; i++)
-            json_text(json, NULL, tcp[i]);
-        for (size_t i = 0; !is_tcp && i < sizeof others / sizeof *others; i++)
-            json_text(json, NULL, others[i]);
+        for (const char *const *column = segments ? others + 7 : columns; *column != NULL; column++)
+            json_text(json, NULL, *column);
         json_close_array(json);
         json_open_array(json, "rows");
-        for (bool fits = true; fits && row < stream->slot->interval_count; row += fits) {
+        for (bool fits = true; fits && row < count; row += fits) {
             struct json_mark mark = json_mark(json);
-            put_row(json, stream, &stream->intervals[row]);
+            json_open_array(json, NULL);
+            if (segments)
+                put_times(json, &stream->segments[row]);
+            else
+                put_row(json, stream, row);
+            json_close_array(json);
             fits = json_keep(json, mark);
         }
         json_close_array(json);
@@ -264,5 +273,6 @@ void net_report_stream(const struct net_stream *stream)
     else
         put_datagrams_received(json, slot);
     report_end();
-    report_intervals(stream);
+    report_rows(stream, false);
+    report_rows(stream, true);
 }

@@ -31,11 +31,17 @@ static const struct number {
     NUMBER(bytes, 1, 1ull << 50, 0, TCP),
     NUMBER(nodelay, 0, 1, 0, TCP | PINGS),
     NUMBER(payload_bytes, NET_HEADER_BYTES, 65507, 1400, UDP),
+    NUMBER(middle_bytes, NET_HEADER_BYTES, 65507, 0, UDP),
+    NUMBER(small_bytes, NET_HEADER_BYTES, 65507, 0, UDP),
     NUMBER(packets_per_second, 1, 100000000, 0, UDP),
     NUMBER(packets, 1, NET_SEQUENCES - 1, 0, UDP),
     NUMBER(batch, 1, NET_BATCH, 32, UDP),
     NUMBER(pace_us, 50, 100000, 500, UDP),
     NUMBER(fragment, 0, 1, 0, UDP | PINGS),
+    NUMBER(flows, 1, NET_STREAMS, 1, UDP),
+    NUMBER(segment_packets, 1, 1u << 30, 0, UDP),
+    NUMBER(good_segments, 1, OPTION_NET_INTERVALS, 0, UDP),
+    NUMBER(late_us, 1, 1000000, 200, UDP),
     NUMBER(request_bytes, 1, 1u << 20, 0, PINGS),
     NUMBER(response_bytes, 1, 1u << 20, 0, PINGS),
     NUMBER(requests_per_second, 1, 100000, 0, PINGS | CONNECTS),
@@ -222,6 +228,11 @@ bool net_settings_read(const struct request *request, struct net_settings *setti
         return refuse(error, "port", "the end that connects needs the port of the other");
     if (settings->realtime != 0 && settings->packets_per_second + settings->requests_per_second == 0)
         return refuse(error, "realtime", "only a trial with a rate sleeps often enough for it");
+    if (settings->middle_bytes > settings->payload_bytes ||
+        settings->small_bytes > settings->middle_bytes)
+        return refuse(error, "middle_bytes", "the sizes must ascend");
+    if (settings->streams * settings->flows > NET_STREAMS)
+        return refuse(error, "flows", "they are too many");
     if ((settings->lead_ms + settings->duration_ms) / settings->interval_ms > OPTION_NET_INTERVALS)
         return refuse(error, "interval_ms", "the trial would have too many intervals");
     return true;

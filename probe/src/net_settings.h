@@ -51,7 +51,8 @@ struct net_settings {
     uint64_t duration_ms, lead_ms, interval_ms, setup_ms, drain_ms;
     uint64_t send_buffer_bytes, receive_buffer_bytes; /* 0: the system's */
     uint64_t block_bytes, bytes, nodelay;
-    uint64_t payload_bytes, packets_per_second, packets, batch, pace_us, fragment;
+    uint64_t payload_bytes, middle_bytes, small_bytes, packets_per_second, packets, batch, pace_us, fragment;
+    uint64_t flows, segment_packets, good_segments, late_us;
     uint64_t request_bytes, response_bytes, requests_per_second, timeout_ms;
     uint64_t realtime;
 };

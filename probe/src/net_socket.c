@@ -19,6 +19,9 @@
 /* Room for the datagrams that arrive while this machine does something else. */
 #define DATAGRAM_BUFFER_BYTES (4 << 20)
 #define PORT_TRIES 20
+/* Rounds of hellos that are refused before nobody listens: kernels before Linux 6.14 refuse one now
+ * and then, while the other end connects the sockets of other streams. */
+#define MOST_REFUSALS 3u
 
 bool net_socket_error(int fd)
 {
@@ -438,15 +441,19 @@ bool net_connect_all(const struct net_settings *settings, struct net_ends *ends,
         return true; /* its control connection says more */
     /* The other end answers when it has heard of all streams: any hello may be the one that is lost. */
     bool ready[2 * NET_STREAMS] = {false};
-    for (unsigned left = count; left > 0;) {
+    for (unsigned left = count, refusals = 0; left > 0;) {
         uint64_t repeat_ns = clock_monotonic_ns() + REPEAT_NS;
+        bool refused = false;
         for (unsigned i = 0; i < count; i++) {
             if (ready[i])
                 continue;
             errno = 0;
-            if (!hear_ready(settings, ends, i, settings->udp ? repeat_ns : until_ns, &ready[i]))
-                return fail(wrong, "wait for the peer's answer", errno == 0 ? "it is none" : NULL,
-                            advice);
+            if (!hear_ready(settings, ends, i, settings->udp ? repeat_ns : until_ns, &ready[i])) {
+                refused = settings->udp && errno == ECONNREFUSED && refusals < MOST_REFUSALS;
+                if (!refused)
+                    return fail(wrong, "wait for the peer's answer",
+                                errno == 0 ? "it is none" : NULL, advice);
+            }
             left -= ready[i];
         }
         if (left == 0)
@@ -456,6 +463,10 @@ bool net_connect_all(const struct net_settings *settings, struct net_ends *ends,
         if (clock_monotonic_ns() >= until_ns)
             return fail(wrong, "wait for the peer's answer",
                         "it did not answer with the token in time", advice);
+        if (refused) {
+            refusals++;
+            clock_sleep_until(repeat_ns);
+        }
         for (unsigned i = 0; i < count; i++)
             if (!ready[i])
                 say_hello(settings, ends, i);

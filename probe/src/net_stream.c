@@ -108,13 +108,7 @@ void net_stream_start(struct net_stream *stream, bool ticking)
 
 void net_stream_time(struct net_stream *stream, int64_t ns)
 {
-    struct net_times *times = &stream->interval_times;
-    if (times->count == 0 || ns < times->least_ns)
-        times->least_ns = ns;
-    if (times->count == 0 || ns > times->most_ns)
-        times->most_ns = ns;
-    times->count++;
-    times->sum_ns += ns;
+    net_times_add(&stream->interval_times, ns);
 }
 
 /* Requests and connections of the lead-in are not counted, and neither are their times. */
@@ -226,7 +220,7 @@ void net_stream_buffer(struct net_stream *stream, size_t bytes)
 void net_say(struct net_stream *stream, enum net_greeting kind)
 {
     uint8_t greeting[NET_GREETING_BYTES];
-    net_greeting_write(greeting, kind, stream->number, stream->settings->token);
+    net_greeting_write(greeting, kind, stream->socket, stream->settings->token);
     net_send_all(stream->fd, greeting, sizeof greeting);
 }
 
@@ -241,7 +235,7 @@ static bool heard(struct net_stream *stream, enum net_greeting kind, bool *other
     if (got < 0)
         return false;
     if (net_greeting_read(bytes, (size_t)got, kind, stream->settings->token, &number) &&
-        number == stream->number) {
+        number == stream->socket) {
         while (recv(stream->fd, bytes, room, MSG_DONTWAIT) < 0 && errno == EINTR)
             continue;
         return true;
@@ -250,13 +244,29 @@ static bool heard(struct net_stream *stream, enum net_greeting kind, bool *other
     return false;
 }
 
+/* Greets over another one of its sockets from now on. */
+static void use_flow(struct net_stream *stream, unsigned flow)
+{
+    stream->fd = stream->fds[flow];
+    stream->socket = stream->number * stream->flows + flow;
+}
+
+/* On all flows, the first one last. */
+static void say_ready(struct net_stream *stream)
+{
+    for (unsigned i = stream->flows; i-- > 0;) {
+        use_flow(stream, i);
+        net_say(stream, NET_READY);
+    }
+}
+
 /* The listening end: the connection is accepted here, and nothing is sent before that. */
 static void wait_for_go(struct net_stream *stream)
 {
     uint64_t until_ns = clock_monotonic_ns() + stream->settings->setup_ms * CLOCK_MILLISECOND_NS;
     struct net_header header;
     uint8_t bytes[NET_GREETING_BYTES];
-    net_say(stream, NET_READY);
+    say_ready(stream);
     while (*stream->cancelled == 0) {
         bool other;
         if (heard(stream, NET_GO, &other))
@@ -289,8 +299,11 @@ static void wait_for_go(struct net_stream *stream)
             errno = ETIMEDOUT;
             net_stream_fail(stream, "wait for the other end to start the trial");
         }
-        if (poll(&file, 1, other ? 10 : 100) > 0 && other)
+        int ready = poll(&file, 1, other ? 10 : 100);
+        if (ready > 0 && other)
             clock_sleep_until(now + CLOCK_MILLISECOND_NS);
+        if (ready == 0 && stream->flows > 1)
+            say_ready(stream); /* some were lost; the hellos that ask again lie there */
         /* An end that came soon after the word does not take it back. */
         if (net_socket_error(stream->fd)) {
             int happened = errno;

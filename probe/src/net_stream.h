@@ -96,6 +96,7 @@ struct net_slot {
     struct histogram more_times; /* sending: lateness; connections: to the answer */
 
     size_t interval_count;
+    size_t segment_count;
 };
 
 struct net_stream {
@@ -104,8 +105,13 @@ struct net_stream {
     struct net_slot *slot;
     struct net_interval *intervals;
     size_t interval_room;
-    int fd;
+    struct net_times *segments; /* sent: lateness; received: delay less the first one */
+    size_t segment_room;
+    int fd; /* of the first flow */
+    const int *fds; /* of all flows */
+    unsigned flows;
     unsigned number;
+    unsigned socket; /* number of the first flow's among the sockets of the trial */
     bool sends;
     uint16_t tag;
     uint64_t start_ns; /* when the streams of the opening end start; then, when this one did */
@@ -114,6 +120,8 @@ struct net_stream {
     bool over;
     struct net_count count; /* so far; at_ns and cpu_ns are filled in with each interval */
     struct net_times interval_times;
+    uint64_t good_segments;
+    bool after_late, after_lead;
     uint8_t *buffer;
 };
 
@@ -131,6 +139,13 @@ bool net_stream_at(struct net_stream *stream, uint64_t now_ns);
 /* Over before its time. */
 void net_stream_cut(struct net_stream *stream);
 void net_stream_time(struct net_stream *stream, int64_t ns);
+void net_times_add(struct net_times *times, int64_t ns);
+/* Notes a datagram in its segment, if the trial has segments. One is good after the lead-in if it is
+ * whole, and neither it nor the one before has a late datagram. */
+void net_segment_take(struct net_stream *stream, uint64_t sequence, int64_t ns);
+/* Payload of a datagram: of a mix of sizes, each twelve have 7 small ones, 4 of the middle and 1 of the
+ * largest. */
+size_t net_payload(const struct net_settings *settings, uint64_t sequence);
 /* Notes what the socket has become; before it is closed. */
 void net_stream_note_socket(struct net_stream *stream);
 /* Leaves the figures of the process in the slot, and ends it. */

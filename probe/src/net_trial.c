@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "options.h"
 #include "report.h"
 
 /* From the last answer to the common start: time to start that many processes on a small machine. */
@@ -60,12 +61,15 @@ static bool become_realtime(void)
     return syscall(SYS_sched_setscheduler, 0, SCHED_FIFO, &parameters) == 0;
 }
 
-/* A connection is closed when the last process that has it does so. */
-static void close_all(struct net_ends *ends, int but)
+/* A connection is closed when the last process that has it does so; `but` keeps its own. */
+static void close_all(struct net_ends *ends, const struct net_stream *but)
 {
-    for (unsigned i = 0; i < ends->count; i++)
-        if (ends->fds[i] >= 0 && ends->fds[i] != but)
+    for (unsigned i = 0; i < ends->count; i++) {
+        bool own = but != NULL && ((i >= but->socket && i < but->socket + but->flows) ||
+                                   ends->fds[i] == but->fd);
+        if (ends->fds[i] >= 0 && !own)
             close(ends->fds[i]);
+    }
 }
 
 static _Noreturn void be_stream(struct net_stream *stream, struct net_ends *ends, pid_t parent)
@@ -73,7 +77,7 @@ static _Noreturn void be_stream(struct net_stream *stream, struct net_ends *ends
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);
-    close_all(ends, stream->fd);
+    close_all(ends, stream);
     if (stream->settings->realtime != 0)
         stream->slot->realtime = become_realtime();
     switch (stream->settings->job) {
@@ -195,7 +199,11 @@ void net_trial_run(const void *context)
     uint64_t begun_ns = clock_monotonic_ns(), path_mtu_bytes = 0;
     unsigned count = (unsigned)settings->streams * (settings->job == NET_BOTH ? 2 : 1);
     size_t room = (size_t)((settings->lead_ms + settings->duration_ms) / settings->interval_ms) + 4;
-    size_t one = (sizeof(struct net_slot) + room * sizeof(struct net_interval) + 63) & ~(size_t)63;
+    size_t segments = settings->segment_packets != 0 ? OPTION_NET_INTERVALS : 0;
+    size_t one = (sizeof(struct net_slot) + room * sizeof(struct net_interval) +
+                  segments * sizeof(struct net_times) + 63) &
+                 ~(size_t)63;
+    unsigned flows = (unsigned)settings->flows;
     watch_cancel();
     net_watch_ticks();
 
@@ -206,7 +214,7 @@ void net_trial_run(const void *context)
                 &(struct net_wrong){"get memory for the figures", NULL, errno,
                                     "choose longer intervals or fewer streams"},
                 0);
-    if (!set_up(settings, &ends, count, &wrong))
+    if (!set_up(settings, &ends, count * flows, &wrong))
         give_up(settings, &wrong, 0);
     if (settings->job < NET_CONNECT && !fits(settings, ends.fds[0], &path_mtu_bytes))
         give_up(settings,
@@ -220,15 +228,20 @@ void net_trial_run(const void *context)
     for (unsigned i = 0; i < count; i++) {
         void *place = memory + i * one;
         struct net_slot *slot = place;
-        void *behind = slot + 1;
+        struct net_interval *behind = (void *)(slot + 1);
         streams[i] = (struct net_stream){
             .settings = settings,
             .cancelled = &cancelled,
             .slot = slot,
             .intervals = behind,
             .interval_room = room,
-            .fd = ends.fds[i],
+            .segments = (void *)(behind + room),
+            .segment_room = segments,
+            .fd = ends.fds[i * flows],
+            .fds = &ends.fds[i * flows],
+            .flows = flows,
             .number = i,
+            .socket = i * flows,
             .sends = sends(settings, i),
             .tag = net_tag(settings->token, i),
             .start_ns = start_ns,
@@ -242,7 +255,7 @@ void net_trial_run(const void *context)
                     &(struct net_wrong){"start a process for a stream", NULL, errno, NULL}, 0);
         }
     }
-    close_all(&ends, -1);
+    close_all(&ends, NULL);
     struct json *json = report_begin("net_started");
     json_u64(json, "trial_number", settings->trial);
     json_u64(json, "streams_count", count);

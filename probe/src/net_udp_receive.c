@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -25,6 +26,8 @@
 /* Datagrams that the last one overtook. */
 #define STRAGGLERS_NS (20 * CLOCK_MILLISECOND_NS)
 #define REPEAT_NS (100 * CLOCK_MILLISECOND_NS)
+/* A sender that ends when it likes says so in its last datagrams, which may be lost. */
+#define SILENCE_NS (2 * CLOCK_SECOND_NS)
 
 struct receiver {
     struct net_stream *stream;
@@ -33,11 +36,13 @@ struct receiver {
     size_t room;        /* of a message */
     bool started;
     bool peer_gone;
+    uint64_t last_ns;       /* arrival of the last datagram */
     int64_t before_ns;      /* transit time of the datagram before */
     uint64_t jitter_16;     /* 16 times the jitter, as RFC 3550 computes it in whole numbers */
 };
 
-static void take_times(struct receiver *receiver, int64_t transit_ns)
+/* Delay less that of the first one. */
+static int64_t take_times(struct receiver *receiver, int64_t transit_ns)
 {
     struct net_slot *slot = receiver->stream->slot;
     if (!receiver->started) {
@@ -53,6 +58,7 @@ static void take_times(struct receiver *receiver, int64_t transit_ns)
         slot->least_transit_ns = since_first_ns;
     histogram_add(&slot->times, (uint64_t)(since_first_ns - slot->least_transit_ns));
     net_stream_time(receiver->stream, since_first_ns);
+    return since_first_ns;
 }
 
 static bool read_data(const struct net_stream *stream, const uint8_t *bytes, size_t length,
@@ -68,14 +74,17 @@ static void take(struct receiver *receiver, const uint8_t *bytes, size_t length,
     struct net_stream *stream = receiver->stream;
     struct net_slot *slot = stream->slot;
     struct net_header header;
-    if (length == receiver->payload && read_data(stream, bytes, length, &header)) {
+    if (read_data(stream, bytes, length, &header) &&
+        length == net_payload(stream->settings, header.sequence)) {
         switch (net_order_take(&slot->order, header.sequence)) {
         case NET_NEW:
         case NET_REORDERED:
             stream->count.packets++;
             stream->count.bytes += length;
+            receiver->last_ns = now_ns;
             /* On two clocks: the difference alone says nothing, and may wrap. */
-            take_times(receiver, (int64_t)(now_ns - header.sent_ns));
+            net_segment_take(stream, header.sequence,
+                             take_times(receiver, (int64_t)(now_ns - header.sent_ns)));
             break;
         case NET_DUPLICATE:
         case NET_TOO_LATE:
@@ -106,8 +115,8 @@ static void take_message(struct receiver *receiver, const uint8_t *bytes, size_t
     } while (length > 0);
 }
 
-/* One system call. False if nothing came. */
-static bool receive_some(struct receiver *receiver)
+/* One system call on this socket. False if nothing came. */
+static bool receive_from(struct receiver *receiver, int fd, bool waits)
 {
     struct net_stream *stream = receiver->stream;
     struct mmsghdr messages[NET_BATCH];
@@ -115,7 +124,8 @@ static bool receive_some(struct receiver *receiver)
     int got;
     if (receiver->messages == 1) {
         /* MSG_TRUNC: the length that it had, also if it was longer than the room for it. */
-        ssize_t length = recv(stream->fd, stream->buffer, receiver->room, MSG_TRUNC);
+        ssize_t length = recv(fd, stream->buffer, receiver->room,
+                              waits ? MSG_TRUNC : MSG_TRUNC | MSG_DONTWAIT);
         got = length >= 0 ? 1 : -1;
         if (length >= 0)
             take_message(receiver, stream->buffer,
@@ -128,7 +138,8 @@ static bool receive_some(struct receiver *receiver)
             messages[i].msg_hdr.msg_iov = &parts[i];
             messages[i].msg_hdr.msg_iovlen = 1;
         }
-        got = recvmmsg(stream->fd, messages, receiver->messages, MSG_WAITFORONE, NULL);
+        got = recvmmsg(fd, messages, receiver->messages,
+                       waits ? MSG_WAITFORONE : MSG_DONTWAIT, NULL);
         uint64_t now = clock_monotonic_ns();
         for (int i = 0; i < got; i++) {
             bool cut = (messages[i].msg_hdr.msg_flags & MSG_TRUNC) != 0;
@@ -144,6 +155,24 @@ static bool receive_some(struct receiver *receiver)
     else if (errno != EINTR && errno != EAGAIN)
         net_stream_fail(stream, "receive a datagram");
     return false;
+}
+
+/* What came on any flow; waits for it. False if nothing did. */
+static bool receive_some(struct receiver *receiver)
+{
+    const struct net_stream *stream = receiver->stream;
+    if (stream->flows == 1)
+        return receive_from(receiver, stream->fd, true);
+    struct pollfd files[NET_STREAMS];
+    for (unsigned i = 0; i < stream->flows; i++)
+        files[i] = (struct pollfd){.fd = stream->fds[i], .events = POLLIN};
+    bool some = false;
+    if (poll(files, stream->flows, -1) <= 0)
+        return false;
+    for (unsigned i = 0; i < stream->flows; i++)
+        if (files[i].revents != 0 && receive_from(receiver, files[i].fd, false))
+            some = true;
+    return some;
 }
 
 /* Until the sender's last datagram, and a little longer for those that it overtook. */
@@ -173,7 +202,8 @@ static void read_drops(struct net_stream *stream)
 {
     uint32_t numbers[MEMINFO_NUMBERS];
     socklen_t length = sizeof numbers;
-    if (getsockopt(stream->fd, SOL_SOCKET, SO_MEMINFO, numbers, &length) == 0 &&
+    if (stream->flows == 1 &&
+        getsockopt(stream->fd, SOL_SOCKET, SO_MEMINFO, numbers, &length) == 0 &&
         length == sizeof numbers) {
         stream->slot->drops_known = true;
         stream->slot->socket_drops = numbers[MEMINFO_DROPS];
@@ -200,6 +230,7 @@ _Noreturn void net_udp_receive_run(struct net_stream *stream)
     net_stream_buffer(stream, receiver.messages * receiver.room);
     net_greet(stream);
     net_stream_start(stream, true);
+    receiver.last_ns = stream->start_ns;
     uint64_t repeat_ns = stream->start_ns + REPEAT_NS;
     bool whole = false;
     while (!whole) {
@@ -211,6 +242,8 @@ _Noreturn void net_udp_receive_run(struct net_stream *stream)
                 net_say(stream, NET_GO);
                 repeat_ns = now + REPEAT_NS;
             }
+            if (settings->good_segments != 0 && now > receiver.last_ns + SILENCE_NS)
+                net_stream_cut(stream);
             if (!net_stream_at(stream, now) || receiver.peer_gone)
                 break;
         }

@@ -40,7 +40,7 @@
 /* Left free beside the file of the verb disk. */
 #define OPTION_DISK_RESERVE_BYTES (16ull << 20)
 
-/* Intervals that a stream of the verb net records; each takes 120 bytes of memory. */
+/* Intervals and segments that a stream of the verb net records; each takes up to 120 bytes. */
 #define OPTION_NET_INTERVALS 4096u
 
 #endif

@@ -126,6 +126,56 @@ class Counts(unittest.TestCase):
         self.assertEqual(sum(row["times_count"] for row in receiver.intervals[0]),
                          got["packets_count"])
 
+    def test_flows_share_one_sequence_in_segments(self):
+        opener, listener = pair(self)
+        for job, flows in (("send", 16), ("receive", 16), ("both", 8), ("send", 1)):
+            ends = trial(opener, listener, job, transport="udp", call="mmsg", packets=2000,
+                         packets_per_second=10000, payload_bytes=100, streams=2, flows=flows,
+                         segment_packets=300, pace_us=50)
+            for end in ends:
+                self.assertEqual(end.end["status"], "done", end.failed)
+                for stream in end.streams:
+                    self.assertEqual((stream["outcome"], stream["total_packets_count"]),
+                                     ("done", 2000), stream)
+                    rows = end.segments[stream["stream_number"]]
+                    self.assertEqual([row["times_count"] for row in rows], [300] * 6 + [200])
+                    if stream["direction"] == "receive":
+                        self.assertEqual([stream[key] for key in
+                                          ("lost_count", "duplicate_count", "foreign_count")],
+                                         [0, 0, 0], stream)
+
+    def test_sizes_are_mixed(self):
+        opener, listener = pair(self)
+        for flows in (1, 12):
+            sizes = dict(payload_bytes=1472, middle_bytes=524, small_bytes=18)
+            sent, received = trial(opener, listener, "send", transport="udp", call="mmsg",
+                                   packets=1200, packets_per_second=10000, flows=flows, **sizes)
+            for end in (sent, received):
+                self.assertEqual(end.end["status"], "done", end.failed)
+                self.assertEqual(end.sum("total_bytes"), 100 * (7 * 18 + 4 * 524 + 1472))
+            self.assertEqual([received.streams[0][key] for key in
+                              ("received_count", "lost_count", "foreign_count")], [1200, 0, 0])
+
+    def test_a_stream_ends_when_enough_segments_are_good(self):
+        opener, listener = pair(self)
+        # A second is never too late, so all are good: those of the lead-in do not count.
+        wanted = dict(transport="udp", packets_per_second=5000, payload_bytes=100, flows=4,
+                      segment_packets=100, lead_ms=100, duration_ms=20000, good_segments=5)
+        for job in ("send", "receive"):
+            ends = trial(opener, listener, job, late_us=1000000, **wanted)
+            sender = ends[job == "receive"]
+            # A segment counts if it begins after the lead-in, which is known up to a batch.
+            whole = [row for row in sender.segments[0] if row["times_count"] == 100]
+            self.assertIn(len(whole), (10, 11), sender.segments)
+            # Up to the end of the batch that the last segment ended in.
+            counts = [end.sum("total_packets_count") for end in ends]
+            self.assertEqual(counts[0], counts[1])
+            self.assertIn(counts[0], range(1000, 1200))
+        # A microsecond always is.
+        wanted["duration_ms"] = 400
+        sender, _ = trial(opener, listener, "send", late_us=1, **wanted)
+        self.assertGreater(len(sender.segments[0]), 15, sender.segments)
+
     def test_requests(self):
         opener, listener = pair(self)
         for settings in ({}, {"request_bytes": 200, "response_bytes": 70000},

@@ -69,10 +69,11 @@ class Result:
         self.end = sections[-1]
         self.failed = next((s for s in sections if s["section"] == "net_failed"), None)
         self.streams = [s for s in sections if s["section"] == "net_stream"]
-        self.intervals = {}
+        self.intervals, self.segments = {}, {}
         for s in sections:
-            if s["section"] == "net_intervals":
-                rows = self.intervals.setdefault(s["stream_number"], [])
+            kept = {"net_intervals": self.intervals, "net_segments": self.segments}
+            if s["section"] in kept:
+                rows = kept[s["section"]].setdefault(s["stream_number"], [])
                 rows += [dict(zip(s["columns"], row)) for row in s["rows"]]
 
     def sum(self, key):

@@ -3,11 +3,12 @@
 
 use crate::changes::Change;
 use crate::gather::{self, Gathered, Results};
-use crate::pair::{Claim, Ratio};
+use crate::pair::{self, Claim, Ratio};
 use crate::work;
 use plimsoll_model::{Cell, Metric, Study, Workload, factor};
 use plimsoll_stats::family::adjusted_confidence;
 use plimsoll_stats::fieller;
+use plimsoll_stats::interval::Interval;
 use plimsoll_stats::verdict::Verdict;
 use plimsoll_stats::welch;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -109,9 +110,14 @@ pub fn across(a: &Study, b: &Study) -> Across {
         let metrics = in_a.metrics().into_iter();
         let ratios = metrics.filter_map(|m| Some((m, ratio(m, confidence)?))).collect();
         let headline = a.plan.workload(cell_a).and_then(Workload::main).map(|p| p.headline());
+        let is_telling = |interval: &Interval| pair::is_telling(&in_a, &in_b, *interval);
         let claim = headline.and_then(|metric| ratio(metric, family)).map(|ratio| Claim {
             ratio,
-            verdict: ratio.interval.and_then(|i| Verdict::on(i, a.plan.design.margin)),
+            verdict: ratio
+                .interval
+                .filter(is_telling)
+                .and_then(|i| Verdict::on(i, a.plan.design.margin)),
+            is_bound: ratio.interval.is_some_and(|interval| !is_telling(&interval)),
             sign_flip_p: None,
             correlation: None,
             far: 0,

@@ -1,7 +1,7 @@
 //! Finding the complete trials of a cell among all trials of a study.
 
 use crate::merge;
-use plimsoll_model::{Cell, Measurand, Metric, Origin, Outcome, PartResult, Study, Trial};
+use plimsoll_model::{Cell, Flag, Measurand, Metric, Origin, Outcome, PartResult, Study, Trial};
 use std::collections::{BTreeMap, HashSet};
 
 /// The trials of a study by cell.
@@ -102,6 +102,11 @@ impl<'a> Results<'a> {
 }
 
 impl Results<'_> {
+    /// Whether any of the trials has such a flag.
+    pub(crate) fn has_flag(&self, is_meant: impl Fn(&Flag) -> bool) -> bool {
+        self.trials.iter().any(|trial| trial.result.flags.iter().any(&is_meant))
+    }
+
     /// How many.
     pub(crate) fn len(&self) -> usize {
         self.trials.len()

@@ -13,6 +13,7 @@ mod clients;
 mod costs;
 mod effects;
 mod findings;
+mod forwarding;
 mod gates;
 mod gather;
 mod history;
@@ -46,6 +47,7 @@ pub use effects::{Effect, effects};
 pub use findings::{
     CellFindings, Disturbed, Findings, Levels, WorkloadFindings, findings, seconds_per_trial,
 };
+pub use forwarding::{Forwarded, RateLimit, forwarded};
 pub use gates::{
     FEWEST_BASELINES, GateOutcome, GateResult, GateRow, can_be_baseline, conditions_without_work,
     gate, other_work,

@@ -2,7 +2,7 @@
 
 use crate::gather::{self, Gathered, Pairs, Results};
 use crate::needed;
-use plimsoll_model::{Contrast, Factor, Metric, Rule, Study, Switch, factor};
+use plimsoll_model::{Contrast, Factor, Flag, Metric, RateCaveat, Rule, Study, Switch, factor};
 use plimsoll_stats::family::adjusted_confidence;
 use plimsoll_stats::fieller::{self, Quotient};
 use plimsoll_stats::interval::{Interval, mean, t_interval};
@@ -108,6 +108,8 @@ pub struct Claim {
     pub ratio: Ratio,
     /// The verdict; `None` without an interval.
     pub verdict: Option<Verdict>,
+    /// Whether there is no verdict because a rate is known as a bound only, or in quiet moments only.
+    pub is_bound: bool,
     /// Two-sided p-value of the sign-flip test, the cross-check; `None` between studies.
     pub sign_flip_p: Option<f64>,
     /// Correlation of the blocks' logarithms with those before them; `None` between studies, and where
@@ -173,6 +175,7 @@ impl Pair {
         let claim = ratio(of.metric).filter(|_| claim).map(|ratio| Claim {
             ratio,
             verdict: None,
+            is_bound: false,
             sign_flip_p: None,
             correlation: None,
             far: 0,
@@ -180,6 +183,20 @@ impl Pair {
         });
         Pair { contrast, blocks: 0, ratios, claim }
     }
+}
+
+/// Whether an interval of B/A may be judged. A rate of a router's quiet moments is compared with nothing, and a lower
+/// bound shows no more than that its side is the faster one.
+pub(crate) fn is_telling(a: &Results<'_>, b: &Results<'_>, ratio: Interval) -> bool {
+    let has = |side: &Results<'_>, is_meant: fn(&RateCaveat) -> bool| {
+        side.has_flag(|flag| matches!(flag, Flag::KeptRate { caveat, .. } if is_meant(caveat)))
+    };
+    let is_quiet = |caveat: &RateCaveat| matches!(caveat, RateCaveat::QuietMoments { .. });
+    let is_least = |caveat: &RateCaveat| *caveat == RateCaveat::AtLeast;
+    !has(a, is_quiet)
+        && !has(b, is_quiet)
+        && (!has(a, is_least) || ratio.high < 1.0)
+        && (!has(b, is_least) || ratio.low > 1.0)
 }
 
 /// How the blocks and the interval of one figure come about.
@@ -279,6 +296,8 @@ impl Rules {
         let interval = stop.interval(&logs).filter(looked).and_then(Interval::exp);
         let ratio = Ratio::new(&logs, interval)?;
         let enough = logs.len() >= WHOLE_PLOTS || !self.restarted(contrast);
+        let is_bound = interval.is_some_and(|interval| !is_telling(&pairs.a, &pairs.b, interval));
+        let enough = enough && !is_bound;
         let verdict = interval.filter(|_| enough).and_then(|i| Verdict::on(i, self.margin));
         let unresolved = matches!(verdict, Some(Verdict::NotResolved(_)));
         let more_blocks = match (stop, interval.filter(|_| unresolved)) {
@@ -288,6 +307,6 @@ impl Rules {
         };
         let sign_flip_p = sign_flip::p_value(&logs, self.seed);
         let (correlation, far) = (correlation::lag_1(&logs), outlier::far(&logs));
-        Some(Claim { ratio, verdict, sign_flip_p, correlation, far, more_blocks })
+        Some(Claim { ratio, verdict, is_bound, sign_flip_p, correlation, far, more_blocks })
     }
 }

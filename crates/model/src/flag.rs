@@ -470,6 +470,65 @@ pub enum Flag {
         /// How many completed in the measured part.
         count: u64,
     },
+    /// What has to be said with the rate that a router keeps.
+    KeptRate {
+        /// Title of the workload: "out".
+        workload: String,
+        /// Bytes of a frame.
+        frame: Bytes,
+        /// What.
+        #[serde(flatten)]
+        caveat: RateCaveat,
+    },
+    /// A frame is longer than the path takes, and was made shorter.
+    FrameCapped {
+        /// Bytes that were wanted.
+        wanted: Bytes,
+        /// Bytes that are used.
+        used: Bytes,
+        /// Largest packet of the path.
+        path_mtu: Bytes,
+    },
+    /// The router of a path is one of its ends.
+    RouterIsEnd {
+        /// The host.
+        host: String,
+    },
+}
+
+/// What has to be said with the rate that a router keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "caveat")]
+pub enum RateCaveat {
+    /// The sender could send no more.
+    AtLeast,
+    /// The sender's machine was too busy to keep a rate up.
+    CannotHold {
+        /// Share of the segments in which the sender was late.
+        void_ratio: f64,
+    },
+    /// The rate is that of the moments in which the sender's machine was quiet.
+    QuietMoments {
+        /// Their share of the time.
+        share: f64,
+    },
+    /// More than the rate passes until a credit is used up.
+    BurstCredit {
+        /// The credit.
+        bytes: f64,
+        /// Frames per second after that.
+        frames_per_second: f64,
+    },
+    /// At overload less is forwarded.
+    Collapse {
+        /// Frames per second at overload.
+        frames_per_second: f64,
+    },
+    /// A long trial at the rate lost more.
+    Unsteady {
+        /// Share lost.
+        loss_ratio: f64,
+    },
 }
 
 /// Why less than the whole is copied.
@@ -523,6 +582,7 @@ impl Flag {
             | Flag::ProgramLeft { host, .. }
             | Flag::SettingNotRestored { host, .. }
             | Flag::CachesKept { host, .. }
+            | Flag::RouterIsEnd { host }
             | Flag::SameMachine { host } => Some(host),
             _ => None,
         }

@@ -48,7 +48,7 @@ pub use event::{Event, LoadObserver, Phase};
 pub use factor::{Commands, Factor, FactorLevel, Reboot, Switch};
 pub use failure::{Cause, Failure};
 pub use figure::{Figure, PastStudy};
-pub use flag::{Burst, Flag, IdleWindows, Scaled, Severity, Words, is_file_server};
+pub use flag::{Burst, Flag, IdleWindows, RateCaveat, Scaled, Severity, Words, is_file_server};
 pub use gate::{Gate, GateCondition, GateSide};
 pub use histogram::Histogram;
 pub use host::{CpuSeconds, CpuTimes, DiskFacts, HostFacts, LabFacts, ServerHost, WatchedBy};

@@ -161,16 +161,34 @@ pub enum Steps {
         /// Condition of an accepted point.
         accept: Accept,
     },
+    /// The highest rate that a path keeps within each of several losses: one number for each trial, of the first loss.
+    Kept {
+        /// Of what: a rate.
+        over: Parameter,
+        /// Smallest value tried.
+        from: f64,
+        /// Largest value tried.
+        to: f64,
+        /// Width of the result, as a share.
+        width: f64,
+        /// Losses that are allowed, as shares; the first one leads.
+        losses: Vec<f64>,
+    },
 }
 
 impl Steps {
     /// Points of a search whose border is near the rate that was carried at its top.
     const USUAL_SEARCH: usize = 5;
+    /// Seconds that a search for the highest kept rate usually takes, lead-ins, an overload trial and a long trial
+    /// included.
+    const USUAL_KEPT_SECONDS: f64 = 45.0;
 
     /// Varied parameter.
     pub fn over(&self) -> Parameter {
         match self {
-            Steps::Sweep { over, .. } | Steps::Search { over, .. } => *over,
+            Steps::Sweep { over, .. } | Steps::Search { over, .. } | Steps::Kept { over, .. } => {
+                *over
+            }
         }
     }
 }
@@ -248,6 +266,9 @@ impl Workload {
         match &self.steps {
             Some(Steps::Sweep { values, .. }) => values.len(),
             Some(Steps::Search { .. }) => Steps::USUAL_SEARCH,
+            Some(Steps::Kept { .. }) => {
+                (Steps::USUAL_KEPT_SECONDS / self.seconds().max(1.0)).round() as usize
+            }
             None => 1,
         }
     }

@@ -30,6 +30,10 @@ pub(crate) fn part(job: &Job, near: &Report, far: &Report, window_seconds: f64) 
             figures.goodput(job.flow, near, far, 0.0);
             figures.datagrams(near, far);
         }
+        Job::Forwarding(job) => {
+            figures.goodput(job.flow, near, far, 0.0);
+            figures.datagrams(near, far);
+        }
         Job::Request(_) => {
             figures.requests(near, OpKind::REQUEST, Measure::REQUESTS);
             figures.cpu_per_packet(near, far, Report::sum(near.streams.iter(), "packets_count"));
@@ -264,7 +268,7 @@ impl Figures {
     /// What arrived, window by window, from the start of the streams.
     fn series(&mut self, job: &Job, near: &Report, far: &Report, window_seconds: f64) {
         let kinds: Vec<(OpKind, Vec<&Stream>)> = match job {
-            Job::TcpStream(_) | Job::Datagrams(_) => vec![
+            Job::TcpStream(_) | Job::Datagrams(_) | Job::Forwarding(_) => vec![
                 (OpKind::SEND, far.received().collect()),
                 (OpKind::RECEIVE, near.received().collect()),
             ],

@@ -3,7 +3,10 @@
 use crate::figures;
 use crate::iperf3::protocol::Conversation;
 use crate::report::Report;
-use plimsoll_model::{ConnectJob, DatagramsJob, Flow, Job, RequestJob, TcpStreamJob};
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{
+    ConnectJob, DatagramsJob, Flow, ForwardingJob, Job, RequestJob, TcpStreamJob,
+};
 use serde_json::json;
 use std::time::Duration;
 
@@ -18,14 +21,16 @@ pub fn sections(bytes: &[u8]) {
         }
     }
     let [near, far] = &ends;
-    let jobs: [Job; 4] = [
+    let jobs: [Job; 5] = [
         TcpStreamJob::new(Flow::Both).into(),
         DatagramsJob::new(Flow::Both).into(),
         RequestJob::new().into(),
         ConnectJob { streams: 1 }.into(),
+        ForwardingJob::new(Flow::Both, Bytes(128)).into(),
     ];
     for job in jobs {
-        let result = figures::part(&job, near, far, 0.1);
+        let mut result = figures::part(&job, near, far, 0.1);
+        crate::forwarded::add(&job, near, far, 0.5, &mut result);
         assert!(result.quantities.values().all(|value| value.is_finite()));
     }
 }

@@ -13,6 +13,7 @@
 mod address;
 mod ends;
 mod figures;
+mod forwarded;
 #[doc(hidden)]
 pub mod fuzzing;
 mod interface;

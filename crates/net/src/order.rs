@@ -2,8 +2,9 @@
 
 use crate::ends::Side;
 use plimsoll_model::{
-    Cause, ConnectJob, DatagramsJob, Failure, Flow, Job, RequestJob, TcpStreamJob,
+    Cause, ConnectJob, DatagramsJob, Failure, Flow, ForwardingJob, Job, RequestJob, TcpStreamJob,
 };
+use plimsoll_stats::kept::{LATE_SECONDS, LONGEST_SECONDS, MOST_LENGTHS, SEGMENT_SECONDS};
 use std::fmt::{Display, Write};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -18,6 +19,10 @@ const IPERF3_DRAIN: Duration = Duration::from_millis(500);
 const INTERVAL: Duration = Duration::from_millis(100);
 /// Most intervals of a trial that the probe reports.
 const MOST_INTERVALS: u128 = 4000;
+/// Time between two batches of frames that are forwarded: as few as the sender can in each.
+const FORWARDING_PACE: Duration = Duration::from_micros(50);
+/// Least payload of a datagram of the probe: its header.
+const LEAST_PAYLOAD: u64 = 16;
 /// Most datagrams per second that the probe takes of a stream; no sender reaches them.
 pub const MOST_PACKETS_PER_SECOND: u32 = 100_000_000;
 
@@ -30,6 +35,8 @@ pub(crate) struct Order {
     far: &'static str,
     is_udp: bool,
     settings: String,
+    /// Datagrams per second, of a trial that goes on until the sender was punctual for its length.
+    held: Option<u32>,
 }
 
 /// What only one trial has.
@@ -49,9 +56,10 @@ impl Order {
     /// The trial of a job.
     ///
     /// # Errors
-    /// [`Cause::Usage`] for a job that is not done to a network path, and for `connect` from the other side.
-    pub fn of(job: &Job, opener: Side) -> Result<Order, Failure> {
+    /// [`Cause::Usage`] for a job that is not done to a network path, and for frames that are too short.
+    pub fn of(job: &Job, opener: Side, ipv6: bool) -> Result<Order, Failure> {
         match job {
+            Job::Forwarding(job) => forwarding(job, ipv6),
             Job::TcpStream(job) => Ok(tcp(job)),
             Job::Datagrams(job) => Ok(datagrams(job)),
             Job::Request(job) => Ok(requests(job)),
@@ -59,7 +67,7 @@ impl Order {
             other => {
                 let happened =
                     format!("{} is not done to a network path by plimsoll net", other.kind());
-                let next = "Name TCP or UDP streams, requests or connections.";
+                let next = "Name TCP or UDP streams, requests, connections or forwarding.";
                 Err(Failure::new(Cause::Usage, "measure a path", "a job", happened, next))
             }
         }
@@ -101,16 +109,35 @@ impl Order {
         self.rest(text, once, DRAIN)
     }
 
+    /// Longest time that counts. The probe ends a trial earlier when the sender was punctual for long enough.
+    pub fn longest(&self, duration: Duration) -> Duration {
+        match self.held {
+            Some(_) => {
+                let most = Duration::from_secs_f64(LONGEST_SECONDS);
+                duration.saturating_mul(MOST_LENGTHS).min(most).max(duration)
+            }
+            None => duration,
+        }
+    }
+
     /// What follows the connection.
     fn rest(&self, mut text: String, once: &Once, drain: Duration) -> String {
         let Once { number, lead, duration, .. } = once;
         line(&mut text, "trial", number);
         line(&mut text, "lead_ms", lead.as_millis());
-        line(&mut text, "duration_ms", duration.as_millis().max(1));
-        line(&mut text, "interval_ms", interval(*lead + *duration).as_millis());
+        let longest = self.longest(*duration);
+        line(&mut text, "duration_ms", longest.as_millis().max(1));
+        line(&mut text, "interval_ms", interval(*lead + longest).as_millis());
         line(&mut text, "setup_ms", SETUP.as_millis());
         line(&mut text, "drain_ms", drain.as_millis());
         text.push_str(&self.settings);
+        if let Some(rate) = self.held {
+            let packets = (f64::from(rate) * SEGMENT_SECONDS).round().max(1.0);
+            let segments = (duration.as_secs_f64() * f64::from(rate) / packets).round().max(1.0);
+            line(&mut text, "segment_packets", packets);
+            line(&mut text, "good_segments", segments);
+            line(&mut text, "late_us", (LATE_SECONDS * 1e6).round());
+        }
         text
     }
 }
@@ -148,7 +175,7 @@ fn tcp(job: &TcpStreamJob) -> Order {
         line(&mut settings, "congestion", name);
     }
     line(&mut settings, "nodelay", u8::from(job.no_delay));
-    Order { near, far, is_udp: false, settings }
+    Order { near, far, is_udp: false, settings, held: None }
 }
 
 fn datagrams(job: &DatagramsJob) -> Order {
@@ -166,7 +193,39 @@ fn datagrams(job: &DatagramsJob) -> Order {
         line(&mut settings, "send_buffer_bytes", bytes.0);
         line(&mut settings, "receive_buffer_bytes", bytes.0);
     }
-    Order { near, far, is_udp: true, settings }
+    Order { near, far, is_udp: true, settings, held: None }
+}
+
+/// One sequence of frames over all flows, each sent when it is due.
+fn forwarding(job: &ForwardingJob, ipv6: bool) -> Result<Order, Failure> {
+    let (near, far) = streams(job.flow);
+    let sizes = job.sizes();
+    let payloads: Vec<u64> =
+        sizes.iter().map(|frame| ForwardingJob::payload(*frame, ipv6)).collect();
+    let (frame, payload) = (sizes[0], payloads[0]);
+    if payload < LEAST_PAYLOAD {
+        let headers = ForwardingJob::AROUND_PACKET
+            + if ipv6 { ForwardingJob::IPV6_UDP_HEADERS } else { ForwardingJob::IPV4_UDP_HEADERS };
+        let on = format!("frames of {frame} bytes");
+        let happened = "they have no room for the headers and 16 bytes of payload";
+        let next = format!("Give frames of {} bytes or more.", headers + LEAST_PAYLOAD);
+        return Err(Failure::new(Cause::Usage, "send frames", on, happened, next));
+    }
+    let mut settings = String::new();
+    line(&mut settings, "transport", "udp");
+    line(&mut settings, "flows", job.flows);
+    let keys = ["payload_bytes", "middle_bytes", "small_bytes"];
+    for (key, payload) in keys.into_iter().zip(payloads.iter().rev()) {
+        line(&mut settings, key, payload);
+    }
+    line(&mut settings, "call", "mmsg");
+    let rate = job.rate.map(|rate| rate.get().min(MOST_PACKETS_PER_SECOND));
+    if let Some(rate) = rate {
+        line(&mut settings, "packets_per_second", rate);
+        line(&mut settings, "realtime", 1);
+        line(&mut settings, "pace_us", FORWARDING_PACE.as_micros());
+    }
+    Ok(Order { near, far, is_udp: true, settings, held: rate })
 }
 
 fn requests(job: &RequestJob) -> Order {
@@ -178,7 +237,7 @@ fn requests(job: &RequestJob) -> Order {
         line(&mut settings, "requests_per_second", rate);
         line(&mut settings, "realtime", 1);
     }
-    Order { near: "request", far: "respond", is_udp: false, settings }
+    Order { near: "request", far: "respond", is_udp: false, settings, held: None }
 }
 
 /// Connections are opened from the end that opens all connections, whichever that is.
@@ -186,8 +245,8 @@ fn connections(job: &ConnectJob, opener: Side) -> Order {
     let mut settings = String::new();
     line(&mut settings, "streams", job.streams);
     match opener {
-        Side::A => Order { near: "connect", far: "accept", is_udp: false, settings },
-        Side::B => Order { near: "accept", far: "connect", is_udp: false, settings },
+        Side::A => Order { near: "connect", far: "accept", is_udp: false, settings, held: None },
+        Side::B => Order { near: "accept", far: "connect", is_udp: false, settings, held: None },
     }
 }
 
@@ -195,6 +254,7 @@ fn connections(job: &ConnectJob, opener: Side) -> Order {
 mod tests {
     use super::*;
     use plimsoll_model::StreamJob;
+    use plimsoll_model::units::Bytes;
     use std::net::Ipv4Addr;
 
     const PEER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
@@ -211,7 +271,7 @@ mod tests {
     #[test]
     fn a_trial_is_lines() {
         let job = TcpStreamJob { streams: 4, ..TcpStreamJob::new(Flow::In) };
-        let order = Order::of(&job.into(), Side::A).unwrap();
+        let order = Order::of(&job.into(), Side::A, false).unwrap();
         let text = order.connecting(Side::A, &once(), PEER, 5001);
         let token = "a5".repeat(16);
         assert_eq!(
@@ -227,10 +287,42 @@ mod tests {
         assert!(!other.contains("port="), "the kernel chooses: {other}");
     }
 
+    /// A trial of 2 s at 1000 frames a second: segments of 100 frames, 20 of which have to be good within 40 s.
+    #[test]
+    fn frames_at_a_rate_go_on_until_the_sender_was_punctual_for_long_enough() {
+        let mut job = ForwardingJob::new(Flow::In, Bytes(512));
+        let text = |job: &ForwardingJob, ipv6| {
+            let order = Order::of(&job.clone().into(), Side::A, ipv6).unwrap();
+            order.connecting(Side::A, &once(), PEER, 5001)
+        };
+        let most = text(&job, false);
+        assert!(most.contains("duration_ms=2000\n") && !most.contains("segment"), "{most}");
+        job.rate = std::num::NonZeroU32::new(1000);
+        let held = text(&job, false);
+        for line in [
+            "receive",
+            "duration_ms=40000",
+            "lead_ms=200",
+            "flows=64",
+            "payload_bytes=466",
+            "packets_per_second=1000",
+            "pace_us=50",
+            "segment_packets=100",
+            "good_segments=20",
+            "late_us=200",
+        ] {
+            assert!(held.lines().any(|own| own == line), "{line} in {held}");
+        }
+        assert!(text(&job, true).contains("payload_bytes=446\n"));
+        let tiny = ForwardingJob::new(Flow::Out, Bytes(64)).into();
+        let failure = Order::of(&tiny, Side::A, true).unwrap_err();
+        assert!(failure.next.contains("of 82 bytes"), "{failure}");
+    }
+
     #[test]
     fn an_iperf3_server_gets_a_cookie_and_its_own_header() {
         let text = |job: Job| {
-            Order::of(&job, Side::A).unwrap().to_iperf3(&once(), "c00k1e", "192.0.2.1", 5201)
+            Order::of(&job, Side::A, false).unwrap().to_iperf3(&once(), "c00k1e", "192.0.2.1", 5201)
         };
         let tcp = text(TcpStreamJob::new(Flow::Out).into());
         let start = "send\nopen=connect\npeer=192.0.2.1\nport=5201\ncookie=c00k1e\ntrial=7\n";
@@ -243,14 +335,15 @@ mod tests {
     fn a_name_cannot_smuggle_in_a_setting() {
         let congestion = Some("cubic\nbytes=1".to_owned());
         let job = TcpStreamJob { congestion, ..TcpStreamJob::new(Flow::Out) };
-        let text = Order::of(&job.into(), Side::A).unwrap().listening(Side::B, &once(), PEER, 0);
+        let order = Order::of(&job.into(), Side::A, false).unwrap();
+        let text = order.listening(Side::B, &once(), PEER, 0);
         assert!(!text.contains("bytes=1\n"), "{text}");
     }
 
     #[test]
     fn what_is_not_done_to_a_path_is_refused() {
         let job = StreamJob { connections: 1, rate: None };
-        let failure = Order::of(&job.into(), Side::A).unwrap_err();
+        let failure = Order::of(&job.into(), Side::A, false).unwrap_err();
         assert_eq!(failure.cause, Cause::Usage);
         assert!(failure.happened.contains("stream"), "{failure}");
     }

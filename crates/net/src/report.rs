@@ -66,6 +66,19 @@ pub(crate) struct Stream {
     values: Map<String, Value>,
     /// What it had done by the end of each interval.
     pub rows: Vec<Row>,
+    /// What became of the datagrams of each segment.
+    pub segments: Vec<SegmentRow>,
+}
+
+/// The datagrams of a segment at one end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SegmentRow {
+    /// Datagrams, each counted once.
+    pub packets: u64,
+    /// Least and greatest of their times in nanoseconds: lateness where they are sent, one-way delay where they arrive.
+    pub least_ns: i64,
+    /// The greatest.
+    pub most_ns: i64,
 }
 
 /// Sums of a stream up to one moment.
@@ -107,6 +120,11 @@ impl Report {
                 let stream = number("stream_number");
                 let own = self.streams.iter_mut().rev().find(|s| Some(s.number) == stream);
                 own.ok_or("intervals belong to no stream")?.add_rows(section)?;
+            }
+            "net_segments" => {
+                let stream = number("stream_number");
+                let own = self.streams.iter_mut().rev().find(|s| Some(s.number) == stream);
+                own.ok_or("segments belong to no stream")?.add_segments(section)?;
             }
             "net_failed" => self.failed = Some(complaint(section)),
             "net_end" => {
@@ -154,12 +172,13 @@ impl Stream {
             broken,
             values: section.as_object().cloned().unwrap_or_default(),
             rows: Vec::new(),
+            segments: Vec::new(),
         }
     }
 
     /// A stream of an end that has no probe, with the figures that are known.
     pub fn counted(number: u64, sends: bool, values: Map<String, Value>) -> Stream {
-        Stream { number, sends, broken: None, values, rows: Vec::new() }
+        Stream { number, sends, values, ..Stream::default() }
     }
 
     /// Adds figures.
@@ -194,6 +213,25 @@ impl Stream {
         steps.sort_unstable();
         let sum = number("sum_ns")? as f64;
         Some(LatencySummary::of_buckets(&steps, sum, number("least_ns")?, number("most_ns")?))
+    }
+
+    fn add_segments(&mut self, section: &Value) -> Result<(), String> {
+        let list = |key: &str| section.get(key).and_then(Value::as_array);
+        let columns = list("columns").ok_or("segments have no columns")?;
+        let place = |name: &str| columns.iter().position(|column| column.as_str() == Some(name));
+        let packets = place("times_count").ok_or("segments have no datagrams")?;
+        let (least, most) = (place("times_least_ns"), place("times_most_ns"));
+        for row in list("rows").ok_or("segments have no rows")? {
+            if self.segments.len() >= MOST_ROWS {
+                return Err("a stream has too many segments".to_owned());
+            }
+            let time = |place: Option<usize>| {
+                place.and_then(|at| row.get(at)?.as_i64()).unwrap_or_default()
+            };
+            let packets = row.get(packets).and_then(Value::as_u64).unwrap_or_default();
+            self.segments.push(SegmentRow { packets, least_ns: time(least), most_ns: time(most) });
+        }
+        Ok(())
     }
 
     fn add_rows(&mut self, section: &Value) -> Result<(), String> {
@@ -281,6 +319,7 @@ mod tests {
         for (section, words) in [
             (json!({"section": "net_listening", "port_number": 70000}), "no port"),
             (json!({"section": "net_intervals", "stream_number": 4}), "no stream"),
+            (json!({"section": "net_segments", "stream_number": 4}), "no stream"),
             (json!({"section": "net_end", "status": "well"}), "how the trial ended"),
         ] {
             let refused = taken(std::slice::from_ref(&section)).unwrap_err();
@@ -311,6 +350,7 @@ mod tests {
             "net_started",
             "net_stream",
             "net_intervals",
+            "net_segments",
             "net_failed",
             "net_end",
         ];

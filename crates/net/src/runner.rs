@@ -1,14 +1,17 @@
 //! Paths as the subjects of a study: a point is a trial of the probes at both ends.
 
+use crate::address::Addresses;
 use crate::ends::{Ends, Pair, Side};
 use crate::figures;
+use crate::forwarded;
 use crate::order::{DRAIN, Once, Order, SETUP};
 use crate::report::{Complaint, Ending, Report};
 use crate::stalls;
+use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Cause, Event, Failure, Flag, Job, Length, LoadObserver, Outcome, PartResult, PathFacts,
-    PathInterface, Phase, PointResult, PointSpec, RequestJob, SubjectFacts, SubjectRunner,
-    Workload,
+    Cause, Event, Failure, Flag, ForwardingJob, HostName, Job, Length, LoadObserver, Outcome,
+    PartResult, PathFacts, PathInterface, Phase, PointResult, PointSpec, RequestJob,
+    SubjectFacts, SubjectRunner, Workload,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,6 +32,10 @@ const IPV6_UDP_HEADERS: u64 = 48;
 /// What the probe tried if it cannot have its port, or if the kernel lacks an algorithm or refuses it to users.
 const TAKE_THE_PORT: &str = "take the port";
 const CHOOSE_CONGESTION_CONTROL: &str = "choose the congestion control";
+/// What a stream of the probe tried if its kernel refused a datagram.
+const SEND_A_DATAGRAM: &str = "could not send a datagram";
+/// Times that a trial of forwarding is done again.
+const MOST_AGAIN: usize = 3;
 /// Length of the trial that shows whether the ends reach each other.
 pub(crate) const FIRST_CONTACT: Duration = Duration::from_millis(50);
 
@@ -38,11 +45,29 @@ pub type Token = Box<dyn FnMut() -> [u8; 16]>;
 /// Measures points on one path.
 pub struct PathRunner {
     ends: Option<Ends>,
-    facts: PathFacts,
+    /// The ways between the ends, each a subject.
+    ways: Vec<Way>,
     sessions: Vec<Pair>,
     stop: Arc<AtomicBool>,
     token: Token,
     trial: u32,
+    router: Option<HostName>,
+}
+
+/// Addresses between which data goes, and what is known of that.
+struct Way {
+    addresses: Addresses,
+    facts: PathFacts,
+    /// Largest packet, once one was too large.
+    path_mtu: Option<u64>,
+}
+
+impl Way {
+    fn new(given: String, label: String, ends: &Ends) -> Way {
+        let notes = vec![note(ends)];
+        let facts = PathFacts { label, given, notes, ..PathFacts::default() };
+        Way { addresses: ends.addresses, facts, path_mtu: None }
+    }
 }
 
 /// A part of a workload under way.
@@ -55,14 +80,41 @@ struct Running<'a> {
 impl PathRunner {
     /// A runner of the path between these ends; `stop` is set when the user wants an end.
     pub fn new(given: String, ends: Ends, stop: Arc<AtomicBool>, token: Token) -> PathRunner {
-        let notes = vec![note(&ends)];
-        let facts = PathFacts { label: given.clone(), given, notes, ..PathFacts::default() };
-        PathRunner { ends: Some(ends), facts, sessions: Vec::new(), stop, token, trial: 0 }
+        PathRunner {
+            ways: vec![Way::new(given.clone(), given, &ends)],
+            ends: Some(ends),
+            sessions: Vec::new(),
+            stop,
+            token,
+            trial: 0,
+            router: None,
+        }
     }
 
     /// The same with the interfaces that the data goes through.
     pub fn over(mut self, interfaces: Vec<PathInterface>) -> PathRunner {
-        self.facts.interfaces = interfaces;
+        if let Some(way) = self.ways.first_mut() {
+            way.facts.interfaces = interfaces;
+        }
+        self
+    }
+
+    /// The same with a second path between these addresses, which does not lead over the router. It is the next subject.
+    pub fn beside(mut self, given: String, addresses: Addresses) -> PathRunner {
+        if let Some(ends) = &mut self.ends {
+            let first = std::mem::replace(&mut ends.addresses, addresses);
+            self.ways.push(Way::new(given, "without R".to_owned(), ends));
+            ends.addresses = first;
+        }
+        if let Some(way) = self.ways.first_mut() {
+            way.facts.label = "through R".to_owned();
+        }
+        self
+    }
+
+    /// The same over a router, which is named where the ends do not reach each other.
+    pub fn via(mut self, router: Option<HostName>) -> PathRunner {
+        self.router = router;
         self
     }
 
@@ -70,18 +122,24 @@ impl PathRunner {
     /// reports of A and B for each.
     fn run(
         &mut self,
+        subject: usize,
         jobs: &[&Job],
         (lead, duration): (Duration, Duration),
         observer: &mut dyn LoadObserver,
     ) -> Result<Vec<(Report, Report)>, Failure> {
-        let Some(ends) = &self.ends else { return Err(closed()) };
+        let (Some(ends), Some(way)) = (&mut self.ends, self.ways.get(subject)) else {
+            return Err(closed());
+        };
+        ends.addresses = way.addresses;
+        let ends = &*ends;
+        let ipv6 = ends.addresses.a.is_ipv6();
         let mut running = Vec::new();
         for (number, job) in jobs.iter().enumerate() {
             self.trial = self.trial.wrapping_add(1);
             let longer = if number == 0 { Duration::ZERO } else { OUTLASTS };
             let (token, duration) = ((self.token)(), duration + longer);
             let once = Once { number: self.trial, token, lead, duration };
-            running.push(Running { job, order: Order::of(job, ends.opener)?, once });
+            running.push(Running { job, order: Order::of(job, ends.opener, ipv6)?, once });
         }
         self.sessions.resize_with(jobs.len().max(self.sessions.len()), Pair::default);
         for pair in self.sessions.iter_mut().take(jobs.len()) {
@@ -93,6 +151,11 @@ impl PathRunner {
         ran?;
         let reports = self.sessions.iter_mut().take(jobs.len()).map(Pair::take_reports);
         let reports: Vec<(Report, Report)> = reports.collect();
+        let too_long = reports.iter().flat_map(|(near, far)| [near, far]);
+        let mtu = too_long.filter_map(|report| report.failed.as_ref()?.path_mtu).min();
+        if let Some(way) = self.ways.get_mut(subject) {
+            way.path_mtu = mtu.or(way.path_mtu);
+        }
         // Where one part failed, the connections of the others broke off.
         for (running, (near, far)) in running.iter().zip(&reports) {
             expect_no_failure(ends, running, near, far)?;
@@ -102,6 +165,55 @@ impl PathRunner {
         }
         Ok(reports)
     }
+}
+
+impl PathRunner {
+    /// Makes frames as short as the path needs; a flag for each that was longer.
+    fn fit(&self, subject: usize, jobs: &mut [Job]) -> Vec<Flag> {
+        let mtu = self.ways.get(subject).and_then(|way| way.path_mtu);
+        let Some(mtu) = mtu else { return Vec::new() };
+        let longest = Bytes(mtu + ForwardingJob::AROUND_PACKET);
+        let too_long = jobs.iter_mut().filter_map(|job| match job {
+            Job::Forwarding(job) if job.longest() > longest => Some(job),
+            _ => None,
+        });
+        let shorten = |job: &mut ForwardingJob| {
+            let wanted = job.longest();
+            *job = job.capped(longest);
+            Flag::FrameCapped { wanted, used: longest, path_mtu: Bytes(mtu) }
+        };
+        too_long.map(shorten).collect()
+    }
+
+    /// A failure to reach the other end, with the router on the way to it.
+    fn named(&self, subject: usize, failure: Failure) -> Failure {
+        let is_unreachable = subject == 0 && failure.cause == Cause::Unreachable;
+        let Some(router) = self.router.as_ref().filter(|_| is_unreachable) else { return failure };
+        let next = format!(
+            "Check that {router} forwards (sysctl net.ipv4.ip_forward, rules of its firewall), and that both ends have a \
+             route over it. {}",
+            failure.next
+        );
+        Failure { next, ..failure }
+    }
+
+    /// Whether a frame is longer than the path is known to take.
+    fn is_too_long(&self, subject: usize, jobs: &[Job]) -> bool {
+        !self.fit(subject, &mut jobs.to_vec()).is_empty()
+    }
+}
+
+/// Whether a trial of forwarding may succeed when it is done again: a frame was too long for a router on the path, which
+/// the sender is told by its kernel; or the ends did not find each other, though they have before: a search of minutes
+/// does not end with that.
+fn may_pass(jobs: &[Job], failure: &Failure) -> bool {
+    let forwards = jobs.iter().any(|job| matches!(job, Job::Forwarding(_)));
+    let is_lost = failure.cause == Cause::Unreachable;
+    forwards && (is_lost || failure.happened.contains(SEND_A_DATAGRAM))
+}
+
+fn all(jobs: &[Job]) -> Vec<&Job> {
+    jobs.iter().collect()
 }
 
 /// Observer of a trial that belongs to no point.
@@ -136,7 +248,8 @@ fn drive(
             connect(ends, &mut under_way[number], part)?;
         }
     }
-    let longest = running.iter().map(|part| part.once.lead + part.once.duration).max();
+    let longest =
+        running.iter().map(|part| part.once.lead + part.order.longest(part.once.duration)).max();
     let (begun, mut is_cancelled) = (Instant::now(), false);
     let mut patience = SETUP + longest.unwrap_or_default() + DRAIN + REPORTING;
     while under_way.iter_mut().flat_map(Pair::both).any(|session| session.is_busy()) {
@@ -213,12 +326,17 @@ fn expect_no_failure(
     far: &Report,
 ) -> Result<(), Failure> {
     let Some((side, why)) = first_complaint(ends.opener, near, far) else { return Ok(()) };
+    let mut why = why.clone();
+    // What ended first is not known.
+    if let Some((other, also)) = own_complaint(side.other(), near, far) {
+        why.happened = format!("{}; {other} says: {}", why.happened, also.happened);
+    }
     let stage = match (far.port.or(near.port), near.is_started && far.is_started) {
         (None, _) => Stage::Listening,
         (Some(_), false) => Stage::Connecting,
         (Some(_), true) => Stage::Loaded,
     };
-    Err(failed(ends, part, side, why, stage))
+    Err(failed(ends, part, side, &why, stage))
 }
 
 /// The complaint of the end that opens the connections, which knows best why that failed; else that of the other one.
@@ -228,11 +346,17 @@ fn first_complaint<'a>(
     near: &'a Report,
     far: &'a Report,
 ) -> Option<(Side, &'a Complaint)> {
-    [opener, opener.other()].into_iter().find_map(|side| {
-        let report = if side == Side::A { near } else { far };
-        let own = report.failed.as_ref().filter(|_| report.end != Some(Ending::Cancelled));
-        Some((side, own?))
-    })
+    own_complaint(opener, near, far).or_else(|| own_complaint(opener.other(), near, far))
+}
+
+fn own_complaint<'a>(
+    side: Side,
+    near: &'a Report,
+    far: &'a Report,
+) -> Option<(Side, &'a Complaint)> {
+    let report = if side == Side::A { near } else { far };
+    let own = report.failed.as_ref().filter(|_| report.end != Some(Ending::Cancelled));
+    Some((side, own?))
 }
 
 /// Fails unless the trial ran to its end at both ends.
@@ -341,11 +465,12 @@ fn note(ends: &Ends) -> String {
 
 impl SubjectRunner for PathRunner {
     /// Starts the probes, and finds out with a few requests whether they reach each other.
-    fn attach(&mut self, _: usize) -> Result<Vec<Flag>, Failure> {
+    fn attach(&mut self, subject: usize) -> Result<Vec<Flag>, Failure> {
         let job = Job::from(RequestJob::new());
-        if let Err(failure) = self.run(&[&job], (Duration::ZERO, FIRST_CONTACT), &mut Unwatched) {
+        let times = (Duration::ZERO, FIRST_CONTACT);
+        if let Err(failure) = self.run(subject, &[&job], times, &mut Unwatched) {
             self.sessions.clear();
-            return Err(failure);
+            return Err(self.named(subject, failure));
         }
         let Some(pair) = self.sessions.first_mut() else { return Err(closed()) };
         let without: Vec<String> = Side::BOTH
@@ -355,7 +480,10 @@ impl SubjectRunner for PathRunner {
             .collect();
         if !without.is_empty() {
             let without = without.join(" and ");
-            self.facts.notes.push(format!("no real-time priority at {without}, which root has"));
+            if let Some(way) = self.ways.get_mut(subject) {
+                let note = format!("no real-time priority at {without}, which root has");
+                way.facts.notes.push(note);
+            }
         }
         let one = self.ends.as_ref().filter(|ends| ends.addresses.are_one());
         let flag = |ends: &Ends| Flag::SameMachine { host: ends.b.name.to_string() };
@@ -363,7 +491,7 @@ impl SubjectRunner for PathRunner {
     }
 
     fn facts(&self) -> Vec<SubjectFacts> {
-        vec![SubjectFacts::Path(self.facts.clone())]
+        self.ways.iter().map(|way| SubjectFacts::Path(way.facts.clone())).collect()
     }
 
     fn point(&mut self, spec: &PointSpec, observer: &mut dyn LoadObserver) -> PointResult {
@@ -371,17 +499,34 @@ impl SubjectRunner for PathRunner {
         if let Some(main) = spec.workload.main() {
             observer.event(Event::Step { what: main.job.title() });
         }
-        let jobs: Vec<&Job> = spec.workload.parts.iter().map(|part| &part.job).collect();
-        match self.run(&jobs, times(&spec.workload), observer) {
+        let mut jobs: Vec<Job> = spec.workload.parts.iter().map(|part| part.job.clone()).collect();
+        let mut flags = self.fit(spec.subject, &mut jobs);
+        let mut ran = self.run(spec.subject, &all(&jobs), times(&spec.workload), observer);
+        // The path says that a frame is too long when it gets one, and is asked for its size before the next one. That
+        // the ends reach each other is known.
+        for _ in 0..MOST_AGAIN {
+            let Err(failure) = &ran else { break };
+            let may_pass = may_pass(&jobs, failure) && !self.stop.load(Ordering::Relaxed);
+            if !self.is_too_long(spec.subject, &jobs) && !may_pass {
+                break;
+            }
+            self.sessions.clear();
+            flags = self.fit(spec.subject, &mut jobs);
+            ran = self.run(spec.subject, &all(&jobs), times(&spec.workload), observer);
+        }
+        let jobs = all(&jobs);
+        match ran {
             Ok(_) if self.stop.load(Ordering::Relaxed) => PointResult::empty(Outcome::Stopped),
             Ok(reports) => {
-                let parts = spec.workload.parts.iter().zip(&reports);
-                let parts = parts.map(|(part, (near, far))| {
-                    figures::part(&part.job, near, far, spec.window_seconds)
+                let lead = times(&spec.workload).0.as_secs_f64();
+                let parts = jobs.iter().zip(&reports).map(|(job, (near, far))| {
+                    let mut part = figures::part(job, near, far, spec.window_seconds);
+                    forwarded::add(job, near, far, lead, &mut part);
+                    part
                 });
                 let mut parts: Vec<PartResult> = parts.collect();
                 figures::add_responsiveness(&jobs, &reports, &mut parts);
-                let flags = stalls::flags(&parts);
+                flags.extend(stalls::flags(&parts));
                 PointResult { parts, flags, ..PointResult::empty(Outcome::Complete) }
             }
             Err(failure) => {

@@ -7,10 +7,11 @@ mod support;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use plimsoll_host::probe::Placed;
+use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Cause, ConnectJob, DatagramCall, DatagramsJob, Flag, Flow, HostName, Job, Length, Measure,
-    Metric, OpKind, Outcome, PartResult, PointResult, RequestJob, StreamJob, SubjectFacts,
-    SubjectRunner, TcpStreamJob,
+    Cause, ConnectJob, DatagramCall, DatagramsJob, Flag, Flow, ForwardingJob, HostName, Job,
+    Length, Measure, Metric, OpKind, Outcome, PartResult, PointResult, RequestJob, StreamJob,
+    SubjectFacts, SubjectRunner, TcpStreamJob,
 };
 use plimsoll_net::{Addresses, End, Ends, PathRunner, Side};
 use probe_support::{local, processes_with, programs, soon};
@@ -146,6 +147,28 @@ fn datagrams_requests_and_connections_have_figures_of_their_own() {
         assert!(least > 0.0 && least <= value(&result, Measure::LATENCY_MEAN), "{result:?}");
         assert_eq!(value(&result, Measure::UNANSWERED), 0.0);
     }
+    bench.leaves_nothing();
+}
+
+#[test]
+fn frames_of_many_flows_are_counted_by_segments() {
+    let mut bench = Bench::new(PLAIN);
+    for flow in [Flow::Out, Flow::In, Flow::Both] {
+        let rate = std::num::NonZeroU32::new(1000);
+        let job = ForwardingJob { rate, flows: 16, ..ForwardingJob::new(flow, Bytes(128)) };
+        let result = bench.complete(vec![job.into()]).remove(0);
+        // Of 0.4 s as many as the sender was punctual for; all of its segments are 0.1 s and end with the trial.
+        assert!(value(&result, Measure::HELD) <= 0.5, "{result:?}");
+        assert!(value(&result, Measure::ALL_SENT) >= 400.0, "{result:?}");
+        assert!((0.0..=1.0).contains(&value(&result, Measure::VOID)), "{result:?}");
+        assert_eq!(value(&result, Measure::COUNTED_LOST), 0.0, "{result:?}");
+        assert!(value(&result, Measure::QUEUE_P50) >= 0.0);
+    }
+    // As many as the sender can: no segments.
+    let job = ForwardingJob::new(Flow::Out, Bytes(1518));
+    let result = bench.complete(vec![job.into()]).remove(0);
+    assert!(value(&result, Measure::OFFERED_FRAMES) > 1000.0, "{result:?}");
+    assert!(!result.quantities.contains_key(&Metric::all(Measure::COUNTED)));
     bench.leaves_nothing();
 }
 

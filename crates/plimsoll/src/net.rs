@@ -1,6 +1,7 @@
 //! `plimsoll net`: what the network between two hosts carries, how late it is under load, and its bottleneck.
 
 mod iperf3;
+mod via;
 
 use crate::arguments::{OutputArguments, ProbeArguments, StoreArguments};
 use crate::check::{self, More, SetUp};
@@ -68,7 +69,9 @@ pub const EXAMPLES: &str = "Examples:
   A fixed port, because of a firewall:
     plimsoll net --port 5201 ssh://root@nas
   A host without a login, where iperf3 -s runs:
-    plimsoll net iperf3://nas";
+    plimsoll net iperf3://nas
+  The rate that a router forwards between two hosts, by frame size:
+    plimsoll net ssh://lan ssh://wan --via ssh://root@router";
 
 const HOSTS_HELP: &str = "One host, or two: ssh://[user@]host[:port], lab://name/host or local; B may be an iperf3 \
 server, iperf3://host[:port]. The path leads from A to B; of one host, A is this machine";
@@ -136,6 +139,8 @@ pub struct NetArguments {
     /// Length of one trial [default: 2.5s; 1.2s of requests, 7.5s under load, 1s of each rate of a search]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub time: Option<Duration>,
+    #[command(flatten)]
+    pub via: via::ViaArguments,
     #[command(flatten)]
     pub study: ProbeArguments,
     #[command(flatten)]
@@ -242,9 +247,11 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
         [] => (HostName::Local, HostName::Local),
     };
     iperf3::expect_possible(arguments, &a, &b)?;
+    let router = arguments.via.router()?;
     let mut plan = plan(arguments, &a, &b)?;
     plan.command = plan::repeatable_command(&plan);
     let mut concerned = vec![&a, &b];
+    concerned.extend(&router);
     concerned.extend(plan.factors.iter().map(|factor| &factor.host));
     restore::expect_none_left(&concerned, &[])?;
     let (output, quiet) = (&arguments.output, arguments.output.quiet);
@@ -257,6 +264,7 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
             let given = plan.subjects.first().map(ToString::to_string).unwrap_or_default();
             let stop = signals.stop.clone();
             let token: Token = Box::new(rand::random::<[u8; 16]>);
+            let mut flags = Vec::new();
             let runner: Box<dyn SubjectRunner> = match &b {
                 HostName::Iperf3 { host, port } => {
                     let (host, port) = (host.clone(), *port);
@@ -270,24 +278,45 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
                     let (at_b, reach_b) = end(&b, arguments, &deadline, &progress)?;
                     let opener = arguments.connect_from.side();
                     let wanted = wanted(arguments, &a, &b)?;
-                    let reach_a = reach_a.clone();
-                    let (addresses, interfaces) =
+                    let beside = arguments.via.direct.map(|b| Wanted { a: None, b: Some(b) });
+                    let (reach_a, on_path) = (reach_a.clone(), reach_a.clone());
+                    let (addresses, interfaces, direct) =
                         Signals::leave_when_over(&deadline, "find the addresses", &b, move || {
                             let addresses =
                                 Addresses::find(&*reach_a, &*reach_b, opener.other(), wanted)?;
                             let interfaces =
                                 plimsoll_net::interfaces(&*reach_a, &*reach_b, addresses);
-                            Ok((addresses, interfaces))
+                            let find = |wanted| Addresses::find(&*reach_a, &*reach_b, Side::B, wanted);
+                            Ok((addresses, interfaces, beside.map(find).transpose()?))
                         })?;
+                    if let Some(router) = &router {
+                        let router = router.clone();
+                        let is_allowed = arguments.via.allow_wan;
+                        flags = Signals::leave_when_over(
+                            &deadline,
+                            "look at the route",
+                            &b,
+                            move || via::look(&router, &*on_path, (addresses, direct), is_allowed),
+                        )?;
+                    }
                     let port = arguments.port.map_or(0, NonZeroU16::get);
                     let ends = Ends { a: at_a, b: at_b, addresses, opener, port };
-                    Box::new(PathRunner::new(given, ends, stop, token).over(interfaces))
+                    let runner = PathRunner::new(given, ends, stop, token).over(interfaces);
+                    let runner = runner.via(router.clone());
+                    Box::new(match direct {
+                        Some(direct) => {
+                            let given = plan.subjects.get(1).map(ToString::to_string);
+                            runner.beside(given.unwrap_or_default(), direct)
+                        }
+                        None => runner,
+                    })
                 }
             };
             let on = plan.clients.iter().map(|_| reach_a.clone()).collect();
             let runner = RunnerOfKind { kind: SubjectKind::Path, runner };
             let ready = SetUp::unwatched(runner, clock);
-            let ready = ready.watched(plan, id, on, &deadline)?;
+            let mut ready = ready.watched(plan, id, on, &deadline)?;
+            ready.watching.flags.extend(flags);
             Ok(SetUp { begun: ready.clock.now(), ..ready })
         })?;
     Ok(check::exit_code(&study, interrupted))
@@ -348,25 +377,41 @@ fn plan(arguments: &NetArguments, a: &HostName, b: &HostName) -> Result<Plan, Fa
     };
     expect_sizes(arguments)?;
     expect_used(arguments, jobs)?;
+    let router = arguments.via.router()?;
     let mut workloads: Vec<Workload> = Vec::new();
-    for job in jobs {
-        for workload in self::workloads(arguments, *job) {
-            if !workloads.contains(&workload) {
-                workloads.push(workload);
-            }
+    let planned = match router {
+        Some(_) => via::workloads(arguments)?,
+        None => jobs.iter().flat_map(|job| self::workloads(arguments, *job)).collect(),
+    };
+    for workload in planned {
+        if !workloads.contains(&workload) {
+            workloads.push(workload);
         }
     }
     let end = |host: &HostName, address| Endpoint { host: host.clone(), address };
-    let path =
-        PathSubject { from: end(a, arguments.address_a), to: end(b, arguments.address), via: None };
+    let path = PathSubject {
+        from: end(a, arguments.address_a),
+        to: end(b, arguments.address),
+        via: router.clone(),
+    };
     let baseline_seconds = if arguments.study.quick { 1.0 } else { BASELINE_SECONDS };
-    let design = arguments.study.design(ProbeArguments::CAP_SECONDS, baseline_seconds);
-    let mut plan = Plan::new(vec![path.into()], workloads, design);
+    let design = match router {
+        Some(_) => via::design(&arguments.study, baseline_seconds),
+        None => arguments.study.design(ProbeArguments::CAP_SECONDS, baseline_seconds),
+    };
+    let mut subjects = vec![path.into()];
+    if let Some(direct) = arguments.via.direct {
+        via::expect_direct_possible(arguments)?;
+        let path = PathSubject { from: end(a, None), to: end(b, Some(direct)), via: None };
+        subjects.push(path.into());
+    }
+    let mut plan = Plan::new(subjects, workloads, design);
     plan.clients = plan::clients(&[a.to_string()])?;
     // Nobody logs in to an iperf3 server.
     if !is_iperf3 {
         plan.hosts = vec![ServerHost { host: b.clone(), subject: None, guessed: false }];
     }
+    plan.hosts.extend(router.map(|host| ServerHost { host, subject: None, guessed: false }));
     plan.factors = settings::factors(&arguments.set, a)?;
     plan.contrasts = Contrast::against_first(&plan);
     Ok(plan)

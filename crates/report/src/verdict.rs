@@ -158,6 +158,9 @@ pub(crate) fn sentence(claim: &Claim, two: Two<'_>, longer: Option<Longer>) -> S
         let blocks = counted(claim.ratio.blocks as u64, "block");
         return match claim.ratio.interval {
             None => format!("{blocks}: no interval, so no verdict"),
+            Some(_) if claim.is_bound => {
+                format!("{blocks}: a rate is only a bound (see the warnings), so no verdict")
+            }
             Some(_) => format!("{blocks}: too few for a verdict on what was restarted"),
         };
     };
@@ -288,6 +291,7 @@ mod tests {
         Claim {
             ratio: Ratio { blocks: 6, estimate, interval, zero: (false, false), seen: None },
             verdict: interval.and_then(|i| Verdict::on(i, 0.05)),
+            is_bound: false,
             sign_flip_p: None,
             correlation: None,
             far: 0,

@@ -2,6 +2,7 @@
 
 #[path = "../../record/tests/support/mod.rs"]
 mod any_study;
+mod forwarding;
 mod imports;
 mod jobs;
 #[path = "../../explain/tests/support/mod.rs"]

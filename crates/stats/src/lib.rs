@@ -18,6 +18,7 @@
 //! | costs per file, operation and byte, and times by them | [`fit::costs::fit`] |
 //! | n in flight, from the demands of one | [`closed::mva`], [`closed::rounds`], [`closed::bound`], [`closed::balanced`] |
 //! | cross-checks | [`sign_flip::p_value`], [`correlation::lag_1`], [`outlier::far`] |
+//! | the highest rate that a router keeps | [`kept::Search`], one trial after the other |
 //! | rate that a film needs, and a verdict on what it gets | [`playback::required`], [`playback::Verdict::on`] |
 //! | two studies of different times | [`welch::ratio_interval`] |
 //! | changes of level over many studies | [`divisive::find`] |
@@ -50,6 +51,7 @@ pub mod family;
 pub mod fieller;
 pub mod fit;
 pub mod interval;
+pub mod kept;
 pub mod little;
 pub mod order;
 pub mod outlier;

@@ -17,9 +17,9 @@ use crate::{check, costs, disturbed, resume, size, stability, steps};
 use plimsoll_explain::Forecast;
 use plimsoll_host::Watch;
 use plimsoll_model::{
-    Cause, Cell, Clock, Ended, Failure, Flag, HostLoad, Length, Nanos, Origin, Outcome, Plan,
-    PointResult, PointSpec, Rule, SCHEMA, Study, StudyId, SubjectRunner, Switch, Target, Trial,
-    Workload, WriteState, label,
+    Cause, Cell, Clock, Ended, Failure, Flag, HostLoad, Length, Measure, Metric, Nanos, Origin,
+    Outcome, Plan, PointResult, PointSpec, Rule, SCHEMA, Study, StudyId, SubjectRunner, Switch,
+    Target, Trial, Workload, WriteState, label,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -429,6 +429,12 @@ impl Conductor<'_> {
         Workload { length, ..workload }
     }
 
+    /// The value that a cell's first complete trial stepped to.
+    fn first_step(&self, cell: Cell) -> Option<f64> {
+        let mut own = self.study.trials.iter().filter(|trial| trial.cell == cell);
+        own.find_map(|trial| trial.result.value(0, Metric::all(Measure::STEP)))
+    }
+
     /// How long an operation may take that is begun now, in seconds.
     fn operation_timeout(&self) -> f64 {
         self.study.plan.storage.operation_timeout_seconds.min(self.left())
@@ -503,6 +509,7 @@ impl Conductor<'_> {
             }
             Some(steps) => {
                 let mut order = plimsoll_stats::order::generator(seed, &format!("steps {number}"));
+                let start = self.first_step(cell);
                 let mut point = |workload: &Workload| {
                     let spec = PointSpec {
                         workload: self.in_time(workload.clone()),
@@ -512,7 +519,7 @@ impl Conductor<'_> {
                     };
                     self.point(&spec, None)
                 };
-                steps::measure(&workload, steps, &mut order, &mut point)
+                steps::measure(&workload, steps, start, &mut order, &mut point)
             }
         };
         let others = self.study.trials.iter().filter(|other| other.cell == cell);

@@ -135,7 +135,9 @@ fn within_cap(plan: &Plan, estimate: &Estimate) -> f64 {
 /// Whether all that decides about a study's time is fixed before it begins.
 fn is_known(plan: &Plan) -> bool {
     let has_length = |workload: &Workload| match workload.length {
-        Length::For { .. } => !matches!(workload.steps, Some(Steps::Search { .. })),
+        Length::For { .. } => {
+            !matches!(workload.steps, Some(Steps::Search { .. } | Steps::Kept { .. }))
+        }
         Length::UntilDone { .. } => is_of_typical_length(workload),
     };
     matches!(plan.design.rule, Rule::Fixed { .. })

@@ -3,7 +3,9 @@
 //!
 //! A search goes through the logarithm of the values, as the multiple loss ratio search of RFC 9971 does: it begins at
 //! the top, continues near the rate that was carried there, and closes in from both sides. Of that RFC it has the goal
-//! of one loss ratio, but trials of one length.
+//! of one loss ratio, but trials of one length. The highest rate that is kept has a search of its own (`kept`).
+
+mod kept;
 
 use plimsoll_model::{
     Accept, Cause, Failure, HostLoad, Measure, Metric, Outcome, Parameter, Point, PointResult,
@@ -17,10 +19,12 @@ const MOST_POINTS: usize = 100;
 const ROUNDING: f64 = 1e-3;
 
 /// Measures the trial's points by `point`, and returns what they amount to: of a sweep its best point
-/// by the headline, of a search the largest value accepted; with that value as [`Measure::STEP`].
+/// by the headline, of a search the largest value accepted; with that value as [`Measure::STEP`]. A search for the
+/// highest kept rate begins near `start`, if an earlier one found that.
 pub(crate) fn measure(
     workload: &Workload,
     steps: &Steps,
+    start: Option<f64>,
     order: &mut Pcg64,
     point: &mut dyn FnMut(&Workload) -> (PointResult, Vec<HostLoad>),
 ) -> (PointResult, Vec<HostLoad>, Vec<Point>) {
@@ -29,6 +33,10 @@ pub(crate) fn measure(
         Steps::Sweep { values, .. } => trial.sweep(values, order),
         Steps::Search { from, to, resolution, accept, .. } => {
             trial.search(*from, *to, Width::new(*resolution, order), accept)
+        }
+        Steps::Kept { from, to, width, losses, .. } => {
+            let range = kept::Range { from: *from, to: *to, width: *width, losses, start };
+            trial.kept(&range, plimsoll_stats::order::unit(order))
         }
     };
     let points = trial.points;
@@ -212,7 +220,7 @@ mod tests {
             let complete = PointResult::empty(Outcome::Complete);
             (PointResult { parts: vec![part], ..complete }, Vec::new())
         };
-        let (result, _, points) = measure(&workload, &steps, &mut order, &mut point);
+        let (result, _, points) = measure(&workload, &steps, None, &mut order, &mut point);
         (result, points)
     }
 

@@ -7,7 +7,7 @@ use crate::thresholds::{
 };
 use plimsoll_model::{
     Cell, Flag, Flow, HostLoad, HostName, InterfaceLoad, Job, Measure, Metric, PartResult,
-    PathSubject, Point, Study, Subject, Trial,
+    PathSubject, Point, Steps, Study, Subject, Trial,
 };
 
 /// Bytes of the shortest Ethernet frame as interfaces count it, and bytes of each frame that they do not count:
@@ -158,6 +158,10 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<PathLim
     let PathSubject { from, to, .. } =
         study.plan.subjects.get(usize::from(cell.subject)).and_then(Subject::path)?;
     let workload = study.plan.workload(cell)?;
+    // A router between both ends sets that rate, see `forwarded`.
+    if matches!(workload.steps, Some(Steps::Kept { .. })) {
+        return None;
+    }
     // The first part that puts a load of bytes on the path, and has streams of its own.
     let part = workload.parts.iter().position(|p| p.job.moves_payload() && !p.job.has_workers())?;
     let trials = gathered.complete(cell);

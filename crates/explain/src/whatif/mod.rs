@@ -28,7 +28,7 @@ pub use score::{Place, Score, scores};
 use crate::gather::Gathered;
 use crate::{Limit, Limits, PathResource, Unseen, Use, is_ladder, limits};
 use demands::Demands;
-use plimsoll_model::{Cell, Measure, Study, SubjectKind, Target};
+use plimsoll_model::{Cell, Measure, Steps, Study, SubjectKind, Target};
 
 /// Payload of a full TCP segment with timestamps, and bytes of it on an Ethernet: preamble, header, check sequence and
 /// gap with it.
@@ -247,8 +247,10 @@ fn of_cell(
     limits: Option<&Limits>,
     changes: &[WhatIf],
 ) -> Option<Prediction> {
-    let kind = study.plan.workload(cell)?.subject()?;
-    if kind == SubjectKind::Host {
+    let workload = study.plan.workload(cell)?;
+    let kind = workload.subject()?;
+    // What a router would forward is not known from its rate.
+    if kind == SubjectKind::Host || matches!(workload.steps, Some(Steps::Kept { .. })) {
         return None;
     }
     let today = spread::today(study, gathered, cell, limits)?;

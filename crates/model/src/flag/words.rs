@@ -1,7 +1,7 @@
 //! Each warning with all that is said of it: how much it explains, its effect on the figures, what to do.
 
 use super::processes::is_file_server;
-use super::{Burst, Flag, Scaled, Severity};
+use super::{Burst, Flag, RateCaveat, Scaled, Severity};
 use crate::device::disturbance;
 use crate::units::{self, Bytes};
 use crate::{ClientMemory, HostResource, StoredOn};
@@ -466,6 +466,19 @@ impl Flag {
             .fact(format!(
                 "{due_per_second:.0} operations a second were due and {per_second:.0} were done"
             )),
+            Flag::KeptRate { workload, frame, caveat } => kept_rate(workload, *frame, caveat, &seen),
+            Flag::FrameCapped { wanted, used, path_mtu } => Words::new(
+                Severity::NotMeant,
+                format!(
+                    "Frames of {} bytes do not fit: the path takes packets of {} bytes, so frames of {} were sent",
+                    wanted.0, path_mtu.0, used.0
+                ),
+            ),
+            Flag::RouterIsEnd { host } => Words::new(
+                Severity::NotMeant,
+                format!("{host} is the router and an end: it does not forward these frames, it ends or sends them"),
+            )
+            .action("Name two hosts on both sides of it."),
             Flag::NotWatched { host, reason } => Words::new(
                 Severity::Limit,
                 format!("{} was not monitored: {reason}", place(host)),
@@ -765,6 +778,57 @@ fn minutes(seconds: f64) -> String {
         format!("{:.0} min", (seconds / 60.0).ceil())
     } else {
         format!("{:.0} h", (seconds / 3600.0).ceil())
+    }
+}
+
+/// What has to be said with the rate of a workload.
+fn kept_rate(workload: &str, frame: Bytes, caveat: &RateCaveat, seen: &str) -> Words {
+    let load = format!("{workload}, {} B", frame.0);
+    let percent = |share: f64| format!("{:.0}%", 100.0 * share);
+    match caveat {
+        RateCaveat::AtLeast => Words::new(
+            Severity::Limit,
+            format!("{load}: the router keeps at least that: the sender could send no more{seen}"),
+        )
+        .action("Send from a faster machine, or from several."),
+        RateCaveat::CannotHold { void_ratio } => Words::new(
+            Severity::NotMeant,
+            format!(
+                "{load}: this machine cannot hold the rate: it was late in {} of the time{seen}",
+                percent(*void_ratio)
+            ),
+        )
+        .action("Stop other work on the sending machine, or send from a faster one."),
+        RateCaveat::QuietMoments { share } => Words::new(
+            Severity::NotMeant,
+            format!(
+                "{load}: the rate holds in quiet moments ({} of the time): the sender was late in the rest{seen}",
+                percent(*share)
+            ),
+        )
+        .action("Stop other work on the sending machine and the router."),
+        RateCaveat::BurstCredit { bytes, frames_per_second } => Words::new(
+            Severity::Limit,
+            format!(
+                "{load}: burst credit of {:.0} kB: more passes until it is used up, then {frames_per_second:.0} frames \
+                 a second{seen}",
+                bytes / 1e3
+            ),
+        ),
+        RateCaveat::Collapse { frames_per_second } => Words::new(
+            Severity::Limit,
+            format!(
+                "{load}: overload collapse: at more than it keeps, the router forwards only {frames_per_second:.0} \
+                 frames a second{seen}"
+            ),
+        ),
+        RateCaveat::Unsteady { loss_ratio } => Words::new(
+            Severity::Limit,
+            format!(
+                "{load}: the rate was kept in trials of a second; one of 10 s lost {:.1}%{seen}",
+                100.0 * loss_ratio
+            ),
+        ),
     }
 }
 

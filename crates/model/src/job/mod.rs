@@ -7,6 +7,7 @@ mod datagrams;
 mod dataset;
 mod device;
 mod file;
+mod forwarding;
 mod log;
 mod operations;
 mod path;
@@ -24,6 +25,7 @@ pub use datagrams::{DatagramCall, DatagramsJob};
 pub use dataset::{DataClass, DataSource, Dataset, GeneratedData};
 pub use device::DeviceJob;
 pub use file::{FileJob, FileWay};
+pub use forwarding::ForwardingJob;
 pub use log::LogJob;
 pub use operations::OperationsJob;
 pub use path::Flow;
@@ -92,13 +94,14 @@ jobs! {
     Datagrams(DatagramsJob),
     Request(RequestJob),
     Connect(ConnectJob),
+    Forwarding(ForwardingJob),
     Clock(crate::clock_call::ClockJob),
 }
 
 /// Measures of single jobs, by the kind of their subjects.
 pub(crate) const OF_STORAGE: &[&[Row]] =
     &[&log::MEASURES, &copy::MEASURES, &playback::MEASURES, &slides::MEASURES];
-pub(crate) const OF_PATHS: &[&[Row]] = &[&stream::MEASURES, &path::MEASURES];
+pub(crate) const OF_PATHS: &[&[Row]] = &[&stream::MEASURES, &path::MEASURES, &forwarding::MEASURES];
 pub(crate) const OF_HOSTS: &[&[Row]] = &[&device::MEASURES];
 
 /// Storage that a job needs, at most, while it runs.

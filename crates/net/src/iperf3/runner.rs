@@ -132,7 +132,7 @@ impl Iperf3Runner {
         self.totals = None;
         let Some(near) = &self.near else { return Err(closed()) };
         let parameters = protocol::parameters(job, lead + duration)?;
-        let order = Order::of(job, Side::A)?;
+        let order = Order::of(job, Side::A, false)?;
         self.trial = self.trial.wrapping_add(1);
         let once = Once { number: self.trial, token: (self.token)(), lead, duration };
         let cookie = cookie(&once);

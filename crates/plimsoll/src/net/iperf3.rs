@@ -33,6 +33,7 @@ pub(super) fn expect_possible(
         return refuse(format!("--job {name}"), happened, next);
     }
     let options = [
+        ("--via", arguments.via.via.is_some()),
         ("--address", arguments.address.is_some()),
         ("--address-a", arguments.address_a.is_some()),
         ("--port", arguments.port.is_some()),

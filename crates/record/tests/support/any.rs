@@ -68,6 +68,14 @@ pub fn flags_since(x: f64, n: u64, text: &str) -> Vec<Flag> {
         },
         Flag::NearClientCeiling { bytes_per_second: x, ceiling_bytes_per_second: x },
         Flag::AskedToWait { target: text(), times: n },
+        kept_rate(&text(), n, RateCaveat::AtLeast),
+        kept_rate(&text(), n, RateCaveat::CannotHold { void_ratio: x }),
+        kept_rate(&text(), n, RateCaveat::QuietMoments { share: x }),
+        kept_rate(&text(), n, RateCaveat::BurstCredit { bytes: x, frames_per_second: x }),
+        kept_rate(&text(), n, RateCaveat::Collapse { frames_per_second: x }),
+        kept_rate(&text(), n, RateCaveat::Unsteady { loss_ratio: x }),
+        Flag::FrameCapped { wanted: Bytes(n), used: Bytes(n), path_mtu: Bytes(n) },
+        Flag::RouterIsEnd { host: text() },
         Flag::WarmScan { target: text() },
         Flag::SparseFiles { directory: text(), count: n, holes: Bytes(n) },
         Flag::Reconnected { target: text(), times: n, at_seconds: x, seconds: x },
@@ -122,6 +130,10 @@ pub fn flags_of_hosts(x: f64, text: &str) -> Vec<Flag> {
         Flag::Leftovers { directories: vec![host()], target: host(), on: Some(host()) },
         Flag::NotCleaned { target: host(), directory: host(), on: Some(host()) },
     ]
+}
+
+fn kept_rate(workload: &str, frame: u64, caveat: RateCaveat) -> Flag {
+    Flag::KeptRate { workload: workload.to_owned(), frame: Bytes(frame), caveat }
 }
 
 fn client_memory(target: String, memory: ClientMemory, surely: bool) -> Flag {
@@ -287,7 +299,13 @@ fn job() -> impl Strategy<Value = Job> {
         Job::Request(RequestJob { streams, request, response, rate })
     });
     let connect = any::<u16>().prop_map(|streams| Job::Connect(ConnectJob { streams }));
-    let on_paths = prop_oneof![stream, tcp, datagrams, request, connect];
+    let of_frames = any::<(u64, u16, Option<u64>)>();
+    let forwarding = (flow(), of_frames, any::<Option<std::num::NonZeroU32>>());
+    let forwarding = forwarding.prop_map(|(flow, (frame, flows, imix), rate)| {
+        let (frame, imix) = (Bytes(frame), imix.map(Bytes));
+        Job::Forwarding(ForwardingJob { flow, frame, imix, flows, rate })
+    });
+    let on_paths = prop_oneof![stream, tcp, datagrams, request, connect, forwarding];
     prop_oneof![pattern, scan, operations, file, copy, on_paths]
 }
 
@@ -323,7 +341,10 @@ pub fn workload() -> impl Strategy<Value = Workload> {
             true => Steps::Sweep { over, values },
             false => {
                 let accept = Accept { metric, at_most };
-                Steps::Search { over, from, to, resolution, accept }
+                match values.is_empty() {
+                    true => Steps::Search { over, from, to, resolution, accept },
+                    false => Steps::Kept { over, from, to, width: resolution, losses: values },
+                }
             }
         });
     let length = prop_oneof![

@@ -11,6 +11,7 @@ mod cpu;
 mod gate;
 mod history;
 mod hosts;
+mod knee;
 mod limits;
 mod operations;
 mod over_time;

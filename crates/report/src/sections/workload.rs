@@ -1,7 +1,7 @@
 //! One workload: its figures in a table, what may be claimed, and its charts.
 
 use super::common::{MOST_LINES, MOST_ROWS, kind, only_some, speeds};
-use super::{hosts, over_time, quantiles, stepped};
+use super::{hosts, knee, over_time, quantiles, stepped};
 use crate::chart::{Axis, Bars, Dot, Ratios};
 use crate::document::{Figure, Layout, Section};
 use crate::names;
@@ -57,7 +57,9 @@ pub(super) fn section(shown: &Shown<'_>, number: usize, found: &WorkloadFindings
         workload::doubts(shown, pair).into_iter().for_each(|doubt| section.warning(doubt));
     }
     let figure = |suffix: &str| format!("{id}-{suffix}");
-    section.figures(stepped::figure(shown, found, figure("steps"), &name));
+    let knee = knee::figure(shown, found, figure("knee"), &name);
+    let steps = || stepped::figure(shown, found, figure("steps"), &name);
+    section.figures(knee.or_else(steps));
     section.figures(bars(shown, found, figure("throughput"), &name));
     section.figures(ratios(shown, found, figure("ratio"), &name));
     section.figures(quantiles::figure(shown, found, figure("latency"), &name));

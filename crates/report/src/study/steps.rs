@@ -51,6 +51,11 @@ pub(crate) fn words(steps: &Steps) -> String {
             let bound = bound.replace('_', " ");
             format!("largest {name} with {bound}, searched from {} to {}", value(from), value(to))
         }
+        Steps::Kept { losses, width, .. } => {
+            let losses: Vec<String> = losses.iter().map(|loss| percent(*loss)).collect();
+            let losses = losses.join(" and of ");
+            format!("largest {name} with a loss of at most {losses}, within {}", percent(*width))
+        }
     }
 }
 

@@ -24,6 +24,17 @@ struct Group<'a> {
     trials: Vec<&'a Trial>,
 }
 
+/// Whether two flags are not about two rates of a router, each of which has words of its own.
+fn are_of_one_rate(one: &Flag, other: &Flag) -> bool {
+    match (one, other) {
+        (
+            Flag::KeptRate { workload, frame, caveat },
+            Flag::KeptRate { workload: of, frame: size, caveat: words },
+        ) => workload == of && frame == size && discriminant(caveat) == discriminant(words),
+        _ => true,
+    }
+}
+
 /// Failures first, then the flags, ordered by how much they explain; bursts only if the table does not explain its marks.
 pub(crate) fn all(shown: &Shown<'_>, burst_explained: bool) -> Vec<Warning> {
     let study = shown.study;
@@ -45,6 +56,7 @@ pub(crate) fn all(shown: &Shown<'_>, burst_explained: bool) -> Vec<Warning> {
         // Of trials an example is enough; what is true of the study is shown whole.
         let same = |g: &&mut Group<'_>| {
             discriminant(g.first) == discriminant(flag)
+                && are_of_one_rate(g.first, flag)
                 && g.advice == advice
                 && (trial.is_some() || g.message == message)
         };

@@ -35,7 +35,7 @@ fn copy(transfer: Transfer) -> Job {
 }
 
 /// A study of these subjects doing this, without trials.
-fn of(subjects: &[Subject], workloads: Vec<Workload>) -> Study {
+pub(crate) fn of(subjects: &[Subject], workloads: Vec<Workload>) -> Study {
     let mut study = plain::empty(&[], &[]);
     study.subjects = subjects.iter().map(facts).collect();
     study.plan.subjects = subjects.to_vec();
@@ -80,12 +80,16 @@ fn path(from: &str, to: &str) -> Subject {
 const SHORT: Length = Length::For { seconds: 5.0, warm_up_seconds: 1.0 };
 
 /// Figures of one part.
-fn result(figures: &[(Metric, f64)]) -> PartResult {
+pub(crate) fn result(figures: &[(Metric, f64)]) -> PartResult {
     PartResult { quantities: figures.iter().copied().collect(), ..PartResult::default() }
 }
 
 /// `blocks` trials of every cell, with what `parts` has for it; each block a little off.
-fn measure(study: &mut Study, blocks: u32, parts: impl Fn(Cell, f64) -> Vec<PartResult>) {
+pub(crate) fn measure(
+    study: &mut Study,
+    blocks: u32,
+    parts: impl Fn(Cell, f64) -> Vec<PartResult>,
+) {
     for block in 0..blocks {
         for cell in study.plan.cells() {
             let number = study.trials.len() as u32;
@@ -109,7 +113,7 @@ fn measure(study: &mut Study, blocks: u32, parts: impl Fn(Cell, f64) -> Vec<Part
 }
 
 /// Shows a study in every form, and gives its text for the terminal.
-fn shown(study_of: &Study) -> String {
+pub(crate) fn shown(study_of: &Study) -> String {
     let one = std::slice::from_ref(study_of);
     let mut later = study_of.clone();
     later.id.0 = "5eed0002".into();

@@ -3,6 +3,7 @@
 
 mod compact;
 mod copies;
+mod forwarding;
 mod names;
 mod operations;
 mod paths;
@@ -47,6 +48,8 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
         let said = match (playback::are_shown(shown), slides::are_shown(shown)) {
             (true, _) => Some(playback::sentence(shown, &brief)),
             (_, true) => Some(slides::sentence(shown)),
+            (false, false) if forwarding::are_shown(shown) => forwarding::sentence(shown, &brief)
+                .or_else(|| summary::sentence(shown, &brief)),
             (false, false) => summary::sentence(shown, &brief),
         };
         let is_told = said.as_ref().is_some_and(|said| said.contains(summary::STOP));
@@ -103,6 +106,11 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
 /// The tables, with the reasons and marks in them explained. What they have of each row, and whether they have marks of
 /// bursts.
 fn figures(section: &mut Section, shown: &Shown<'_>, brief: &Brief) -> (Explained, bool) {
+    if forwarding::are_shown(shown) {
+        section.table(forwarding::table(shown, brief), Layout::Words);
+        section.texts(forwarding::legend(shown));
+        return (Explained { limited: true, stored: true }, false);
+    }
     if paths::are_shown(shown) {
         let mut notes = Notes::default();
         section.table(paths::table(shown, &mut notes), Layout::Words);

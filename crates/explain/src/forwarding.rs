@@ -1,0 +1,226 @@
+//! What a router did while it kept a rate: its busiest core, whether the frames passed it, and what sets the rate.
+
+use crate::gather::Gathered;
+use plimsoll_model::{
+    Cell, CpuTimes, Flag, HostLoad, Measure, Metric, RateCaveat, Steps, Study, Subject, Trial,
+};
+use std::collections::BTreeMap;
+
+/// Utilisation from which a core or a link sets the rate.
+const SATURATED: f64 = 0.9;
+/// Share of the frames from which they passed the router's interfaces.
+const PASSED: f64 = 0.9;
+/// Trials whose frames and times differ by less have about one rate, so that other traffic cannot be taken out.
+const TOGETHER: f64 = 0.01;
+/// Busiest core below which the router's CPU does not set the rate.
+const IDLE: f64 = 0.7;
+/// Bytes of each frame on the wire that interfaces do not count, and of a frame's header. Source: IEEE 802.3.
+const AROUND_FRAME: f64 = 24.0;
+
+/// What sets the rate that a router keeps.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RateLimit {
+    /// The sender: the router keeps at least that.
+    Sender,
+    /// A core of the router, at this utilisation.
+    Core {
+        /// Utilisation.
+        share: f64,
+    },
+    /// A link of the router, at this utilisation.
+    Link {
+        /// Its interface.
+        interface: String,
+        /// Utilisation.
+        share: f64,
+    },
+    /// A shaper, a policer or a link that is not known: the router's CPU is idle enough.
+    NotCpu {
+        /// Utilisation of its busiest core.
+        share: f64,
+    },
+    /// Nothing is known of the router.
+    Unknown,
+}
+
+/// A router at the rate that it keeps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Forwarded {
+    /// The cell.
+    pub cell: Cell,
+    /// Bytes of a frame.
+    pub frame_bytes: f64,
+    /// Share of the time that the busiest core of the router spends in soft interrupts.
+    pub softirq: Option<f64>,
+    /// Share of the frames that an interface of the router counted, its other traffic taken out; `None` if it was not
+    /// monitored.
+    pub passed: Option<f64>,
+    /// Share of the frames that its network queues dropped (softnet).
+    pub softnet_dropped: Option<f64>,
+    /// What sets the rate.
+    pub limit: RateLimit,
+}
+
+impl Forwarded {
+    /// Whether the router's interfaces stood still while frames arrived: offloaded, or on another path.
+    pub fn passes_by(&self) -> bool {
+        self.passed.is_some_and(|share| share < PASSED)
+    }
+}
+
+/// A figure of the router in one trial.
+type Figure<'a> = &'a dyn Fn(&Trial, &HostLoad) -> Option<f64>;
+
+/// Every cell whose workload searches the highest rate that is kept, and that has complete trials.
+pub fn forwarded(study: &Study) -> Vec<Forwarded> {
+    let gathered = Gathered::new(study);
+    let workloads = (0..study.plan.workloads.len()).filter_map(|w| u16::try_from(w).ok());
+    let cells = workloads.flat_map(|workload| gathered.cells(workload));
+    cells.filter_map(|cell| of_cell(study, &gathered, cell)).collect()
+}
+
+fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Forwarded> {
+    let workload = study.plan.workload(cell)?;
+    if !matches!(workload.steps, Some(Steps::Kept { .. })) {
+        return None;
+    }
+    let path = study.plan.subjects.get(usize::from(cell.subject)).and_then(Subject::path)?;
+    let router = path.via.as_ref().map(ToString::to_string)?;
+    let trials = gathered.complete(cell);
+    if trials.is_empty() {
+        return None;
+    }
+    let frame_bytes = workload.main()?.job.block()?.0 as f64;
+    let own = |trial: &&Trial| trial.loads.iter().find(|load| load.host == router).cloned();
+    let loads: Vec<(&Trial, HostLoad)> =
+        trials.iter().filter_map(|trial| Some((*trial, own(trial)?))).collect();
+    let mean = |value: Figure<'_>| {
+        let values: Vec<f64> = loads
+            .iter()
+            .filter_map(|(trial, load)| value(trial, load))
+            .filter(|value| value.is_finite())
+            .collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    };
+    let softirq = mean(&|trial, load| busiest(load, sending(trial, load), |cpu| cpu.softirq));
+    let passed = passed(&trials, &router);
+    let softnet_dropped = mean(&|trial, load| Some(load.softnet?.dropped as f64 / sent(trial)?));
+    let limit = limit(study, &trials, &loads, &mean);
+    Some(Forwarded { cell, frame_bytes, softirq, passed, softnet_dropped, limit })
+}
+
+/// The share of the frames that an interface of the router counted: the most of all interfaces. Other traffic is the part
+/// of a count that goes with the time and not with the frames.
+fn passed(trials: &[&Trial], router: &str) -> Option<f64> {
+    let mut counts: BTreeMap<&str, Vec<[f64; 3]>> = BTreeMap::new();
+    let mut is_monitored = false;
+    for trial in trials {
+        let points = trial.points.iter().map(|point| (point.parts.first(), &point.loads));
+        for (part, loads) in points.chain([(trial.result.parts.first(), &trial.loads)]) {
+            let sent = part.and_then(|part| part.quantities.get(&Metric::all(Measure::ALL_SENT)));
+            let load = loads.iter().find(|load| load.host == router);
+            let Some((sent, load)) = sent.copied().zip(load).filter(|(sent, _)| *sent > 0.0) else {
+                continue;
+            };
+            is_monitored = true;
+            for one in &load.interfaces {
+                let seen = (one.received_packets + one.sent_packets) as f64;
+                counts.entry(&one.name).or_default().push([sent, load.seconds, seen]);
+            }
+        }
+    }
+    let shares = counts.values().map(|counts| share(counts));
+    is_monitored.then(|| shares.fold(0.0, f64::max))
+}
+
+/// The factor of the first column by which, with one of the second, it makes the third (least squares); of the first alone
+/// where both go together.
+fn share(rows: &[[f64; 3]]) -> f64 {
+    let sum = |of: &dyn Fn(&[f64; 3]) -> f64| rows.iter().map(of).sum::<f64>();
+    let (ff, tt, ft) = (sum(&|r| r[0] * r[0]), sum(&|r| r[1] * r[1]), sum(&|r| r[0] * r[1]));
+    let (fs, ts) = (sum(&|r| r[0] * r[2]), sum(&|r| r[1] * r[2]));
+    let apart = ff * tt - ft * ft;
+    let (share, others) = ((fs * tt - ts * ft) / apart, (ts * ff - fs * ft) / apart);
+    match apart > TOGETHER * ff * tt && others >= 0.0 {
+        true => share,
+        false => fs / ff,
+    }
+}
+
+/// Frames sent in the trial whose load is known.
+fn sent(trial: &Trial) -> Option<f64> {
+    trial.result.value(0, Metric::all(Measure::ALL_SENT)).filter(|sent| *sent > 0.0)
+}
+
+/// Seconds in which frames were sent: monitoring begins before them and ends after them.
+fn sending(trial: &Trial, load: &HostLoad) -> f64 {
+    let segments = trial.result.value(0, Metric::all(Measure::ALL_SEGMENTS));
+    segments.filter(|seconds| *seconds > 0.0 && *seconds < load.seconds).unwrap_or(load.seconds)
+}
+
+/// The share of a class of CPU time on the core that has most of it.
+fn busiest(load: &HostLoad, seconds: f64, class: impl Fn(&CpuTimes) -> f64) -> Option<f64> {
+    let most = load.cores.iter().map(class).reduce(f64::max)?;
+    (seconds > 0.0).then(|| (most / seconds).min(1.0))
+}
+
+fn limit(
+    study: &Study,
+    trials: &[&Trial],
+    loads: &[(&Trial, HostLoad)],
+    mean: &dyn Fn(Figure<'_>) -> Option<f64>,
+) -> RateLimit {
+    let is_least = |flag: &Flag| matches!(flag, Flag::KeptRate { caveat: RateCaveat::AtLeast, .. });
+    if trials.iter().all(|trial| trial.result.flags.iter().any(is_least)) {
+        return RateLimit::Sender;
+    }
+    let Some((_, first)) = loads.first() else { return RateLimit::Unknown };
+    let facts = study.hosts.iter().find(|facts| facts.name == first.host);
+    let is_shaped = facts.is_some_and(|facts| facts.lab.is_some());
+    for interface in &first.interfaces {
+        let Some(rate) = facts.and_then(|facts| facts.link_rate(&interface.name)) else { continue };
+        let share = mean(&|trial, load| {
+            let own = load.interfaces.iter().find(|one| one.name == interface.name)?;
+            let wire = |bytes: u64, packets: u64| match is_shaped {
+                true => bytes as f64,
+                false => bytes as f64 + AROUND_FRAME * packets as f64,
+            };
+            let sent = wire(own.sent_bytes, own.sent_packets);
+            let bytes = sent.max(wire(own.received_bytes, own.received_packets));
+            Some(8.0 * bytes / rate as f64 / sending(trial, load))
+        });
+        if let Some(share) = share.filter(|share| *share >= SATURATED) {
+            return RateLimit::Link { interface: interface.name.clone(), share: share.min(1.0) };
+        }
+    }
+    // Packets are forwarded in the kernel, before any process: what processes take sets no rate.
+    let kernel = |cpu: &CpuTimes| cpu.system + cpu.irq + cpu.softirq;
+    let kernel = mean(&|trial, load| busiest(load, sending(trial, load), kernel));
+    let busy = mean(&|trial, load| {
+        let share = load.cores_busy.iter().copied().reduce(f64::max)?;
+        Some((share * load.seconds / sending(trial, load)).min(1.0))
+    });
+    match (kernel, busy) {
+        (Some(share), _) if share >= SATURATED => RateLimit::Core { share },
+        (_, Some(share)) if share <= IDLE => RateLimit::NotCpu { share },
+        _ => RateLimit::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_traffic_is_no_frame() {
+        // 1000 frames a second of others, at several rates of ours.
+        let rates = [2_000.0, 5_000.0, 9_000.0];
+        let rows = |share: f64| {
+            rates.map(|rate| [10.0 * rate, 10.0, share * 10.0 * rate + 10_000.0]).to_vec()
+        };
+        assert!((share(&rows(1.0)) - 1.0).abs() < 1e-9);
+        assert!(share(&rows(0.0)).abs() < 1e-9);
+        // Of one rate alone, others cannot be told.
+        assert!((share(&[[1000.0, 10.0, 990.0]]) - 0.99).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,286 @@
+//! A router between the ends: the rate that it forwards, by direction and frame size.
+
+use super::{FINE_MARGIN, FINE_WIDTH, NetArguments, SideChoice, WIDTH, part};
+use crate::arguments::ProbeArguments;
+use crate::hosts;
+use clap::{Args, ValueEnum};
+use plimsoll_host::reach::{Reach, quote};
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{
+    Cause, Design, Failure, Flag, Flow, ForwardingJob, HostName, Length, Parameter, Rule, Steps,
+    Workload,
+};
+use plimsoll_net::Addresses;
+use plimsoll_stats::kept::LEAD_SECONDS;
+use std::net::IpAddr;
+use std::num::NonZeroU16;
+use std::time::Duration;
+
+/// Sizes of frames if the user names none, of a whole study and of a quick one.
+const FRAMES: [Frame; 2] = [Frame::Bytes(128), Frame::Bytes(1518)];
+const QUICK_FRAMES: [Frame; 1] = [Frame::Bytes(1518)];
+/// Frames of Ethernet, jumbo frames included.
+const SIZES: std::ops::RangeInclusive<u16> = 64..=9018;
+/// Most flows of the probe.
+const MOST_FLOWS: u16 = 64;
+/// Lowest and highest rate, in frames per second.
+const LOWEST: f64 = 20.0;
+const HIGHEST: f64 = 10e6;
+/// Blocks and time limit where the user names none: intervals of searches say little with fewer.
+const BLOCKS: u32 = 6;
+const CAP_SECONDS: f64 = 2400.0;
+/// Seconds of a usual trial of the search.
+const TRIAL_SECONDS: f64 = 1.0;
+/// Longest time that a host may take to say what it is asked.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+#[derive(Args)]
+#[command(next_help_heading = "Through a router")]
+pub struct ViaArguments {
+    /// Router between A and B: measure the rate that it forwards
+    ///
+    /// The router is monitored, and needs a login. The default of --repeats is 6, and that of --max-time is 40min
+    #[arg(
+        long,
+        value_name = "HOST",
+        conflicts_with_all = ["jobs", "blocks", "payloads", "streams", "rate", "call", "socket_buffer", "congestion",
+            "time"]
+    )]
+    pub via: Option<String>,
+    /// Sizes of Ethernet frames in bytes, their check sequence included [default: 128,1518; 1518 with --quick]
+    ///
+    /// 64 bytes are the least with IPv4, and imix is a mix: of 12 frames 7 of 64 bytes, 4 of 570 and 1 of 1518. A frame
+    /// that is longer than the path takes is made shorter
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = frame, requires = "via")]
+    pub frames: Vec<Frame>,
+    /// Directions of the frames [default: out,in]
+    #[arg(long, value_name = "DIRECTIONS", value_enum, value_delimiter = ',', requires = "via")]
+    pub direction: Vec<DirectionChoice>,
+    /// Flows in each direction, each with a port of its own [default: 64]
+    #[arg(long, value_name = "N", requires = "via")]
+    pub flows: Option<NonZeroU16>,
+    /// Address of B on a link without the router: measure that path, too
+    ///
+    /// It shows what both ends can do by themselves
+    #[arg(long, value_name = "ADDRESS", requires = "via", conflicts_with = "set")]
+    pub direct: Option<IpAddr>,
+    /// Overload a path that leaves the local networks
+    ///
+    /// Others use such a path, too (RFC 6815)
+    #[arg(long, requires = "via")]
+    pub allow_wan: bool,
+}
+
+/// Size of the frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// Of each.
+    Bytes(u16),
+    /// A mix of sizes.
+    Imix,
+}
+
+fn frame(text: &str) -> Result<Frame, String> {
+    match text {
+        "imix" => Ok(Frame::Imix),
+        _ => match text.parse::<u16>() {
+            Ok(bytes) if SIZES.contains(&bytes) => Ok(Frame::Bytes(bytes)),
+            _ => Err(format!("'{text}' is neither imix nor a whole number from 64 to 9018")),
+        },
+    }
+}
+
+/// Direction of the frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DirectionChoice {
+    /// From A to B
+    Out,
+    /// From B to A
+    In,
+    /// Both at the same time
+    Both,
+}
+
+impl ViaArguments {
+    /// The router.
+    pub fn router(&self) -> Result<Option<HostName>, Failure> {
+        // Not parsed by clap: what it refuses, it repeats, and there may be a password in it.
+        let router = self.via.as_deref().map(str::parse::<HostName>).transpose()?;
+        match router {
+            Some(HostName::Iperf3 { .. }) => {
+                let happened = "an iperf3 server is no host that can be monitored";
+                let next = "Name the router: --via ssh://root@router.";
+                Err(Failure::new(Cause::Usage, "plan the study", "--via", happened, next))
+            }
+            router => Ok(router),
+        }
+    }
+}
+
+/// Refuses a direct path whose address belongs to the end that opens the connections.
+pub(super) fn expect_direct_possible(arguments: &NetArguments) -> Result<(), Failure> {
+    if arguments.connect_from == SideChoice::A {
+        return Ok(());
+    }
+    let happened = "connections of that path are opened from A";
+    let next = "Leave --connect-from b out, or measure the path in a study of its own.";
+    Err(Failure::new(Cause::Usage, "plan the study", "--direct", happened, next))
+}
+
+/// The design of the study.
+pub(super) fn design(arguments: &ProbeArguments, baseline_seconds: f64) -> Design {
+    let design = arguments.design(CAP_SECONDS, baseline_seconds);
+    match (arguments.repeats, arguments.quick) {
+        (None, false) => Design { rule: Rule::Fixed { blocks: BLOCKS }, ..design },
+        _ => design,
+    }
+}
+
+/// A search for each direction and size.
+pub(super) fn workloads(arguments: &NetArguments) -> Result<Vec<Workload>, Failure> {
+    let refuse = |option: &str, value: String, happened: &str, next: &str| {
+        let on = format!("{option} {value}");
+        Err(Failure::new(Cause::Usage, "plan the study", on, happened, next))
+    };
+    let via = &arguments.via;
+    let frames: &[Frame] = match (via.frames.as_slice(), arguments.study.quick) {
+        ([], true) => &QUICK_FRAMES,
+        ([], false) => &FRAMES,
+        (given, _) => given,
+    };
+    if let Some(flows) = via.flows.filter(|flows| flows.get() > MOST_FLOWS) {
+        let happened = "a trial has at most 64 flows in one direction";
+        return refuse("--flows", flows.to_string(), happened, "Give 64 at most.");
+    }
+    let directions: &[DirectionChoice] = match via.direction.as_slice() {
+        [] => &[DirectionChoice::Out, DirectionChoice::In],
+        given => given,
+    };
+    let flow = |direction: &DirectionChoice| match direction {
+        DirectionChoice::Out => Flow::Out,
+        DirectionChoice::In => Flow::In,
+        DirectionChoice::Both => Flow::Both,
+    };
+    let all = directions.iter().flat_map(|d| frames.iter().map(move |frame| (flow(d), *frame)));
+    let flows = via.flows.map_or(ForwardingJob::FLOWS, NonZeroU16::get);
+    let workload = |(flow, frame): (Flow, Frame)| {
+        let job = match frame {
+            Frame::Bytes(bytes) => ForwardingJob::new(flow, Bytes(bytes.into())),
+            Frame::Imix => ForwardingJob::imix(flow, Bytes(ForwardingJob::IMIX[2])),
+        };
+        let (job, frame) = (ForwardingJob { flows, ..job }, job.frame);
+        let seconds = LEAD_SECONDS + TRIAL_SECONDS;
+        let length = Length::For { seconds, warm_up_seconds: LEAD_SECONDS };
+        Workload { steps: Some(kept(arguments, frame)), ..Workload::of(part(job.into()), length) }
+    };
+    Ok(all.map(workload).collect())
+}
+
+/// The search for the rates kept with the loss that is allowed, and without loss.
+fn kept(arguments: &NetArguments, frame: Bytes) -> Steps {
+    let width = if arguments.study.margin <= FINE_MARGIN { FINE_WIDTH } else { WIDTH };
+    let mut losses = vec![arguments.loss, 0.0];
+    losses.dedup();
+    let [from, to] = [LOWEST, HIGHEST].map(|rate| rate * frame.0 as f64);
+    Steps::Kept { over: Parameter::Rate, from, to, width, losses }
+}
+
+/// Looks at the way before it is overloaded.
+///
+/// # Errors
+/// [`Cause::NotPermitted`] if it leaves the local networks, and that is not allowed.
+pub(super) fn look(
+    router: &HostName,
+    a: &dyn Reach,
+    (addresses, direct): (Addresses, Option<Addresses>),
+    is_allowed: bool,
+) -> Result<Vec<Flag>, Failure> {
+    let at_router = hosts::open(router, false)?;
+    let mut hops = vec![addresses.a, addresses.b];
+    hops.extend(direct.map(|direct| direct.b));
+    hops.extend(direct.and_then(|direct| next_hop(a, direct.b)));
+    hops.extend(next_hop(a, addresses.b));
+    hops.extend(next_hop(&*at_router, addresses.b));
+    hops.extend(next_hop(&*at_router, addresses.a));
+    if let Some(hop) = hops.iter().find(|hop| !is_local(**hop)).filter(|_| !is_allowed) {
+        let on = format!("the hop {hop}");
+        let happened = "it is outside of the local networks, and others use it too (RFC 6815)";
+        let next = "Measure in a lab, or give --allow-wan if all of the path is yours.";
+        let tried = "overload the path";
+        return Err(Failure::new(Cause::NotPermitted, tried, on, happened, next));
+    }
+    let own = said(&*at_router, "ip -o addr show 2>/dev/null");
+    let is_end = own.split_whitespace().any(|word| {
+        let address = word.split('/').next().and_then(|text| text.parse::<IpAddr>().ok());
+        address.is_some_and(|own| own == addresses.a || own == addresses.b)
+    });
+    Ok(is_end.then(|| Flag::RouterIsEnd { host: router.to_string() }).into_iter().collect())
+}
+
+/// What a host says to a command; nothing if it says nothing.
+fn said(host: &dyn Reach, command: &str) -> String {
+    let said = host.run(command, b"", PATIENCE).map(|said| said.output).unwrap_or_default();
+    String::from_utf8_lossy(&said).into_owned()
+}
+
+/// The router that a host sends to first, if it is not on the same link.
+fn next_hop(host: &dyn Reach, to: IpAddr) -> Option<IpAddr> {
+    let route = said(host, &format!("ip route get {} 2>/dev/null", quote(&to.to_string())));
+    let hop = route.split_whitespace().skip_while(|word| *word != "via").nth(1)?;
+    hop.parse().ok()
+}
+
+/// Whether an address belongs to a local network: private, of one link, or for benchmarks. Sources: RFC 1918, RFC 2544,
+/// RFC 3927, RFC 4193, RFC 5180, RFC 6598.
+fn is_local(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(four) => {
+            let [a, b, ..] = four.octets();
+            let is_shared = a == 100 && (64..128).contains(&b);
+            let is_benchmark = a == 198 && (18..20).contains(&b);
+            four.is_private()
+                || four.is_loopback()
+                || four.is_link_local()
+                || is_shared
+                || is_benchmark
+        }
+        IpAddr::V6(six) => {
+            let segments = six.segments();
+            let is_benchmark = segments[..3] == [0x2001, 2, 0];
+            six.is_loopback()
+                || is_benchmark
+                || six.is_unique_local()
+                || six.is_unicast_link_local()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_of_a_home_and_of_benchmarks_are_local() {
+        for local in [
+            "10.77.1.2",
+            "192.168.1.1",
+            "172.31.0.1",
+            "198.18.0.1",
+            "198.19.255.1",
+            "100.64.0.1",
+            "127.0.0.1",
+            "169.254.3.4",
+            "fd00::1",
+            "fe80::1",
+            "2001:2::1",
+            "::1",
+        ] {
+            assert!(is_local(local.parse().unwrap()), "{local}");
+        }
+        for public in
+            ["8.8.8.8", "172.32.0.1", "198.20.0.1", "100.128.0.1", "2001:db8::1", "2001:2:1::1"]
+        {
+            assert!(!is_local(public.parse().unwrap()), "{public}");
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! A router between two hosts: a row for each direction and size of frames, with the rates that it keeps, and what it
+//! does meanwhile. Where settings are compared, a row for each of them.
+
+use super::names::Brief;
+use super::table::NOTHING;
+use crate::chart::Table;
+use crate::figure::{BITRATE, RATE, SHARE, TIME};
+use crate::study::{Shown, hosts};
+use crate::text::{capital, listed, printable};
+use crate::verdict::percent;
+use plimsoll_model::units::three_digits;
+use plimsoll_explain::{CellFindings, Forwarded, Pair, RateLimit, WorkloadFindings};
+use plimsoll_model::{Cell, Flag, Measure, Metric, RateCaveat, Steps, StreamJob, Subject};
+use plimsoll_stats::verdict::{Side, Verdict};
+
+/// Headings of the columns that do not depend on the losses that are allowed.
+const LOAD: &str = "load,\nbytes";
+const BITS: &str = "of\nframes";
+const DELAY: &str = "queue\np99";
+const SOFTIRQ: &str = "R soft\nirq";
+const LIMIT: &str = "limit";
+const SETTING: &str = "setting";
+const EACH: &str = "µs a\npacket";
+const PACKETS: &str = "packets";
+/// Settings that one screen compares.
+const MOST_SETTINGS: usize = 4;
+
+/// Whether every workload searches the highest rate that a router keeps, with few settings.
+pub(super) fn are_shown(shown: &Shown<'_>) -> bool {
+    let workloads = &shown.study.plan.workloads;
+    let kept = |steps: &Option<Steps>| matches!(steps, Some(Steps::Kept { .. }));
+    !workloads.is_empty()
+        && workloads.iter().all(|workload| kept(&workload.steps))
+        && shown.names.setups() <= MOST_SETTINGS
+}
+
+fn compares(shown: &Shown<'_>) -> bool {
+    !shown.study.plan.contrasts.is_empty()
+}
+
+/// "With rules.nft at least 22% fewer packets than with none (out 512)."; `None` without a verdict.
+pub(super) fn sentence(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
+    let with = if shown.names.subjects.len() > 1 { "" } else { "with " };
+    let mut clauses: Vec<(String, Vec<String>)> = Vec::new();
+    for found in &shown.findings.workloads {
+        for pair in &found.pairs {
+            let Some(says) = says(pair) else { continue };
+            let [b, a] = [pair.contrast.of, pair.contrast.against]
+                .map(|measurand| brief.setup(shown, measurand.cell));
+            let clause = match says {
+                Says::AtLeast(much) => format!("{with}{b} at least {much} packets than {with}{a}"),
+                Says::Equal => format!("{with}{b} practically as many packets as {with}{a}"),
+                Says::Nothing(_) => continue,
+            };
+            let load = label(shown, found);
+            match clauses.iter_mut().find(|(known, _)| *known == clause) {
+                Some((_, loads)) => loads.push(load),
+                None => clauses.push((clause, vec![load])),
+            }
+        }
+    }
+    let with_loads = |(clause, loads): &(String, Vec<String>)| format!("{clause} ({})", listed(loads));
+    let clauses: Vec<String> = clauses.iter().map(with_loads).collect();
+    (!clauses.is_empty()).then(|| capital(&clauses.join("; ")) + ".")
+}
+
+/// What a comparison says.
+enum Says {
+    /// "22% fewer".
+    AtLeast(String),
+    Equal,
+    /// Why.
+    Nothing(&'static str),
+}
+
+fn says(pair: &Pair) -> Option<Says> {
+    let claim = pair.claim.as_ref()?;
+    Some(match claim.verdict {
+        Some(verdict @ (Verdict::Faster(_) | Verdict::PerhapsTooLittle(_))) => {
+            let lead = verdict.lead();
+            Says::AtLeast(match lead.faster {
+                Side::B => format!("{} more", down(lead.by.low)),
+                Side::A => format!("{} fewer", down(1.0 - 1.0 / (1.0 + lead.by.low))),
+            })
+        }
+        Some(Verdict::NoPracticalDifference(_)) => Says::Equal,
+        Some(Verdict::NotResolved(_)) => Says::Nothing("inconclusive"),
+        None if claim.is_bound => Says::Nothing("only bounds"),
+        None => Says::Nothing("too few blocks"),
+    })
+}
+
+/// A lower bound in percent, never rounded up.
+fn down(share: f64) -> String {
+    format!("{:.0}%", (100.0 * share + 1e-9).floor())
+}
+
+/// The losses that are allowed.
+fn losses<'a>(shown: &'a Shown<'_>) -> &'a [f64] {
+    let steps = shown.study.plan.workloads.first().and_then(|workload| workload.steps.as_ref());
+    match steps {
+        Some(Steps::Kept { losses, .. }) => losses,
+        _ => &[],
+    }
+}
+
+pub(super) fn table(shown: &Shown<'_>, brief: &Brief) -> Table {
+    let losses = losses(shown);
+    let first = losses.first().copied().unwrap_or_default();
+    let mut header = vec![LOAD.to_owned()];
+    header.extend(compares(shown).then(|| SETTING.to_owned()));
+    header.push(format!("kept/s at\n{} loss", percent(first)));
+    let rest = match (compares(shown), losses.len() > 1) {
+        (true, _) => &[EACH, SOFTIRQ, LIMIT, PACKETS][..],
+        (false, true) => &[BITS, "no\nloss", "loss", DELAY, SOFTIRQ, LIMIT],
+        (false, false) => &[BITS, "loss", DELAY, SOFTIRQ, LIMIT],
+    };
+    header.extend(rest.iter().map(|heading| (*heading).to_owned()));
+    let mut table = Table::new(header);
+    for found in &shown.findings.workloads {
+        for cell in &found.cells {
+            let mut row = vec![label(shown, found)];
+            row.extend(compares(shown).then(|| brief.setup(shown, cell.cell)));
+            row.extend(figures(shown, found, cell, losses.len() > 1));
+            row.resize(table.header.len(), NOTHING.to_owned());
+            table.rows.push(row);
+        }
+    }
+    table
+}
+
+/// "out 512", "in imix".
+fn label(shown: &Shown<'_>, found: &WorkloadFindings) -> String {
+    let Some(part) = found.workload.main() else { return String::new() };
+    let parameters = part.job.parameters();
+    let is_mixed = parameters.contains(&("frame_bytes", "imix".to_owned()));
+    let frame = if is_mixed { "imix".to_owned() } else { frame(shown, found).to_string() };
+    format!("{} {frame}", part.job.title().trim_end_matches(" ways"))
+}
+
+/// Bytes of the frames that were sent.
+fn frame(shown: &Shown<'_>, found: &WorkloadFindings) -> u64 {
+    let frame = found.workload.main().and_then(|part| part.job.block()).map_or(0, |frame| frame.0);
+    capped(shown, found.number).unwrap_or(frame)
+}
+
+/// "22% fewer", of a setting that is compared with another one.
+fn compared(found: &WorkloadFindings, cell: Cell) -> String {
+    let own = found.pairs.iter().find(|pair| pair.contrast.of.cell == cell).and_then(says);
+    match own {
+        Some(Says::AtLeast(much)) => format!("≥ {much}"),
+        Some(Says::Equal) => "equal".to_owned(),
+        Some(Says::Nothing(why)) => why.to_owned(),
+        None => NOTHING.to_owned(),
+    }
+}
+
+fn figures(
+    shown: &Shown<'_>,
+    found: &WorkloadFindings,
+    cell: &CellFindings,
+    lossless: bool,
+) -> Vec<String> {
+    if cell.complete == 0 {
+        return vec![if cell.failed > 0 { "failed" } else { "stopped" }.to_owned()];
+    }
+    let mut row = Vec::new();
+    let nothing = || NOTHING.to_owned();
+    let level = |measure: Measure| cell.levels.get(&Metric::all(measure));
+    let rate = |measure: Measure| level(measure).map_or_else(nothing, |l| RATE.value(l.estimate));
+    // The lower bound is what was kept; how far it reaches follows from the middles, which are compared.
+    let around = level(Measure::FORWARDED).and_then(|level| {
+        let interval = level.interval?;
+        let reach = (interval.high / level.estimate).max(level.estimate / interval.low) - 1.0;
+        // A search ends on a grid of this width.
+        let reach = reach.max(width(found) / (3.0 * level.trials as f64).sqrt());
+        Some(format!(" ±{:.0}%", (100.0 * reach - 1e-9).ceil()))
+    });
+    let kept = sustained(shown, cell.cell).or_else(|| Some(level(Measure::KEPT)?.estimate));
+    let is_least = caveats(shown, cell.cell).any(|caveat| caveat == RateCaveat::AtLeast);
+    let least = if is_least { "≥ " } else { "" };
+    let rate_kept = kept.map_or_else(nothing, |kept| format!("{least}{}", RATE.value(kept)));
+    row.push(rate_kept + &around.unwrap_or_default());
+    if compares(shown) {
+        row.push(kept.map_or_else(nothing, |kept| three_digits(1e6 / kept)));
+    } else {
+        let frame = frame(shown, found) as f64;
+        row.push(kept.map_or_else(nothing, |kept| BITRATE.value(kept * frame)));
+        if lossless {
+            row.push(match level(Measure::KEPT_WITHOUT_LOSS) {
+                Some(_) => rate(Measure::KEPT_WITHOUT_LOSS),
+                None => "none".to_owned(),
+            });
+        }
+        let loss = level(StreamJob::LOSS);
+        row.push(loss.map_or_else(nothing, |level| percent(level.arithmetic_mean)));
+        row.push(level(Measure::QUEUE_P99).map_or_else(nothing, |l| TIME.value(l.estimate)));
+    }
+    let router = shown.forwarded.iter().find(|router| router.cell == cell.cell);
+    let softirq = router.and_then(|router| router.softirq);
+    row.push(softirq.map_or_else(nothing, |share| percent((100.0 * share).round() / 100.0)));
+    row.push(router.map_or_else(nothing, |router| limit(router, has_credit(shown, cell.cell))));
+    row.extend(compares(shown).then(|| compared(found, cell.cell)));
+    row
+}
+
+/// Width of the results of a search, as a share.
+fn width(found: &WorkloadFindings) -> f64 {
+    match found.workload.steps {
+        Some(Steps::Kept { width, .. }) => width,
+        _ => 0.0,
+    }
+}
+
+/// Bytes of the frames that were sent, where the path does not take longer ones.
+fn capped(shown: &Shown<'_>, workload: u16) -> Option<u64> {
+    let wanted = shown.study.plan.workloads.get(usize::from(workload))?.main()?.job.block();
+    let own = shown.study.trials.iter().filter(|trial| trial.cell.workload == workload);
+    own.flat_map(|trial| &trial.result.flags).find_map(|flag| match flag {
+        // Of a mix, the longest ones alone.
+        Flag::FrameCapped { used, .. } if Some(*used) < wanted => Some(used.0),
+        _ => None,
+    })
+}
+
+/// What passes once the credit is used up, where there is one.
+fn sustained(shown: &Shown<'_>, cell: Cell) -> Option<f64> {
+    let mut of = caveats(shown, cell).filter_map(|caveat| match caveat {
+        RateCaveat::BurstCredit { frames_per_second, .. } => Some(frames_per_second),
+        _ => None,
+    });
+    of.next()
+}
+
+fn has_credit(shown: &Shown<'_>, cell: Cell) -> bool {
+    sustained(shown, cell).is_some()
+}
+
+/// What has to be said with the rates of a cell.
+fn caveats<'a>(shown: &'a Shown<'_>, cell: Cell) -> impl Iterator<Item = RateCaveat> + 'a {
+    let own = shown.study.trials.iter().filter(move |trial| trial.cell == cell);
+    own.flat_map(|trial| &trial.result.flags).filter_map(|flag| match flag {
+        Flag::KeptRate { caveat, .. } => Some(*caveat),
+        _ => None,
+    })
+}
+
+fn limit(router: &Forwarded, has_credit: bool) -> String {
+    let whole = |share: f64| percent((100.0 * share).round() / 100.0);
+    if router.passes_by() {
+        return "not at R".to_owned();
+    }
+    match &router.limit {
+        RateLimit::Sender => "sender".to_owned(),
+        RateLimit::Link { share, .. } => format!("link {}", whole(*share)),
+        RateLimit::Core { share } => format!("R core {}", whole(*share)),
+        RateLimit::NotCpu { .. } if has_credit => "policer".to_owned(),
+        RateLimit::NotCpu { .. } => "shaper, link".to_owned(),
+        RateLimit::Unknown => "none found".to_owned(),
+    }
+}
+
+/// What the columns mean, and where the frames did not pass the router.
+pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
+    let mut legend = Vec::new();
+    let path = shown.study.plan.subjects.first().and_then(Subject::path);
+    if let Some(path) = path {
+        let [a, b] = [&path.from.host, &path.to.host].map(|host| hosts::name(&host.to_string()));
+        let via = path.via.as_ref().map(|via| hosts::name(&via.to_string()));
+        let flows = shown.study.plan.workloads.first().and_then(|workload| workload.main());
+        let flows = flows.and_then(|part| part.job.settings().get(1).cloned()).unwrap_or_default();
+        legend.push(format!(
+            "A: {a}. B: {b}. R: {}. Out: from A to B. UDP, {flows}; frames with their check sequence (L2).",
+            via.unwrap_or_else(|| "not named".to_owned())
+        ));
+    }
+    let losses = losses(shown);
+    if losses.last() == Some(&0.0) && !compares(shown) {
+        let rates = shown.findings.workloads.iter().flat_map(|found| &found.cells);
+        let least = rates.filter_map(|cell| {
+            Some(cell.levels.get(&Metric::all(Measure::KEPT_WITHOUT_LOSS))?.estimate)
+        });
+        if let Some(least) = least.reduce(f64::min) {
+            let floor = 3.0 / (least * NO_LOSS_SECONDS);
+            legend.push(format!("No loss: none in 5 s, so below {}.", SHARE.value(floor)));
+        }
+    }
+    legend.extend(events(shown));
+    legend.extend(first_packets(shown));
+    let apart: Vec<String> = shown
+        .forwarded
+        .iter()
+        .filter(|router| router.passes_by())
+        .map(|router| shown.names.workload(router.cell.workload))
+        .collect();
+    if !apart.is_empty() {
+        legend.push(format!(
+            "The interfaces of R did not see the frames ({}): they are offloaded, or do not go through R.",
+            printable(&listed(&apart))
+        ));
+    }
+    if shares_a_machine(shown) {
+        legend.push(
+            "R is a namespace: its soft interrupts are those of the whole machine.".to_owned(),
+        );
+    }
+    legend
+}
+
+/// "Loss events a minute at 50% and 90% of the rate: 0 and 12 (out 512)." of the load that has most.
+fn events(shown: &Shown<'_>) -> Option<String> {
+    let per_minute = |cell: &CellFindings, measure| {
+        Some(60.0 * cell.levels.get(&Metric::all(measure))?.arithmetic_mean)
+    };
+    let of_cell = |found: &WorkloadFindings, cell: &CellFindings| {
+        let half = per_minute(cell, Measure::EVENTS_AT_HALF)?;
+        let most = per_minute(cell, Measure::EVENTS_AT_MOST)?;
+        Some((half, most, label(shown, found)))
+    };
+    let of_cell = &of_cell;
+    let all = shown.findings.workloads.iter().flat_map(|found| {
+        found.cells.iter().filter_map(move |cell| of_cell(found, cell))
+    });
+    let (half, most, load) = all.max_by(|a, b| (a.0 + a.1).total_cmp(&(b.0 + b.1)))?;
+    let which = if half + most > 0.0 { format!(" ({load})") } else { String::new() };
+    Some(format!("Loss events a minute at 50% and 90% of the rate: {half:.0} and {most:.0}{which}."))
+}
+
+/// "First packets of a flow: up to 12% lost in the lead-in (out 512)."
+fn first_packets(shown: &Shown<'_>) -> Option<String> {
+    let all = shown.findings.workloads.iter().flat_map(|found| {
+        let lost = |cell: &CellFindings| cell.levels.get(&Metric::all(Measure::LEAD_LOSS)).copied();
+        found.cells.iter().filter_map(lost).map(move |level| (level.arithmetic_mean, found))
+    });
+    let (lost, found) = all.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(lost, _)| *lost > LITTLE)?;
+    let (lost, load) = (percent(lost), label(shown, found));
+    Some(format!("First packets of a flow: up to {lost} lost in the lead-in ({load})."))
+}
+
+/// Share of the first packets whose loss is worth a word.
+const LITTLE: f64 = 0.005;
+/// Seconds of trials without loss behind a bound.
+const NO_LOSS_SECONDS: f64 = 5.0;
+
+/// Whether the router shares its processors with other hosts of a lab of namespaces.
+fn shares_a_machine(shown: &Shown<'_>) -> bool {
+    let path = shown.study.plan.subjects.first().and_then(Subject::path);
+    let Some(via) = path.and_then(|path| path.via.as_ref()) else { return false };
+    shown.study.hosts.iter().any(|host| host.name == via.to_string() && host.is_this_machine)
+}

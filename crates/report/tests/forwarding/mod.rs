@@ -1,0 +1,217 @@
+//! Routers between two hosts: the rates that they keep, and the words that come with them.
+
+use crate::any_study;
+use crate::jobs::{measure, of, result, shown};
+use plimsoll_model::units::Bytes;
+use plimsoll_model::*;
+use plimsoll_report::{Document, Style};
+use std::num::NonZeroU16;
+
+const ROUTER: &str = "ssh://root@router";
+const SCREEN: Style = Style { width: 80, colour: false };
+
+fn workload(flow: Flow, frame: u64) -> Workload {
+    let job = ForwardingJob::new(flow, Bytes(frame)).into();
+    let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
+    let steps = Steps::Kept {
+        over: Parameter::Rate,
+        from: 2e4,
+        to: 1e9,
+        width: 0.01,
+        losses: vec![0.005, 0.0],
+    };
+    let length = Length::For { seconds: 1.5, warm_up_seconds: 0.5 };
+    Workload { steps: Some(steps), ..Workload::of(part, length) }
+}
+
+/// A router that keeps 40,000 frames a second of either size, three blocks.
+fn routed() -> Study {
+    let end = |host: &str| Endpoint { host: host.parse().unwrap(), address: None };
+    let path = PathSubject {
+        from: end("ssh://lan"),
+        to: end("ssh://wan"),
+        via: Some(ROUTER.parse().unwrap()),
+    };
+    let frames = [(Flow::Out, 128), (Flow::Out, 1518), (Flow::In, 128), (Flow::In, 1518)];
+    let workloads = frames.map(|(flow, frame)| workload(flow, frame));
+    let mut study = of(&[path.into()], workloads.into());
+    study.plan.command = "plimsoll net ssh://lan ssh://wan --via ssh://root@router".into();
+    measure(&mut study, 3, |_, off| {
+        vec![result(&[
+            (Metric::all(Measure::FORWARDED), 40_000.0 * off),
+            (Metric::all(Measure::KEPT), 39_800.0 * off),
+            (Metric::all(Measure::KEPT_WITHOUT_LOSS), 39_500.0 * off),
+            (Metric::all(Measure::THROUGHPUT), 4e6 * off),
+            (Metric::all(Measure::PACKETS), 39_800.0 * off),
+            (Metric::all(StreamJob::LOSS), 0.001),
+            (Metric::all(Measure::QUEUE_P99), 0.0004),
+            (Metric::all(Measure::ALL_SENT), 417_000.0),
+            (Metric::all(Measure::ALL_SEGMENTS), 10.5),
+            (Metric::all(Measure::EVENTS_AT_HALF), 0.0),
+            (Metric::all(Measure::EVENTS_AT_MOST), 0.2),
+        ])]
+    });
+    for trial in &mut study.trials {
+        trial.loads.push(load(417_000));
+        trial.points = (1..=3).map(point).collect();
+    }
+    study
+}
+
+/// One core full of soft interrupts, and so many frames at an interface.
+fn load(frames: u64) -> HostLoad {
+    let full = CpuTimes { softirq: 10.3, idle: 0.7, ..CpuTimes::default() };
+    let idle = CpuTimes { idle: 11.0, ..CpuTimes::default() };
+    let own = any_study::load("local");
+    HostLoad {
+        host: ROUTER.into(),
+        seconds: 11.0,
+        cpu: full + idle,
+        cores: vec![full, idle],
+        cores_busy: vec![10.3 / 11.0, 0.0],
+        interfaces: vec![InterfaceLoad {
+            name: "eth0".into(),
+            received_packets: frames,
+            sent_packets: frames,
+            ..InterfaceLoad::default()
+        }],
+        control_group: None,
+        stretches: Vec::new(),
+        ..own
+    }
+}
+
+fn point(number: u32) -> Point {
+    let offered = 20_000.0 * f64::from(number);
+    let carried = f64::min(offered, 40_000.0);
+    let part = result(&[
+        (Metric::all(Measure::OFFERED_FRAMES), offered),
+        (Metric::all(Measure::PACKETS), carried),
+    ]);
+    let accepted = Some(carried == offered);
+    Point { at: offered * 128.0, accepted, parts: vec![part], loads: Vec::new() }
+}
+
+fn screen(study: &Study) -> String {
+    let screen = Document::of_study(study).screen(&SCREEN);
+    assert!(screen.lines().count() <= 24, "{screen}");
+    screen
+}
+
+#[test]
+fn the_rates_of_a_router_are_on_one_screen() {
+    let study = routed();
+    let text = shown(&study);
+    assert!(text.contains("512") || text.contains("128 B frames"), "{text}");
+    let screen = screen(&study);
+    let row = screen.lines().find(|line| line.starts_with("out 1518"));
+    let row = row.unwrap_or_else(|| panic!("{screen}"));
+    for words in ["39.8 k ±1%", "483 Mbit/s", "39.5 k", "0.1%", "400 µs", "98%", "R core 98%"] {
+        assert!(row.contains(words), "{words} in {row}");
+    }
+    let of_events = "Loss events a minute at 50% and 90% of the rate: 0 and 12";
+    for words in ["R: ssh://root@router", "64", "flows", "kept/s at", "below 0.0015", of_events] {
+        assert!(screen.contains(words), "{words} in\n{screen}");
+    }
+    // The trials of the searches are a staircase with its knee.
+    let page = Document::of_study(&study).html();
+    assert!(page.contains("frames by offered rate"));
+}
+
+#[test]
+fn frames_that_the_router_did_not_see_are_said_to_be_elsewhere() {
+    let mut study = routed();
+    for load in study.trials.iter_mut().flat_map(|trial| &mut trial.loads) {
+        load.interfaces
+            .iter_mut()
+            .for_each(|one| (one.received_packets, one.sent_packets) = (12, 9));
+    }
+    let screen = screen(&study).replace('\n', " ");
+    assert!(screen.contains("not at R") && screen.contains("do not go through R"), "{screen}");
+}
+
+#[test]
+fn a_rate_comes_with_its_words() {
+    let mut study = routed();
+    let caveats = [
+        RateCaveat::AtLeast,
+        RateCaveat::BurstCredit { bytes: 512_000.0, frames_per_second: 38_000.0 },
+        RateCaveat::QuietMoments { share: 0.6 },
+        RateCaveat::Collapse { frames_per_second: 9_000.0 },
+    ];
+    for trial in &mut study.trials {
+        let caveat = caveats[usize::from(trial.cell.workload)];
+        let (workload, frame) = ("out".to_owned(), Bytes(128));
+        trial.result.flags.push(Flag::KeptRate { workload, frame, caveat });
+    }
+    let text = shown(&study);
+    for words in [
+        "at least",
+        "burst credit of 512 kB",
+        "quiet moments",
+        "60% of the time",
+        "overload collapse",
+    ] {
+        assert!(text.contains(words), "{words} in\n{text}");
+    }
+    let screen = screen(&study);
+    // After the credit, its own limit.
+    let row = screen.lines().find(|line| line.starts_with("out 1518")).unwrap();
+    assert!(row.contains("38.0 k"), "{row}");
+    assert!(screen.contains("sender") && screen.contains("≥ 39.8 k"), "{screen}");
+}
+
+/// The same router without rules and with a file of rules, which cost it a quarter of its packets; six blocks.
+fn with_rules(caveat: Option<RateCaveat>) -> Study {
+    let mut study = routed();
+    study.trials.clear();
+    study.plan.workloads.truncate(1);
+    study.plan.factors = vec![Factor {
+        name: "nft-ruleset".into(),
+        host: ROUTER.parse().unwrap(),
+        levels: ["none", "rules.nft"].map(|value| FactorLevel::Set { value: value.into() }).into(),
+        switch: Switch::Live,
+    }];
+    study.plan.contrasts = Contrast::against_first(&study.plan);
+    measure(&mut study, 6, |cell, off| {
+        let rate = if cell.setting == 0 { 40_000.0 } else { 30_000.0 };
+        vec![result(&[
+            (Metric::all(Measure::FORWARDED), rate * off),
+            (Metric::all(Measure::KEPT), 0.995 * rate * off),
+            (Metric::all(Measure::ALL_SENT), 417_000.0),
+        ])]
+    });
+    for trial in &mut study.trials {
+        trial.loads.push(load(417_000));
+        let caveat = caveat.filter(|_| trial.cell.setting == 0);
+        trial.result.flags.extend(caveat.map(|caveat| Flag::KeptRate {
+            workload: "out".into(),
+            frame: Bytes(128),
+            caveat,
+        }));
+    }
+    study
+}
+
+#[test]
+fn settings_are_compared_in_packets() {
+    let study = with_rules(None);
+    shown(&study);
+    let text = screen(&study);
+    let sentence = "With B at least 25% fewer packets than with A (out 128).";
+    let whole = text.replace('\n', " ");
+    assert!(whole.contains(sentence), "{text}");
+    let row = text.lines().find(|line| line.starts_with("out 128  B"));
+    assert!(row.is_some_and(|row| row.contains("29.8 k") && row.contains("≥ 25% fewer")), "{text}");
+}
+
+#[test]
+fn a_bound_is_compared_only_where_it_says_something() {
+    // The sender was too slow for the router without rules, which is faster all the same.
+    let text = screen(&with_rules(Some(RateCaveat::AtLeast)));
+    assert!(text.contains("≥ 25% fewer"), "{text}");
+    let quiet = with_rules(Some(RateCaveat::QuietMoments { share: 0.5 }));
+    shown(&quiet);
+    let text = screen(&quiet);
+    assert!(text.contains("only bounds") && !text.contains("fewer"), "{text}");
+}

@@ -1,0 +1,20 @@
+//! The highest rate that is kept: the search of a router's forwarding rate (method, section 7).
+//!
+//! [`count`] makes the figures of a trial of its segments, and [`Search`] says which trial comes next. The search
+//! follows the multiple loss ratio search of RFC 9971 in the logarithm of the rate. A trial's sender may be late, so
+//! that segments of a trial are dropped; a queue may take what is too much, so that rising delay counts as loss; and
+//! credit may let too much through for a while, so that an overload trial and a long trial follow.
+
+mod bounds;
+mod finish;
+mod search;
+mod segments;
+mod slope;
+
+pub use finish::{Caveat, Found, Kept};
+pub use search::{Purpose, Search, Settings, Trial};
+pub use segments::{
+    LATE_SECONDS, LEAD_SECONDS, LONGEST_LEAD_SECONDS, LONGEST_SECONDS, MOST_LENGTHS,
+    SEGMENT_SECONDS, Seen, Segment, count,
+};
+pub use slope::Slope;

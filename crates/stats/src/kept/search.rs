@@ -1,0 +1,301 @@
+//! Which trial comes next.
+
+use super::bounds::{Class, Loads, PHASES, Phase, WHOLE};
+use super::finish::{Found, found};
+use super::segments::{LEAD_SECONDS, LONGEST_LEAD_SECONDS, Seen};
+
+/// Length of the trial that shows what the sender can send, of the one at overload, and of the confirming one.
+const TOP_SECONDS: f64 = 0.5;
+const OVERLOAD_SECONDS: f64 = 3.0;
+const CONFIRM_SECONDS: f64 = 10.0;
+/// The rate of overload, as a multiple of the rate found.
+const OVERLOAD: f64 = 1.2;
+/// Shares of the rate found at which events of loss are counted, and the time for each.
+const EVENTS_AT: [f64; 2] = [0.5, 0.9];
+const EVENTS_SECONDS: f64 = 3.0;
+/// Trials at a rate that the sender did not keep up after which it counts as above its limit.
+const UNHELD_TRIALS: u32 = 2;
+/// Time of all trials for bounds after which this machine cannot hold the rates, and most of these trials. A quiet machine
+/// takes 20 s.
+const MOST_SECONDS: f64 = 120.0;
+const MOST_TRIALS: usize = 100;
+
+/// What is searched, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Lowest and highest rate, in packets per second.
+    pub from: f64,
+    /// The highest one.
+    pub to: f64,
+    /// Width of the result as a share.
+    pub width: f64,
+    /// Losses that are allowed; the first one leads.
+    pub goals: Vec<f64>,
+    /// Phase of the grid, from 0 to 1: another one in each search.
+    pub phase: f64,
+    /// Value of an earlier search, near which this one begins.
+    pub start: Option<f64>,
+}
+
+/// What a trial is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// As many packets as the sender can send: its own limit, and a first guess.
+    Top,
+    /// A bound of a goal.
+    Bound,
+    /// More than is kept: the plateau.
+    Overload,
+    /// A long trial at the rate found.
+    Confirm,
+    /// A share of the rate found: does the router stall now and then?
+    Events,
+}
+
+/// A trial that is wanted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trial {
+    /// Packets per second; of [`Purpose::Top`] more than the sender can send.
+    pub rate: f64,
+    /// Time that counts.
+    pub seconds: f64,
+    /// Shortest lead-in, before it.
+    pub lead_seconds: f64,
+    /// What it is for.
+    pub purpose: Purpose,
+}
+
+/// A search under way.
+#[derive(Clone, Debug)]
+pub struct Search {
+    pub(super) settings: Settings,
+    pub(super) loads: Loads,
+    /// Logarithm of the rate at step 0 of the grid.
+    origin: Option<f64>,
+    lead_seconds: f64,
+    /// Highest step that the sender can keep up.
+    pub(super) top: i64,
+    /// What the sender sends at most.
+    pub(super) sender_limit: Option<f64>,
+    /// Steps that the sender did not keep up, with the number of trials.
+    unheld: Vec<(i64, u32)>,
+    /// Trials for bounds: their time, and the shares of their segments that were void.
+    seconds: f64,
+    pub(super) void: Vec<f64>,
+    pub(super) overload: Option<Seen>,
+    pub(super) confirm: Option<Seen>,
+    /// At each of [`EVENTS_AT`].
+    pub(super) events: Vec<Seen>,
+}
+
+impl Search {
+    /// A search that has not begun.
+    pub fn new(settings: Settings) -> Search {
+        let mut search = Search {
+            settings,
+            loads: Loads::default(),
+            origin: None,
+            lead_seconds: LEAD_SECONDS,
+            top: i64::MAX,
+            sender_limit: None,
+            unheld: Vec::new(),
+            seconds: 0.0,
+            void: Vec::new(),
+            overload: None,
+            confirm: None,
+            events: Vec::new(),
+        };
+        if let Some(start) = search.settings.start.filter(|start| *start > 0.0) {
+            search.begin_at(start);
+        }
+        search
+    }
+
+    fn begin_at(&mut self, rate: f64) {
+        let rate = rate.clamp(self.settings.from, self.settings.to);
+        self.origin = Some(rate.ln() - self.settings.phase * self.width());
+        self.top = self.top.min(self.step_of(self.settings.to));
+    }
+
+    fn width(&self) -> f64 {
+        self.settings.width.max(1e-6).ln_1p()
+    }
+
+    pub(super) fn rate_of(&self, step: i64) -> f64 {
+        (self.origin.unwrap_or_default() + step as f64 * self.width()).exp()
+    }
+
+    /// The step at or below a rate.
+    fn step_of(&self, rate: f64) -> i64 {
+        ((rate.max(f64::MIN_POSITIVE).ln() - self.origin.unwrap_or_default()) / self.width())
+            .floor() as i64
+    }
+
+    fn bottom(&self) -> i64 {
+        self.step_of(self.settings.from) + 1
+    }
+
+    /// The trial that comes next; `None` at the end.
+    pub fn next(&self) -> Option<Trial> {
+        if self.origin.is_none() {
+            return Some(self.trial(self.settings.to, TOP_SECONDS, Purpose::Top));
+        }
+        let is_spent = self.seconds >= MOST_SECONDS || self.void.len() >= MOST_TRIALS;
+        let bound = self.settings.goals.iter().find_map(|goal| self.bound(*goal));
+        let bound = bound
+            .filter(|_| !is_spent)
+            .map(|(step, phase)| self.trial(self.rate_of(step), phase.seconds, Purpose::Bound));
+        bound.or_else(|| self.last())
+    }
+
+    /// Whether the bounds of a goal are known.
+    pub(super) fn is_settled(&self, goal: f64) -> bool {
+        self.bound(goal).is_none()
+    }
+
+    fn trial(&self, rate: f64, seconds: f64, purpose: Purpose) -> Trial {
+        Trial { rate, seconds, lead_seconds: self.lead_seconds, purpose }
+    }
+
+    /// The trials that follow the search.
+    fn last(&self) -> Option<Trial> {
+        let goal = *self.settings.goals.first().filter(|goal| self.is_settled(**goal))?;
+        let (Some(lower), upper) = self.kept_steps(goal) else { return None };
+        if let (Some(upper), None) = (upper, &self.overload) {
+            let middle = (self.rate_of(lower) * self.rate_of(upper)).sqrt();
+            let rate = OVERLOAD * middle;
+            if self.sender_limit.is_none_or(|limit| rate < limit) {
+                return Some(self.trial(rate, OVERLOAD_SECONDS, Purpose::Overload));
+            }
+        }
+        if self.confirm.is_none() {
+            return Some(self.trial(self.rate_of(lower), CONFIRM_SECONDS, Purpose::Confirm));
+        }
+        let share = EVENTS_AT.get(self.events.len())?;
+        Some(self.trial(share * self.found().rate()?, EVENTS_SECONDS, Purpose::Events))
+    }
+
+    /// The step that a goal needs next, and how thoroughly; `None` when its bounds are known.
+    fn bound(&self, goal: f64) -> Option<(i64, &'static Phase)> {
+        let mut before: Option<(Option<i64>, Option<i64>)> = None;
+        for phase in &PHASES {
+            let bounds = self.loads.bounds(goal, phase);
+            let is_known = match bounds {
+                (Some(lower), Some(upper)) => upper - lower <= phase.width,
+                (Some(lower), None) => lower >= self.top,
+                // Even the lowest rate is too much.
+                (None, Some(upper)) => upper <= self.bottom(),
+                (None, None) => false,
+            };
+            if !is_known {
+                return Some((self.step(goal, phase, bounds, before), phase));
+            }
+            before = Some(bounds);
+        }
+        None
+    }
+
+    fn step(
+        &self,
+        goal: f64,
+        phase: &Phase,
+        bounds: (Option<i64>, Option<i64>),
+        before: Option<(Option<i64>, Option<i64>)>,
+    ) -> i64 {
+        let undecided = |step: i64| self.loads.class(step, goal, phase).is_none();
+        // Between the bounds of the phase before, then that of them which is missing.
+        if let Some((lower, upper)) = before {
+            let inside = |step: &i64| {
+                bounds.1.is_none_or(|upper| *step < upper)
+                    && bounds.0.is_none_or(|lower| *step > lower)
+                    && *step <= self.top
+                    && undecided(*step)
+            };
+            let wide = lower.zip(upper).filter(|(lower, upper)| upper - lower > phase.width);
+            let middle = wide.map(|(lower, upper)| lower + (upper - lower) / 2);
+            let wanted = [middle, lower, upper];
+            if let Some(step) = wanted.into_iter().flatten().find(inside) {
+                return step;
+            }
+        }
+        let step = match bounds {
+            (None, None) => 0,
+            (Some(lower), Some(upper)) => lower + (upper - lower) / 2,
+            (Some(lower), None) => {
+                let lowers = self.loads.of(Class::Lower, goal, phase);
+                let second = lowers.iter().rev().nth(1);
+                lower + second.map_or(phase.width, |second| 2 * (lower - second).max(1))
+            }
+            (None, Some(upper)) => {
+                let uppers = self.loads.of(Class::Upper, goal, phase);
+                let down = uppers.get(1).map_or(phase.width, |second| 2 * (second - upper).max(1));
+                // What came through at the upper bound is a good guess.
+                let through = self.loads.at(upper).last().map(|seen| self.step_of(seen.plateau));
+                let guess = through.filter(|step| *step < upper - down && uppers.len() == 1);
+                guess.unwrap_or(upper - down)
+            }
+        };
+        step.clamp(self.bottom().min(self.top), self.top)
+    }
+
+    /// Takes what a trial showed. `offered` and `received` are packets per second by the clocks of both ends, whatever
+    /// the segments say.
+    pub fn take(&mut self, trial: &Trial, seen: Seen, offered: f64, received: f64) {
+        match trial.purpose {
+            Purpose::Top => {
+                self.begin_at(if received > 0.0 { received } else { self.settings.from });
+                self.limit_sender(offered);
+            }
+            Purpose::Overload => self.overload = Some(seen),
+            Purpose::Confirm => self.confirm = Some(seen),
+            Purpose::Events => self.events.push(seen),
+            Purpose::Bound => {
+                self.seconds += seen.all_seconds;
+                self.void.push(seen.void_ratio);
+                let step = self.step_of(trial.rate * (0.5 * self.width()).exp());
+                if seen.held_seconds < WHOLE * trial.seconds {
+                    self.not_held(step);
+                } else if seen.seconds < WHOLE * trial.seconds {
+                    // The lead-in took more than it was given.
+                    self.lead_seconds = LONGEST_LEAD_SECONDS;
+                } else {
+                    self.loads.add(step, seen);
+                }
+            }
+        }
+    }
+
+    /// The sender sends no more than that.
+    fn limit_sender(&mut self, offered: f64) {
+        if offered < self.settings.to {
+            self.sender_limit = Some(offered);
+            self.top = self.top.min(self.step_of(offered).max(self.bottom()));
+        }
+    }
+
+    /// The sender did not keep the rate up.
+    fn not_held(&mut self, step: i64) {
+        let at = self.unheld.iter().position(|(known, _)| *known == step);
+        let at = at.unwrap_or_else(|| {
+            self.unheld.push((step, 0));
+            self.unheld.len() - 1
+        });
+        self.unheld[at].1 += 1;
+        if self.unheld[at].1 >= UNHELD_TRIALS {
+            let above = self.unheld.iter().filter(|(_, trials)| *trials >= UNHELD_TRIALS).count();
+            // Further down each time.
+            self.top = self.top.min(step - (1 << (above - 1).min(16)));
+        }
+    }
+
+    /// The bounds of a goal, as steps of the grid.
+    pub(super) fn kept_steps(&self, goal: f64) -> (Option<i64>, Option<i64>) {
+        let [.., last] = &PHASES;
+        self.loads.bounds(goal, last)
+    }
+
+    /// What is known now.
+    pub fn found(&self) -> Found {
+        found(self)
+    }
+}

@@ -1,0 +1,372 @@
+//! The search of the highest rate that is kept, on scripted routers in virtual time: fluid steps of 1 ms. Bias and
+//! spread are those that the rules of the method are known to reach; each search has a seed of its own.
+
+use plimsoll_stats::kept::{
+    Caveat, Found, LATE_SECONDS, LONGEST_SECONDS, MOST_LENGTHS, Purpose, Search, Segment, Settings,
+    Trial, count,
+};
+use plimsoll_stats::order;
+use rand_pcg::Pcg64;
+use std::f64::consts::PI;
+
+/// Packets per second that the router forwards.
+const CAPACITY: f64 = 40_000.0;
+/// Steps of a segment.
+const STEPS: usize = 100;
+const SEARCHES: u64 = 12;
+/// The rate at which 0.5% are lost, as a share of the capacity.
+const LITTLE_LOSS: f64 = 1.005;
+
+/// A router, and the sender before it.
+#[derive(Clone, Debug)]
+struct Bed {
+    /// Packets that the router's queue takes.
+    queue: f64,
+    /// Spread of its capacity from one step to the next.
+    jitter: f64,
+    /// Stalls per second, each of 8 ms on average.
+    stalls: f64,
+    /// How often per second the sender is late, by 8 ms on average.
+    late: f64,
+    /// The first so many ms of a trial are forwarded at this share of the capacity.
+    slow: (usize, f64),
+    /// Packets of credit in place of a queue.
+    credit: f64,
+    /// Share of the capacity that is left at overload.
+    collapses_to: f64,
+    /// Packets per second that the sender can send.
+    sends: f64,
+    /// Share of the time in which other work takes 15% of the router, and makes the sender late so often per second.
+    busy: (f64, f64),
+}
+
+impl Default for Bed {
+    fn default() -> Bed {
+        Bed {
+            queue: 256.0,
+            jitter: 0.02,
+            stalls: 0.0,
+            late: 0.0,
+            slow: (0, 1.0),
+            credit: 0.0,
+            collapses_to: 1.0,
+            sends: 100_000.0,
+            busy: (0.0, 0.0),
+        }
+    }
+}
+
+/// A search in progress on a bed.
+struct Run {
+    bed: Bed,
+    chance: Pcg64,
+    seconds: f64,
+    is_busy: bool,
+}
+
+impl Run {
+    fn normal(&mut self) -> f64 {
+        let (a, b) = (order::unit(&mut self.chance), order::unit(&mut self.chance));
+        (-2.0 * (1.0 - a).ln()).sqrt() * (2.0 * PI * b).cos()
+    }
+
+    fn happens(&mut self, per_second: f64) -> bool {
+        order::unit(&mut self.chance) < per_second / 1000.0
+    }
+
+    /// Steps of a stall, exponential with a mean of 8 ms.
+    fn stall(&mut self) -> usize {
+        (-8.0 * (1.0 - order::unit(&mut self.chance)).ln()) as usize + 1
+    }
+
+    /// A trial at a rate: segments until the good ones after the lead-in sum up to its length.
+    fn trial(&mut self, rate: f64, trial: &Trial) -> Vec<Segment> {
+        let rate = rate.min(self.bed.sends);
+        let (lead, wanted) = (segments(trial.lead_seconds), segments(trial.seconds));
+        let most = lead + (wanted * MOST_LENGTHS as usize).min(segments(LONGEST_SECONDS));
+        let mut all: Vec<Segment> = Vec::new();
+        let (mut queued, mut tokens, mut stalled, mut late, mut owed) =
+            (0.0, self.bed.credit, 0, 0, 0.0);
+        let (mut good, mut step) = (0, 0);
+        while good < wanted && all.len() < most {
+            let mut segment = Segment::default();
+            let mut delays = Vec::with_capacity(STEPS);
+            for _ in 0..STEPS {
+                step += 1;
+                if usize::is_multiple_of(step, 10) {
+                    let (share, _) = self.bed.busy;
+                    // Busy and quiet times of some seconds.
+                    let leave = if self.is_busy { 1.0 - share } else { share };
+                    if self.happens(10.0 * leave / 3.0) {
+                        self.is_busy = !self.is_busy;
+                    }
+                }
+                let mut capacity = CAPACITY / 1000.0 * (1.0 + self.bed.jitter * self.normal());
+                if stalled > 0 {
+                    stalled -= 1;
+                    capacity = 0.0;
+                } else if self.happens(self.bed.stalls) {
+                    stalled = self.stall();
+                }
+                if self.is_busy {
+                    capacity *= 0.85;
+                }
+                let (slow, share) = self.bed.slow;
+                if step <= slow {
+                    capacity *= share;
+                }
+                let mut arrives = rate / 1000.0;
+                let lateness = self.bed.late + if self.is_busy { self.bed.busy.1 } else { 0.0 };
+                if late > 0 {
+                    late -= 1;
+                    owed += arrives;
+                    arrives = 0.0;
+                    segment.late_seconds = segment.late_seconds.max(owed / rate);
+                } else if owed > 0.0 {
+                    // Catching up is limited: the schedule shifts by the rest.
+                    arrives += owed.min(8.0);
+                    owed = 0.0;
+                } else if self.happens(lateness) {
+                    late = self.stall();
+                }
+                segment.sent += arrives;
+                let lost = if self.bed.credit > 0.0 {
+                    tokens = (tokens + capacity).min(self.bed.credit);
+                    let out = arrives.min(tokens);
+                    tokens -= out;
+                    arrives - out
+                } else {
+                    if self.bed.collapses_to < 1.0 && queued >= self.bed.queue {
+                        capacity *= self.bed.collapses_to;
+                    }
+                    queued = (queued + arrives - capacity).max(0.0);
+                    let lost = (queued - self.bed.queue).max(0.0);
+                    queued -= lost;
+                    lost
+                };
+                segment.received += arrives - lost;
+                delays.push(queued / CAPACITY);
+            }
+            delays.sort_by(f64::total_cmp);
+            segment.delay_seconds = Some(delays[STEPS / 2]);
+            all.push(segment);
+            let is_late = |at: usize| all[at].late_seconds > LATE_SECONDS;
+            let last = all.len() - 1;
+            if last >= lead && !is_late(last) && !is_late(last - 1) {
+                good += 1;
+            }
+        }
+        self.seconds += all.len() as f64 * 0.1 + 0.3;
+        all
+    }
+}
+
+fn segments(seconds: f64) -> usize {
+    (seconds * 10.0).round() as usize
+}
+
+fn searched(bed: &Bed, seed: u64) -> (Found, f64) {
+    let mut chance = order::generator(seed, "router");
+    let phase = order::unit(&mut chance);
+    let mut run = Run { bed: bed.clone(), chance, seconds: 0.0, is_busy: false };
+    let goals = vec![0.005, 0.0];
+    let settings = Settings { from: 100.0, to: 1e6, width: 0.01, goals, phase, start: None };
+    let mut search = Search::new(settings);
+    let mut trials = 0;
+    while let Some(trial) = search.next() {
+        trials += 1;
+        assert!(trials <= 200, "the search does not end: {search:?}");
+        let offered = trial.rate.min(run.bed.sends);
+        let whole = match trial.purpose {
+            // As many as it can: nobody is late.
+            Purpose::Top => Trial { seconds: 0.5, ..trial },
+            _ => trial,
+        };
+        let all = run.trial(trial.rate, &whole);
+        let seen = count(&all, trial.lead_seconds);
+        let received = seen.all_received / seen.all_seconds;
+        search.take(&trial, seen, offered, received);
+    }
+    (search.found(), run.seconds)
+}
+
+/// What came of the searches, as shares of the capacity.
+struct All {
+    found: Vec<Found>,
+    seconds: f64,
+}
+
+impl All {
+    fn of(bed: &Bed) -> All {
+        let all: Vec<(Found, f64)> = (0..SEARCHES).map(|seed| searched(bed, seed)).collect();
+        let seconds = all.iter().map(|(_, seconds)| seconds).sum::<f64>() / all.len() as f64;
+        All { found: all.into_iter().map(|(found, _)| found).collect(), seconds }
+    }
+
+    /// Mean and standard deviation of the rate of a goal.
+    fn rates(&self, goal: usize) -> (f64, f64) {
+        let rates = self.found.iter().map(|found| match goal {
+            0 => found.rate().expect("a rate") / CAPACITY,
+            goal => found.kept[goal].middle().expect("a rate") / CAPACITY,
+        });
+        let rates: Vec<f64> = rates.collect();
+        let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+        let squares: f64 = rates.iter().map(|rate| (rate - mean).powi(2)).sum();
+        (mean, (squares / rates.len() as f64).sqrt())
+    }
+
+    #[track_caller]
+    fn are_near(&self, goal: usize, truth: f64, bias: f64, spread: f64) {
+        let (mean, sd) = self.rates(goal);
+        let text =
+            format!("mean {mean:.4}, sd {sd:.4}, {:.0} s: {:?}", self.seconds, self.found[0]);
+        assert!((mean / truth - 1.0).abs() <= bias && sd <= spread, "{text}");
+    }
+
+    fn with(&self, is_meant: impl Fn(&Caveat) -> bool) -> usize {
+        self.found.iter().filter(|found| found.caveats.iter().any(&is_meant)).count()
+    }
+}
+
+#[test]
+fn a_quiet_router_is_found_without_bias() {
+    let all = All::of(&Bed::default());
+    all.are_near(0, LITTLE_LOSS, 0.01, 0.007);
+    all.are_near(1, 1.0, 0.01, 0.007);
+    assert_eq!(all.with(|_| true), 0, "{:?}", all.found[0]);
+    assert!(all.seconds < 45.0, "{} s, the long trials included", all.seconds);
+    // Not all on one grid.
+    let mut values: Vec<u64> = all.found.iter().map(|found| found.rate().unwrap() as u64).collect();
+    values.dedup();
+    assert_eq!(values.len(), SEARCHES as usize);
+}
+
+/// A queue of 25 ms takes for a second what is 2.5% too much: only its growth shows.
+#[test]
+fn a_long_queue_does_not_hide_what_is_too_much() {
+    let all = All::of(&Bed { queue: 1000.0, ..Bed::default() });
+    all.are_near(0, LITTLE_LOSS, 0.01, 0.007);
+    all.are_near(1, 1.0, 0.01, 0.007);
+    let all = All::of(&Bed { queue: 2000.0, ..Bed::default() });
+    all.are_near(0, LITTLE_LOSS, 0.01, 0.007);
+}
+
+/// A flow table that forwards 20% until it is filled, and a clock at half until it rises.
+#[test]
+fn slow_first_packets_are_in_the_lead_in() {
+    for slow in [(30, 0.2), (100, 0.5)] {
+        let all = All::of(&Bed { slow, ..Bed::default() });
+        all.are_near(0, LITTLE_LOSS, 0.01, 0.007);
+        all.are_near(1, 1.0, 0.01, 0.007);
+    }
+}
+
+#[test]
+fn a_late_sender_is_no_loss_of_the_router() {
+    for (late, spread) in [(2.0, 0.007), (4.0, 0.007)] {
+        let all = All::of(&Bed { late, ..Bed::default() });
+        all.are_near(0, LITTLE_LOSS, 0.01, spread);
+        // More than a fifth of the segments do not count.
+        let said = all.with(|caveat| matches!(caveat, Caveat::QuietMoments { .. }));
+        assert!(said >= 11, "{said} at {late}: {:?}", all.found[0]);
+    }
+    // Eight times a second: a rate with these words, or none.
+    let all = All::of(&Bed { late: 8.0, ..Bed::default() });
+    for found in &all.found {
+        let honest = |caveat: &Caveat| {
+            matches!(caveat, Caveat::QuietMoments { .. } | Caveat::CannotHold { .. })
+        };
+        assert!(found.caveats.iter().any(honest), "{found:?}");
+    }
+    // Always: no rate.
+    let all = All::of(&Bed { late: 200.0, ..Bed::default() });
+    for found in &all.found {
+        assert_eq!(found.rate(), None, "{found:?}");
+        assert!(
+            matches!(found.caveats[..], [Caveat::CannotHold { void_ratio }] if void_ratio > 0.9),
+            "{found:?}"
+        );
+    }
+}
+
+/// Credit lets too much through in each trial of a second; the long trial uses it up.
+#[test]
+fn credit_is_told_from_capacity() {
+    let all = All::of(&Bed { credit: 0.01 * CAPACITY, ..Bed::default() });
+    all.are_near(0, 1.0, 0.01, 0.007);
+    for ms in [50.0, 100.0] {
+        let credit = ms / 1000.0 * CAPACITY;
+        let all = All::of(&Bed { credit, ..Bed::default() });
+        all.are_near(0, 1.0, 0.01, 0.007);
+        for found in &all.found {
+            let told = found.caveats.iter().find_map(|caveat| match caveat {
+                Caveat::BurstCredit { packets, plateau } => Some((*packets, *plateau)),
+                _ => None,
+            });
+            let (packets, plateau) = told.unwrap_or_else(|| panic!("{ms} ms: {found:?}"));
+            assert!((packets / credit - 1.0).abs() < 0.2, "{packets} of {credit}");
+            assert!((plateau / CAPACITY - 1.0).abs() < 0.01, "{plateau}");
+        }
+    }
+}
+
+#[test]
+fn a_router_that_stalls_keeps_the_rate_with_little_loss() {
+    let all = All::of(&Bed { stalls: 1.0, ..Bed::default() });
+    let (mean, sd) = all.rates(0);
+    assert!((0.95..1.01).contains(&mean) && sd < 0.05, "{mean} {sd}");
+}
+
+#[test]
+fn the_limit_of_the_sender_is_at_least() {
+    let all = All::of(&Bed { sends: 30_000.0, ..Bed::default() });
+    assert_eq!(all.with(|caveat| *caveat == Caveat::AtLeast), SEARCHES as usize);
+    let (mean, _) = all.rates(0);
+    assert!((0.72..0.76).contains(&mean), "{mean}");
+}
+
+#[test]
+fn a_router_that_collapses_at_overload_is_named() {
+    let all = All::of(&Bed { collapses_to: 0.5, ..Bed::default() });
+    let is_collapse = |caveat: &Caveat| matches!(caveat, Caveat::Collapse { plateau } if *plateau < 0.7 * CAPACITY);
+    let told = all.with(is_collapse);
+    // Where the long trial collapsed, too, there is another word.
+    assert!(told >= 8 && all.with(|_| true) == SEARCHES as usize, "{told}: {:?}", all.found);
+    all.are_near(1, 1.0, 0.01, 0.007);
+}
+
+/// Router and sender on one busy machine: the rate of the quiet moments, said so, or the whole truth.
+#[test]
+fn never_a_wrong_figure_without_a_word() {
+    for lates in [0.0, 3.0, 8.0] {
+        let all = All::of(&Bed { busy: (0.4, lates), ..Bed::default() });
+        for found in &all.found {
+            let Some(rate) = found.rate() else { continue };
+            let rate = rate / CAPACITY;
+            let is_quiet = (rate - 1.0).abs() < 0.015;
+            let is_busy = (rate - 0.85).abs() < 0.015;
+            assert!(is_quiet || is_busy || !found.caveats.is_empty(), "{lates}: {found:?}");
+        }
+    }
+}
+
+/// A router that loses at every rate has none.
+#[test]
+fn a_path_that_loses_everything_has_no_rate() {
+    let settings = Settings {
+        from: 100.0,
+        to: 1e6,
+        width: 0.01,
+        goals: vec![0.005, 0.0],
+        phase: 0.5,
+        start: None,
+    };
+    let mut search = Search::new(settings);
+    while let Some(trial) = search.next() {
+        let lost = Segment { sent: trial.rate / 10.0, ..Segment::default() };
+        search.take(&trial, count(&[lost; 30], trial.lead_seconds), trial.rate, 0.0);
+    }
+    let found = search.found();
+    assert_eq!((found.rate(), found.kept[0].lower), (None, None));
+    assert!(found.kept[0].upper.is_some_and(|upper| upper < 103.0), "{found:?}");
+}

@@ -1,0 +1,266 @@
+//! The search for the highest rate that a path keeps: the trials that [`Search`] asks for become points, and their
+//! figures go back to it.
+
+use super::{Measured, Trial, failed};
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{
+    Flag, HostLoad, Length, Measure, Metric, Outcome, Point, PointResult, RateCaveat,
+};
+use plimsoll_stats::kept::{Caveat, Found, Purpose, Search, Seen, Settings, Slope};
+
+/// What is searched, in bytes per second.
+pub(super) struct Range<'a> {
+    pub from: f64,
+    pub to: f64,
+    pub width: f64,
+    pub losses: &'a [f64],
+    pub start: Option<f64>,
+}
+
+impl Trial<'_> {
+    /// Searches with this phase of the grid. The result is the point at the highest rate kept, with what the search
+    /// found.
+    pub(super) fn kept(&mut self, range: &Range<'_>, phase: f64) -> Measured {
+        let frame = self.workload.main().and_then(|part| part.job.block()).map_or(1.0, as_number);
+        let mut search = Search::new(Settings {
+            from: range.from / frame,
+            to: range.to / frame,
+            width: range.width,
+            goals: range.losses.to_vec(),
+            phase,
+            start: range.start.map(|start| start / frame),
+        });
+        let goal = range.losses.first().copied().unwrap_or_default();
+        // The point at each rate that was kept, the last one of each.
+        let mut kept: Vec<(f64, PointResult, Vec<HostLoad>)> = Vec::new();
+        let mut lead_loss: Option<f64> = None;
+        while let Some(trial) = search.next() {
+            let offered = match trial.purpose {
+                Purpose::Top => f64::INFINITY,
+                _ => trial.rate * frame,
+            };
+            let mut workload = self.workload.at(self.steps.over(), offered);
+            let seconds = trial.lead_seconds + trial.seconds;
+            workload.length = Length::For { seconds, warm_up_seconds: trial.lead_seconds };
+            let (result, loads) = (self.point)(&workload);
+            if result.outcome != Outcome::Complete {
+                return Err(Box::new(result));
+            }
+            let (seen, offered, received) = seen(&result);
+            let accepted = seen.loss(goal) <= goal;
+            let rate = if trial.purpose == Purpose::Top { offered } else { trial.rate };
+            self.points.push(Point {
+                at: rate * frame,
+                accepted: (trial.purpose == Purpose::Bound).then_some(accepted),
+                parts: result.parts.clone(),
+                loads: loads.clone(),
+            });
+            search.take(&trial, seen, offered, received);
+            if accepted && matches!(trial.purpose, Purpose::Bound | Purpose::Confirm) {
+                lead_loss = Some(lead_loss.unwrap_or_default().max(seen.lead_loss_ratio));
+                kept.retain(|(rate, ..)| *rate != trial.rate);
+                kept.push((trial.rate, result, loads));
+            }
+        }
+        self.amounts_to(&search.found(), lead_loss, kept, frame)
+    }
+
+    fn amounts_to(
+        &self,
+        found: &Found,
+        lead_loss: Option<f64>,
+        kept: Vec<(f64, PointResult, Vec<HostLoad>)>,
+        frame: f64,
+    ) -> Measured {
+        let lower = found.kept.first().and_then(|first| first.lower);
+        let at_lower = lower.and_then(|lower| {
+            let near = |(rate, ..): &(f64, _, _)| (rate / lower - 1.0).abs() < 1e-6;
+            kept.into_iter().rfind(near)
+        });
+        let Some((rate, (_, mut result, loads))) = found.rate().zip(at_lower) else {
+            return Err(unkept(found));
+        };
+        let mut put = |measure: Measure, value: Option<f64>| {
+            if let (Some(part), Some(value)) = (result.parts.first_mut(), value) {
+                part.quantities.insert(Metric::all(measure), value);
+            }
+        };
+        put(Measure::FORWARDED, Some(rate));
+        put(Measure::STEP, Some(rate * frame));
+        put(Measure::KEPT, lower);
+        put(Measure::KEPT_WITHOUT_LOSS, found.kept.get(1).and_then(|second| second.lower));
+        put(Measure::OVERLOADED, found.plateau);
+        put(Measure::VOID, Some(found.void_ratio));
+        put(Measure::LEAD_LOSS, lead_loss);
+        put(Measure::EVENTS_AT_HALF, found.events_per_second.first().copied());
+        put(Measure::EVENTS_AT_MOST, found.events_per_second.get(1).copied());
+        let job = self.workload.main().map(|part| part.job.title()).unwrap_or_default();
+        result.flags.extend(found.caveats.iter().map(|caveat| Flag::KeptRate {
+            workload: job.clone(),
+            frame: Bytes(frame as u64),
+            caveat: in_bytes(caveat, frame),
+        }));
+        Ok((result, loads))
+    }
+}
+
+fn as_number(bytes: Bytes) -> f64 {
+    bytes.0.max(1) as f64
+}
+
+/// Why no rate was kept.
+fn unkept(found: &Found) -> Box<PointResult> {
+    let tried = "find the highest rate that is kept";
+    let void = found.caveats.iter().find_map(|caveat| match caveat {
+        Caveat::CannotHold { void_ratio } => Some(*void_ratio),
+        _ => None,
+    });
+    match void {
+        Some(share) => {
+            let happened = format!(
+                "this machine cannot hold the rate: the sender was late in {:.0}% of the time (void segments of 0.1 s)",
+                100.0 * share
+            );
+            let next = "Stop other work on the sending machine, or send from a faster one.";
+            failed(tried, &happened, next)
+        }
+        None => {
+            let lowest = found.kept.first().and_then(|first| first.upper).unwrap_or_default();
+            let happened = format!("even at {lowest:.0} frames per second more is lost");
+            let next =
+                "Check that the router forwards, and that no firewall on the path limits UDP.";
+            failed(tried, &happened, next)
+        }
+    }
+}
+
+/// The figures of a trial, with the rates at which frames were sent and received.
+fn seen(result: &PointResult) -> (Seen, f64, f64) {
+    let known = |measure: Measure| result.value(0, Metric::all(measure));
+    let value = |measure: Measure| known(measure).unwrap_or_default();
+    let slope = known(Measure::DELAY_SLOPE).zip(known(Measure::DELAY_SLOPE_LOW));
+    let seen = Seen {
+        seconds: value(Measure::COUNTED),
+        held_seconds: value(Measure::HELD),
+        sent: value(Measure::COUNTED_SENT),
+        lost: value(Measure::COUNTED_LOST),
+        slope: slope.map(|(estimate, low)| Slope { estimate, low }),
+        void_ratio: value(Measure::VOID),
+        lead_loss_ratio: value(Measure::LEAD_LOSS),
+        late_loss_ratio: value(Measure::LATE_LOSS),
+        plateau: value(Measure::LATE_RATE),
+        loss_events: value(Measure::LOSS_EVENTS),
+        all_received: value(Measure::ALL_RECEIVED),
+        all_seconds: value(Measure::ALL_SEGMENTS),
+        queue_seconds: value(Measure::QUEUE_GROWTH),
+    };
+    (seen, value(Measure::OFFERED_FRAMES), value(Measure::PACKETS))
+}
+
+fn in_bytes(caveat: &Caveat, frame: f64) -> RateCaveat {
+    match *caveat {
+        Caveat::AtLeast => RateCaveat::AtLeast,
+        Caveat::CannotHold { void_ratio } => RateCaveat::CannotHold { void_ratio },
+        Caveat::QuietMoments { share } => RateCaveat::QuietMoments { share },
+        Caveat::BurstCredit { packets, plateau } => {
+            RateCaveat::BurstCredit { bytes: packets * frame, frames_per_second: plateau }
+        }
+        Caveat::Collapse { plateau } => RateCaveat::Collapse { frames_per_second: plateau },
+        Caveat::Unsteady { loss_ratio } => RateCaveat::Unsteady { loss_ratio },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::steps::measure;
+    use plimsoll_model::{
+        Flow, ForwardingJob, Job, Parameter, Part, PartResult, Steps, StreamJob, Workload,
+    };
+    use std::num::NonZeroU16;
+
+    const FRAME: u64 = 500;
+    const SENDS: f64 = 90_000.0;
+
+    /// A search on a router that forwards so many frames a second, without a queue.
+    fn searched(
+        capacity: f64,
+        start: Option<f64>,
+        seed: u64,
+    ) -> (PointResult, Vec<Point>, Vec<HostLoad>) {
+        let steps = Steps::Kept {
+            over: Parameter::Rate,
+            from: 1e5,
+            to: 5e9,
+            width: 0.01,
+            losses: vec![0.005, 0.0],
+        };
+        let job = ForwardingJob::new(Flow::Out, Bytes(FRAME)).into();
+        let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
+        let workload = Workload::of(part, Length::For { seconds: 1.5, warm_up_seconds: 0.5 });
+        let mut order = plimsoll_stats::order::generator(seed, "steps");
+        let mut point = |at: &Workload| {
+            let Job::Forwarding(job) = &at.parts[0].job else { panic!("{at:?}") };
+            let Length::For { seconds, warm_up_seconds } = at.length else { panic!("{at:?}") };
+            let counted = seconds - warm_up_seconds;
+            let rate = job.rate.map_or(SENDS, |rate| f64::from(rate.get()).min(SENDS));
+            let carried = rate.min(capacity);
+            let quantities = [
+                (Measure::OFFERED_FRAMES, rate),
+                (Measure::PACKETS, carried),
+                (Measure::COUNTED, counted),
+                (Measure::HELD, counted),
+                (Measure::COUNTED_SENT, rate * counted),
+                (Measure::COUNTED_LOST, (rate - carried) * counted),
+                (Measure::LATE_LOSS, 1.0 - carried / rate),
+                (Measure::LATE_RATE, carried),
+                (Measure::ALL_RECEIVED, carried * seconds),
+                (Measure::ALL_SEGMENTS, seconds),
+                (StreamJob::LOSS, 1.0 - carried / rate),
+            ];
+            let quantities = quantities.map(|(measure, value)| (Metric::all(measure), value));
+            let part = PartResult { quantities: quantities.into(), ..PartResult::default() };
+            let load = HostLoad { seconds: rate, ..HostLoad::default() };
+            let complete = PointResult::empty(Outcome::Complete);
+            (PointResult { parts: vec![part], ..complete }, vec![load])
+        };
+        let (result, loads, points) = measure(&workload, &steps, start, &mut order, &mut point);
+        (result, points, loads)
+    }
+
+    #[test]
+    fn the_result_is_the_point_that_was_kept_with_what_the_search_found() {
+        let (result, points, loads) = searched(40_000.0, None, 1);
+        let value = |measure| result.value(0, Metric::all(measure)).unwrap();
+        assert!((value(Measure::FORWARDED) / 40_200.0 - 1.0).abs() < 0.011, "{result:?}");
+        assert!(value(Measure::KEPT) <= 40_201.0 && value(Measure::KEPT) > 39_700.0);
+        assert!(value(Measure::KEPT_WITHOUT_LOSS) <= 40_000.0);
+        assert!((value(Measure::OVERLOADED) - 40_000.0).abs() < 1.0);
+        assert_eq!(value(Measure::STEP), value(Measure::FORWARDED) * FRAME as f64);
+        assert!(value(StreamJob::LOSS) <= 0.005 && result.flags.is_empty(), "{result:?}");
+        // The loads are those of that point.
+        assert!((loads[0].seconds / value(Measure::KEPT) - 1.0).abs() < 1e-3, "{loads:?}");
+        assert!((8..40).contains(&points.len()), "{} points", points.len());
+        assert_eq!(points[0].at, SENDS * FRAME as f64, "first as many as the sender can");
+    }
+
+    #[test]
+    fn a_later_search_begins_near_the_first_one_and_not_on_its_grid() {
+        let start = Some(40_000.0 * FRAME as f64);
+        let at = |seed| searched(40_000.0, start, seed).1[0].at / FRAME as f64;
+        let all: Vec<f64> = (0..10).map(at).collect();
+        assert!(all.iter().all(|at| (39_600.0..=40_000.0).contains(at)), "{all:?}");
+        assert!(all.windows(2).all(|pair| pair[0] != pair[1]), "{all:?}");
+    }
+
+    #[test]
+    fn words_and_failures() {
+        let (result, ..) = searched(1e6, None, 1);
+        let caveat =
+            |flag: &Flag| matches!(flag, Flag::KeptRate { caveat: RateCaveat::AtLeast, .. });
+        assert!(result.flags.iter().any(caveat), "{:?}", result.flags);
+        let (result, ..) = searched(0.0, None, 1);
+        let Outcome::Failed { failure, .. } = result.outcome else { panic!("{result:?}") };
+        assert!(failure.happened.contains("frames per second more is lost"), "{failure}");
+    }
+}

@@ -1,0 +1,182 @@
+//! Routers whose rate is known: does the search find it, or say with which words it does not?
+//!
+//! The router is a namespace between two others, and a token bucket sets its rate. The seed draws the order of the limits.
+//! Where the machine could hold the rate, the figure has to be right; where it could not, a word has to say so.
+
+use crate::kept::{Kept, Until, load_average, setting, until_quiet};
+use crate::support::Plimsoll;
+use crate::support::beds::Beds;
+use crate::support::probes;
+use plimsoll_model::{Flag, Measure, Metric, Outcome, RateCaveat, Study};
+use plimsoll_stats::interval::{mean, sample_sd};
+use plimsoll_stats::order;
+use plimsoll_testkit::{Need, available};
+use serde::{Deserialize, Serialize};
+
+const LAB: &str = r#"
+[host.wan]
+kind = "netns"
+gateway = "router"
+[host.router]
+kind = "netns"
+forward = true
+[host.lan]
+kind = "netns"
+gateway = "router"
+[link.outer]
+between = ["wan", "router"]
+[link.inner]
+between = ["router", "lan"]
+"#;
+
+/// Bytes of the frames, and of each as the bucket counts it: without its check sequence.
+const FRAME: u32 = 512;
+const COUNTED: f64 = 508.0;
+/// Searches over all limits.
+const SEARCHES: u64 = 20;
+/// Wanted: bias and spread of the rate as shares, and the median time of a search in seconds.
+const BIAS: f64 = 0.01;
+const SPREAD: f64 = 0.007;
+const SECONDS: f64 = 25.0;
+
+/// A limit of the router, and what runs beside it.
+struct Limit {
+    name: &'static str,
+    /// Bits per second.
+    rate: f64,
+    /// What tc(8) says of the bucket beside its rate.
+    bucket: &'static str,
+    /// Other work on the machine.
+    beside: Option<&'static str>,
+}
+
+const fn limit(name: &'static str, rate: f64, bucket: &'static str) -> Limit {
+    Limit { name, rate, bucket, beside: None }
+}
+
+const BUSY: &str = "timeout 300 sh -c 'while :; do :; done' >/dev/null 2>&1 & ";
+const STALLS: &str = "timeout 300 sh -c 'while :; do ip link set outer down; ip link set outer up; sleep 1; done' \
+                      >/dev/null 2>&1 & ";
+
+const LIMITS: [Limit; 10] = [
+    limit("queue of 5 ms", 16e6, "burst 4k latency 5ms"),
+    limit("queue of 50 ms", 16e6, "burst 4k latency 50ms"),
+    limit("credit of 10 ms", 16e6, "burst 20k latency 5ms"),
+    limit("credit of 100 ms", 16e6, "burst 200k latency 5ms"),
+    limit("slow", 2e6, "burst 4k latency 5ms"),
+    limit("faster", 60e6, "burst 20k latency 5ms"),
+    limit("near the sender's limit", 2e9, "burst 400k latency 5ms"),
+    Limit { beside: Some(BUSY), ..limit("busy loop beside it", 16e6, "burst 4k latency 5ms") },
+    Limit { beside: Some(STALLS), ..limit("a stall a second", 16e6, "burst 4k latency 5ms") },
+    limit("long queue of a fast link", 60e6, "burst 20k latency 100ms"),
+];
+
+/// A search that was done.
+#[derive(Serialize, Deserialize)]
+struct Case {
+    number: u64,
+    limit: String,
+    /// Rate found, as a share of the true one; `None` without a rate.
+    share: Option<f64>,
+    /// Words that were said with it.
+    words: Vec<String>,
+    seconds: f64,
+    load: String,
+}
+
+#[test]
+#[ignore = "takes half an hour, and a quiet machine: make measure-forwarding"]
+fn measure_forwarding() {
+    if !available(Need::Namespaces) {
+        return;
+    }
+    let program = Plimsoll::new().with("PLIMSOLL_PROBES", probes().to_str().expect("letters"));
+    let beds = Beds::of(program);
+    let file = beds.file("via", LAB);
+    beds.lab(&["up", &file]).expect(0);
+    let seed = setting("PLIMSOLL_SEED", 37);
+    let mut generator = order::generator(seed, "limits");
+    let mut kept: Kept<Case> = Kept::open(&format!("forwarding-{seed}.json"));
+    let until = Until::now();
+    let mut drawn: Vec<usize> = Vec::new();
+    while (drawn.len() as u64) < setting("PLIMSOLL_CASES", SEARCHES) {
+        drawn.extend(order::shuffled(LIMITS.len(), &mut generator));
+    }
+    for (number, at) in (0..).zip(&drawn).take(setting("PLIMSOLL_CASES", SEARCHES) as usize) {
+        if kept.cases.iter().any(|case| case.number == number) {
+            continue;
+        }
+        if until.is_over() {
+            break;
+        }
+        until_quiet();
+        kept.add(case(&beds, number, &LIMITS[*at], seed));
+    }
+    print(&kept.cases);
+}
+
+fn case(beds: &Beds, number: u64, limit: &Limit, seed: u64) -> Case {
+    let Limit { name, rate, bucket, beside } = limit;
+    let tc = format!("tc qdisc replace dev outer root tbf rate {rate:.0}bit {bucket}");
+    beds.on("via/router", &tc);
+    if let Some(beside) = beside {
+        beds.on("via/router", beside);
+    }
+    let seed = format!("--seed={}", seed + number);
+    let frames = format!("--frames={FRAME}");
+    let words = [
+        "net",
+        "lab://via/lan",
+        "lab://via/wan",
+        "--via=lab://via/router",
+        "--quick",
+        "--direction=out",
+    ];
+    let begun = std::time::Instant::now();
+    let ran = beds.program.run(&[&words[..], &[&frames, &seed, "--json=-"]].concat());
+    let seconds = begun.elapsed().as_secs_f64();
+    let study: Study = plimsoll_record::from_json(&ran.out).expect("a study");
+    let result = &study.trials[0].result;
+    let rate = result.value(0, Metric::all(Measure::FORWARDED));
+    let truth = limit.rate / 8.0 / COUNTED;
+    let mut words: Vec<String> = result.flags.iter().filter_map(word).collect();
+    if let Outcome::Failed { failure, .. } = &result.outcome {
+        words.push(failure.happened.clone());
+    }
+    let (limit, load) = ((*name).to_owned(), load_average());
+    Case { number, limit, share: rate.map(|rate| rate / truth), words, seconds, load }
+}
+
+fn word(flag: &Flag) -> Option<String> {
+    let Flag::KeptRate { caveat, .. } = flag else { return None };
+    Some(match caveat {
+        RateCaveat::AtLeast => "at least".to_owned(),
+        RateCaveat::CannotHold { .. } => "cannot hold".to_owned(),
+        RateCaveat::QuietMoments { share } => format!("in quiet moments ({:.0}%)", 100.0 * share),
+        RateCaveat::BurstCredit { bytes, .. } => format!("burst credit of {:.0} kB", bytes / 1e3),
+        RateCaveat::Collapse { .. } => "overload collapse".to_owned(),
+        RateCaveat::Unsteady { loss_ratio } => format!("unsteady ({:.1}%)", 100.0 * loss_ratio),
+    })
+}
+
+fn print(cases: &[Case]) {
+    for Case { number, limit, share, words, seconds, load } in cases {
+        let share = share.map_or_else(|| "no rate".to_owned(), |share| format!("{share:.4}"));
+        println!("{number}: {limit}: {share} in {seconds:.0} s; {}; load {load}", words.join(", "));
+    }
+    // A rate after a burst credit has to be right, too.
+    let is_plain = |case: &&Case| case.words.iter().all(|word| word.starts_with("burst credit"));
+    let plain: Vec<f64> = cases.iter().filter(is_plain).filter_map(|case| case.share).collect();
+    let wrong = plain.iter().filter(|share| (*share - 1.0).abs() > 3.0 * BIAS).count();
+    let mut seconds: Vec<f64> = cases.iter().map(|case| case.seconds).collect();
+    seconds.sort_by(f64::total_cmp);
+    println!(
+        "{} searches, {} of them without a word: mean {:.4} (wanted within {BIAS}), standard deviation {:.4} (wanted at \
+         most {SPREAD}), {wrong} wrong without a word (wanted 0); median {:.0} s (wanted at most {SECONDS})",
+        cases.len(),
+        plain.len(),
+        mean(&plain).unwrap_or(f64::NAN),
+        sample_sd(&plain).unwrap_or(f64::NAN),
+        seconds.get(seconds.len() / 2).copied().unwrap_or(f64::NAN),
+    );
+}

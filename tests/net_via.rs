@@ -1,0 +1,204 @@
+//! `plimsoll net A B --via R` end to end: a router between two hosts, in namespaces.
+
+#[path = "../crates/host/tests/probe_support/mod.rs"]
+mod probe_support;
+mod support;
+
+use plimsoll_model::{Flag, Measure, Metric, Outcome, RateCaveat, Study};
+use plimsoll_testkit::Need;
+use probe_support::processes_with;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use support::beds::Beds;
+use support::{Plimsoll, Ran, ended, probes, signal, unwrapped, wait_until};
+
+/// A router between two hosts, and a host that is on another link of it.
+const LAB: &str = r#"
+[host.wan]
+kind = "netns"
+gateway = "router"
+[host.router]
+kind = "netns"
+forward = true
+[host.lan]
+kind = "netns"
+gateway = "router"
+[host.aside]
+kind = "netns"
+[link.outer]
+between = ["wan", "router"]
+[link.inner]
+between = ["router", "lan"]
+[link.third]
+between = ["router", "aside"]
+"#;
+
+const ENDS: [&str; 2] = ["lab://via/lan", "lab://via/wan"];
+const ROUTER: &str = "--via=lab://via/router";
+
+/// The lab, up; `None` where this machine has no namespaces.
+fn lab() -> Option<Beds> {
+    let needs = [Need::Namespaces, Need::Nftables, Need::Ping];
+    if !needs.into_iter().all(plimsoll_testkit::available) {
+        return None;
+    }
+    let program = Plimsoll::new();
+    let beds = Beds::of(program.with("PLIMSOLL_PROBES", probes().to_str().expect("letters")));
+    let file = beds.file("via", LAB);
+    beds.lab(&["up", &file]).expect(0);
+    Some(beds)
+}
+
+/// Two searches at a time would make each other's senders late.
+fn alone() -> MutexGuard<'static, ()> {
+    static SEARCHES: Mutex<()> = Mutex::new(());
+    SEARCHES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn net(beds: &Beds, words: &[&str]) -> Ran {
+    beds.program.run(&[&["net"], &ENDS[..], words].concat())
+}
+
+#[track_caller]
+fn study(ran: &Ran) -> Study {
+    plimsoll_record::from_json(&ran.out).unwrap_or_else(|e| panic!("{e}: {ran:?}"))
+}
+
+/// Frames per second that a token bucket of this rate lets through, as the kernel counts them: without their check
+/// sequence.
+fn frames_per_second(bits: f64, frame: f64) -> f64 {
+    bits / 8.0 / (frame - 4.0)
+}
+
+/// A bucket on the router's link to the wan lets 8 Mbit/s through, and 6 kB at once. The search was not told.
+#[test]
+fn the_rate_of_a_bucket_is_found_or_honestly_not() {
+    let Some(beds) = lab() else { return };
+    let _alone = alone();
+    beds.on("via/router", "tc qdisc replace dev outer root tbf rate 8mbit burst 6000 latency 10ms");
+    let words = [ROUTER, "--quick", "--frames=512", "--direction=out", "--json=-"];
+    let ran = net(&beds, &words);
+    let whole = study(&ran);
+    let trial = &whole.trials[0];
+    let truth = frames_per_second(8e6, 512.0);
+    match &trial.result.outcome {
+        Outcome::Complete => {
+            let rate = trial.result.value(0, Metric::all(Measure::FORWARDED)).expect("a rate");
+            let words = trial.result.flags.iter().any(|flag| {
+                !matches!(flag, Flag::KeptRate { caveat: RateCaveat::BurstCredit { .. }, .. })
+                    && matches!(flag, Flag::KeptRate { .. })
+            });
+            assert!(
+                words || (rate / truth - 1.0).abs() < 0.04,
+                "{rate} of {truth}: {:?}",
+                trial.result.flags
+            );
+            // Overload has a plateau.
+            if let Some(plateau) = trial.result.value(0, Metric::all(Measure::OVERLOADED)) {
+                assert!((plateau / truth - 1.0).abs() < 0.1, "{plateau} of {truth}");
+            }
+            // The router saw the frames.
+            let load = trial.loads.iter().find(|load| load.host == "lab://via/router").unwrap();
+            let sent = trial.result.value(0, Metric::all(Measure::ALL_SENT)).unwrap();
+            let seen = load.interfaces.iter().map(|one| one.received_packets).max().unwrap();
+            assert!(seen as f64 >= 0.9 * sent, "{seen} of {sent}");
+        }
+        Outcome::Failed { failure, .. } => {
+            assert!(failure.happened.contains("cannot hold the rate"), "{failure}");
+        }
+        Outcome::Stopped => panic!("{ran:?}"),
+    }
+    assert!(trial.points.len() > 5, "{} points", trial.points.len());
+    let shown = beds.program.run(&["show"]).expect(0).out;
+    assert!(shown.lines().count() <= 24, "{shown}");
+    for words in ["out 512", "R: lab://via/router", "kept/s", "soft"] {
+        assert!(shown.contains(words), "{words} in\n{shown}");
+    }
+    assert!(!shown.contains("not at R"), "{shown}");
+    beds.program.run(&["show", "--details"]).expect(0);
+    let page = beds.program.home().join("page.html");
+    beds.program.run(&["report", "--output", page.to_str().unwrap()]).expect(0);
+}
+
+/// R is beside the path, and the path takes no frame of that length: one search shows both.
+#[test]
+fn a_router_beside_the_path_did_not_see_the_frames_which_were_made_shorter() {
+    let Some(beds) = lab() else { return };
+    let _alone = alone();
+    beds.on(
+        "via/router",
+        "ip link set dev outer mtu 1280; tc qdisc replace dev outer root tbf rate 8mbit burst 6000 latency 10ms",
+    );
+    let words = ["--via=lab://via/aside", "--quick", "--frames=1518", "--direction=out", "--loss=0"];
+    let whole = study(&net(&beds, &[&words[..], &["--json=-"]].concat()));
+    let trial = &whole.trials[0];
+    let fitted = trial
+        .result
+        .flags
+        .iter()
+        .any(|flag| matches!(flag, Flag::FrameCapped { path_mtu, .. } if path_mtu.0 == 1280));
+    let failed = matches!(&trial.result.outcome, Outcome::Failed { failure, .. }
+        if failure.happened.contains("cannot hold the rate"));
+    assert!(fitted || failed, "{:?}", trial.result);
+    let shown = unwrapped(&beds.program.run(&["show"]).expect(0).out);
+    assert!(failed || shown.contains("or do not go through R"), "{shown}");
+}
+
+#[test]
+fn a_router_that_does_not_forward_is_named() {
+    let Some(beds) = lab() else { return };
+    beds.on("via/router", "sysctl -q -w net.ipv4.ip_forward=0");
+    let ran = net(&beds, &[ROUTER, "--quick", "--frames=512"]).expect(3);
+    for word in ["lab://via/router forwards", "ip_forward", "10.77."] {
+        assert!(ran.err.contains(word), "{word} in {}", ran.err);
+    }
+}
+
+#[test]
+fn overload_stays_in_local_networks() {
+    let Some(beds) = lab() else { return };
+    let words = [ROUTER, "--quick", "--frames=512", "--address=203.0.113.9"];
+    let ran = net(&beds, &words);
+    assert_ne!(ran.code, Some(0));
+    for word in ["203.0.113.9", "--allow-wan", "RFC 6815"] {
+        assert!(ran.err.contains(word), "{word} in {}", ran.err);
+    }
+}
+
+#[test]
+fn an_interrupted_search_leaves_nothing() {
+    let Some(beds) = lab() else { return };
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().to_str().unwrap();
+    let words = [&["net"], &ENDS[..], &[ROUTER, "--probe-dir", path]].concat();
+    let sent = || {
+        let bytes = beds.on("via/lan", "cd /sys/class/net/inner/statistics; cat tx_bytes rx_bytes");
+        bytes.split_whitespace().map(|bytes| bytes.parse::<u64>().unwrap()).sum::<u64>()
+    };
+    let (child, before) = (beds.program.start(&words), sent());
+    wait_until("the load runs", || sent() > before + 1_000_000);
+    signal(&child, "-INT");
+    let ran = ended(child);
+    assert_eq!(ran.code, Some(130), "{ran:?}");
+    wait_until("the probes are removed", || std::fs::read_dir(path).unwrap().count() == 0);
+    wait_until("its processes are gone", || processes_with(path).is_empty());
+}
+
+#[test]
+fn bad_arguments_are_refused_before_anything_is_reached() {
+    let program = Plimsoll::new();
+    for (words, expected) in [
+        (&["net", "local", "--frames", "512"][..], "--via"),
+        (&["net", "local", "--via", "router"], "ssh://router"),
+        (&["net", "local", "--via", "ssh://r", "--frames", "63"], "from 64 to 9018"),
+        (&["net", "local", "--via", "ssh://r", "--flows", "65"], "at most 64 flows"),
+        (&["net", "local", "--via", "ssh://r", "--job", "tcp-out"], "cannot be used with"),
+        (&["net", "local", "--via", "iperf3://nas"], "no host that can be monitored"),
+        (&["net", "iperf3://nas", "--via", "ssh://r"], "--via"),
+        (&["net", "local", "--via", "ssh://root:secret@r"], "password"),
+    ] {
+        let ran = program.run(words);
+        assert_eq!(ran.code, Some(2), "{words:?}: {ran:?}");
+        assert!(ran.err.contains(expected), "{expected} in {}", ran.err);
+        assert!(!ran.err.contains("secret"), "{}", ran.err);
+    }
+}
