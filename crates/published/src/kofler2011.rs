@@ -8,6 +8,7 @@ use plimsoll_stats::fit::costs::{Cell, Groups, Work};
 const NETWORK: &str = "kofler2011_network";
 const PLATFORMS: &str = "kofler2011_platforms";
 const GAINS: &str = "kofler2011_netfilter_gain";
+const PATH: &str = "kofler2011_kernel_path";
 /// From this share of the link on it is the limit, headers taken into account.
 const FULL: f64 = 0.9;
 /// A gain in percent and that of the two rates differ by more than they were rounded.
@@ -209,4 +210,49 @@ pub fn contradictions(tables: &[Table]) -> Vec<Contradiction> {
         apart.then_some(Contradiction { row: gain.name, says })
     }));
     found
+}
+
+/// Findings of the text on one UDP send through the kernel. Its figure 5 is a drawing: no times are printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelPath {
+    /// Kernel functions that one send calls.
+    pub functions: String,
+    /// Share of them in netfilter, without rules.
+    pub netfilter: String,
+    /// Building block that takes the most time without netfilter.
+    pub largest: String,
+    /// Building blocks of figure 5, and whether their time grows with the payload from 400 to 1450 bytes.
+    pub blocks: Vec<(String, bool)>,
+}
+
+/// The findings; `None` if one is missing.
+pub fn kernel_path(tables: &[Table]) -> Option<KernelPath> {
+    let finding = |name: &str| {
+        let row = rows(tables, PATH).iter().find(|row| row.is("finding", name))?;
+        row.text("value").map(str::to_owned)
+    };
+    let blocks = |name: &str, grows: bool| -> Option<Vec<(String, bool)>> {
+        Some(finding(name)?.split("; ").map(|block| (block.to_owned(), grows)).collect())
+    };
+    let mut all = blocks("blocks whose time grows from 400 to 1450 B payload", true)?;
+    all.extend(blocks("blocks whose time is independent of the payload", false)?);
+    Some(KernelPath {
+        functions: finding("kernel functions called in one sendto")?,
+        netfilter: finding("share of them in netfilter")?,
+        largest: finding("largest block by execution time without netfilter")?,
+        blocks: all,
+    })
+}
+
+/// The building block of figure 5 that has a block of kernel functions; `None` of a block that the figure does not have.
+pub fn building_block(block: &str) -> Option<&'static str> {
+    match block {
+        "system call" | "socket API" => Some("socket API"),
+        "buffers" | "memory" | "user copies" => Some("buffer handling"),
+        "UDP" => Some("UDP"),
+        "IP" | "routing" | "neighbour" => Some("IP"),
+        "bridge" => Some("bridge"),
+        "driver" => Some("driver"),
+        _ => None,
+    }
 }

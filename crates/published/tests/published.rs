@@ -389,3 +389,22 @@ fn nothing_of_jonfk2024_follows_from_what_is_missing() {
     assert_eq!(found.len(), 8, "all but the mixtures: {found:?}");
     assert!(found.iter().all(|found| matches!(found.says, Impossible::InFlight { jobs: 2.0, .. })));
 }
+
+/// Figure 5 has no numbers: its findings are words, and no figure is made of them.
+#[test]
+fn one_send_of_kofler2011_in_words() {
+    const TABLE: &str = "kofler2011_kernel_path";
+    let found = kofler2011::kernel_path(tables()).unwrap();
+    assert_eq!((found.functions.as_str(), found.netfilter.as_str()), ("about 200", "nearly half"));
+    let grows: Vec<&str> = found.blocks.iter().filter(|b| b.1).map(|b| b.0.as_str()).collect();
+    assert_eq!(grows, ["buffer handling", "driver"]);
+    assert!(found.largest.starts_with(grows[0]));
+    // Each block of the figure has functions.
+    let blocks = ["socket API", "user copies", "UDP", "routing", "bridge", "driver"];
+    let known: Vec<&str> = blocks.iter().filter_map(|b| kofler2011::building_block(b)).collect();
+    assert!(found.blocks.iter().all(|(name, _)| known.contains(&name.as_str())), "{known:?}");
+    assert_eq!(kofler2011::building_block("netfilter"), None);
+    assert_eq!(kofler2011::kernel_path(&without(TABLE)), None);
+    let missing = altered(TABLE, &[("share of them in netfilter", "share of them")]);
+    assert_eq!(kofler2011::kernel_path(&missing), None);
+}

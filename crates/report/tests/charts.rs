@@ -1,8 +1,9 @@
 //! Every kind of chart: settled small cases, and what must hold for any data.
 
 use plimsoll_report::chart::{
-    Areas, Axis, BANDWIDTH, Bar, Bars, COUNT, Chart, Curve, Dot, Group, Groups, Heat, Layer, Line,
-    Lines, Point, Quantiles, RATE, Ratios, SECONDS, SHARE, Stair, Staircase, TIME, alone,
+    Areas, Axis, BANDWIDTH, Bar, Bars, COUNT, Chart, Curve, Dot, Flame, Frame, Group, Groups, Heat,
+    Layer, Line, Lines, Point, Quantiles, RATE, Ratios, SECONDS, SHARE, Stair, Staircase, TIME,
+    alone,
 };
 use proptest::prelude::*;
 
@@ -115,6 +116,23 @@ fn staircase(values: &[(f64, f64)]) -> Staircase {
     }
 }
 
+/// Each value below the one before, up to four deep; some are deeper than that.
+fn flame(values: &[(f64, f64)]) -> Flame {
+    let frame = |(i, (value, _)): (usize, &(f64, f64))| Frame {
+        depth: if i % 7 == 6 { 1000 } else { i % 4 },
+        name: format!("function_{i}<"),
+        part: (i % 3 > 0).then_some(i % 11),
+        value: *value,
+    };
+    Flame {
+        title: "One sendto".into(),
+        description: "Boxes.".into(),
+        axis: Axis::new("time", TIME),
+        parts: ["UDP", "IP", "driver"].map(String::from).to_vec(),
+        frames: values.iter().enumerate().map(frame).collect(),
+    }
+}
+
 /// Each value in a group of its own, by turns in two units.
 fn groups(values: &[(f64, f64)]) -> Groups {
     let group = |(number, (value, width)): (usize, &(f64, f64))| Group {
@@ -182,7 +200,27 @@ fn all(values: &[(f64, f64)]) -> Vec<Box<dyn Chart>> {
         Box::new(quantiles(values)),
         Box::new(heat(values)),
         Box::new(staircase(values)),
+        Box::new(flame(values)),
     ]
+}
+
+/// A call is as wide as its time, within its caller, and its own time is the rest.
+#[test]
+fn calls_stand_below_their_callers() {
+    let frame = |depth, name: &str, value| Frame { depth, name: name.into(), part: Some(0), value };
+    let frames = vec![
+        frame(0, "sendto", 100e-6),
+        frame(1, "udp_sendmsg", 75e-6),
+        frame(2, "ip_send_skb", 25e-6),
+        frame(1, "fput", 50e-6),
+    ];
+    let chart = Flame { frames, ..flame(&[]) };
+    let [all, udp, ip, fput] = bar_widths(&chart.svg())[..] else { panic!("four boxes") };
+    assert!((udp / all - 0.75).abs() < 0.01 && (ip / all - 0.25).abs() < 0.01, "{all} {udp} {ip}");
+    assert!((fput / all - 0.25).abs() < 0.01, "no wider than the rest of its caller: {fput}");
+    let own: Vec<String> = chart.table().rows.iter().map(|row| row[4].clone()).collect();
+    assert_eq!(own, ["0", "50", "25", "25"]);
+    assert_eq!(chart.table().header[3], "all, µs");
 }
 
 /// A tag a line, so that a difference can be read.
@@ -192,7 +230,7 @@ fn readable(svg: &str) -> String {
 
 #[test]
 fn settled_cases() {
-    let cases: [(&str, Box<dyn Chart>); 7] = [
+    let cases: [(&str, Box<dyn Chart>); 8] = [
         ("bars", Box::new(bars(&[(112e6, 2e6), (149e6, 9e6)]))),
         ("ratios", Box::new(ratios(&[(1.33, 1.05), (0.99, 1.02), (3.1, 1.2)]))),
         ("lines", Box::new(lines(&[(0.5, 7000.0), (1.5, 7400.0), (2.5, f64::NAN), (3.5, 3000.0)]))),
@@ -203,6 +241,7 @@ fn settled_cases() {
         ),
         ("heat", Box::new(heat(&[(0.1, 0.9), (0.5, 0.4)]))),
         ("staircase", Box::new(staircase(&[(1e5, 1e5), (2e5, 2e5), (3e5, 3e5), (4e5, 2.5e5)]))),
+        ("flame", Box::new(flame(&[(8e-6, 0.0), (5e-6, 0.0), (4e-6, 0.0), (1e-6, 0.0), (2e-6, 0.0)]))),
     ];
     for (name, chart) in cases {
         let table = chart.table();

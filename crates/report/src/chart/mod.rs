@@ -10,6 +10,7 @@
 mod areas;
 mod axis;
 mod bars;
+mod flame;
 mod frame;
 mod groups;
 mod heat;
@@ -31,6 +32,7 @@ pub use crate::figure::{BANDWIDTH, BYTES, COUNT, Kind, RATE, SECONDS, SHARE, TIM
 pub use areas::{Areas, Layer};
 pub use axis::Axis;
 pub use bars::{Bar, Bars};
+pub use flame::{Flame, Frame};
 pub use groups::{Group, Groups};
 pub use heat::{Heat, HeatRow};
 pub use lines::{Line, Lines, Point};
