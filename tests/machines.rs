@@ -15,6 +15,7 @@ mod machines {
     mod saved;
     mod settings;
     mod shipped;
+    mod trace;
 }
 
 use machines::{disks, inside};

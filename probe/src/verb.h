@@ -31,6 +31,7 @@ struct verb {
     each(sample) \
     each(cpu) \
     each(clock_call) \
+    each(call) \
     each(memory) \
     each(crypto) \
     each(disk) \

@@ -254,6 +254,24 @@ class Verbs(unittest.TestCase):
         _, kind, last = run(here(), "clock_call", clock="wall")
         self.assertEqual((kind, last["error"], last["on"]), ("E", "request", "clock"))
 
+    def test_call(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "file")
+            for kind in ("native", "sanitized"):
+                for call in range(4):
+                    where = {"path": path} if call > 0 else {"peer": "127.0.0.1"}
+                    results = self.check_done(program(kind), "call", call=call, calls_count=3,
+                                              payload_bytes=1450, **where)
+                    times = [r for r in results if r["section"] == "call"][0]["elapsed_ns"]
+                    self.assertEqual(len(times), 6)
+                    self.assertGreater(min(times), 0)
+                    self.assertEqual(os.listdir(directory), [])
+        for settings, on in (({}, "peer"), ({"peer": "nas"}, "peer"), ({"call": 4}, "call")):
+            _, kind, last = run(here(), "call", **settings)
+            self.assertEqual((kind, last["error"], last["on"]), ("E", "request", on))
+        _, kind, last = run(here(), "call", call=1, path="/no/such/file")
+        self.assertEqual((kind, last["error"], last["errno_number"]), ("E", "call", 2))
+
     def test_memory(self):
         for kind in ("native", "sanitized"):
             results = self.check_done(program(kind), "memory", limit_bytes=3 << 20)

@@ -35,6 +35,11 @@ impl Machines {
         Machines::of(Plimsoll::new())
     }
 
+    /// By a program with other things in its environment.
+    pub fn with(program: Plimsoll) -> Machines {
+        Machines::of(program)
+    }
+
     fn of(program: Plimsoll) -> Machines {
         let cache = tempfile::tempdir().unwrap();
         let images = plimsoll_lab::vm::Images::from_environment();

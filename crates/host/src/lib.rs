@@ -10,6 +10,7 @@ pub mod clock_call;
 pub mod deploy;
 pub mod device;
 mod held;
+pub mod kernel_trace;
 pub mod mounts;
 pub mod names;
 mod printed;

@@ -22,6 +22,7 @@ mod host_load;
 mod host_name;
 mod imported;
 mod job;
+pub mod kernel_trace;
 pub mod label;
 mod metric;
 mod mount;

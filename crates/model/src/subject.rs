@@ -222,6 +222,7 @@ subjects! {
     Path(PathSubject, PathFacts),
     Host(HostSubject, Box<BoxFacts>),
     Clock(crate::clock_call::ClockSubject, crate::clock_call::ClockFacts),
+    Trace(crate::kernel_trace::TraceSubject, crate::kernel_trace::TraceFacts),
 }
 
 impl fmt::Display for SubjectKind {

@@ -1,6 +1,7 @@
 //! One trial: one workload on one subject under one setting in one block. Each of its parts yields
 //! one number per metric.
 
+use crate::kernel_trace::KernelFunction;
 use crate::{
     Cell, Count, Failure, Flag, HostLoad, ImportedRun, Metric, MountAccount, OpKind, OpStats,
     Series, Workload,
@@ -63,6 +64,14 @@ pub struct PartResult {
     /// Times in which the target completed nothing although it was asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stalls: Vec<Stall>,
+    /// Kernel functions of one of its operations, if they were traced; at most [`PartResult::MOST_FUNCTIONS`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<KernelFunction>,
+}
+
+impl PartResult {
+    /// Most kernel functions that are kept of a part.
+    pub const MOST_FUNCTIONS: usize = 2000;
 }
 
 /// Time in which a target completed nothing although operations were in flight: the larger of a second and

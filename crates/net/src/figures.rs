@@ -57,7 +57,14 @@ pub(crate) fn part(job: &Job, near: &Report, far: &Report, window_seconds: f64) 
         near.streams.iter().chain(&far.streams).filter_map(|s| s.number("total_elapsed_ns"));
     let whole = elapsed.reduce(f64::max).map(|ns| ns / NANOSECONDS);
     let answered_seconds = whole.map(|whole| (whole - stalls.seconds()).max(0.0));
-    PartResult { quantities, ops, series, answered_seconds, stalls: stalls.list() }
+    PartResult {
+        quantities,
+        ops,
+        series,
+        answered_seconds,
+        stalls: stalls.list(),
+        ..PartResult::default()
+    }
 }
 
 /// Share of the round trips that counts for responsiveness: the longest are left out.

@@ -413,6 +413,9 @@ pub struct ExportArguments {
     /// Write the conditions of --fail-on as JUnit XML, a test case for each
     #[arg(long, group = "form")]
     pub junit: bool,
+    /// Write the call trees of plimsoll trace as folded stacks, for programs that draw flame graphs
+    #[arg(long, group = "form")]
+    pub folded: bool,
     /// Write to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,

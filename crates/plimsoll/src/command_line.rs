@@ -18,6 +18,7 @@ use crate::predict::PredictArguments;
 use crate::references::ReferencesArguments;
 use crate::restore::RestoreArguments;
 use crate::run::RunArguments;
+use crate::trace::TraceArguments;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, CommandFactory, Parser, Subcommand};
 use std::ffi::OsStr;
@@ -71,6 +72,9 @@ pub enum Command {
     /// Measure the network between two hosts: throughput and latency
     #[command(after_long_help = crate::net::EXAMPLES)]
     Net(Box<NetArguments>),
+    /// Trace which functions one operation runs in the kernel of a host
+    #[command(after_long_help = crate::trace::EXAMPLES)]
+    Trace(Box<TraceArguments>),
     /// Measure how many films play at once without a stall
     Play(Box<PlayArguments>),
     /// Test beds of network namespaces and virtual machines
@@ -147,6 +151,7 @@ const COMMON: &[(&str, &[&str])] = &[
     ("device", &["quick", "only", "disk", "details", "report"]),
     ("clock", &["quick", "clock", "continue", "details", "report"]),
     ("net", &["quick", "job", "streams", "address", "details", "report"]),
+    ("trace", &["quick", "payload", "to", "dir", "set", "details", "report"]),
     (
         "predict",
         &[
@@ -176,6 +181,7 @@ const COMMON: &[(&str, &[&str])] = &[
 /// Commands that `plimsoll -h` leaves to `plimsoll --help`.
 const RARE: &[&str] = &[
     "clock",
+    "trace",
     "predict",
     "advise",
     "history",

@@ -39,6 +39,7 @@ mod serve;
 mod settings;
 mod signals;
 mod store;
+mod trace;
 
 use clap::FromArgMatches;
 use command_line::{Arguments, Command, definition_for, expect_targets};
@@ -72,6 +73,7 @@ fn main() -> ExitCode {
         Command::Device(device) => device::run(&device, &arguments.store),
         Command::Clock(clock) => clock::run(&clock, &arguments.store),
         Command::Net(net) => net::run(&net, &arguments.store),
+        Command::Trace(trace) => trace::run(&trace, &arguments.store),
         Command::Play(play) => play::run(&play, &arguments.store),
         Command::Lab(lab) => lab::run(&lab),
         Command::List => store::list(&arguments.store),

@@ -94,7 +94,7 @@ pub fn compare(compare: &CompareArguments, arguments: &StoreArguments) -> Result
 
 /// The study in another format than JSON; `None` for JSON, which is written in parts.
 fn other_format(export: &ExportArguments, store: &Store) -> Result<Option<String>, Failure> {
-    if !(export.csv || export.openmetrics || export.bmf || export.junit) {
+    if !(export.csv || export.openmetrics || export.bmf || export.junit || export.folded) {
         return Ok(None);
     }
     let study = store.load(&export.study)?;
@@ -103,6 +103,17 @@ fn other_format(export: &ExportArguments, store: &Store) -> Result<Option<String
     }
     if export.bmf {
         return Ok(Some(plimsoll_report::bmf(&study)));
+    }
+    if export.folded {
+        let text = plimsoll_report::folded(&study);
+        return match text.is_empty() {
+            false => Ok(Some(text)),
+            true => {
+                let next = "Choose a study of plimsoll trace, or another format.";
+                let (tried, on) = ("write folded stacks", format!("study {}", study.id));
+                Err(Failure::new(Cause::Usage, tried, on, "it has no call tree", next))
+            }
+        };
     }
     let gate = gate::result(&study, store)?.map(|(result, _)| result);
     if export.openmetrics {

@@ -30,7 +30,7 @@ mod whatif;
 
 pub use date::utc;
 pub use document::Document;
-pub use exchange::{bmf, junit, openmetrics};
+pub use exchange::{bmf, folded, junit, openmetrics};
 pub use list::list;
 pub use picture::picture;
 pub use redact::redact;

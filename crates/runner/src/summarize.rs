@@ -70,6 +70,7 @@ pub(crate) fn part(
         series: Series { late: team.late, ..Series::new(spec.window_seconds, &team.windows) },
         answered_seconds: None,
         stalls,
+        ..PartResult::default()
     };
     if outcome == Outcome::Complete {
         result.quantities = quantities(team, &measured, job, counted);

@@ -51,6 +51,20 @@ impl Placed {
         session.run(request.limit(), section, stop)
     }
 
+    /// The same by a shell that runs the command `before` first; the probe is a child of that shell, and does not start
+    /// if the command fails.
+    pub fn run_after(
+        &self,
+        before: &str,
+        request: &Request,
+        section: &mut dyn FnMut(Value),
+        stop: &AtomicBool,
+    ) -> Result<Done, Failure> {
+        let program = format!("{{ {before}; }} && {}", self.0.command());
+        let session = Session::start(self.0.reach(), &program, request)?;
+        session.run(request.limit(), section, stop)
+    }
+
     /// A probe that samples when asked.
     pub fn sampler(&self) -> Result<Sampler, Failure> {
         Sampler::start(self.0.reach(), &self.0.command())

@@ -37,6 +37,7 @@ mod rps;
 mod samba;
 mod session;
 pub mod sysctl;
+pub mod tracer;
 mod zfs;
 
 pub use asked::Asked;
@@ -153,6 +154,7 @@ const KINDS: &[(&str, Make, &str)] = &[
     (rps::KIND, rps::make, "rps:eth0"),
     (qdisc::KIND, qdisc::make, "qdisc:eth0"),
     (zfs::KIND, zfs::make, "zfs:tank/films:recordsize"),
+    (tracer::KIND, tracer::make, "tracer"),
     (commands::KIND, commands::make, "command:NAME"),
 ];
 

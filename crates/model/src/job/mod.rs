@@ -96,6 +96,7 @@ jobs! {
     Connect(ConnectJob),
     Forwarding(ForwardingJob),
     Clock(crate::clock_call::ClockJob),
+    Trace(crate::kernel_trace::TraceJob),
 }
 
 /// Measures of single jobs, by the kind of their subjects.

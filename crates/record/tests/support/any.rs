@@ -379,8 +379,9 @@ fn subject() -> impl Strategy<Value = Subject> {
         },
     );
     let clock = host().prop_map(|host| Subject::from(clock_call::ClockSubject { host }));
+    let kernel = host().prop_map(|host| Subject::from(kernel_trace::TraceSubject { host }));
     let host = host().prop_map(|host| Subject::from(HostSubject { host }));
-    prop_oneof![3 => target().prop_map(Subject::from), 1 => path, 1 => host, 1 => clock]
+    prop_oneof![3 => target().prop_map(Subject::from), 1 => path, 1 => host, 1 => clock, 1 => kernel]
 }
 
 fn factor() -> impl Strategy<Value = Factor> {
@@ -569,6 +570,12 @@ fn results() -> impl Strategy<Value = Vec<PartResult>> {
             series,
             answered_seconds: Some(0.5),
             stalls: vec![Stall { phase: StallPhase::WarmUp, start_seconds: 0.1, seconds: 2.0 }],
+            functions: vec![kernel_trace::KernelFunction {
+                depth: 3,
+                name: "nft_do_chain".into(),
+                block: Some("netfilter".into()),
+                traced_nanoseconds: Some(1200),
+            }],
         });
     vec(part, 0..3)
 }

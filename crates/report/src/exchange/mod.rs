@@ -1,10 +1,12 @@
-//! Figures of a study for programs that collect them: OpenMetrics, Bencher Metric Format and JUnit.
+//! A study for other programs: figures as OpenMetrics, Bencher Metric Format and JUnit, call trees as folded stacks.
 
 mod bmf;
+mod folded;
 mod junit;
 mod openmetrics;
 
 pub use bmf::bmf;
+pub use folded::folded;
 pub use junit::junit;
 pub use openmetrics::openmetrics;
 

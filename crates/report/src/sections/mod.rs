@@ -11,6 +11,8 @@ mod cpu;
 mod gate;
 mod history;
 mod hosts;
+mod kernel_published;
+mod kernel_trace;
 mod knee;
 mod limits;
 mod operations;

@@ -1,8 +1,8 @@
 //! The report of one study.
 
 use super::{
-    answer, beside, clients, costs, cpu, hosts, limits, operations, settings, transfers,
-    whole_files, workload,
+    answer, beside, clients, costs, cpu, hosts, kernel_trace, limits, operations, settings,
+    transfers, whole_files, workload,
 };
 use crate::device;
 use crate::document::{Document, Layout, Section};
@@ -16,6 +16,12 @@ impl Document {
         let shown = Shown::new(study);
         if let Some(host) = device::only(&shown) {
             return device::document(&host);
+        }
+        let extent = answer::measured(&shown).unwrap_or_default();
+        let (title, subtitle) = (title(&shown), head::title(study));
+        if let Some(mut sections) = kernel_trace::sections(&shown) {
+            sections.push(self::method(&shown));
+            return Document { title, subtitle, extent, sections };
         }
         let mut sections = vec![answer::section(&shown)];
         sections.push(limits::section(&shown));
@@ -32,8 +38,7 @@ impl Document {
         sections.extend(hosts::sections(&shown));
         sections.extend(device::host_sections(&shown));
         sections.push(self::method(&shown));
-        let extent = answer::measured(&shown).unwrap_or_default();
-        Document { title: title(&shown), subtitle: head::title(study), extent, sections }
+        Document { title, subtitle, extent, sections }
     }
 }
 

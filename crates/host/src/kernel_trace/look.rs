@@ -1,0 +1,216 @@
+//! What a kernel has for tracing, and which of its functions an operation begins with.
+
+use crate::printed::printable;
+use crate::reach::Reach;
+use crate::settings::tracer;
+use plimsoll_model::kernel_trace::{TraceFacts, TracedOperation};
+use plimsoll_model::{Cause, Failure, HostName};
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::time::Duration;
+
+const LIMIT: Duration = Duration::from_secs(120);
+/// Longest fact of a kernel, in letters.
+const LONGEST: usize = 64;
+
+/// The null call: the system call that is traced after each operation and fails at once. Its time shows the cost of the
+/// tracer.
+pub(super) const NULL_CALL: &str = "fsync";
+
+/// Beginnings of the names that kernels give the function of a system call: by architecture, then by age.
+const PREFIXES: [&str; 8] =
+    ["__x64_sys_", "__arm64_sys_", "__riscv_sys_", "__se_sys_", "SyS_", "sys_", "ksys_", "__sys_"];
+
+/// What was found out about a kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Look {
+    release: String,
+    machine: String,
+    is_root: bool,
+    has_tracefs: bool,
+    is_mounted: bool,
+    lockdown: String,
+    is_enabled: bool,
+    tracers: Vec<String>,
+    /// Functions of system calls that can be traced.
+    functions: BTreeSet<String>,
+    gateway: Option<IpAddr>,
+}
+
+/// Asks a host.
+pub(super) fn look(host: &dyn Reach, operations: &[TracedOperation]) -> Result<Look, Failure> {
+    let calls = operations.iter().map(|operation| operation.system_call()).chain([NULL_CALL]);
+    let names: Vec<String> =
+        calls.flat_map(|call| PREFIXES.map(|prefix| format!("{prefix}{call}"))).collect();
+    let text = format!(
+        "export PATH=$PATH:/usr/sbin:/sbin
+        echo \"release=$(uname -r)\"; echo \"machine=$(uname -m)\"; echo \"user=$(id -u)\"
+        grep -q tracefs /proc/filesystems && echo has_tracefs=1
+        echo \"lockdown=$(cat /sys/kernel/security/lockdown 2>/dev/null)\"
+        echo \"enabled=$(cat /proc/sys/kernel/ftrace_enabled 2>/dev/null)\"
+        echo \"gateway=$(ip -4 route show default 2>/dev/null | sed -n 's/^default via \\([0-9.]*\\).*/\\1/p' | head -n 1)\"
+        ({}; echo mounted=1; echo \"tracers=$(cat available_tracers)\"
+        grep -xE '{}' available_filter_functions | sed 's/^/function=/') 2>/dev/null
+        true",
+        tracer::enter(&tracer::PLACES),
+        names.join("|"),
+    );
+    let output = host.run(&text, b"", LIMIT)?;
+    Ok(Look::from_lines(&String::from_utf8_lossy(&output.output)))
+}
+
+impl Look {
+    /// From lines `fact=value`, which are untrusted.
+    fn from_lines(text: &str) -> Look {
+        let mut look = Look::default();
+        let short = |text: &str| printable(text).chars().take(LONGEST).collect::<String>();
+        for (fact, value) in text.lines().filter_map(|line| line.split_once('=')) {
+            let value = value.trim();
+            match fact {
+                "release" => look.release = short(value),
+                "machine" => look.machine = short(value),
+                "user" => look.is_root = value == "0",
+                "has_tracefs" => look.has_tracefs = value == "1",
+                "mounted" => look.is_mounted = value == "1",
+                "lockdown" => look.lockdown = short(value),
+                "enabled" => look.is_enabled = value == "1",
+                "gateway" => look.gateway = value.parse().ok(),
+                "tracers" => look.tracers = value.split_whitespace().take(32).map(short).collect(),
+                "function" if look.functions.len() < 256 => {
+                    look.functions.insert(short(value));
+                }
+                _ => {}
+            }
+        }
+        look
+    }
+
+    pub(super) fn facts(&self, given: &HostName) -> TraceFacts {
+        let known = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        let given = given.to_string();
+        let (release, machine) = (known(&self.release), known(&self.machine));
+        TraceFacts { label: given.clone(), given, release, machine }
+    }
+
+    /// The first hop of packets to other networks.
+    pub(super) fn gateway(&self) -> Option<IpAddr> {
+        self.gateway
+    }
+
+    /// The function that a system call begins with.
+    pub(super) fn function(&self, system_call: &str) -> Option<String> {
+        let names = PREFIXES.iter().map(|prefix| format!("{prefix}{system_call}"));
+        names.into_iter().find(|name| self.functions.contains(name))
+    }
+
+    /// Fails where the kernel cannot trace, or this user may not; what answers instead is named.
+    pub(super) fn expect_tracer(
+        &self,
+        host: &HostName,
+        operations: &[TracedOperation],
+    ) -> Result<(), Failure> {
+        let failed = |happened: String, next: String| {
+            Err(Failure::new(Cause::NotPermitted, "trace the kernel", host, happened, next))
+        };
+        let instead = format!(
+            "Compare the cost of rules without a tracer: plimsoll net A B --set \
+             {host}/nft-ruleset=none,FILE"
+        );
+        let kernel = format!("Linux {}", self.release);
+        if !self.is_root {
+            let next = "Log in as root, for example ssh://root@host.";
+            return failed("tracing needs root, and this user is not root".into(), next.into());
+        }
+        if !self.is_mounted && self.has_tracefs {
+            let next = "Mount it on the host: mount -t tracefs nodev /sys/kernel/tracing";
+            return failed("tracefs is not mounted".into(), next.into());
+        }
+        if !self.is_mounted {
+            return failed(format!("{kernel} has no tracefs (CONFIG_FTRACE)"), instead);
+        }
+        if self.tracers.is_empty() && self.lockdown.contains("[confidentiality]") {
+            return failed(
+                "the kernel's lockdown (confidentiality) forbids tracing".into(),
+                instead,
+            );
+        }
+        if !self.tracers.iter().any(|tracer| tracer == "function_graph") {
+            let happened =
+                format!("{kernel} has no function_graph tracer (CONFIG_FUNCTION_GRAPH_TRACER)");
+            return failed(happened, instead);
+        }
+        if !self.is_enabled {
+            let next = "Enable it on the host: sysctl kernel.ftrace_enabled=1";
+            return failed("kernel.ftrace_enabled is 0".into(), next.into());
+        }
+        let calls = operations.iter().map(|operation| operation.system_call()).chain([NULL_CALL]);
+        match calls.into_iter().find(|call| self.function(call).is_none()) {
+            None => Ok(()),
+            Some(call) => {
+                failed(format!("{kernel} does not trace the system call {call}"), instead)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEBIAN: &str = "release=6.1.0-56-cloud-amd64\nmachine=x86_64\nuser=0\nhas_tracefs=1\nlockdown=[none] \
+        integrity confidentiality\nenabled=1\ngateway=192.0.2.1\nmounted=1\ntracers=blk function_graph \
+        function nop\nfunction=__sys_sendto\nfunction=__x64_sys_sendto\nfunction=__x64_sys_fsync\n";
+
+    fn happened(text: &str) -> String {
+        let host = "ssh://root@router".parse().unwrap();
+        let look = Look::from_lines(text);
+        let failure = look.expect_tracer(&host, &[TracedOperation::Sendto]).unwrap_err();
+        assert_eq!(failure.cause, Cause::NotPermitted);
+        assert!(!failure.next.is_empty());
+        failure.to_string()
+    }
+
+    #[test]
+    fn a_kernel_with_the_tracer_is_used() {
+        let host = HostName::Local;
+        let look = Look::from_lines(DEBIAN);
+        look.expect_tracer(&host, &[TracedOperation::Sendto]).unwrap();
+        // The function of this architecture goes before an inner one.
+        assert_eq!(look.function("sendto").as_deref(), Some("__x64_sys_sendto"));
+        assert_eq!(look.gateway(), Some("192.0.2.1".parse().unwrap()));
+        let facts = look.facts(&host);
+        assert_eq!(facts.release.as_deref(), Some("6.1.0-56-cloud-amd64"));
+        assert_eq!((facts.given.as_str(), facts.machine.as_deref()), ("local", Some("x86_64")));
+    }
+
+    #[test]
+    fn what_a_kernel_lacks_is_named_with_what_answers_instead() {
+        let openwrt = "release=6.6.93\nmachine=mips\nuser=0\nlockdown=\nenabled=\n";
+        let text = happened(openwrt);
+        assert!(text.contains("Linux 6.6.93 has no tracefs (CONFIG_FTRACE)"), "{text}");
+        assert!(text.contains("plimsoll net A B --set ssh://root@router/nft-ruleset=none,FILE"));
+        for (from, to, wanted) in [
+            ("user=0", "user=1000", "not root"),
+            ("mounted=1\n", "", "tracefs is not mounted"),
+            ("function_graph ", "", "no function_graph tracer"),
+            ("enabled=1", "enabled=0", "kernel.ftrace_enabled is 0"),
+            ("__x64_sys_fsync", "other", "does not trace the system call fsync"),
+        ] {
+            let other = DEBIAN.replacen(from, to, 1);
+            assert_ne!(other, DEBIAN);
+            assert!(happened(&other).contains(wanted), "{wanted}");
+        }
+        let locked =
+            DEBIAN.replace("[none]", "none").replace("confidentiality", "[confidentiality]");
+        let locked = locked.replace("blk function_graph function nop", "");
+        assert!(happened(&locked).contains("lockdown"));
+    }
+
+    #[test]
+    fn facts_are_bounded_and_printable() {
+        let long = "x".repeat(500);
+        let look = Look::from_lines(&format!("release=\x1b[2J{long}\ngateway=x\nnonsense\n=\n"));
+        assert!(look.release.chars().count() <= LONGEST && !look.release.contains('\x1b'));
+        assert_eq!(look.gateway(), None);
+    }
+}

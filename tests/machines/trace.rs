@@ -1,0 +1,132 @@
+//! `plimsoll trace` in a machine, whose kernel has the tracer.
+
+use super::super::support::beds::Beds;
+use super::super::support::lab_file::LabFile;
+use super::super::support::{Plimsoll, probes, signal, wait_until_within};
+use super::saved::Machines;
+use plimsoll_model::kernel_trace::{TraceJob, block_kind};
+use plimsoll_model::{Ended, Metric, Outcome, Study};
+use plimsoll_testkit::Need;
+use std::time::Duration;
+
+/// A table of ten rules that no datagram matches.
+const RULES: &str = "table ip t {\n chain o {\n  type filter hook output priority 0;\n";
+
+fn lab() -> LabFile {
+    LabFile::new()
+        .machine("router", "256MiB")
+        .machine("other", "256MiB")
+        .link("lan", ["router", "other"])
+}
+
+/// What of the tracer's state a run may change.
+fn state(beds: &Beds) -> String {
+    beds.on(
+        "trace/router",
+        "cd /sys/kernel/tracing; for f in current_tracer tracing_on set_graph_function set_ftrace_pid \
+         buffer_size_kb max_graph_depth options/function-fork options/funcgraph-*; do \
+         echo \"$f $(grep -v '^#' $f)\"; done; grep -v '^#' trace | head -n 3",
+    )
+}
+
+/// The figures of a setting, trial by trial.
+fn figures(study: &Study, setting: u16, metric: Metric) -> Vec<f64> {
+    let own = study.trials.iter().filter(|trial| trial.cell.setting == setting);
+    own.map(|trial| trial.result.value(0, metric).unwrap_or(0.0)).collect()
+}
+
+#[test]
+#[ignore = "machines take minutes: make check-machines"]
+fn kernel_functions_of_a_datagram_are_counted_and_the_tracer_is_put_back() {
+    if !plimsoll_testkit::available(Need::Machines) {
+        return;
+    }
+    let probes = probes().to_str().expect("letters").to_owned();
+    let machines = Machines::with(Plimsoll::new().with("PLIMSOLL_PROBES", &probes));
+    let beds = &machines.beds;
+    beds.up("trace", &lab());
+    // The first tracer enlarges the kernel's buffer for good.
+    beds.on(
+        "trace/router",
+        "cd /sys/kernel/tracing; echo nop >current_tracer; echo 1408 >buffer_size_kb",
+    );
+    let found = state(beds);
+    rules_are_counted(beds);
+    assert_eq!(state(beds), found);
+    a_killed_run_is_restored(beds);
+    assert_eq!(state(beds), found);
+    a_tracer_in_use_is_left_alone(beds);
+    assert_eq!(state(beds), found);
+}
+
+/// A rule is a function of netfilter, and nothing else changes.
+fn rules_are_counted(beds: &Beds) {
+    let rules: String = (1..=10).map(|n| format!("  udp dport {} drop\n", 1000 + n)).collect();
+    let file = beds.program.home().join("rules.nft");
+    std::fs::write(&file, format!("{RULES}{rules} }}\n}}\n")).unwrap();
+    let set = format!("--set=nft-ruleset=none,{}", file.display());
+    let words = ["trace", "lab://trace/router", "--payload=400", &set, "--repeats=2", "--quiet"];
+    beds.program.run(&words).expect(0);
+    let study = beds.program.latest();
+    assert_eq!((&study.ended, study.trials.len()), (&Ended::Done, 4));
+    assert!(study.trials.iter().all(|trial| trial.result.outcome == Outcome::Complete));
+    let netfilter = Metric::of(block_kind("netfilter").unwrap(), TraceJob::FUNCTIONS);
+    let all = Metric::all(TraceJob::FUNCTIONS);
+    let [without, with] = [0, 1].map(|setting| figures(&study, setting, netfilter));
+    assert!(without[0] == without[1] && with[0] == with[1], "{without:?} {with:?}");
+    // Ten rules, and the chain that has them.
+    let more = with[0] - without[0];
+    assert!((10.0..20.0).contains(&more), "{more} more functions of netfilter");
+    // A queue that is busy costs a function or two.
+    let [without, with] = [0, 1].map(|setting| figures(&study, setting, all));
+    assert!((with[0] - without[0] - more).abs() <= 5.0, "{without:?} {with:?}");
+    assert!((100.0..300.0).contains(&without[0]), "{without:?}");
+    let part = study.trials[0].result.main().unwrap();
+    assert!(part.quantities[&Metric::all(TraceJob::SAME)] > 0.5, "{:?}", part.quantities);
+    assert!(part.functions[0].name.ends_with("sys_sendto"), "{:?}", part.functions[0]);
+    let unclassified = part.quantities.get(&Metric::all(TraceJob::UNCLASSIFIED));
+    assert!(unclassified.is_none_or(|share| *share <= 0.05), "{unclassified:?}");
+
+    let shown = beds.program.run(&["show", &study.id.0]).expect(0).out;
+    assert!(shown.lines().count() <= 24, "{shown}");
+    assert!(shown.contains("One sendto of 400 B runs"), "{shown}");
+    assert!(shown.contains("with nft-ruleset=none") && shown.contains("rules.nft"), "{shown}");
+    let details = beds.program.run(&["show", &study.id.0, "--details"]).expect(0).out;
+    assert!(details.contains("traced time"), "{details}");
+    let list = beds.program.run(&["list"]).expect(0).out;
+    assert!(list.contains("trace-sendto"), "{list}");
+    beds.program.run(&["compare", &study.id.0, &study.id.0]).expect(0);
+    let table = beds.program.run(&["export", &study.id.0, "--csv"]).expect(0).out;
+    assert!(table.contains("netfilter_kernel_functions"), "{table}");
+    let page = beds.program.home().join("page.html");
+    beds.program.run(&["report", "--output", page.to_str().unwrap()]).expect(0);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("nft_do_chain"), "the call tree");
+}
+
+/// Killed while the tracer is on.
+fn a_killed_run_is_restored(beds: &Beds) {
+    let words = ["trace", "lab://trace/router", "--payload=400", "--quiet"];
+    let mut run = beds.program.start(&words);
+    let is_on = || {
+        let line = "grep -c function_graph /sys/kernel/tracing/current_tracer || true";
+        beds.on("trace/router", line).trim() == "1"
+    };
+    wait_until_within(Duration::from_secs(300), "the tracer is on", is_on);
+    signal(&run, "-KILL");
+    run.wait().unwrap();
+    let refused = beds.program.run(&words).expect(2);
+    assert!(refused.err.contains("plimsoll restore lab://trace/router"), "{refused:?}");
+    let restored = beds.program.run(&["restore", "lab://trace/router"]).expect(0);
+    assert!(restored.out.contains("tracer"), "{restored:?}");
+}
+
+fn a_tracer_in_use_is_left_alone(beds: &Beds) {
+    let tracing = "cd /sys/kernel/tracing; ";
+    beds.on("trace/router", &format!("{tracing}echo vfs_read >set_graph_function"));
+    let refused = beds.program.run(&["trace", "lab://trace/router", "--quiet"]).expect(5);
+    assert!(refused.err.contains("set_graph_function has entries"), "{refused:?}");
+    let kept = beds.on("trace/router", &format!("{tracing}cat set_graph_function"));
+    assert_eq!(kept.trim(), "vfs_read");
+    beds.on("trace/router", &format!("{tracing}echo >set_graph_function"));
+}
