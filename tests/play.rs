@@ -6,6 +6,9 @@ use plimsoll_explain::{Films, playback};
 use plimsoll_model::{Job, Metric, Pace, PlaybackJob, SlidesJob, Study, Trial};
 use plimsoll_stats::playback::Verdict;
 use plimsoll_testkit::responder::{Costs, Responder, Stalls};
+use plimsoll_testkit::servers::samba::PASSWORD;
+use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare};
+use plimsoll_testkit::{Need, enter_or_skip};
 use std::path::Path;
 use std::time::Duration;
 use support::sound::assert_complete;
@@ -180,6 +183,60 @@ fn the_rate_of_a_film_is_read_from_its_file() {
     assert_eq!(left, [file]);
 }
 
+/// A folder behind both servers: the rate is that of the file itself, and nothing is written for it.
+#[test]
+fn the_rate_of_a_film_is_read_from_a_server() {
+    let stage = enter_or_skip!(Need::Ganesha, Need::Samba);
+    let nfs = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("films"))).unwrap();
+    let folder = nfs.directory("films").unwrap().to_owned();
+    let share = SambaShare::existing("films", &folder);
+    let smb = Samba::start(&stage, SambaConfig::one(share)).unwrap();
+    std::fs::create_dir(folder.join("new")).unwrap();
+    let mut seconds = vec![20_000; 60];
+    seconds[30..33].fill(80_000);
+    film(&folder.join("new/Holiday 1.mp4"), &seconds);
+    std::fs::write(folder.join("notes.mkv"), "no film at all, but long enough to be one").unwrap();
+    let before = listing(&folder);
+    let (program, target) =
+        (Plimsoll::new().with("PLIMSOLL_PASSWORD", PASSWORD), tempfile::tempdir().unwrap());
+    let path = target.path().to_str().unwrap();
+    let words = ["--player=mpv", "--request=4KiB", "--streams=1", "--repeats=2", "--time=500ms"];
+    let required = |file: &str| {
+        let given = format!("--film={file}");
+        let (study, shown) = play(&program, path, &[&words[..], &[&given, "--soak=1s"]].concat());
+        assert!(shown.contains("Holiday 1.mp4 has a variable rate"), "{file}: {shown}");
+        job(&study, &study.trials[0]).film
+    };
+    let local = required(folder.join("new/Holiday 1.mp4").to_str().unwrap());
+    let (of_nfs, of_smb) = (nfs.url_with_ports("films"), smb.url("films"));
+    for (url, options) in
+        [(&of_nfs, "&vers=3"), (&of_nfs, "&vers=4.2"), (&of_smb, "?vers=3.1.1")]
+    {
+        let (address, own) = url.split_once('?').map_or((&**url, String::new()), |(address, own)| {
+            (address, format!("?{own}"))
+        });
+        let file = |name: &str| match own.is_empty() {
+            true => format!("{address}/{name}{}", options.replace('&', "?")),
+            false => format!("{address}/{name}{own}{options}"),
+        };
+        assert_eq!(required(&file("new/Holiday 1.mp4")), local, "{url} {options}");
+        for (name, code, expected) in [
+            ("notes.mkv", 2, "neither MP4 nor Matroska"),
+            ("new/none.mp4", 5, "none.mp4"),
+            ("new", 5, "new"),
+        ] {
+            let refused = program.run(&["play", path, "--film", &file(name)]).expect(code);
+            assert!(refused.err.contains(expected), "{url} {name}: {}", refused.err);
+            assert!(refused.err.contains("next:"), "{url} {name}: {}", refused.err);
+        }
+    }
+    let stranger = Plimsoll::new().with("PLIMSOLL_PASSWORD", "not this one");
+    let file = format!("{of_smb}/new/Holiday 1.mp4");
+    let refused = stranger.run(&["play", path, "--film", &file]).expect(4);
+    assert!(refused.err.contains("next:"), "{}", refused.err);
+    assert_eq!((listing(&folder), listing(target.path())), (before, vec![]));
+}
+
 #[test]
 fn what_is_no_film_is_refused_before_anything_is_touched() {
     let (program, target) = (Plimsoll::new(), tempfile::tempdir().unwrap());
@@ -190,6 +247,10 @@ fn what_is_no_film_is_refused_before_anything_is_touched() {
     for (word, expected) in [
         ("--film=/no/such/film.mkv", "No such file"),
         (&text, "neither MP4 nor Matroska"),
+        ("--film=nfs:/nas/films/x.mkv", "No such file"),
+        ("--film=nfs:/nas/films/x.mkv", "Write it as nfs://nas/films/x.mkv"),
+        ("--film=smb://nas/films", "it names no file"),
+        ("--film=ftp://nas/x.mkv", "'ftp://' is not supported"),
         ("--rate=0Mbit/s", "not between 1 kbit/s and 100 Gbit/s"),
         ("--rate=fast", "write it as 25Mbit/s"),
         ("--request=1", "multiple of 512"),

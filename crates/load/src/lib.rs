@@ -102,7 +102,7 @@ pub use content::{Content, ContentError, ContentWriter, LocalFiles};
 pub use dataset::{FileSet, Manifest};
 pub use directory::{DirectoryShare, fetched};
 pub use driver::Ended;
-pub use film::{FilmFile, film_file};
+pub use film::{FilmFile, NoFilm, film_file, film_on_share};
 pub use jobs::{
     Counted, Files, Jobs, LaidOut, NotGood, OperationSource, PartDone, PatternSource, ReadBack,
     RunContext, Step, WriteOnce, Written, is_test_file, is_tree, read_file_name, remove_tree,

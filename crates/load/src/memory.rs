@@ -222,9 +222,13 @@ impl Namespace for Memory {
         tree.add(path, Node::File(bytes.to_vec()))
     }
 
-    fn read_small(&mut self, path: &str, limit: usize) -> Result<Vec<u8>, Failure> {
-        match self.enter("read_small", path)?.nodes.get(path) {
-            Some(Node::File(content)) => Ok(content[..content.len().min(limit)].to_vec()),
+    fn read_part(&mut self, path: &str, offset: u64, limit: usize) -> Result<Vec<u8>, Failure> {
+        match self.enter("read_part", path)?.nodes.get(path) {
+            Some(Node::File(content)) => {
+                let begin = content.len().min(usize::try_from(offset).unwrap_or(usize::MAX));
+                let rest = &content[begin..];
+                Ok(rest[..rest.len().min(limit)].to_vec())
+            }
             _ => Err(failure("read", path, "no such file")),
         }
     }

@@ -126,7 +126,11 @@ pub trait Namespace: Send {
     /// Writes a small file whole, replacing what was there, and makes it stable.
     fn write_small(&mut self, path: &str, bytes: &[u8]) -> Result<(), Failure>;
     /// Reads a small file whole, at most `limit` bytes of it.
-    fn read_small(&mut self, path: &str, limit: usize) -> Result<Vec<u8>, Failure>;
+    fn read_small(&mut self, path: &str, limit: usize) -> Result<Vec<u8>, Failure> {
+        self.read_part(path, 0, limit)
+    }
+    /// Reads a part of a file: what it has from this offset on, at most `limit` bytes.
+    fn read_part(&mut self, path: &str, offset: u64, limit: usize) -> Result<Vec<u8>, Failure>;
     /// Removes a file (or a link itself, never what it points to).
     fn remove_file(&mut self, path: &str) -> Result<(), Failure>;
     /// Removes an empty directory.

@@ -59,8 +59,8 @@ impl Namespace for Timed {
         self.slow.timed(|| self.inner.write_small(path, bytes))
     }
 
-    fn read_small(&mut self, path: &str, limit: usize) -> Result<Vec<u8>, Failure> {
-        self.slow.timed(|| self.inner.read_small(path, limit))
+    fn read_part(&mut self, path: &str, offset: u64, limit: usize) -> Result<Vec<u8>, Failure> {
+        self.slow.timed(|| self.inner.read_part(path, offset, limit))
     }
 
     fn remove_file(&mut self, path: &str) -> Result<(), Failure> {

@@ -566,7 +566,7 @@ fn a_run_whose_lease_cannot_be_read_is_left_alone() {
     let broken = Arc::new(AtomicBool::new(false));
     let seen = broken.clone();
     let share = stage.share(|_, _| Reply::After(MS)).with_namespace_script(move |call, path| {
-        let fails = seen.load(Ordering::Relaxed) && call == "read_small";
+        let fails = seen.load(Ordering::Relaxed) && call == "read_part";
         fails.then(|| Failure::new(Cause::Unreachable, call, path, "no answer in time", ""))
     });
     let share = stage.open(share);

@@ -14,7 +14,7 @@ use nix::sys::stat::{Mode, SFlag, fstatat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 use plimsoll_model::{Cause, Failure};
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::sync::Arc;
 
 /// A handle on the names below a directory.
@@ -99,16 +99,17 @@ impl Namespace for DirectoryNamespace {
         write().map_err(self.failed("write a small file", path))
     }
 
-    fn read_small(&mut self, path: &str, limit: usize) -> Result<Vec<u8>, Failure> {
+    fn read_part(&mut self, path: &str, offset: u64, limit: usize) -> Result<Vec<u8>, Failure> {
         let read = || -> Result<Vec<u8>, Trouble> {
             let (directory, name) = self.tree.place(path)?;
-            let file = read_only(&directory, name, OFlag::empty())?;
+            let mut file = read_only(&directory, name, OFlag::empty())?;
             belongs_to(&file, &directory)?;
+            file.seek(SeekFrom::Start(offset))?;
             let mut bytes = Vec::new();
             file.take(limit as u64).read_to_end(&mut bytes)?;
             Ok(bytes)
         };
-        read().map_err(self.failed("read a small file", path))
+        read().map_err(self.failed("read a file", path))
     }
 
     fn remove_file(&mut self, path: &str) -> Result<(), Failure> {

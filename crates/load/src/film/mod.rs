@@ -3,6 +3,9 @@
 
 mod matroska;
 mod mp4;
+mod on_share;
+
+pub use on_share::{NoFilm, film_on_share};
 
 use std::io::{self, Read, Seek, SeekFrom};
 

@@ -1,5 +1,11 @@
+use super::on_share::film_among;
 use super::*;
+use crate::memory::Memory;
+use crate::share::{Namespace, Space};
+use plimsoll_model::{Cause, Failure};
 use std::io::Cursor;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn read(bytes: Vec<u8>) -> Result<FilmFile, String> {
     film_file(Cursor::new(bytes))
@@ -127,4 +133,50 @@ fn damaged_files_are_read_as_far_as_they_go() {
             }
         }
     }
+}
+
+/// Names with one file, and how often it is read; from this read on it cannot be.
+fn names_with(file: &[u8], until: usize) -> (Memory, Arc<AtomicUsize>) {
+    let mut names = Memory::new(Space::default());
+    names.write_small("film", file).unwrap();
+    let reads = Arc::new(AtomicUsize::new(0));
+    let counted = reads.clone();
+    let names = names.with_script(Arc::new(move |call, _| {
+        let is_over = call == "read_part" && counted.fetch_add(1, Ordering::Relaxed) >= until;
+        is_over.then(|| Failure::new(Cause::Unreachable, "read", "film", "the server has gone", ""))
+    }));
+    (names, reads)
+}
+
+#[test]
+fn a_film_on_a_share_is_read_in_pieces() {
+    let sizes: Vec<u32> = (0..20_000).map(|number| 1000 + number % 700).collect();
+    let tail = vec![0; 3 << 20];
+    for whole in [
+        [mp4(&sizes), boxed(b"mdat", &tail)].concat(),
+        matroska(&[(0, 100), (1000, 300), (2000, 4 << 20)], 3000.0, true),
+        matroska(&[(0, 100_000), (1000, 90_000)], 2000.0, false),
+    ] {
+        let (mut names, reads) = names_with(&whole, usize::MAX);
+        let found = film_among(&mut names, "film", whole.len() as u64);
+        assert_eq!(found.unwrap(), read(whole).unwrap());
+        // 80 kB of sample sizes are 4 + 8 + 16 + 32 + 64 KiB.
+        let reads = reads.load(Ordering::Relaxed);
+        assert!((1..=10).contains(&reads), "{reads}");
+    }
+}
+
+#[test]
+fn why_a_file_on_a_share_is_no_film() {
+    let film = mp4(&[100; 5000]);
+    let (mut names, _) = names_with(&film, 2);
+    let found = film_among(&mut names, "film", film.len() as u64);
+    assert!(matches!(&found, Err(NoFilm::Unreadable(f)) if f.cause == Cause::Unreachable));
+    // Cut meanwhile: what is missing is no index.
+    let (mut names, _) = names_with(&film[..50], usize::MAX);
+    let found = film_among(&mut names, "film", film.len() as u64);
+    assert!(matches!(&found, Err(NoFilm::NotAFilm(why)) if why.contains("moov")), "{found:?}");
+    let (mut names, _) = names_with(b"no film at all, but long enough", usize::MAX);
+    let found = film_among(&mut names, "film", 31);
+    assert!(matches!(&found, Err(NoFilm::NotAFilm(why)) if why.contains("neither")), "{found:?}");
 }

@@ -415,13 +415,14 @@ impl<S: Server> Namespace for NfsNamespace<S> {
         })
     }
 
-    fn read_small(&mut self, path: &str, limit: usize) -> Result<Vec<u8>, Failure> {
+    fn read_part(&mut self, path: &str, offset: u64, limit: usize) -> Result<Vec<u8>, Failure> {
         self.run("read the file", path, |names| {
             let (file, _) = names.open(path)?;
             let mut bytes = Vec::new();
             while bytes.len() < limit {
                 let wanted = u32::try_from(limit - bytes.len()).unwrap_or(u32::MAX);
-                let (data, end) = names.calls.read(&file, bytes.len() as u64, wanted)?;
+                let place = offset.saturating_add(bytes.len() as u64);
+                let (data, end) = names.calls.read(&file, place, wanted)?;
                 bytes.extend_from_slice(&data);
                 if end || data.is_empty() {
                     break;

@@ -130,13 +130,19 @@ fn write_whole(
     tree.flush(file)
 }
 
-fn read_whole(tree: &mut Tree, file: plimsoll_smb::FileId, limit: usize) -> Result<Vec<u8>, Error> {
+fn read_from(
+    tree: &mut Tree,
+    file: plimsoll_smb::FileId,
+    offset: u64,
+    limit: usize,
+) -> Result<Vec<u8>, Error> {
     let most = (tree.facts().read_most.max(1) as usize).min(1 << 20);
     let mut bytes = Vec::new();
     while bytes.len() < limit {
         let begin = bytes.len();
         bytes.resize(limit.min(begin + most), 0);
-        let count = tree.read(file, begin as u64, &mut bytes[begin..])?;
+        let place = offset.saturating_add(begin as u64);
+        let count = tree.read(file, place, &mut bytes[begin..])?;
         bytes.truncate(begin + count);
         if count == 0 {
             break;
@@ -185,10 +191,10 @@ impl Namespace for SmbNamespace {
         })
     }
 
-    fn read_small(&mut self, path: &str, limit: usize) -> Result<Vec<u8>, Failure> {
+    fn read_part(&mut self, path: &str, offset: u64, limit: usize) -> Result<Vec<u8>, Failure> {
         self.run("read the file", path, |tree, path| {
             let (file, _) = tree.create(path, CreateHow::Open, Access::Read)?;
-            let read = read_whole(tree, file, limit);
+            let read = read_from(tree, file, offset, limit);
             let closed = tree.close(file);
             read.and_then(|bytes| closed.map(|()| bytes))
         })

@@ -122,6 +122,28 @@ impl Target {
         }
     }
 
+    /// The directory of a file on a server, as a target, and the name of the file; `None` of a directory of a machine,
+    /// and where no name follows the host or the share.
+    pub fn file(&self) -> Option<(Target, String)> {
+        let path = match self {
+            Target::Directory(_) => return None,
+            Target::Nfs(export) => export.path.trim_end_matches('/'),
+            Target::Smb(share) => share.path.trim_end_matches('/'),
+        };
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+        if name.is_empty() {
+            return None;
+        }
+        let mut target = self.clone();
+        match &mut target {
+            Target::Directory(_) => {}
+            Target::Nfs(export) if directory.is_empty() => export.path = "/".to_owned(),
+            Target::Nfs(export) => export.path = directory.to_owned(),
+            Target::Smb(share) => share.path = directory.to_owned(),
+        }
+        Some((target, name.to_owned()))
+    }
+
     /// Whether the server is the machine that connects to it: its address is one of the loopback.
     pub fn is_on_loopback(&self) -> bool {
         self.host().is_some_and(|host| {

@@ -232,6 +232,25 @@ fn targets_on_the_loopback_are_known() {
     }
 }
 
+#[test]
+fn a_file_on_a_server_is_a_directory_and_a_name() {
+    let file = |text: &str| {
+        let found = text.parse::<Target>().unwrap().file();
+        found.map(|(directory, name)| (directory.to_string(), name))
+    };
+    for (text, directory, name) in [
+        ("nfs://nas/films/new/Holiday 1.mkv?vers=3", "nfs://nas/films/new?vers=3", "Holiday 1.mkv"),
+        ("nfs://nas:2049/x.mp4", "nfs://nas:2049/", "x.mp4"),
+        ("smb://me@nas/films/x.mp4", "smb://me@nas/films", "x.mp4"),
+        ("smb://nas/films/new/x.mp4", "smb://nas/films/new", "x.mp4"),
+    ] {
+        assert_eq!(file(text), Some((directory.to_owned(), name.to_owned())), "{text}");
+    }
+    for text in ["/mnt/x.mkv", "nfs://nas", "nfs://nas/", "smb://nas/films"] {
+        assert_eq!(file(text), None, "{text}");
+    }
+}
+
 proptest! {
     #[test]
     fn any_text_is_parsed_or_refused_without_panic(text in "\\PC{0,60}") {

@@ -7,7 +7,7 @@ mod prompt;
 use crate::signals::Signals;
 use plimsoll_load::{Password, Passwords};
 use plimsoll_model::{Cause, Failure, SmbTarget, printable};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::env::{self, VarError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -19,20 +19,17 @@ const VARIABLE: &str = plimsoll_process::child::PASSWORD_VARIABLE;
 /// Finds passwords: in the environment variable, else in the credentials file (the one given, or
 /// the user's own), else by asking at the terminal, once for each host and user.
 pub fn passwords(file: Option<&Path>, signals: &Signals) -> Passwords {
-    let sources = Sources {
-        file: file.map(Path::to_owned),
-        signals: signals.clone(),
-        typed: Mutex::default(),
-    };
+    let sources = Sources { file: file.map(Path::to_owned), signals: signals.clone() };
     Passwords::new(move |target| sources.find(target))
 }
 
 struct Sources {
     file: Option<PathBuf>,
     signals: Signals,
-    /// What was typed, by whom it is for: so that nobody is asked twice.
-    typed: Mutex<HashMap<String, Password>>,
 }
+
+/// What was typed, by whom it is for: so that nobody is asked twice.
+static TYPED: Mutex<BTreeMap<String, Password>> = Mutex::new(BTreeMap::new());
 
 impl Sources {
     fn find(&self, target: &SmbTarget) -> Result<Password, Failure> {
@@ -54,7 +51,7 @@ impl Sources {
             return Ok(found);
         }
         let account = account(target);
-        let mut typed = self.typed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut typed = TYPED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(password) = typed.get(&account) {
             return Ok(password.clone());
         }

@@ -56,7 +56,8 @@ pub struct PlayArguments {
     /// Film: 1080p, 4k, 4k-50, 4k-80, music, or a file
     ///
     /// These have 12.5, 25, 50, 80 and 1.5 Mbit/s. The rate of a file is read from its index (MP4 sample tables or
-    /// Matroska cues), on this machine or on a mounted share; plimsoll plays test files of the same rate
+    /// Matroska cues). The file is on this machine, or on a server: nfs://host/export/film.mkv or
+    /// smb://user@host/share/film.mkv. plimsoll plays test files of the same rate
     #[arg(long, value_name = "FILM", default_value = "1080p", conflicts_with = "rate")]
     pub film: String,
     /// Rate of the film: 25Mbit/s
