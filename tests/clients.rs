@@ -9,13 +9,14 @@ use clients::points::{
     BLOCK, Seen, assert_sum, counted, monotonic, options, point, prepared, spec, spread, start,
     true_spread, watch, with_target,
 };
+use plimsoll_explain::playback;
 use plimsoll_host::deploy::Programs;
 use plimsoll_host::reach::{Channel, Local, Output, Reach};
 use plimsoll_load::SystemClock;
 use plimsoll_model::units::{Bytes, MIB};
 use plimsoll_model::{
     Cause, Deadline, Ended, Event, Failure, Length, Measure, Metric, OpKind, Outcome, PartResult,
-    Pattern, PatternJob, SubjectRunner,
+    Pattern, PatternJob, SubjectRunner, Workload,
 };
 use plimsoll_remote::{BUNDLE, Clients, RemoteRunner};
 use plimsoll_runner::RunnerOptions;
@@ -252,6 +253,30 @@ fn a_stop_ends_all_of_them_before_and_after_the_start() {
         assert_eq!(clients.close(), vec![]);
         assert!(run_directories(share.path()).is_empty());
     }
+}
+
+/// Films on one host, and a backup on the other: alone, and both at once.
+#[test]
+fn one_host_plays_films_and_the_other_makes_a_backup() {
+    let Some(beds) = lab() else { return };
+    let hosts = ["--on=lab://two/a", "--on=lab://two/b"];
+    let films = ["--rate=1Mbit/s", "--streams=1", "--while=backup", "--size=8MiB"];
+    let short = ["--repeats=2", "--time=1s", "--soak=1s", "--baseline=0s", "--seed=7", "--quiet"];
+    let words = [&["play", SHARE][..], &hosts, &films, &short].concat();
+    let shown = beds.program.run(&words).expect(0).out;
+    let study = beds.program.latest();
+    assert_eq!(study.ended, Ended::Done);
+    let clients = |workload: &Workload| -> Vec<u16> {
+        workload.parts.iter().map(|part| part.client).collect()
+    };
+    let done: BTreeSet<Vec<u16>> = study.plan.workloads.iter().map(clients).collect();
+    assert_eq!(done, BTreeSet::from([vec![0], vec![1], vec![0, 1]]));
+    let [only] = &playback(&study)[..] else { panic!("one target") };
+    let during = only.during.as_ref().expect("films during a backup");
+    assert_eq!(during.work, "a backup from another host");
+    assert!(during.film_loss.contains_key(&1), "{during:?}");
+    assert!(shown.contains("a backup from another host"), "{shown}");
+    assert_eq!(beds.on("two/server", "ls -A /srv/data | grep plimsoll || true"), "");
 }
 
 /// The runners on a host of the lab: their numbers there, and their files.

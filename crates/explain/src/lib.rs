@@ -64,7 +64,7 @@ pub use limits::{
 pub use merge::compares_quantiles;
 pub use needed::{Forecast, Unresolved, blocks_needed, unresolved};
 pub use pair::{Claim, Pair, Ratio, Seen};
-pub use playback::{During, Films, Pauses, Playback, Played, Uncapped, playback};
+pub use playback::{During, Films, Pauses, Playback, Played, Seeks, Uncapped, playback};
 pub use round_trip::RoundTrip;
 pub use scan::{NAMES, Scan, scans};
 pub use slots::{Slots, slots};

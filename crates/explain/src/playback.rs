@@ -2,7 +2,7 @@
 
 use crate::findings::{CellFindings, Findings, findings};
 use crate::gather::Gathered;
-use crate::{Level, Ratio};
+use crate::{Level, Limits, Ratio, Resource, limits};
 use plimsoll_model::{
     Cell, Film, Job, Measurand, Measure, Metric, Outcome, Pace, Part, PlaybackJob, Player, Study,
     Transfer, Workload,
@@ -28,6 +28,10 @@ pub struct Playback {
     pub during: Option<During>,
     /// Pauses of the streams that play.
     pub pauses: Option<Pauses>,
+    /// Whether a rotating disk was the bottleneck of films alone.
+    pub rotates: bool,
+    /// Uncapped streams with other requests than those of the player, by their size in bytes.
+    pub requests: BTreeMap<u64, Uncapped>,
 }
 
 /// Films by the number of streams.
@@ -71,6 +75,19 @@ pub struct Played {
     pub stalled: f64,
     /// Time to the first frame of the last stream, in seconds; `None` where one showed none.
     pub first_frame_seconds: Option<f64>,
+    /// Seeks of all streams in all trials, if there were any.
+    pub seeks: Option<Seeks>,
+}
+
+/// Seeks of streams that play.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seeks {
+    /// How many.
+    pub count: u64,
+    /// Mean time from a seek to the picture, in seconds.
+    pub mean_seconds: f64,
+    /// Longest, in seconds.
+    pub longest_seconds: f64,
 }
 
 /// Films during other work.
@@ -141,12 +158,23 @@ pub fn playback(study: &Study) -> Vec<Playback> {
     if !study.plan.workloads.iter().any(is_film) {
         return Vec::new();
     }
-    let (found, gathered) = (findings(study), Gathered::new(study));
+    let (found, gathered, limits) = (findings(study), Gathered::new(study), limits(study));
     let mut setups: Vec<(u16, u16)> =
         study.trials.iter().map(|trial| (trial.cell.setting, trial.cell.subject)).collect();
     setups.sort_unstable();
     setups.dedup();
-    setups.into_iter().filter_map(|setup| of_setup(study, &found, &gathered, setup)).collect()
+    let of = |setup| of_setup(study, &found, &gathered, &limits, setup);
+    setups.into_iter().filter_map(of).collect()
+}
+
+/// Whether a rotating disk is the bottleneck of any of these.
+fn rotates(study: &Study, limits: &[Limits], films: &Films) -> bool {
+    let is_of_films = |of: &&Limits| films.uncapped.iter().any(|row| row.cell == of.cell);
+    limits.iter().filter(is_of_films).filter_map(Limits::binding).any(|one| {
+        let host = study.hosts.iter().find(|host| host.name == one.host);
+        let Resource::Disk { name } = &one.resource else { return false };
+        host.and_then(|host| host.disks.get(name)).is_some_and(|disk| disk.rotational)
+    })
 }
 
 /// The films of a workload, and what goes on at the same time.
@@ -162,9 +190,11 @@ fn of_setup(
     study: &Study,
     found: &Findings,
     gathered: &Gathered<'_>,
+    limits: &[Limits],
     (setting, subject): (u16, u16),
 ) -> Option<Playback> {
     let (mut alone, mut other) = (Films::default(), Films::default());
+    let mut requests = BTreeMap::new();
     let mut work: Option<&Part> = None;
     let mut job: Option<&PlaybackJob> = None;
     for of_workload in &found.workloads {
@@ -172,7 +202,12 @@ fn of_setup(
         let own =
             |cell: &&CellFindings| (cell.cell.setting, cell.cell.subject) == (setting, subject);
         let Some(cell) = of_workload.cells.iter().find(own) else { continue };
-        job = job.or(Some(film));
+        let first = *job.get_or_insert(film);
+        if film.player.request != first.player.request {
+            let row = uncapped(main.workers.get(), cell);
+            requests.extend(row.map(|row| (film.player.request.0, row)));
+            continue;
+        }
         work = work.or(during);
         let films = if during.is_some() { &mut other } else { &mut alone };
         let streams = main.workers.get();
@@ -192,17 +227,23 @@ fn of_setup(
         During { work: name_of(work), films: other, film_loss, work_loss }
     });
     let pauses = pauses(study, job, &alone);
+    let rotates = rotates(study, limits, &alone);
     let (film, player) = (job.film.clone(), job.player.clone());
-    Some(Playback { subject, setting, film, player, alone, during, pauses })
+    Some(Playback { subject, setting, film, player, alone, during, pauses, rotates, requests })
 }
 
 /// Name of other work: what it is for.
 fn name_of(work: &Part) -> String {
-    match &work.job {
+    let name = match &work.job {
         Job::Copy(copy) if copy.transfer == Transfer::Update => "a backup".to_owned(),
         Job::Copy(copy) if copy.transfer == Transfer::Up => "a full backup".to_owned(),
         Job::Scan(_) => "a scan".to_owned(),
+        Job::Database(_) => "commits of a database".to_owned(),
         other => other.title(),
+    };
+    match work.client {
+        0 => name,
+        _ => format!("{name} from another host"),
     }
 }
 
@@ -226,6 +267,13 @@ fn played(study: &Study, streams: u16, cell: &CellFindings) -> Option<Played> {
         longest_seconds: level(PlaybackJob::LONGEST_STALL)?.largest,
         stalled: level(PlaybackJob::STALLED)?.arithmetic_mean,
         first_frame_seconds: level(PlaybackJob::FIRST_FRAME).map(|level| level.estimate),
+        seeks: level(PlaybackJob::SEEKS).and_then(|seeks| {
+            Some(Seeks {
+                count: (seeks.arithmetic_mean * seeks.trials as f64).round() as u64,
+                mean_seconds: level(PlaybackJob::SEEK_TIME)?.arithmetic_mean,
+                longest_seconds: level(PlaybackJob::LONGEST_SEEK)?.largest,
+            })
+        }),
     })
 }
 

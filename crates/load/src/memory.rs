@@ -97,10 +97,10 @@ impl Memory {
                 let of = Attributes { kind: EntryKind::File, size: 0 };
                 return Ok(Some(Box::new(Found::Attributes(of))));
             }
-            Op::Lock(file) | Op::Unlock(file) if self.lock().open.contains(&file.0) => {
+            Op::Lock(file, _) | Op::Unlock(file, _) if self.lock().open.contains(&file.0) => {
                 return Ok(None);
             }
-            Op::SetAttribute(..) | Op::GetAttributes(_) | Op::Lock(_) | Op::Unlock(_) => {
+            Op::SetAttribute(..) | Op::GetAttributes(_) | Op::Lock(..) | Op::Unlock(..) => {
                 return Err(not_open());
             }
             Op::Access(id) => names.look_up(&path(*id)?).map(|_| None),
@@ -207,6 +207,10 @@ impl Namespace for Memory {
             Some(Node::File(_)) => Ok(tree.next_file()),
             _ => Err(failure("open", path, "no such file")),
         }
+    }
+
+    fn open_to_write(&mut self, path: &str) -> Result<FileId, Failure> {
+        self.open(path)
     }
 
     fn close(&mut self, file: FileId) {

@@ -30,6 +30,26 @@ pub struct Span {
     pub generation: u32,
 }
 
+/// Bytes of a file that are locked, whether or not it has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByteRange {
+    /// Offset in bytes.
+    pub offset: u64,
+    /// How many, from there.
+    pub length: u64,
+}
+
+impl ByteRange {
+    /// All bytes that a file can have.
+    pub const WHOLE: ByteRange = ByteRange { offset: 0, length: u64::MAX };
+
+    /// Whether both have a byte in common.
+    pub fn overlaps(&self, other: &ByteRange) -> bool {
+        self.offset < other.offset.saturating_add(other.length)
+            && other.offset < self.offset.saturating_add(self.length)
+    }
+}
+
 /// A small file as a whole: at most the lane's block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Whole {
@@ -102,10 +122,10 @@ pub enum Op {
     GetAttributes(FileId),
     /// Ask what may be done with a directory; the answer is not passed on.
     Access(PathId),
-    /// Lock a whole open file, which nobody else may have locked, against all others; nothing is waited for.
-    Lock(FileId),
-    /// Give that lock back.
-    Unlock(FileId),
+    /// Lock bytes of an open file, which nobody may have locked, against all others; nothing is waited for.
+    Lock(FileId, ByteRange),
+    /// Give such a lock back, of the same bytes.
+    Unlock(FileId, ByteRange),
 }
 
 /// Every kind of operation that lanes know, by [`Op::index`].
@@ -153,8 +173,8 @@ impl Op {
             Op::Get(_) => 14,
             Op::GetAttributes(_) => 15,
             Op::Access(_) => 16,
-            Op::Lock(_) => 17,
-            Op::Unlock(_) => 18,
+            Op::Lock(..) => 17,
+            Op::Unlock(..) => 18,
         }
     }
 
@@ -172,7 +192,7 @@ impl Op {
             Op::Flush(file) | Op::Close(file) | Op::SetAttribute(Node::File(file), _) => {
                 Some(*file)
             }
-            Op::GetAttributes(file) | Op::Lock(file) | Op::Unlock(file) => Some(*file),
+            Op::GetAttributes(file) | Op::Lock(file, _) | Op::Unlock(file, _) => Some(*file),
             _ => None,
         }
     }

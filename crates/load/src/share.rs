@@ -121,6 +121,9 @@ pub trait Namespace: Send {
     fn create(&mut self, path: &str) -> Result<FileId, Failure>;
     /// Opens an existing file for reading.
     fn open(&mut self, path: &str) -> Result<FileId, Failure>;
+    /// Opens an existing file of the run's own for reading and writing, through the page cache where there is one. It is
+    /// open for another program each time: locks of one are in the way of the other.
+    fn open_to_write(&mut self, path: &str) -> Result<FileId, Failure>;
     /// Forgets an open file; lanes that know it may go on until they end.
     fn close(&mut self, file: FileId);
     /// Writes a small file whole, replacing what was there, and makes it stable.

@@ -16,7 +16,8 @@ const REQUEST: u64 = 100_000;
 
 fn job(rate: f64, pace: Pace) -> PlaybackJob {
     let player = Player { request: Bytes(REQUEST), start_seconds: 1.0, ..Player::kodi() };
-    PlaybackJob { film: Film::constant("x", rate), player, pace, size: Bytes(160 * REQUEST) }
+    let (film, size) = (Film::constant("x", rate), Bytes(160 * REQUEST));
+    PlaybackJob { film, player, pace, size, seek_every_seconds: None }
 }
 
 /// What streams do for so many seconds on a server that takes so long for a read, by its begin.
@@ -85,6 +86,20 @@ fn a_player_requests_no_more_than_it_plays_and_its_buffer_holds() {
     let most = 59.5 * 5e5 + (15 << 20) as f64;
     let bytes = done(&part, OpKind::READ) as f64 * REQUEST as f64;
     assert!((most - 2.0 * REQUEST as f64..=most).contains(&bytes), "{bytes} of {most}");
+}
+
+#[test]
+fn a_seek_takes_the_time_that_the_start_took() {
+    let job = PlaybackJob { seek_every_seconds: Some(5.0), ..job(5e5, Pace::Played) };
+    let part = played(job, 1, 22.0, steady);
+    // At 5, 10, 15 and 20 s: five requests each, the first of which may wait for one that is dropped.
+    assert_eq!(figure(&part, PlaybackJob::SEEKS), 4.0);
+    for measure in [PlaybackJob::SEEK_TIME, PlaybackJob::LONGEST_SEEK] {
+        let seconds = figure(&part, measure);
+        assert!((0.5..=0.6 + 1e-9).contains(&seconds), "{seconds}");
+    }
+    assert_eq!(figure(&part, PlaybackJob::STALLS), 0.0);
+    assert_near(figure(&part, PlaybackJob::FIRST_FRAME), 0.5);
 }
 
 #[test]

@@ -317,6 +317,11 @@ pub enum Flag {
         /// What happened.
         reason: String,
     },
+    /// A second program locked what another one had locked: locks do not keep anybody out.
+    SecondWriter {
+        /// The target, as the user wrote it.
+        target: String,
+    },
     /// A call that can be done without failed.
     CallFailed {
         /// The target, as the user wrote it.

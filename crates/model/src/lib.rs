@@ -80,7 +80,7 @@ pub use target::{
     WriteState, url_meant, with_letters, without_password,
 };
 pub use trial::{
-    ClientMemory, Outcome, PartResult, Point, PointResult, PointSpec, Stall, StallPhase, StoredOn,
-    Trial,
+    BufferSeries, ClientMemory, Outcome, PartResult, Point, PointResult, PointSpec, Stall,
+    StallPhase, StoredOn, Trial,
 };
 pub use workload::{Accept, Arrival, Length, Parameter, Part, Steps, Technique, Workload};

@@ -67,11 +67,23 @@ pub struct PartResult {
     /// Kernel functions of one of its operations, if they were traced; at most [`PartResult::MOST_FUNCTIONS`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<KernelFunction>,
+    /// Buffer of films over time, where films played at their rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<BufferSeries>,
 }
 
 impl PartResult {
     /// Most kernel functions that are kept of a part.
     pub const MOST_FUNCTIONS: usize = 2000;
+}
+
+/// Film in the buffer of a player over time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BufferSeries {
+    /// Time between two values, in seconds; the first is as long after the start of the load.
+    pub every_seconds: f64,
+    /// Seconds of film in the buffer; of several streams those of the stream with the least.
+    pub seconds: Vec<f64>,
 }
 
 /// Time in which a target completed nothing although operations were in flight: the larger of a second and

@@ -274,10 +274,11 @@ impl Session {
         };
         let mut result = PointResult::empty(Outcome::Complete);
         for (part, done) in spec.workload.parts.iter().zip(parts) {
-            let PartDone { team, counted, figures: own, found } = done;
+            let PartDone { team, counted, figures: own, buffer, found } = done;
             let (mut figures, outcome, flags) =
                 summarize::part(&team, part, counted, spec, &self.facts.given);
             result.flags.extend(summarize::add(&mut figures, own));
+            figures.buffer = buffer;
             result.parts.push(figures);
             result.flags.extend(flags);
             let (outcome, flags) = match found {

@@ -51,6 +51,10 @@ impl Namespace for Timed {
         self.slow.timed(|| self.inner.open(path))
     }
 
+    fn open_to_write(&mut self, path: &str) -> Result<FileId, Failure> {
+        self.slow.timed(|| self.inner.open_to_write(path))
+    }
+
     fn close(&mut self, file: FileId) {
         self.slow.timed(|| self.inner.close(file));
     }

@@ -30,7 +30,7 @@ pub use credentials::{Credentials, Password};
 pub use error::{Error, NtStatus, is_not_there};
 pub use files::{Access, CreateHow, Entry, EntryKind, FileInfo, Listing, Space};
 pub use guard::{Cipher, Guard, Sealer, Signer, SigningAlgorithm, TRANSFORM_HEADER};
-pub use link::{FileId, Link, SessionFacts};
+pub use link::{ByteRange, FileId, Link, SessionFacts};
 pub use ms_smb2::types::{Command, Dialect};
 pub use options::{Options, Protection};
 pub use pipeline::{Call, Completion, Done, Pipeline, Request, Smb2};

@@ -4,7 +4,7 @@
 //! Each function writes what follows the header.
 
 use crate::files::CreateHow;
-use crate::link::FileId;
+use crate::link::{ByteRange, FileId};
 use crate::message::HEADER_BYTES;
 
 /// Bytes of a WRITE in front of its payload, with its header.
@@ -139,13 +139,13 @@ pub(crate) fn flush_or_close(to: &mut Vec<u8>, file: FileId) {
     Fields(to).u16(24).u16(0).u32(0).file(file);
 }
 
-/// LOCK (section 2.2.26): the whole of a file that is open, exclusively and at once or not at all, or that is undone.
-pub(crate) fn lock(to: &mut Vec<u8>, file: FileId, unlock: bool) {
+/// LOCK (section 2.2.26) of bytes of an open file, exclusively and at once or not at all, or that is undone.
+pub(crate) fn lock(to: &mut Vec<u8>, file: FileId, bytes: ByteRange, unlock: bool) {
     const EXCLUSIVE_AT_ONCE: u32 = 0x02 | 0x10;
     const UNLOCK: u32 = 0x04;
     let flags = if unlock { UNLOCK } else { EXCLUSIVE_AT_ONCE };
     let fields = Fields(to).u16(48).u16(1).u32(0).file(file);
-    fields.u64(0).u64(u64::MAX).u32(flags).u32(0);
+    fields.u64(bytes.offset).u64(bytes.length).u32(flags).u32(0);
 }
 
 #[cfg(test)]
@@ -230,9 +230,12 @@ mod tests {
         assert_eq!(ours(|to| read(to, FILE, 1 << 40, 70_000)), theirs(&request));
         let at_once = SMB2_LOCKFLAG_EXCLUSIVE_LOCK | SMB2_LOCKFLAG_FAIL_IMMEDIATELY;
         for (unlock, flags) in [(false, at_once), (true, SMB2_LOCKFLAG_UNLOCK)] {
-            let locks = vec![LockElement { offset: 0, length: u64::MAX, flags }];
-            let request = LockRequest { lock_sequence: 0, file_id: THEIR_FILE, locks };
-            assert_eq!(ours(|to| lock(to, FILE, unlock)), theirs(&request));
+            for (offset, length) in [(0, u64::MAX), (1 << 30, 510)] {
+                let locks = vec![LockElement { offset, length, flags }];
+                let request = LockRequest { lock_sequence: 0, file_id: THEIR_FILE, locks };
+                let bytes = ByteRange { offset, length };
+                assert_eq!(ours(|to| lock(to, FILE, bytes, unlock)), theirs(&request));
+            }
         }
         for through in [false, true] {
             let request = WriteRequest {

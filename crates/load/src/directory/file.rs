@@ -132,6 +132,14 @@ impl OpenFile {
         Ok(OpenFile { path: None, cached, cached_stable: None, direct: None })
     }
 
+    /// Opens a file that was made here with one descriptor.
+    pub(super) fn open_own_cached(directory: &OwnedFd, name: &str) -> Result<OpenFile, Trouble> {
+        let file = openat(directory, name, OWN & !OFlag::O_NONBLOCK, Mode::empty())?;
+        let cached = File::from(file);
+        belongs_to(&cached, directory)?;
+        Ok(OpenFile { path: None, cached, cached_stable: None, direct: None })
+    }
+
     /// Opens a file to be read with one descriptor, and forgets what the page cache has of it.
     pub(super) fn open_cached(directory: &OwnedFd, name: &str) -> Result<OpenFile, Trouble> {
         let cached = read_only(directory, name, OFlag::empty())?;

@@ -10,7 +10,9 @@ use super::namespace;
 use super::tree::{Tree, Trouble};
 use crate::content::{Content, ContentWriter};
 pub(super) use crate::op::not_open;
-use crate::op::{Attributes, FileId, Found, NewAttribute, Node, Op, OpError, PathId, Span, Whole};
+use crate::op::{
+    Attributes, ByteRange, FileId, Found, NewAttribute, Node, Op, OpError, PathId, Span, Whole,
+};
 use crate::open_files::LaneFiles;
 use crate::paths::Paths;
 use crate::share::{EntryKind, LaneRequest};
@@ -83,10 +85,10 @@ impl Names {
                 let found = fstat(open.for_flush()).map_err(|errno| of_file("fstat", errno))?;
                 return Ok((0, Some(Box::new(Found::Attributes(attributes(&found))))));
             }
-            Op::Lock(file) | Op::Unlock(file) => {
+            Op::Lock(file, bytes) | Op::Unlock(file, bytes) => {
                 let open = files.get(*file).ok_or_else(|| not_open(*file))?;
-                let kind = if matches!(op, Op::Lock(_)) { libc::F_WRLCK } else { libc::F_UNLCK };
-                return lock(open.for_flush(), kind).map(|()| (0, None));
+                let kind = if matches!(op, Op::Lock(..)) { libc::F_WRLCK } else { libc::F_UNLCK };
+                return lock(open.for_flush(), *bytes, kind).map(|()| (0, None));
             }
             Op::Read(_) | Op::Write(..) | Op::Flush(_) => {
                 return Err(crate::op::not_done_here(op));
@@ -264,15 +266,15 @@ fn attributes(found: &FileStat) -> Attributes {
     Attributes { kind, size: u64::try_from(found.st_size).unwrap_or(0) }
 }
 
-/// Locks a whole file for whoever has it open here, or undoes that (fcntl_locking(2), "Open file description
+/// Locks bytes of a file for whoever has it open here, or undoes that (fcntl_locking(2), "Open file description
 /// locks"): other locks of this process would end with the first close of any of its files.
-fn lock(file: &File, kind: libc::c_int) -> Result<(), OpError> {
-    let (start, to_the_end) = (0, 0);
+fn lock(file: &File, bytes: ByteRange, kind: libc::c_int) -> Result<(), OpError> {
+    let to_the_end = 0;
     let wanted = libc::flock {
         l_type: kind as libc::c_short,
         l_whence: libc::SEEK_SET as libc::c_short,
-        l_start: start,
-        l_len: to_the_end,
+        l_start: libc::off_t::try_from(bytes.offset).unwrap_or(libc::off_t::MAX),
+        l_len: libc::off_t::try_from(bytes.length).unwrap_or(to_the_end),
         l_pid: 0,
     };
     let done = fcntl(file, FcntlArg::F_OFD_SETLK(&wanted));

@@ -81,6 +81,14 @@ impl Namespace for DirectoryNamespace {
         open().map(|file| self.files.open(file)).map_err(self.failed("open a file", path))
     }
 
+    fn open_to_write(&mut self, path: &str) -> Result<FileId, Failure> {
+        let open = || -> Result<OpenFile, Trouble> {
+            let (directory, name) = self.tree.own_place(path)?;
+            OpenFile::open_own_cached(&directory, name)
+        };
+        open().map(|file| self.files.open(file)).map_err(self.failed("open a file", path))
+    }
+
     fn close(&mut self, file: FileId) {
         self.files.close(file);
     }

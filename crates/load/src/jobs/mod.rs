@@ -4,6 +4,7 @@
 //! at what was done when the load is over. [`Jobs`] has those of a study on one share.
 
 mod copy;
+mod database;
 mod file;
 mod log;
 mod made_tree;
@@ -28,7 +29,7 @@ pub use written::Written;
 use crate::op::{Done, FileId, Op};
 use crate::prepare::Means;
 use crate::share::{Lane, LaneRequest, Namespace, Share};
-use plimsoll_model::{Cause, Event, Failure, Flag, Measure, Nanos, OpKind};
+use plimsoll_model::{BufferSeries, Cause, Event, Failure, Flag, Measure, Nanos, OpKind};
 use std::num::NonZeroU16;
 use std::time::Duration;
 use test_files::TestFiles;
@@ -97,6 +98,10 @@ pub(crate) trait StorageJob: Send {
     /// Figures that it found beside what its workers do.
     fn figures(&self) -> Vec<(Measure, f64)> {
         Vec::new()
+    }
+    /// What the buffers of its films had over time.
+    fn buffer(&self) -> Option<BufferSeries> {
+        None
     }
     /// Looks at what was done; not measured. `complete`: nothing went wrong until now.
     fn finish(

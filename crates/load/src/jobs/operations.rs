@@ -7,7 +7,7 @@
 use super::made_tree::Tree;
 use super::tree::{self, OPERATIONS};
 use super::{Asks, NotGood, OperationSource, Point, Step, StorageJob, Workspace};
-use crate::op::{Done, FileId, Found, NewAttribute, Node, Op, PathId, Span};
+use crate::op::{ByteRange, Done, FileId, Found, NewAttribute, Node, Op, PathId, Span};
 use crate::prepare::Pass;
 use crate::share::Lane;
 use plimsoll_model::{Cause, Event, Failure, Flag, Nanos, OpKind, OperationsJob, Phase, Stability};
@@ -85,9 +85,9 @@ impl OperationsRun {
             let mut here = true;
             // A lock is the lane's own with SMB: it is given back over the same one.
             let back = match op {
-                Op::Lock(file) => Some(Op::Unlock(file)),
+                Op::Lock(file, bytes) => Some(Op::Unlock(file, bytes)),
                 // It was tried with that.
-                Op::Unlock(_) => continue,
+                Op::Unlock(..) => continue,
                 _ => None,
             };
             let mut once = Once { ops: [Some(op), back], in_flight: false, cycle: &mut cycle };
@@ -213,7 +213,7 @@ fn tried(op: &Op) -> String {
         Op::ReadDirectory(_) => "list a directory",
         Op::GetAttributes(_) => "get the attributes of a file",
         Op::Access(_) => "check the access rights of a directory",
-        Op::Lock(_) => "lock and unlock a file",
+        Op::Lock(..) => "lock and unlock a file",
         Op::SetAttribute(..) => "set the time of a file",
         Op::MakeDirectory(_) => "create a directory",
         Op::RemoveDirectory(_) => "remove a directory",
@@ -321,8 +321,8 @@ impl Cycle {
             Stage::Flush => Op::Flush(made.open?),
             Stage::Read => Op::Read(span(made.open?)),
             Stage::GetAttributes => Op::GetAttributes(made.open?),
-            Stage::Lock => Op::Lock(made.open?),
-            Stage::Unlock => Op::Unlock(made.open?),
+            Stage::Lock => Op::Lock(made.open?, ByteRange::WHOLE),
+            Stage::Unlock => Op::Unlock(made.open?, ByteRange::WHOLE),
             Stage::CloseOpened | Stage::CloseCreated => Op::Close(made.open?),
             // A day of the year 2001, so that it is another one each time.
             Stage::SetTime => Op::SetAttribute(

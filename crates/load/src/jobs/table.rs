@@ -1,6 +1,7 @@
 //! The jobs of a study on one share, whatever they are.
 
 use super::copy::{CopyRun, Trees};
+use super::database::DatabaseRun;
 use super::file::FileRun;
 use super::operations::OperationsRun;
 use super::pattern::{LaidOut, PatternRun};
@@ -19,8 +20,8 @@ use crate::tally::Timing;
 use crate::team::Progress;
 use crate::techniques;
 use plimsoll_model::{
-    Cause, Failure, Flag, Footprint, Job, Length, Measure, Part, PatternJob, PointSpec, Prepared,
-    Workload,
+    BufferSeries, Cause, Failure, Flag, Footprint, Job, Length, Measure, Part, PatternJob,
+    PointSpec, Prepared, Workload,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,6 +44,7 @@ trait AnyJob: Send {
     fn remove(&mut self, at: &mut Workspace<'_>) -> Result<(), Failure>;
     fn counted(&self) -> Counted;
     fn figures(&self) -> Vec<(Measure, f64)>;
+    fn buffer(&self) -> Option<BufferSeries>;
 }
 
 /// A job and, while a point is measured, its workers.
@@ -105,6 +107,10 @@ impl<J: StorageJob> AnyJob for Manned<J> {
     fn figures(&self) -> Vec<(Measure, f64)> {
         self.job.figures()
     }
+
+    fn buffer(&self) -> Option<BufferSeries> {
+        self.job.buffer()
+    }
 }
 
 /// The jobs of a study on one share: prepared once, then done point by point.
@@ -133,6 +139,8 @@ pub struct PartDone {
     pub counted: Counted,
     /// Figures of the job beside those of its workers.
     pub figures: Vec<(Measure, f64)>,
+    /// What the buffers of its films had over time.
+    pub buffer: Option<BufferSeries>,
     /// What the job found when it looked at what was done.
     pub found: Result<Vec<Flag>, Box<NotGood>>,
 }
@@ -292,7 +300,8 @@ impl Jobs {
         let done = teams.into_iter().zip(parts).map(|(team, number)| {
             let job = &mut jobs[*number].1;
             let found = job.finish(&mut at, complete);
-            PartDone { team, counted: job.counted(), figures: job.figures(), found }
+            let (counted, figures, buffer) = (job.counted(), job.figures(), job.buffer());
+            PartDone { team, counted, figures, buffer, found }
         });
         done.collect()
     }
@@ -318,6 +327,7 @@ fn open(job: &Job, number: usize, given: &str) -> Result<Box<dyn AnyJob>, Failur
         Job::Pattern(job) => manned(PatternRun::new(job)),
         Job::Copy(job) => manned(CopyRun::new(job, number)?),
         Job::Log(job) => manned(super::log::LogRun::new(job)),
+        Job::Database(job) => manned(DatabaseRun::new(job, number)),
         Job::Playback(job) => manned(PlaybackRun::new(job)),
         Job::Slides(job) => manned(SlidesRun::new(job)),
         Job::Scan(job) => manned(ScanRun::new(job, number)),

@@ -13,6 +13,8 @@ const DEEPEST: usize = 32;
 pub(super) const SCAN: &str = "scan-";
 /// The same of what operations are tried on.
 pub(super) const OPERATIONS: &str = "operations-";
+/// The same of databases.
+pub(super) const DATABASE: &str = "database-";
 /// The same of copies.
 pub(super) const COPY: &str = "copy-";
 
@@ -80,7 +82,8 @@ pub(super) fn number(letter: char, name: &str) -> Option<usize> {
 
 /// Whether an entry of a run's directory is a tree of ours.
 pub fn is_tree(entry: &Entry) -> bool {
-    let rest = [SCAN, OPERATIONS, COPY].into_iter().find_map(|of| entry.name.strip_prefix(of));
+    let rest =
+        [SCAN, OPERATIONS, DATABASE, COPY].into_iter().find_map(|of| entry.name.strip_prefix(of));
     let is_ours = |rest: &str| rest.split('-').all(all_digits);
     entry.kind == EntryKind::Directory && rest.is_some_and(is_ours)
 }
@@ -141,7 +144,7 @@ mod tests {
 
     #[test]
     fn only_exact_names_are_ours() {
-        for name in ["scan-0", "operations-3", "copy-12-345"] {
+        for name in ["scan-0", "operations-3", "database-2", "copy-12-345"] {
             assert!(is_tree(&entry(name, EntryKind::Directory)), "{name}");
             assert!(!is_tree(&entry(name, EntryKind::File)), "{name}");
         }

@@ -396,6 +396,16 @@ impl<S: Server> Namespace for NfsNamespace<S> {
         Ok(self.files.open(file))
     }
 
+    fn open_to_write(&mut self, path: &str) -> Result<FileId, Failure> {
+        let (file, _) = self.run("open the file", path, |names| {
+            let (directory, name) = names.place(path)?;
+            let (file, about) = names.calls.open_to_write(directory, name)?;
+            names.regular(&file, &about)?;
+            Ok((file, about))
+        })?;
+        Ok(self.files.open(file))
+    }
+
     fn close(&mut self, file: FileId) {
         let open = self.files.get(file);
         self.files.close(file);

@@ -8,7 +8,7 @@ use crate::nfs::held::Way;
 use crate::nfs::namespace::{DIRECTORY_MODE, FILE_MODE, entry};
 use crate::nfs::parts::{EVERY_RIGHT, last, name};
 use crate::nfs::stable::Flush;
-use crate::op::{Attributes, Found, NewAttribute, Node, Op, OpError, Whole};
+use crate::op::{Attributes, ByteRange, Found, NewAttribute, Node, Op, OpError, Whole};
 use crate::open_files::LaneFiles;
 use crate::paths::Paths;
 use crate::share::LaneDead;
@@ -174,8 +174,8 @@ impl Nfs4Wire {
         let file = op.file().and_then(|file| self.files.get(file));
         let steps = &mut self.steps[usize::from(call.op)];
         match (done, file) {
-            (Done::Other(Other::Locked(state)), Some(file)) => {
-                *file.lock() = Some(state);
+            (Done::Other(Other::Locks(state)), Some(file)) => {
+                file.locks().changed(op, state);
                 Ok(Outcome::Found(None))
             }
             (Done::Write { count, .. }, _) if steps.next == Next::Whole && count < call.length => {
@@ -284,13 +284,25 @@ impl Wire for Nfs4Wire {
                     Op::GetAttributes(_) => {
                         return Ok(Some(Request::Attributes(opened.open.handle)));
                     }
-                    Op::Lock(_) => return Ok(Some(Request::Lock(&opened.open))),
-                    Op::Unlock(_) => {
-                        let Some(lock) = *opened.lock() else {
+                    Op::Lock(_, bytes) => {
+                        let locks = opened.locks();
+                        // The server would take both for one: they have the same owner.
+                        if locks.is_held(bytes) {
+                            let why = "it is locked already".to_owned();
+                            return Err(failed(ErrorKind::Protocol, why));
+                        }
+                        let (file, owner) = (&*opened.open, locks.owner);
+                        let ByteRange { offset, length } = *bytes;
+                        return Ok(Some(Request::Lock { file, offset, length, owner }));
+                    }
+                    Op::Unlock(_, bytes) => {
+                        let locks = opened.locks();
+                        let Some(owner) = locks.owner.filter(|_| locks.held.contains(bytes)) else {
                             let why = "it is not locked".to_owned();
                             return Err(failed(ErrorKind::Protocol, why));
                         };
-                        return Ok(Some(Request::Unlock(opened.open.handle, lock)));
+                        let (file, ByteRange { offset, length }) = (opened.open.handle, *bytes);
+                        return Ok(Some(Request::Unlock { file, offset, length, owner }));
                     }
                     Op::SetAttribute(_, new) => {
                         let file = opened.open.handle;
@@ -369,10 +381,6 @@ impl Wire for Nfs4Wire {
                 Ok(Outcome::GoOn)
             }
             (_, Done::Changed) => {
-                if let (Op::Unlock(_), Some(file)) = (op, op.file().and_then(|f| self.files.get(f)))
-                {
-                    *file.lock() = None;
-                }
                 let steps = &mut self.steps[usize::from(tag)];
                 steps.closing = None;
                 if matches!(op, Op::RemoveDirectory(_)) {
@@ -387,9 +395,13 @@ impl Wire for Nfs4Wire {
 
     fn refused(&mut self, of: Of<'_>, error: &Error) -> Result<Outcome, OpError> {
         let next = self.steps[usize::from(of.call.op)].next;
-        if let Error::Nfs4 { status, .. } = error
-            && status.is_later()
+        let is_later = matches!(error, Error::Nfs4 { status, .. } if status.is_later());
+        if let (Op::Lock(file, _) | Op::Unlock(file, _), false) = (of.op, Self::is_lost(error))
+            && let Some(file) = self.files.get(*file)
         {
+            file.locks().refused(is_later);
+        }
+        if is_later {
             return Ok(Outcome::Later);
         }
         match (next, of.op, error.status()) {

@@ -10,8 +10,9 @@ mod share;
 pub use share::Nfs4Share;
 pub(crate) use share::{Older, Refused};
 
+use crate::op::{ByteRange, Op};
 use plimsoll_nfs::nfs3::UnstableData;
-use plimsoll_nfs::nfs4::{FileHandle, OpenFile, StateId};
+use plimsoll_nfs::nfs4::{FileHandle, LockOwner, OpenFile, StateId};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A file that is open: at the server, and what is not yet stable of it.
@@ -19,17 +20,51 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) struct Nfs4File {
     open: Arc<OpenFile>,
     unstable: UnstableData,
-    /// What it is unlocked by, while it is locked.
-    lock: Mutex<Option<StateId>>,
+    locks: Mutex<Locks>,
 }
 
 impl Nfs4File {
     fn new(open: Arc<OpenFile>) -> Self {
-        Nfs4File { open, unstable: UnstableData::new(), lock: Mutex::default() }
+        Nfs4File { open, unstable: UnstableData::new(), locks: Mutex::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<StateId>> {
-        self.lock.lock().unwrap_or_else(PoisonError::into_inner)
+    fn locks(&self) -> MutexGuard<'_, Locks> {
+        self.locks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Locks on an open file. They have one owner: with an owner for each a server would keep all of them until the file is
+/// closed.
+#[derive(Debug, Default)]
+struct Locks {
+    owner: Option<LockOwner>,
+    held: Vec<ByteRange>,
+}
+
+impl Locks {
+    fn is_held(&self, bytes: &ByteRange) -> bool {
+        self.held.iter().any(|held| held.overlaps(bytes))
+    }
+
+    /// The server has done what was asked: the owner's locks have this state.
+    fn changed(&mut self, op: &Op, state: StateId) {
+        let calls = self.owner.map_or(0, |owner| owner.sequence);
+        self.owner = Some(LockOwner { state, sequence: calls.wrapping_add(1) });
+        match op {
+            Op::Lock(_, bytes) => self.held.push(*bytes),
+            Op::Unlock(_, bytes) => self.held.retain(|held| held != bytes),
+            _ => {}
+        }
+    }
+
+    /// The server has refused it, for now or for good. Whatever it thinks of an owner without locks then, another one
+    /// begins anew.
+    fn refused(&mut self, is_later: bool) {
+        if self.held.is_empty() && !is_later {
+            self.owner = None;
+        } else if let Some(owner) = &mut self.owner {
+            owner.sequence = owner.sequence.wrapping_add(1);
+        }
     }
 }
 

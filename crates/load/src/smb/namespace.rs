@@ -163,7 +163,11 @@ impl Namespace for SmbNamespace {
     }
 
     fn create(&mut self, path: &str) -> Result<FileId, Failure> {
-        self.run_until_settled("create the file", path, is_pending, |tree, path| {
+        // Samba calls what is removed and still open a collision, too.
+        let is_unsettled = |error: &Error| {
+            is_pending(error) || error.status() == Some(NtStatus::OBJECT_NAME_COLLISION)
+        };
+        self.run_until_settled("create the file", path, is_unsettled, |tree, path| {
             let (file, _) = tree.create(path, CreateHow::New, Access::ReadWrite)?;
             tree.close(file)
         })?;
@@ -176,6 +180,14 @@ impl Namespace for SmbNamespace {
             tree.close(file)
         })?;
         Ok(self.files.open((self.site.path(path), Access::Read)))
+    }
+
+    fn open_to_write(&mut self, path: &str) -> Result<FileId, Failure> {
+        self.run("open the file", path, |tree, path| {
+            let (file, _) = tree.create(path, CreateHow::Open, Access::ReadWrite)?;
+            tree.close(file)
+        })?;
+        Ok(self.files.open((self.site.path(path), Access::ReadWrite)))
     }
 
     fn close(&mut self, file: FileId) {

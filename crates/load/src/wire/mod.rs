@@ -405,7 +405,7 @@ pub(crate) fn path_of(paths: &Paths, op: &Op) -> Result<Option<Arc<str>>, OpErro
         Op::Get(whole) => (whole.path, false),
         Op::Read(_) | Op::Write(..) | Op::Flush(_) | Op::Close(_) => return Ok(None),
         Op::SetAttribute(Node::File(_), _) => return Ok(None),
-        Op::GetAttributes(_) | Op::Lock(_) | Op::Unlock(_) => return Ok(None),
+        Op::GetAttributes(_) | Op::Lock(..) | Op::Unlock(..) => return Ok(None),
     };
     let known = known(paths, path)?;
     if changes && !known.contains('/') {

@@ -1,7 +1,7 @@
 //! Operations on names over NFS and SMB, against real servers.
 
 use super::*;
-use plimsoll_load::{NfsShare, OpenOptions, Passwords, PathId, SmbShare, Tag};
+use plimsoll_load::{ByteRange, NfsShare, OpenOptions, Passwords, PathId, SmbShare, Tag};
 use plimsoll_model::{Clock, Target};
 use plimsoll_testkit::Need;
 use plimsoll_testkit::servers::ganesha::{Export, Ganesha, GaneshaConfig};
@@ -77,7 +77,7 @@ fn over_smb() {
     }
 }
 
-/// What is locked cannot be locked again, nor unlocked twice.
+/// What is locked cannot be locked again, nor unlocked twice; other bytes can.
 fn locks(share: &dyn Share) {
     share.namespace().unwrap().make_directory("run").unwrap();
     let mut lanes = Lanes::new(share, 1);
@@ -85,12 +85,18 @@ fn locks(share: &dyn Share) {
     let lane = &mut lanes.one;
     for _ in 0..3 {
         let id = opened(lane, create);
-        assert!(one(lane, Op::Unlock(id)).result.is_err(), "it is not locked");
-        assert_eq!(found(lane, Op::Lock(id)), None);
-        assert!(one(lane, Op::Lock(id)).result.is_err(), "it is locked");
-        assert_eq!(found(lane, Op::Unlock(id)), None);
-        assert!(one(lane, Op::Unlock(id)).result.is_err(), "it is not locked any more");
-        lane.run_all(&[Op::Close(id), remove]);
+        assert!(one(lane, Op::Unlock(id, ByteRange::WHOLE)).result.is_err(), "it is not locked");
+        assert_eq!(found(lane, Op::Lock(id, ByteRange::WHOLE)), None);
+        assert!(one(lane, Op::Lock(id, ByteRange::WHOLE)).result.is_err(), "it is locked");
+        assert_eq!(found(lane, Op::Unlock(id, ByteRange::WHOLE)), None);
+        assert!(
+            one(lane, Op::Unlock(id, ByteRange::WHOLE)).result.is_err(),
+            "it is not locked any more"
+        );
+        let [a, b] = [(0, 1), (1 << 30, 510)].map(|(offset, length)| ByteRange { offset, length });
+        lane.run_all(&[Op::Lock(id, a), Op::Lock(id, b), Op::Unlock(id, a), Op::Lock(id, a)]);
+        assert!(one(lane, Op::Lock(id, ByteRange::WHOLE)).result.is_err(), "parts are locked");
+        lane.run_all(&[Op::Unlock(id, b), Op::Unlock(id, a), Op::Close(id), remove]);
     }
     drop(lanes);
     share.namespace().unwrap().remove_directory("run").unwrap();
@@ -280,8 +286,8 @@ fn replies_to_each(share: &dyn Share, recorder: &Recorder, expected: &[(Make, &s
         let op = match (make(rig.paths.add(*path)), open) {
             (Op::Close(_), Some(file)) => Op::Close(file),
             (Op::GetAttributes(_), Some(file)) => Op::GetAttributes(file),
-            (Op::Lock(_), Some(file)) => Op::Lock(file),
-            (Op::Unlock(_), Some(file)) => Op::Unlock(file),
+            (Op::Lock(_, bytes), Some(file)) => Op::Lock(file, bytes),
+            (Op::Unlock(_, bytes), Some(file)) => Op::Unlock(file, bytes),
             (op, _) => op,
         };
         if let Some(Found::File(file)) = found(&mut rig, op) {
@@ -304,7 +310,8 @@ fn names_take_the_calls_that_a_client_makes() {
     let get: Make = |path| Op::Get(small(path));
     let close: Make = |_| Op::Close(FileId(0));
     let attributes: Make = |_| Op::GetAttributes(FileId(0));
-    let [lock, unlock]: [Make; 2] = [|_| Op::Lock(FileId(0)), |_| Op::Unlock(FileId(0))];
+    let lock: Make = |_| Op::Lock(FileId(0), ByteRange::WHOLE);
+    let unlock: Make = |_| Op::Unlock(FileId(0), ByteRange::WHOLE);
 
     let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("data"))).unwrap();
     std::fs::create_dir_all(server.directory("data").unwrap().join("run/a/b")).unwrap();

@@ -398,6 +398,12 @@ impl Flag {
                 format!("{target} has fewer figures: it refused to {tried} ({reason})"),
             ),
 
+            Flag::SecondWriter { target } => Words::new(
+                Severity::NotMeant,
+                format!("Locks on {target} keep nobody out: a second program got one that was held"),
+            )
+            .action("Let only one program at a time open a database there."),
+
             Flag::ClientSaturated { host, core_busy, serves } => {
                 let machine = host.as_deref().unwrap_or("this machine");
                 let name = capital(machine);

@@ -3,6 +3,7 @@
 
 mod connect;
 mod copy;
+mod database;
 mod datagrams;
 mod dataset;
 mod device;
@@ -21,6 +22,7 @@ mod tcp_stream;
 
 pub use connect::ConnectJob;
 pub use copy::{CopyJob, Method, Transfer};
+pub use database::DatabaseJob;
 pub use datagrams::{DatagramCall, DatagramsJob};
 pub use dataset::{DataClass, DataSource, Dataset, GeneratedData};
 pub use device::DeviceJob;
@@ -83,6 +85,7 @@ jobs! {
     Pattern(PatternJob),
     Scan(ScanJob),
     Log(LogJob),
+    Database(DatabaseJob),
     Playback(PlaybackJob),
     Slides(SlidesJob),
     Operations(OperationsJob),
@@ -101,7 +104,7 @@ jobs! {
 
 /// Measures of single jobs, by the kind of their subjects.
 pub(crate) const OF_STORAGE: &[&[Row]] =
-    &[&log::MEASURES, &copy::MEASURES, &playback::MEASURES, &slides::MEASURES];
+    &[&log::MEASURES, &database::MEASURES, &copy::MEASURES, &playback::MEASURES, &slides::MEASURES];
 pub(crate) const OF_PATHS: &[&[Row]] = &[&stream::MEASURES, &path::MEASURES, &forwarding::MEASURES];
 pub(crate) const OF_HOSTS: &[&[Row]] = &[&device::MEASURES];
 

@@ -163,6 +163,9 @@ pub struct PlaybackJob {
     pub pace: Pace,
     /// Size of all its files together; there are as many as patterns have.
     pub size: Bytes,
+    /// Seconds between two seeks of a stream that plays; `None` if it plays the film as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seek_every_seconds: Option<f64>,
 }
 
 impl PlaybackJob {
@@ -182,6 +185,12 @@ impl PlaybackJob {
     pub const STALLED: Measure = Measure::own("stalled_ratio");
     /// Time that was played, of all streams together.
     pub const PLAYED: Measure = Measure::own("played_seconds");
+    /// Seeks of all streams.
+    pub const SEEKS: Measure = Measure::own("seeks");
+    /// Mean time from a seek to the picture.
+    pub const SEEK_TIME: Measure = Measure::own("seek_seconds");
+    /// Longest of these times.
+    pub const LONGEST_SEEK: Measure = Measure::own("longest_seek_seconds");
 
     /// The same with another pace.
     #[must_use]
@@ -197,7 +206,7 @@ impl PlaybackJob {
 
 use Aggregation::{Arithmetic, Geometric};
 
-pub(super) const MEASURES: [Row; 8] = [
+pub(super) const MEASURES: [Row; 11] = [
     (PlaybackJob::HEADROOM, "1", "", Direction::More, Geometric, Combine::None),
     (PlaybackJob::SUPPLY, "B/s", "", Direction::More, Geometric, Combine::None),
     (PlaybackJob::FIRST_FRAME, "s", "", Direction::Less, Geometric, Combine::Max),
@@ -206,6 +215,9 @@ pub(super) const MEASURES: [Row; 8] = [
     (PlaybackJob::LONGEST_STALL, "s", "", Direction::Less, Arithmetic, Combine::Max),
     (PlaybackJob::STALLED, "1", "", Direction::Less, Arithmetic, Combine::Max),
     (PlaybackJob::PLAYED, "s", "", Direction::Neither, Arithmetic, Combine::Sum),
+    (PlaybackJob::SEEKS, "1", "", Direction::Neither, Arithmetic, Combine::Sum),
+    (PlaybackJob::SEEK_TIME, "s", "", Direction::Less, Geometric, Combine::Max),
+    (PlaybackJob::LONGEST_SEEK, "s", "", Direction::Less, Geometric, Combine::Max),
 ];
 
 impl JobFacts for PlaybackJob {
@@ -249,6 +261,9 @@ impl JobFacts for PlaybackJob {
         if !self.film.second_bytes.is_empty() {
             settings.insert(1, format!("variable rate, mean {}", bit_rate(self.film.mean_rate)));
         }
+        if let (Some(seconds), Pace::Played) = (self.seek_every_seconds, self.pace) {
+            settings.push(format!("a seek every {seconds} s"));
+        }
         settings
     }
 
@@ -257,7 +272,9 @@ impl JobFacts for PlaybackJob {
             Pace::Uncapped => "uncapped",
             Pace::Played => "played",
         };
-        vec![
+        let seeks =
+            self.seek_every_seconds.map(|seconds| ("seek_every_seconds", seconds.to_string()));
+        let all = [
             ("film", self.film.title()),
             ("mean_bytes_per_second", self.film.mean_rate.to_string()),
             ("required_bytes_per_second", self.film.required_rate.to_string()),
@@ -265,7 +282,8 @@ impl JobFacts for PlaybackJob {
             ("block_bytes", self.player.request.0.to_string()),
             ("size_bytes", self.size.0.to_string()),
             ("pace", pace.to_owned()),
-        ]
+        ];
+        all.into_iter().chain(seeks).collect()
     }
 
     fn footprint(&self) -> Footprint {

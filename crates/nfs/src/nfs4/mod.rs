@@ -35,7 +35,7 @@ pub use operations::{
     WriteHead, WriteOk,
 };
 pub use pipeline::{Call, Completion, Nfs4, Pipeline};
-pub use request::{Done, Other, Place, Request};
+pub use request::{Done, LockOwner, Other, Place, Request};
 pub use sessions::{
     Channel, CreateSession, CreateSessionOk, DestroyClient, DestroySession, ExchangeId,
     ExchangeIdOk, ReclaimComplete, Registration, Renew, Sequence, SequenceOk, SetClient,

@@ -19,9 +19,6 @@ use crate::Error;
 use crate::nfs3::{FileType, Listing, Name, Page, Stability};
 use std::sync::Arc;
 
-/// The length of a lock that reaches to the end of the file, wherever that is (RFC 8881, section 18.10.3).
-const TO_THE_END: u64 = u64::MAX;
-
 /// A name in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place<'a> {
@@ -64,10 +61,28 @@ pub enum Request<'a> {
     Attributes(FileHandle),
     /// ACCESS: these rights, as bits.
     Access(FileHandle, u32),
-    /// LOCK of an open file whole, against all others, by somebody who has no locks.
-    Lock(&'a OpenFile),
-    /// LOCKU of the whole file, as the first thing after its LOCK, which is named.
-    Unlock(FileHandle, StateId),
+    /// LOCK of bytes of an open file, against all others.
+    Lock {
+        /// The file.
+        file: &'a OpenFile,
+        /// Offset in bytes.
+        offset: u64,
+        /// Bytes from there; all ones: to the end, wherever that is (RFC 8881, section 18.10.3).
+        length: u64,
+        /// Who has locks on it already; `None`: a new owner.
+        owner: Option<LockOwner>,
+    },
+    /// LOCKU of bytes of an open file.
+    Unlock {
+        /// The file.
+        file: FileHandle,
+        /// Offset in bytes.
+        offset: u64,
+        /// Bytes from there, as of its LOCK.
+        length: u64,
+        /// Who has locked them.
+        owner: LockOwner,
+    },
     /// SETATTR of what needs no open file.
     SetAttributes(FileHandle, SetAttributes),
     /// LOOKUP.
@@ -108,14 +123,23 @@ pub enum Request<'a> {
     },
 }
 
+/// Owner of locks on an open file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LockOwner {
+    /// As of its last LOCK or LOCKU.
+    pub state: StateId,
+    /// Number of its next call (4.0): its calls before.
+    pub sequence: u32,
+}
+
 /// Result of a call of version 4.
 pub type Done<'a> = crate::Done<'a, Attributes, Other<'a>>;
 
 /// Results that versions 2 and 3 do not have.
 #[derive(Debug)]
 pub enum Other<'a> {
-    /// LOCK: what it is unlocked by.
-    Locked(StateId),
+    /// LOCK and LOCKU: the state of the owner's locks.
+    Locks(StateId),
     /// LOOKUP, and a new directory.
     Found(Box<(FileHandle, Attributes)>),
     /// OPEN and a new file.
@@ -256,22 +280,37 @@ impl Building<'_, '_> {
                 self.compound.add(&Access { rights: *rights });
                 Asked::Access
             }
-            Request::Lock(file) => {
+            Request::Lock { file, offset, length, owner } => {
                 self.put(file.handle);
-                let minor = self.identity.minor();
-                let open_sequence = if minor == Minor::V0 { file.next_sequence() } else { 0 };
-                let name = self.identity.next_owner();
-                let (open, owner) = (file.state_id(), name.of(self.client));
-                let locker = Locker::New { open_sequence, open, lock_sequence: 0, owner };
-                let (kind, reclaim, offset, length) = (LockKind::Write, false, 0, TO_THE_END);
+                let counts = self.identity.minor() == Minor::V0;
+                let name;
+                let locker = match owner {
+                    Some(LockOwner { state, sequence }) => {
+                        let sequence = if counts { *sequence } else { 0 };
+                        Locker::Known { state: *state, sequence }
+                    }
+                    None => {
+                        name = self.identity.next_owner();
+                        Locker::New {
+                            open_sequence: if counts { file.next_sequence() } else { 0 },
+                            open: file.state_id(),
+                            lock_sequence: 0,
+                            owner: name.of(self.client),
+                        }
+                    }
+                };
+                let (kind, reclaim) = (LockKind::Write, false);
+                let (offset, length) = (*offset, *length);
                 self.compound.add(&Lock { kind, reclaim, offset, length, locker });
                 Asked::Lock
             }
-            Request::Unlock(file, state) => {
+            Request::Unlock { file, offset, length, owner: LockOwner { state, sequence } } => {
                 self.put(*file);
-                let sequence = u32::from(self.identity.minor() == Minor::V0);
-                let (kind, offset, length) = (LockKind::Write, 0, TO_THE_END);
-                self.compound.add(&Unlock { kind, sequence, state: *state, offset, length });
+                let counts = self.identity.minor() == Minor::V0;
+                let sequence = if counts { *sequence } else { 0 };
+                let (kind, state) = (LockKind::Write, *state);
+                let (offset, length) = (*offset, *length);
+                self.compound.add(&Unlock { kind, sequence, state, offset, length });
                 Asked::Unlock
             }
             Request::SetAttributes(file, attributes) => {
@@ -359,8 +398,8 @@ impl Building<'_, '_> {
             Asked::Commit => Done::Commit { verifier: results.take::<Commit>()? },
             Asked::Attributes => Done::Attributes(Box::new(results.take::<GetAttributes>()?)),
             Asked::Access => Done::Access(results.take::<Access>()?.rights),
-            Asked::Lock => Done::Other(Other::Locked(results.take::<Lock<'_>>()?)),
-            Asked::Unlock => results.take::<Unlock>().map(|_| Done::Changed)?,
+            Asked::Lock => Done::Other(Other::Locks(results.take::<Lock<'_>>()?)),
+            Asked::Unlock => Done::Other(Other::Locks(results.take::<Unlock>()?)),
             Asked::SetAttributes => results.take::<SetAttributesOf>().map(|_| Done::Changed)?,
             Asked::Lookup => {
                 results.take::<Lookup<'_>>()?;

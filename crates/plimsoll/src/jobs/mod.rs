@@ -1,5 +1,6 @@
 //! The jobs of `check --job`: arguments become parts of workloads, a file each.
 
+mod database;
 mod log;
 mod pattern;
 mod scan;
@@ -17,7 +18,7 @@ use std::num::NonZeroU16;
 #[derive(Args)]
 pub struct JobArguments {
     /// Jobs: pattern reads and writes blocks of large files, scan walks a directory tree, log appends records
-    /// that must be stable
+    /// that must be stable, database commits transactions under locks
     #[arg(long = "job", value_name = "NAME", value_delimiter = ',', default_value = "pattern")]
     #[arg(value_parser = PossibleValuesParser::new(JOBS.iter().map(|kind| kind.name)))]
     pub jobs: Vec<String>,
@@ -27,6 +28,8 @@ pub struct JobArguments {
     pub scan: ScanArguments,
     #[command(flatten)]
     pub log: log::LogArguments,
+    #[command(flatten)]
+    pub database: database::DatabaseArguments,
 }
 
 /// A job of `check --job`.
@@ -54,6 +57,11 @@ pub const JOBS: &[Kind] = &[
         name: "log",
         options: log::LogArguments::augment_args,
         make: |arguments, _| arguments.log.jobs(),
+    },
+    Kind {
+        name: "database",
+        options: database::DatabaseArguments::augment_args,
+        make: |arguments, _| arguments.database.jobs(),
     },
 ];
 

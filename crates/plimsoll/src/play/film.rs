@@ -6,9 +6,7 @@ use crate::signals::Signals;
 use plimsoll_load::{
     FilmFile, Names, NoFilm, OpenOptions, SystemClock, TimeLimits, film_file, film_on_share,
 };
-use plimsoll_model::{
-    Cause, Deadline, Failure, Film, Player, Target, url_meant, without_password,
-};
+use plimsoll_model::{Cause, Deadline, Failure, Film, Player, Target, url_meant, without_password};
 use plimsoll_stats::playback::{Buffer, made_film, required, worst_part};
 use std::fmt::Display;
 use std::fs::File;

@@ -2,9 +2,15 @@
 
 use super::{MOST_STREAMS, length};
 use plimsoll_explain::{Films, Playback, playback};
-use plimsoll_model::{Job, Length, Pace, Part, PlaybackJob, Study, Workload};
+use plimsoll_model::units::{Bytes, KIB, MIB};
+use plimsoll_model::{Job, Length, Pace, Part, PlaybackJob, Player, Study, Workload};
 use plimsoll_study::FollowUp;
 use std::num::NonZeroU16;
+
+/// Small and large requests, between which a rotating disk decides.
+const REQUESTS: [Bytes; 2] = [Bytes(64 * KIB), Bytes(4 * MIB)];
+/// Requests that a file must have at least.
+const FEWEST_REQUESTS: u64 = 4;
 
 /// What is wanted of a study of films.
 pub(super) struct Wanted {
@@ -36,10 +42,13 @@ impl Wanted {
             }
             all
         };
-        let more = match self.refines {
-            true => new(found.iter().flat_map(|of| stage.numbers(of)).collect()),
-            false => Vec::new(),
-        };
+        let mut more = Vec::new();
+        if self.refines {
+            more = new(found.iter().flat_map(|of| stage.numbers(of)).collect());
+            if more.is_empty() {
+                more = new(found.iter().flat_map(|of| stage.requests(of)).collect());
+            }
+        }
         match more.is_empty() && self.played_seconds > 0.0 {
             true => new(found.iter().flat_map(|of| stage.played(of)).collect()),
             false => more,
@@ -83,6 +92,25 @@ impl Stage<'_> {
         let during = of.during.as_ref().zip(self.wanted.other.as_ref());
         let during = during.map(|(during, other)| uncapped(&during.films, Some(other)));
         [uncapped(&of.alone, None), during.unwrap_or_default()].concat()
+    }
+
+    /// The largest number that plays, with a small and a large request, where a rotating disk is the bottleneck: the
+    /// request size decides there.
+    fn requests(&self, of: &Playback) -> Vec<FollowUp> {
+        let streams = of.alone.most().map(|most| most.max(1)).filter(|_| of.rotates);
+        let Some(streams) = streams.and_then(NonZeroU16::new) else { return Vec::new() };
+        let of_size = |request: Bytes| {
+            let fits = self.job.file_bytes() >= FEWEST_REQUESTS * request.0;
+            if !fits || request == self.job.player.request {
+                return None;
+            }
+            let player = Player { request, ..self.job.player.clone() };
+            let job = PlaybackJob { player, ..self.job.with_pace(Pace::Uncapped) };
+            let part = Part::closed(job.into(), streams, self.job.player.in_flight);
+            let workload = Workload::of(part, self.wanted.length);
+            Some(FollowUp { workload, blocks: self.wanted.blocks })
+        };
+        REQUESTS.into_iter().filter_map(of_size).collect()
     }
 
     /// The largest number that plays and one more at their rate; during other work the largest alone, and that work

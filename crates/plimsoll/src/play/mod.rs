@@ -14,8 +14,8 @@ use clap::{Args, ValueEnum};
 use follow::Wanted;
 use plimsoll_model::units::{Bytes, GIB, MIB, parse_duration};
 use plimsoll_model::{
-    Arrival, Cause, Design, Failure, HostFacts, Job, Length, Pace, Plan, PlaybackJob, Player, Rule,
-    SlidesJob, StorageOptions, Study, SubjectFacts, Workload,
+    Arrival, Cause, Design, Failure, HostFacts, Job, Length, Pace, Part, Plan, PlaybackJob, Player,
+    Rule, SlidesJob, StorageOptions, Study, SubjectFacts, Workload,
 };
 use plimsoll_report::counted;
 use std::num::NonZeroU16;
@@ -36,6 +36,8 @@ const WARM_UP: f64 = 0.1;
 const MOST_WARM_UP_SECONDS: f64 = 0.5;
 /// Seconds that streams play at their rate.
 const PLAYED_SECONDS: f64 = 30.0;
+/// Seconds between two seeks.
+const SEEK_SECONDS: f64 = 5.0;
 /// Time limit, where none is given, apart from the time that films play.
 const CAP_SECONDS: f64 = 600.0;
 const CAP_WITH_WORK_SECONDS: f64 = 1200.0;
@@ -87,9 +89,12 @@ pub struct PlayArguments {
     /// Show photos of 3 and 24 MB instead, one every 3 s
     ///
     /// Each size is shown with and without the next photo fetched ahead
-    #[arg(long, conflicts_with_all = ["rate", "variable", "player", "streams", "during", "soak"])]
+    #[arg(long, conflicts_with_all = ["rate", "variable", "player", "streams", "seeks", "during", "soak"])]
     pub slides: bool,
-    /// Also measure during a backup or a scan
+    /// Also jump to another place every 5 s while films play at their rate
+    #[arg(long, conflicts_with = "quick")]
+    pub seeks: bool,
+    /// Also measure during a backup, a scan or commits of a database
     #[arg(long = "while", value_name = "WORK", value_enum)]
     pub during: Option<OtherWork>,
     /// Play the largest number of films for this long
@@ -301,25 +306,33 @@ fn storage(play: &PlayArguments, work: Vec<Work>, design: Design) -> Result<Stor
 
 /// The plan of the first stage, and what is wanted after it.
 fn planned(play: &PlayArguments) -> Result<(Plan, Wanted), Failure> {
-    if let [_, second, ..] = play.hosts.on.as_slice() {
-        let happened = "films are played from one host";
-        let next = "Give --on once, with more --streams.";
-        return Err(Failure::new(Cause::Usage, "plan the films", second, happened, next));
+    // The second host does the other work.
+    let most = if play.during.is_some() { 2 } else { 1 };
+    if let Some(host) = play.hosts.on.get(most) {
+        let happened = "films are played from one host, and other work is done by one";
+        let next = "Give --on once, with more --streams; or twice, with --while.";
+        return Err(Failure::new(Cause::Usage, "plan the films", host, happened, next));
     }
+    let other_client = u16::from(play.hosts.on.len() > 1);
     let design = play.design();
     let (player, streams, length) = (play.player()?, play.streams()?, play.length()?);
     let film = film::film(play, &player, design.seed)?;
     let in_flight = player.in_flight;
-    let job = PlaybackJob { film, player, pace: Pace::Uncapped, size: play.size() };
+    let seek_every_seconds = play.seeks.then_some(SEEK_SECONDS);
+    let (pace, size) = (Pace::Uncapped, play.size());
+    let job = PlaybackJob { film, player, pace, size, seek_every_seconds };
     let work = streams.iter().filter_map(|streams| NonZeroU16::new(*streams)).map(|workers| {
         let (job, arrival) = (Job::from(job.clone()), Arrival::Closed { depth: in_flight });
         Work { job, workers, arrival, length, explain: false }
     });
     let other = play.during.map(|during| during.part(design.seed));
+    let other = other.map(|other| Part { client: other_client, ..other });
     let blocks = design.rule.first_blocks();
     let mut plan = plan::plan(storage(play, work.collect(), design)?)?;
     // Each target and setting has a number of films of its own: that is the comparison.
     plan.contrasts.clear();
+    // Films are played by the first host alone.
+    plan.workloads.iter_mut().for_each(|workload| workload.parts.truncate(1));
     if let Some(other) = &other {
         let with_work = plan.workloads.clone().into_iter().map(|mut workload| {
             workload.parts.push(other.clone());
@@ -398,6 +411,15 @@ mod tests {
     }
 
     #[test]
+    fn of_two_hosts_one_plays_and_the_other_does_the_other_work() {
+        let hosts = ["--on=ssh://a", "--on=ssh://b", "--streams=1", "--while=backup"];
+        let (plan, wanted) = planned(&hosts).unwrap();
+        assert_eq!((streams(&plan), plan.clients.len()), (vec![(1, 1), (1, 2)], 2));
+        let clients: Vec<u16> = plan.workloads[1].parts.iter().map(|part| part.client).collect();
+        assert_eq!((clients, wanted.other.unwrap().client), (vec![0, 1], 1));
+    }
+
+    #[test]
     fn films_have_their_rates() {
         let rate = |words: &[&str]| {
             let (plan, _) = planned(words).unwrap();
@@ -422,6 +444,7 @@ mod tests {
             (&["--streams=65"], "64 films"),
             (&["--time=100ms"], "500 ms"),
             (&["--on=ssh://a", "--on=ssh://b"], "one host"),
+            (&["--on=ssh://a", "--on=ssh://b", "--on=ssh://c", "--while=scan"], "one host"),
             (&["--film=/no/such/film.mkv"], "No such file"),
         ] {
             let failure = planned(words).map(|_| ()).unwrap_err();

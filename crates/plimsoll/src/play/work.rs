@@ -2,7 +2,9 @@
 
 use clap::ValueEnum;
 use plimsoll_model::units::{Bytes, MIB};
-use plimsoll_model::{CopyJob, DataClass, GeneratedData, Job, Method, Part, ScanJob, Transfer};
+use plimsoll_model::{
+    CopyJob, DataClass, DatabaseJob, GeneratedData, Job, Method, Part, ScanJob, Transfer,
+};
 use std::num::NonZeroU16;
 
 /// What is backed up: so many files, of this mean size in bytes. One in a hundred has changed.
@@ -21,6 +23,8 @@ pub enum OtherWork {
     BackupFull,
     /// A walk over a directory tree
     Scan,
+    /// A database that commits transactions
+    Database,
 }
 
 impl OtherWork {
@@ -30,6 +34,10 @@ impl OtherWork {
             OtherWork::BackupFull => Transfer::Up,
             OtherWork::Scan => {
                 return Part::closed(ScanJob::default().into(), NonZeroU16::MIN, IN_FLIGHT);
+            }
+            OtherWork::Database => {
+                let job = DatabaseJob::default().into();
+                return Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
             }
         };
         let data = GeneratedData {

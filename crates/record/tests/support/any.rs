@@ -77,6 +77,7 @@ pub fn flags_since(x: f64, n: u64, text: &str) -> Vec<Flag> {
         Flag::FrameCapped { wanted: Bytes(n), used: Bytes(n), path_mtu: Bytes(n) },
         Flag::RouterIsEnd { host: text() },
         Flag::WarmScan { target: text() },
+        Flag::SecondWriter { target: text() },
         Flag::SparseFiles { directory: text(), count: n, holes: Bytes(n) },
         Flag::Reconnected { target: text(), times: n, at_seconds: x, seconds: x },
         Flag::WrittenAgain { target: text(), bytes: n },
@@ -576,6 +577,7 @@ fn results() -> impl Strategy<Value = Vec<PartResult>> {
                 block: Some("netfilter".into()),
                 traced_nanoseconds: Some(1200),
             }],
+            buffer: Some(BufferSeries { every_seconds: 0.25, seconds: vec![0.5, 1.0] }),
         });
     vec(part, 0..3)
 }

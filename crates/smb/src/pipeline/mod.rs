@@ -161,7 +161,7 @@ impl Smb2 {
             Request::MakeDirectory { path } => (Asked::MakeDirectory, path),
             Request::Rename { path, .. } => (Asked::Rename, path),
             Request::Attributes { file } => (Asked::Attributes { file }, ""),
-            Request::Lock { file, unlock } => (Asked::Lock { file, unlock }, ""),
+            Request::Lock { file, bytes, unlock } => (Asked::Lock { file, bytes, unlock }, ""),
             Request::SetTimes { file, written } => (Asked::SetTimes { file, written }, ""),
             Request::SetTimesOf { path, written } => (Asked::SetTimesOf { written }, path),
             Request::Remove { path } => (Asked::Remove(Kind::File), path),

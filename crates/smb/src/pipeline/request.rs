@@ -3,7 +3,7 @@
 use crate::files::{
     Access, CreateHow, Entry, FileInfo, disposition, listing, network_open, renaming, times,
 };
-use crate::link::FileId;
+use crate::link::{ByteRange, FileId};
 use crate::ms_smb2::types::{Command, Dialect};
 use crate::requests::{self, Create, Kind, Rights};
 use std::time::SystemTime;
@@ -101,11 +101,13 @@ pub enum Request<'a> {
         /// The file.
         file: FileId,
     },
-    /// A whole open file is locked against all others, or that is undone. Where somebody else has it locked, that
-    /// is refused at once.
+    /// Bytes of an open file are locked against all others, or that is undone. Where somebody else has them locked,
+    /// that is refused at once.
     Lock {
         /// The file.
         file: FileId,
+        /// Which bytes.
+        bytes: ByteRange,
         /// Whether it is undone.
         unlock: bool,
     },
@@ -200,7 +202,7 @@ pub(super) enum Asked {
     Close { file: FileId },
     Lookup,
     Attributes { file: FileId },
-    Lock { file: FileId, unlock: bool },
+    Lock { file: FileId, bytes: ByteRange, unlock: bool },
     List { directory: FileId, buffer: u32 },
     MakeDirectory,
     Rename,
@@ -324,7 +326,9 @@ impl Asked {
                 requests::write(to, file, 0, count, through == Through::Flag);
             }
             (Command::QueryInfo, _) => network_open(file).append_body(to),
-            (Command::Lock, Asked::Lock { unlock, .. }) => requests::lock(to, file, unlock),
+            (Command::Lock, Asked::Lock { bytes, unlock, .. }) => {
+                requests::lock(to, file, bytes, unlock);
+            }
             (Command::SetInfo, Asked::SetTimes { written, .. } | Asked::SetTimesOf { written }) => {
                 times(file, written).append_body(to)
             }

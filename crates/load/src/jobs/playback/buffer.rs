@@ -9,6 +9,8 @@ use std::time::Duration;
 enum State {
     /// It fills its buffer, since this time: at first, or in a stall.
     Filling(Nanos),
+    /// It has jumped at this time, and fills its buffer again.
+    Seeking(Nanos),
     /// It plays.
     Playing,
 }
@@ -32,14 +34,28 @@ pub(super) struct Playing {
     /// Until when its state is known.
     now: Nanos,
     state: State,
-    /// Seconds of film that were shown.
+    /// Seconds of film up to the picture that is shown, and those of them that were skipped.
     position: f64,
+    skipped: f64,
     /// Bytes from the begin of the film that are there without a gap, and that were requested.
     there: u64,
     requested: u64,
     first_frame: Option<Duration>,
     stalls: Stalls,
+    /// Time from each jump to the picture.
+    seeks: Vec<Duration>,
+    samples: Option<Samples>,
 }
+
+/// Seconds of film in the buffer, at equal intervals.
+struct Samples {
+    every: Duration,
+    next: Nanos,
+    seconds: Vec<f64>,
+}
+
+/// Most samples of a trial.
+const MOST_SAMPLES: usize = 600;
 
 /// Bytes and seconds are sums of many: what is missing by less is rounding.
 const ROUNDING: f64 = 1e-6;
@@ -57,20 +73,49 @@ impl Playing {
             now: Nanos(0),
             state: State::Filling(Nanos(0)),
             position: 0.0,
+            skipped: 0.0,
             there: 0,
             requested: 0,
             first_frame: None,
             stalls: Stalls::default(),
+            seeks: Vec::new(),
+            samples: None,
         }
+    }
+
+    /// The same with samples of its buffer, at intervals of at least `least` in a trial of this length.
+    pub(super) fn sampled(self, least: Duration, length: Duration) -> Playing {
+        let every = (length / MOST_SAMPLES as u32).max(least);
+        let samples = Samples { every, next: Nanos(u64::MAX), seconds: Vec::new() };
+        Playing { samples: Some(samples), ..self }
     }
 
     /// It begins to fill its buffer.
     pub(super) fn begin(&mut self, now: Nanos) {
         (self.begun, self.now, self.state) = (now, now, State::Filling(now));
+        self.samples.iter_mut().for_each(|samples| samples.next = now + samples.every);
+    }
+
+    /// Takes the samples until `now`, with what is in the buffer since it was last known.
+    fn sample(&mut self, now: Nanos) {
+        let Some(samples) = &mut self.samples else { return };
+        if samples.next > now {
+            return;
+        }
+        let ahead = self.demand.seconds(self.there as f64) - self.position;
+        while samples.next <= now && samples.seconds.len() < MOST_SAMPLES {
+            let played = match self.state {
+                State::Playing => samples.next.since(self.now).as_secs_f64(),
+                State::Filling(_) | State::Seeking(_) => 0.0,
+            };
+            samples.seconds.push((ahead - played).max(0.0));
+            samples.next = samples.next + samples.every;
+        }
     }
 
     /// Plays on until now.
     pub(super) fn advance(&mut self, now: Nanos) {
+        self.sample(now);
         let passed = now.since(self.now).as_secs_f64();
         if self.state == State::Playing {
             let dry = self.demand.seconds(self.there as f64);
@@ -98,15 +143,32 @@ impl Playing {
         self.requested += self.request;
     }
 
+    /// Whether it plays now.
+    pub(super) fn plays(&self) -> bool {
+        self.state == State::Playing
+    }
+
+    /// It jumps to another place of the film: its buffer is empty, and what was requested is dropped. The film goes on
+    /// there as it would have here.
+    pub(super) fn seek(&mut self, now: Nanos) {
+        self.advance(now);
+        self.there = self.requested;
+        let position = self.demand.seconds(self.there as f64);
+        self.skipped += position - self.position;
+        (self.position, self.state) = (position, State::Seeking(now));
+    }
+
     fn start_if_filled(&mut self) {
-        let State::Filling(since) = self.state else { return };
+        let (State::Filling(since) | State::Seeking(since)) = self.state else { return };
         let ahead = self.demand.seconds(self.there as f64) - self.position;
         let is_full = self.there == self.requested && !self.has_room();
         if ahead + ROUNDING < self.start_seconds && !is_full {
             return;
         }
+        let has_jumped = self.state == State::Seeking(since);
         self.state = State::Playing;
         match self.first_frame {
+            _ if has_jumped => self.seeks.push(self.now.since(since)),
             None => self.first_frame = Some(self.now.since(self.begun)),
             Some(_) => self.note_stall(self.now.since(since)),
         }
@@ -137,13 +199,19 @@ impl Playing {
                 let wait = (self.room_from() - self.position).max(ROUNDING);
                 self.now + Duration::from_secs_f64(wait.min(1e6))
             }
-            State::Filling(_) => Nanos(u64::MAX),
+            State::Filling(_) | State::Seeking(_) => Nanos(u64::MAX),
         }
     }
 
-    /// The end: a stall that lasts is one until then.
+    /// The end: a stall that lasts is one until then, and a jump takes at least so long.
     pub(super) fn end(&mut self, now: Nanos) {
         self.advance(now);
+        if let State::Seeking(since) = self.state
+            && since < self.now
+        {
+            self.seeks.push(self.now.since(since));
+            self.state = State::Seeking(self.now);
+        }
         if let (State::Filling(since), Some(_)) = (self.state, self.first_frame)
             && since < self.now
         {
@@ -160,9 +228,19 @@ impl Playing {
         self.stalls
     }
 
+    /// Time from each jump to the picture.
+    pub(super) fn seeks(&self) -> &[Duration] {
+        &self.seeks
+    }
+
+    /// The time between two samples of its buffer, and the samples.
+    pub(super) fn samples(&self) -> Option<(Duration, &[f64])> {
+        self.samples.as_ref().map(|samples| (samples.every, &*samples.seconds))
+    }
+
     /// Seconds of film that were shown.
     pub(super) fn played(&self) -> f64 {
-        self.position
+        self.position - self.skipped
     }
 }
 
@@ -213,6 +291,25 @@ mod tests {
     }
 
     #[test]
+    fn samples_of_the_buffer_are_as_it_is_at_their_times() {
+        let ms = Duration::from_millis;
+        let mut playing = playing().sampled(ms(100), ms(1000));
+        playing.begin(at(0));
+        // 0.5 s of film at 150 ms, a second at 250 ms, of which 250 ms are played by 500 ms.
+        playing.received(500, at(150));
+        playing.received(500, at(250));
+        playing.advance(at(500));
+        let (every, seconds) = playing.samples().unwrap();
+        assert_eq!(every, ms(100));
+        let rounded: Vec<f64> = seconds.iter().map(|s| (1e6 * s).round() / 1e6).collect();
+        assert_eq!(rounded, [0.0, 0.5, 0.95, 0.85, 0.75]);
+        // Dry at 1250 ms, and nothing comes.
+        playing.advance(at(1500));
+        let (_, seconds) = playing.samples().unwrap();
+        assert_eq!((seconds.len(), seconds[14]), (15, 0.0));
+    }
+
+    #[test]
     fn it_requests_what_its_buffer_has_room_for() {
         let mut playing = playing();
         for _ in 0..6 {
@@ -247,6 +344,38 @@ mod tests {
         assert_eq!(playing.first_frame(), None);
         playing.received(500, at(20));
         assert_eq!(playing.first_frame(), Some(Duration::from_millis(20)));
+    }
+
+    #[test]
+    fn after_a_jump_the_buffer_is_filled_again_and_that_is_no_stall() {
+        let mut playing = playing();
+        for _ in 0..4 {
+            playing.requested();
+        }
+        playing.received(1500, at(100));
+        assert!(playing.plays());
+        // One request is still in flight, and is dropped.
+        playing.seek(at(600));
+        assert!(!playing.plays() && playing.has_room());
+        playing.requested();
+        playing.requested();
+        playing.received(500, at(800));
+        assert_eq!(playing.seeks(), []);
+        playing.received(500, at(1000));
+        assert_eq!(playing.seeks(), [Duration::from_millis(400)]);
+        playing.advance(at(1500));
+        playing.seek(at(1500));
+        playing.end(at(1700));
+        assert_eq!(playing.seeks()[1..], [Duration::from_millis(200)]);
+        assert!(
+            (playing.played() - 1.0).abs() < 1e-6,
+            "half a second before each: {}",
+            playing.played()
+        );
+        assert_eq!(
+            (playing.stalls(), playing.first_frame()),
+            (Stalls::default(), Some(Duration::from_millis(100)))
+        );
     }
 
     #[test]

@@ -7,10 +7,17 @@ mod supply;
 use super::test_files::TestFiles;
 use super::{Asks, LaidOut, NotGood, OperationSource, Point, Step, StorageJob, Workspace};
 use crate::op::{Done, Op, Span};
+use crate::random::mix;
 use crate::share::Lane;
 use buffer::Playing;
-use plimsoll_model::{Cause, Failure, Flag, Measure, Nanos, OpKind, Pace, PlaybackJob};
+use plimsoll_model::{
+    BufferSeries, Cause, Failure, Flag, Measure, Nanos, OpKind, Pace, PlaybackJob,
+};
+use std::time::Duration;
 use supply::Supply;
+
+/// Shortest time between two samples of a buffer.
+const SAMPLED_EVERY: Duration = Duration::from_millis(250);
 
 /// Films on the files that patterns read.
 pub(crate) struct PlaybackRun {
@@ -18,11 +25,13 @@ pub(crate) struct PlaybackRun {
     /// Those of the point that is measured.
     files: Vec<LaidOut>,
     figures: Vec<(Measure, f64)>,
+    buffer: Option<BufferSeries>,
 }
 
 impl PlaybackRun {
     pub fn new(job: &PlaybackJob) -> Self {
-        PlaybackRun { job: job.clone(), files: Vec::new(), figures: Vec::new() }
+        let (files, figures) = Default::default();
+        PlaybackRun { job: job.clone(), files, figures, buffer: None }
     }
 }
 
@@ -40,6 +49,7 @@ impl StorageJob for PlaybackRun {
 
     fn begin(&mut self, at: &mut Workspace<'_>, point: &Point) -> Result<(), Failure> {
         self.figures.clear();
+        self.buffer = None;
         if point.once {
             let (happened, next) =
                 ("films play until they are stopped", "Give a length in seconds.");
@@ -76,8 +86,15 @@ impl StorageJob for PlaybackRun {
         let offset = file_bytes / request * place / shared_by.max(1) * request;
         let playing = match self.job.pace {
             Pace::Uncapped => None,
-            Pace::Played => Some(Playing::new(&self.job.film, &self.job.player)),
+            Pace::Played => {
+                let playing = Playing::new(&self.job.film, &self.job.player);
+                Some(playing.sampled(SAMPLED_EVERY, point.length))
+            }
         };
+        let every = self.job.seek_every_seconds.filter(|_| playing.is_some());
+        let every = every.and_then(|every| Duration::try_from_secs_f64(every).ok());
+        let seed = point.seed.wrapping_add(u64::from(worker) << 32);
+        let seeks = every.map(|every| Seeks { every, seed, next: Nanos(u64::MAX), number: 0 });
         Ok(StreamSource {
             files: self.files.clone(),
             turn,
@@ -92,6 +109,7 @@ impl StorageJob for PlaybackRun {
             in_order: 0,
             early: Vec::new(),
             in_flight: Vec::new(),
+            seeks,
         })
     }
 
@@ -101,8 +119,12 @@ impl StorageJob for PlaybackRun {
         _: &mut Workspace<'_>,
         _: bool,
     ) -> Result<Vec<Flag>, Box<NotGood>> {
-        self.figures = figures(&self.job, sources);
+        (self.figures, self.buffer) = figures(&self.job, sources);
         Ok(Vec::new())
+    }
+
+    fn buffer(&self) -> Option<BufferSeries> {
+        self.buffer.clone()
     }
 
     fn figures(&self) -> Vec<(Measure, f64)> {
@@ -110,8 +132,12 @@ impl StorageJob for PlaybackRun {
     }
 }
 
-/// Figures of all streams together, most of them those of the worst.
-fn figures(job: &PlaybackJob, sources: Vec<StreamSource>) -> Vec<(Measure, f64)> {
+/// Figures of all streams together, most of them those of the worst, and its buffer.
+fn figures(
+    job: &PlaybackJob,
+    sources: Vec<StreamSource>,
+) -> (Vec<(Measure, f64)>, Option<BufferSeries>) {
+    let mut buffer = None;
     let longest_pause = sources.iter().map(|source| source.supply.longest_pause().as_secs_f64());
     let mut all = vec![(PlaybackJob::LONGEST_PAUSE, longest_pause.fold(0.0, f64::max))];
     match job.pace {
@@ -141,14 +167,47 @@ fn figures(job: &PlaybackJob, sources: Vec<StreamSource>) -> Vec<(Measure, f64)>
             all.push((PlaybackJob::LONGEST_STALL, longest));
             all.push((PlaybackJob::STALLED, stalled));
             all.push((PlaybackJob::PLAYED, played.iter().map(Playing::played).sum()));
+            all.extend(seeks(&played));
             all.extend(last_of(played.iter().map(Playing::first_frame)));
+            buffer = least(&played);
         }
     }
-    all
+    (all, buffer)
+}
+
+/// The buffer of the stream that has the least at each time.
+fn least(played: &[Playing]) -> Option<BufferSeries> {
+    let mut streams = played.iter().filter_map(Playing::samples);
+    let (every, first) = streams.next()?;
+    let mut seconds = first.to_vec();
+    for (_, other) in streams {
+        seconds.truncate(other.len());
+        for (least, other) in seconds.iter_mut().zip(other) {
+            *least = least.min(*other);
+        }
+    }
+    // Milliseconds are more than a chart shows.
+    seconds.iter_mut().for_each(|seconds| *seconds = (1e3 * *seconds).round() / 1e3);
+    Some(BufferSeries { every_seconds: every.as_secs_f64(), seconds })
+}
+
+/// Times from seeks to pictures, of all streams.
+fn seeks(played: &[Playing]) -> Vec<(Measure, f64)> {
+    let times: Vec<f64> =
+        played.iter().flat_map(Playing::seeks).map(Duration::as_secs_f64).collect();
+    if times.is_empty() {
+        return Vec::new();
+    }
+    let count = times.len() as f64;
+    vec![
+        (PlaybackJob::SEEKS, count),
+        (PlaybackJob::SEEK_TIME, times.iter().sum::<f64>() / count),
+        (PlaybackJob::LONGEST_SEEK, times.iter().copied().fold(0.0, f64::max)),
+    ]
 }
 
 /// Time to the first frame of the last stream; none where one shows none.
-fn last_of(streams: impl Iterator<Item = Option<std::time::Duration>>) -> Option<(Measure, f64)> {
+fn last_of(streams: impl Iterator<Item = Option<Duration>>) -> Option<(Measure, f64)> {
     let all: Vec<f64> =
         streams.map(|first| first.map(|first| first.as_secs_f64())).collect::<Option<_>>()?;
     let last = all.into_iter().fold(0.0, f64::max);
@@ -176,9 +235,34 @@ pub(crate) struct StreamSource {
     early: Vec<u64>,
     /// Requests in flight by their places in files, and their numbers.
     in_flight: Vec<(Span, u64)>,
+    seeks: Option<Seeks>,
+}
+
+/// When a stream jumps to another place, and where to.
+struct Seeks {
+    every: Duration,
+    seed: u64,
+    next: Nanos,
+    number: u64,
 }
 
 impl StreamSource {
+    /// Jumps to another place of its file when it is time, and it plays.
+    fn seek_if_due(&mut self, now: Nanos) {
+        let (Some(seeks), Some(playing)) = (&mut self.seeks, &mut self.playing) else { return };
+        if now < seeks.next || !playing.plays() {
+            return;
+        }
+        playing.seek(now);
+        seeks.next = now + seeks.every;
+        seeks.number += 1;
+        let requests = (self.file_bytes / u64::from(self.length)).max(1);
+        self.offset = mix(seeks.seed ^ seeks.number) % requests * u64::from(self.length);
+        // What is in flight is no longer a part of what it plays.
+        self.early.clear();
+        self.in_order = self.next_number;
+    }
+
     /// The next request of the file, or of the next file.
     fn request(&mut self) -> Op {
         if self.offset + u64::from(self.length) > self.file_bytes {
@@ -206,6 +290,9 @@ impl StreamSource {
             return 0;
         };
         let (_, number) = self.in_flight.swap_remove(place);
+        if number < self.in_order {
+            return 0;
+        }
         self.early.push(number);
         let before = self.in_order;
         while let Some(place) = self.early.iter().position(|number| *number == self.in_order) {
@@ -223,11 +310,16 @@ impl OperationSource for StreamSource {
             self.supply.begin(now);
             self.uncapped.begin(now);
             self.playing.iter_mut().for_each(|playing| playing.begin(now));
+            self.seeks.iter_mut().for_each(|seeks| seeks.next = now + seeks.every);
         }
+        self.playing.iter_mut().for_each(|playing| playing.advance(now));
+        self.seek_if_due(now);
         if let Some(playing) = &mut self.playing {
-            playing.advance(now);
             if !playing.has_room() {
-                return Step::WaitUntil(playing.room_at());
+                let seek = self.seeks.as_ref().filter(|_| playing.plays());
+                return Step::WaitUntil(
+                    seek.map_or(playing.room_at(), |seeks| seeks.next.min(playing.room_at())),
+                );
             }
             playing.requested();
         }

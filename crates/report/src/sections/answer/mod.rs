@@ -3,6 +3,7 @@
 
 mod compact;
 mod copies;
+mod database;
 mod forwarding;
 mod names;
 mod operations;
@@ -79,6 +80,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
                 let shorter = stored::shorter(&text);
                 section.text_or_shorter(text, shorter);
             }
+            section.texts(database::sentences(shown, &brief));
             section.asides(sentences::costs_of_files(shown, &brief));
             section.asides(summary::reference(shown));
             section.figures(speeds::figure(shown));

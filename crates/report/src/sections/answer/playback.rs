@@ -1,15 +1,16 @@
 //! Films: how many play at once, alone and during other work, and why not more.
 
 use super::names::Brief;
-use crate::chart::{Axis, Line, Lines, Point, Table};
+use crate::chart::{Axis, Line, Lines, Point, SECONDS, Table};
 use crate::document::{Figure, Layout, Section};
 use crate::figure::{COUNT, TIME};
 use crate::study::bottleneck::{self, Notes, Room};
 use crate::study::{Shown, limits, stored};
 use crate::text::{counted, listed, printable};
 use crate::verdict::percent;
-use plimsoll_explain::{During, Films, Pauses, Playback, Played, Ratio, Uncapped};
+use plimsoll_explain::{During, Films, Pauses, Playback, Played, Ratio, Seeks, Uncapped};
 use plimsoll_model::Cell;
+use plimsoll_model::units::Bytes;
 use plimsoll_stats::playback::Verdict;
 
 /// Streams without a stall in T seconds have fewer than so many stalls in that time, with 95% confidence.
@@ -136,9 +137,12 @@ pub(super) fn add(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
     let compact = if is_long { vec![few, fewest] } else { Vec::new() };
     section.table_or_compact(table, compact, Layout::Words);
     section.figures(headroom(shown));
+    section.figures(buffer(shown));
     for of in &shown.playback {
         section.texts(of_player(of));
         section.texts(at_their_rate(of));
+        section.texts(seeks(of));
+        section.texts(requests(of));
         section.texts(of.during.as_ref().and_then(lost));
         section.texts(of.pauses.map(|pauses| waits(&pauses, &printable(&of.player.name))));
     }
@@ -195,6 +199,51 @@ fn headroom(shown: &Shown<'_>) -> Option<Figure> {
         names: Vec::new(),
     };
     (!chart.lines.is_empty()).then(|| Figure::new("headroom".to_owned(), Box::new(chart), caption))
+}
+
+/// Buffer of the films that played at their rate, over time.
+fn buffer(shown: &Shown<'_>) -> Option<Figure> {
+    let mut lines = Vec::new();
+    for of in &shown.playback {
+        let setup = shown.names.setup(cell(of));
+        let during =
+            of.during.iter().map(|during| (&during.films, format!(", during {}", during.work)));
+        for (films, during) in std::iter::once((&of.alone, String::new())).chain(during) {
+            for row in &films.played {
+                let label = format!("{setup}, {}{during}", self::films(row.streams));
+                let points = buffered(shown, row);
+                if points.len() > 1 {
+                    lines.push(Line { label, series: lines.len(), points });
+                }
+            }
+        }
+    }
+    let caption = "Film in the buffer of the stream that has the least, in one trial. The film stalls where the line \
+                   reaches zero."
+        .to_owned();
+    let chart = Lines {
+        title: "Buffer over time".to_owned(),
+        description: caption.clone(),
+        x: Axis::new("time in the trial", SECONDS),
+        y: Axis::new("film in the buffer", SECONDS),
+        lines,
+        phases: Vec::new(),
+        names: Vec::new(),
+    };
+    (!chart.lines.is_empty()).then(|| Figure::new("buffer".to_owned(), Box::new(chart), caption))
+}
+
+/// The buffer in the first trial that has one.
+fn buffered(shown: &Shown<'_>, row: &Played) -> Vec<Point> {
+    let trials = shown.study.trials.iter().filter(|trial| trial.cell == row.cell);
+    let mut buffers = trials.filter_map(|trial| trial.result.parts.first()?.buffer.as_ref());
+    let Some(buffer) = buffers.next() else { return Vec::new() };
+    let at = |(number, seconds): (usize, &f64)| Point {
+        x: (number + 1) as f64 * buffer.every_seconds,
+        y: *seconds,
+        band: None,
+    };
+    buffer.seconds.iter().enumerate().map(at).collect()
 }
 
 fn point(row: &Uncapped) -> Point {
@@ -260,6 +309,39 @@ fn at_their_rate(of: &Playback) -> Option<String> {
         first.map_or(String::new(), |first| format!(" First frame after {}.", TIME.value(first)));
     (!all.is_empty())
         .then(|| format!("Played at their rate for {seconds:.0} s: {}.{first}", all.join("; ")))
+}
+
+/// "The disk rotates, so the request size decides: worst stream / rate is 0.42 [0.39–0.45] with 64 KiB, and 3.10
+/// [2.93–3.27] with 4 MiB (5 films)."
+fn requests(of: &Playback) -> Option<String> {
+    let streams = of.requests.values().next()?.streams;
+    let each: Vec<String> = of
+        .requests
+        .iter()
+        .map(|(request, row)| {
+            let headroom = COUNT.with_ends(row.headroom.estimate, row.headroom.interval);
+            format!("{headroom} with {}", Bytes(*request))
+        })
+        .collect();
+    Some(format!(
+        "The disk rotates, so the request size decides: worst stream / rate is {} ({}).",
+        listed(&each),
+        films(streams)
+    ))
+}
+
+/// "After a seek, 5 films show a picture in 380 ms, 1.20 s at the longest (25 seeks)."
+fn seeks(of: &Playback) -> Option<String> {
+    let (films, seeks) = of.alone.played.iter().find_map(|row| Some((row.streams, row.seeks?)))?;
+    let Seeks { count, mean_seconds, longest_seconds } = seeks;
+    let show = if films == 1 { "shows" } else { "show" };
+    Some(format!(
+        "After a seek, {} {show} a picture in {} on average, in {} at the longest ({}).",
+        self::films(films),
+        TIME.value(mean_seconds),
+        TIME.value(longest_seconds),
+        counted(count, "seek")
+    ))
 }
 
 fn words_of(films: &Films, during: &str) -> Vec<String> {

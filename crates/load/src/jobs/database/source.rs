@@ -1,0 +1,263 @@
+//! Operations of a commit, in the order of SQLite's default journal (`journal_mode=DELETE`, `synchronous=FULL`): locks,
+//! the journal and its head, the database, and the end of the journal, at which the transaction is committed.
+
+use super::HEAD;
+use super::commits::Commits;
+use crate::jobs::{OperationSource, Step};
+use crate::op::{ByteRange, Done, FileId, Found, Op, PathId, Span};
+use crate::random::mix;
+use plimsoll_model::{Nanos, Stability};
+
+/// Bytes that SQLite locks, beyond all content (its file format, section 1.3.2: the lock-byte page): one that who waits
+/// to write holds, one that who will write holds, and those that whoever reads has a part of.
+const PENDING: ByteRange = ByteRange { offset: 1 << 30, length: 1 };
+const RESERVED: ByteRange = ByteRange { offset: PENDING.offset + 1, length: 1 };
+const SHARED: ByteRange = ByteRange { offset: PENDING.offset + 2, length: 510 };
+
+/// A step of a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Act {
+    Lock(ByteRange),
+    Unlock(ByteRange),
+    CreateJournal,
+    /// Old content of both pages.
+    WriteJournal,
+    /// How many pages there are.
+    WriteHead,
+    FlushJournal,
+    /// The page with the number of changes.
+    WriteFirstPage,
+    WriteDrawnPage,
+    FlushDatabase,
+    CloseJournal,
+    RemoveJournal,
+}
+
+const COMMIT: [Act; 18] = [
+    Act::Lock(PENDING),
+    Act::Lock(SHARED),
+    Act::Unlock(PENDING),
+    Act::Lock(RESERVED),
+    Act::CreateJournal,
+    Act::WriteJournal,
+    Act::FlushJournal,
+    Act::WriteHead,
+    Act::FlushJournal,
+    Act::Lock(PENDING),
+    Act::WriteFirstPage,
+    Act::WriteDrawnPage,
+    Act::FlushDatabase,
+    Act::CloseJournal,
+    Act::RemoveJournal,
+    Act::Unlock(PENDING),
+    Act::Unlock(RESERVED),
+    Act::Unlock(SHARED),
+];
+
+/// One worker, one operation at a time whatever its depth.
+pub(crate) struct DatabaseSource {
+    database: FileId,
+    path: PathId,
+    page: u32,
+    pages: u64,
+    seed: u64,
+    /// Steps of a commit; those of locks are left out where none are taken.
+    acts: Vec<Act>,
+    stage: usize,
+    in_flight: bool,
+    journal: Option<FileId>,
+    held: Vec<ByteRange>,
+    /// Commits that began.
+    number: u32,
+    commits: Commits,
+}
+
+/// What a worker commits to.
+pub(super) struct Database {
+    pub file: FileId,
+    /// Path of its journal.
+    pub journal: PathId,
+    /// Bytes of a page, and how many it has.
+    pub page: u32,
+    pub pages: u64,
+    /// Seed of the pages that are written.
+    pub seed: u64,
+}
+
+impl DatabaseSource {
+    pub(super) fn new(of: Database, locks: bool, commits: Commits) -> DatabaseSource {
+        let is_lock = |act: &Act| matches!(act, Act::Lock(_) | Act::Unlock(_));
+        DatabaseSource {
+            database: of.file,
+            path: of.journal,
+            page: of.page,
+            pages: of.pages,
+            seed: of.seed,
+            acts: COMMIT.into_iter().filter(|act| locks || !is_lock(act)).collect(),
+            stage: 0,
+            in_flight: false,
+            journal: None,
+            held: Vec::new(),
+            number: 0,
+            commits,
+        }
+    }
+
+    /// Gives back what it has locked.
+    pub(super) fn to_unlock(&self) -> impl Iterator<Item = Op> {
+        self.held.iter().map(|bytes| Op::Unlock(self.database, *bytes))
+    }
+
+    /// The journal, if it is open.
+    pub(super) fn journal(&self) -> Option<FileId> {
+        self.journal
+    }
+
+    pub(super) fn commits(&self) -> &Commits {
+        &self.commits
+    }
+
+    /// The operation of a step; `None` if its journal is missing, as the server did not create it.
+    fn op(&self, act: Act) -> Option<Op> {
+        let write = |file, offset, length| {
+            let span = Span { file, offset, length, generation: self.number };
+            Op::Write(span, Stability::Unstable)
+        };
+        Some(match act {
+            Act::Lock(bytes) => Op::Lock(self.database, bytes),
+            Act::Unlock(bytes) => Op::Unlock(self.database, bytes),
+            Act::CreateJournal => Op::Create(self.path),
+            Act::WriteJournal => write(self.journal?, 0, 2 * self.page),
+            Act::WriteHead => write(self.journal?, 0, HEAD),
+            Act::FlushJournal => Op::Flush(self.journal?),
+            Act::WriteFirstPage => write(self.database, 0, self.page),
+            Act::WriteDrawnPage => {
+                let drawn = mix(self.seed ^ u64::from(self.number)) % (self.pages - 1);
+                write(self.database, (1 + drawn) * u64::from(self.page), self.page)
+            }
+            Act::FlushDatabase => Op::Flush(self.database),
+            Act::CloseJournal => Op::Close(self.journal?),
+            Act::RemoveJournal => Op::Remove(self.path),
+        })
+    }
+}
+
+impl OperationSource for DatabaseSource {
+    fn next(&mut self, now: Nanos) -> Step {
+        if self.in_flight {
+            return Step::WaitUntil(Nanos(u64::MAX));
+        }
+        if self.stage == 0 {
+            self.number = self.number.wrapping_add(1);
+            self.commits.begin(now);
+        }
+        match self.op(self.acts[self.stage]) {
+            Some(op) => {
+                self.in_flight = true;
+                Step::Issue(op)
+            }
+            None => Step::End,
+        }
+    }
+
+    fn completed(&mut self, op: &Op, done: &Done) {
+        self.in_flight = false;
+        match (op, &done.result) {
+            (Op::Lock(_, bytes), Ok(_)) => self.held.push(*bytes),
+            (Op::Unlock(_, bytes), Ok(_)) => self.held.retain(|held| held != bytes),
+            (Op::Create(_), Ok(Some(found))) => {
+                if let Found::File(file) = **found {
+                    self.journal = Some(file);
+                }
+            }
+            (Op::Close(_), _) => self.journal = None,
+            _ => {}
+        }
+        self.stage += 1;
+        if self.stage < self.acts.len() {
+            let share = self.stage as f64 / self.acts.len() as f64;
+            self.commits.progress(share, done.done);
+        } else {
+            self.stage = 0;
+            self.commits.end(done.done);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::Tag;
+    use plimsoll_model::OpKind;
+    use std::time::Duration;
+
+    const DATABASE: FileId = FileId(1);
+
+    fn source(locks: bool) -> DatabaseSource {
+        let (journal, page, pages, seed) = (PathId(7), 4096, 100, 3);
+        let of = Database { file: DATABASE, journal, page, pages, seed };
+        DatabaseSource::new(of, locks, Commits::new(Duration::ZERO))
+    }
+
+    /// The next operation, which takes a millisecond.
+    fn step(source: &mut DatabaseSource, now: &mut u64) -> Op {
+        let Step::Issue(op) = source.next(Nanos(*now)) else { panic!("nothing to do") };
+        assert_eq!(source.next(Nanos(*now)), Step::WaitUntil(Nanos(u64::MAX)), "one at a time");
+        *now += 1_000_000;
+        let found = matches!(op, Op::Create(_)).then(|| Box::new(Found::File(FileId(9))));
+        let (issued, done) = (Nanos(*now - 1_000_000), Nanos(*now));
+        let done = Done { tag: Tag(0), issued, sent: issued, done, bytes: 0, result: Ok(found) };
+        source.completed(&op, &done);
+        op
+    }
+
+    #[test]
+    fn a_commit_flushes_the_journal_before_the_database_and_unlocks_last() {
+        let (mut source, mut now) = (source(true), 0);
+        let commit: Vec<Op> = COMMIT.iter().map(|_| step(&mut source, &mut now)).collect();
+        let kinds: Vec<OpKind> = commit.iter().map(Op::kind).collect();
+        let place = |wanted: OpKind| kinds.iter().position(|kind| *kind == wanted).unwrap();
+        assert!(place(OpKind::LOCK) < place(OpKind::CREATE));
+        assert!(place(OpKind::CREATE) < place(OpKind::WRITE));
+        let flushed: Vec<Op> =
+            commit.iter().filter(|op| matches!(op, Op::Flush(_))).copied().collect();
+        assert_eq!(flushed, [FileId(9), FileId(9), DATABASE].map(Op::Flush));
+        assert!(place(OpKind::REMOVE) < kinds.iter().rposition(|k| *k == OpKind::UNLOCK).unwrap());
+        assert_eq!(source.to_unlock().count(), 0, "all is given back");
+        assert_eq!(source.journal(), None);
+        assert_eq!(source.commits().times().len(), 1);
+        // 18 operations of a millisecond.
+        let rate = source.commits().per_second().unwrap();
+        assert!((rate - 1.0 / 0.018).abs() < 1e-9, "{rate}");
+    }
+
+    #[test]
+    fn a_commit_that_is_cut_off_says_what_is_to_be_undone() {
+        let (mut source, mut now) = (source(true), 0);
+        for _ in 0..6 {
+            step(&mut source, &mut now);
+        }
+        let unlock: Vec<Op> = source.to_unlock().collect();
+        assert_eq!(unlock, [SHARED, RESERVED].map(|bytes| Op::Unlock(DATABASE, bytes)));
+        assert_eq!(source.journal(), Some(FileId(9)));
+        let rate = source.commits().per_second().unwrap();
+        assert!((rate - (6.0 / 18.0) / 0.006).abs() < 1e-9, "{rate}");
+    }
+
+    #[test]
+    fn pages_are_written_all_over_the_database_and_the_first_always() {
+        let (mut source, mut now) = (source(false), 0);
+        let mut offsets = std::collections::BTreeSet::new();
+        for _ in 0..2000 {
+            match step(&mut source, &mut now) {
+                Op::Lock(..) | Op::Unlock(..) => panic!("without locks"),
+                Op::Write(span, _) if span.file == DATABASE => {
+                    assert!(span.offset < 100 * 4096 && span.offset.is_multiple_of(4096));
+                    offsets.insert(span.offset);
+                }
+                _ => {}
+            }
+        }
+        assert!(offsets.contains(&0) && offsets.len() > 80, "{}", offsets.len());
+    }
+}

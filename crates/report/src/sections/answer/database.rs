@@ -1,0 +1,190 @@
+//! A database: the time of a commit, and whether the target is safe for one.
+
+use super::names::Brief;
+use crate::figure::TIME;
+use crate::study::Shown;
+use crate::text::printable;
+use plimsoll_explain::{CellFindings, WorkloadFindings};
+use plimsoll_model::{DatabaseJob, Flag, Job, Measure, Metric, OpKind, Target, TargetFacts};
+use std::collections::BTreeSet;
+
+/// File systems whose files are on a server, as the kernel names them.
+const OF_SERVERS: [&str; 7] = ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "afs"];
+/// Mount options by which locks of programs stay on the client (nfs(5), mount.cifs(8)).
+const LOCAL_LOCKS: [&str; 4] = ["nolock", "local_lock=all", "local_lock=posix", "nobrl"];
+const ONE_PROGRAM: &str = "Use it only for a database that a single program opens.";
+
+/// A sentence on commits and one on safety, of each target and setting.
+pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
+    let is_database = |found: &&WorkloadFindings| {
+        found.workload.main().is_some_and(|main| matches!(main.job, Job::Database(_)))
+    };
+    let cells = shown.findings.workloads.iter().filter(is_database).flat_map(|found| &found.cells);
+    let several = shown.names.setups() > 1;
+    let (mut sentences, mut told) = (Vec::new(), BTreeSet::new());
+    for cell in cells.filter(|cell| cell.complete > 0) {
+        let subject = usize::from(cell.cell.subject);
+        let name = if several { Some(brief.setup(shown, cell.cell)) } else { None };
+        let of = |text: String| match &name {
+            Some(name) => format!("{name}: {text}"),
+            None => text,
+        };
+        sentences.extend(commits(cell).map(of));
+        let facts = shown.study.subjects.get(subject).and_then(|known| known.storage());
+        let target = shown.study.plan.target(subject);
+        if let (Some(facts), Some(target)) = (facts, target)
+            && told.insert((cell.cell.subject, cell.cell.setting))
+        {
+            let locks = Locks::of(&shown.study.flags, facts, cell);
+            sentences.push(of(safety(facts, target, &locks)));
+        }
+    }
+    sentences
+}
+
+/// "99% of commits take 4.21 ms at most, half of them 2.02 ms; the longest took 12.3 ms."
+fn commits(cell: &CellFindings) -> Option<String> {
+    let level = |measure| cell.levels.get(&Metric::all(measure));
+    let longest = TIME.value(level(DatabaseJob::LONGEST_COMMIT)?.largest);
+    let time = |measure| level(measure).map(|level| TIME.value(level.estimate));
+    let (p50, p99) = (time(DatabaseJob::COMMIT_P50), time(DatabaseJob::COMMIT_P99));
+    Some(match (p50, p99) {
+        (Some(p50), Some(p99)) => format!(
+            "99% of commits take {p99} at most, half of them {p50}; the longest took {longest}."
+        ),
+        (Some(p50), None) => format!(
+            "Half of the commits take {p50} at most; the longest took {longest}. For the 99th percentile \
+             there are too few: give a longer --time."
+        ),
+        (None, _) => format!("The longest commit took {longest}."),
+    })
+}
+
+/// What locks on a target are worth.
+#[derive(Debug, PartialEq, Eq)]
+enum Locks {
+    Exclusive,
+    /// A second program got what was locked.
+    Shared,
+    Refused(String),
+    /// The protocol has none.
+    None,
+}
+
+impl Locks {
+    fn of(flags: &[Flag], facts: &TargetFacts, cell: &CellFindings) -> Locks {
+        for flag in flags {
+            match flag {
+                Flag::SecondWriter { target } if *target == facts.given => return Locks::Shared,
+                Flag::OperationRefused { target, operation: OpKind::LOCK, reason, .. }
+                    if *target == facts.given =>
+                {
+                    return Locks::Refused(printable(reason));
+                }
+                _ => {}
+            }
+        }
+        match cell.levels.contains_key(&Metric::of(OpKind::LOCK, Measure::IOPS)) {
+            true => Locks::Exclusive,
+            false => Locks::None,
+        }
+    }
+}
+
+/// Whether a database is safe there: locks, who sees them, and memory that programs share.
+fn safety(facts: &TargetFacts, target: &Target, locks: &Locks) -> String {
+    let wal = "Write-ahead logging (WAL) shares memory (mmap)";
+    match locks {
+        Locks::Refused(reason) => {
+            return format!(
+                "Not safe for a database: locks are refused ({reason}). Two programs that write at the same time \
+                 damage it. {ONE_PROGRAM}"
+            );
+        }
+        Locks::Shared => {
+            return format!(
+                "Not safe for a database: a second program got a lock that was held. {ONE_PROGRAM}"
+            );
+        }
+        Locks::None => {
+            return format!(
+                "Measured without locks, which {} does not have. {ONE_PROGRAM}",
+                facts.protocol.split(' ').next().unwrap_or("the protocol")
+            );
+        }
+        Locks::Exclusive => {}
+    }
+    let one_host = format!("{wal}: use it only if all programs run on one host.");
+    if !matches!(target, Target::Directory(_)) {
+        return format!("Safe for a database: locks keep a second program out. {one_host}");
+    }
+    let file_system = facts.protocol.strip_prefix("directory on ").unwrap_or(&facts.protocol);
+    let mut options = facts.mount_options.as_deref().unwrap_or_default().split(',');
+    match options.find(|option| LOCAL_LOCKS.contains(option)) {
+        Some(option) => format!(
+            "Safe for a database only if all programs run on this host: the mount option {option} keeps locks from \
+             the server."
+        ),
+        None if OF_SERVERS.contains(&file_system) => {
+            format!("Safe for a database: locks keep a second program out. {one_host}")
+        }
+        None if file_system.starts_with("fuse") => format!(
+            "Locks keep a second program on this host out. Whether other hosts see them depends on {file_system}. \
+             {one_host}"
+        ),
+        None => "Safe for a database: locks keep a second program out, and programs can share memory (mmap), which \
+                 write-ahead logging (WAL) needs."
+            .to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(target: &str, protocol: &str, options: Option<&str>, locks: &Locks) -> String {
+        let facts = TargetFacts {
+            given: target.to_owned(),
+            protocol: protocol.to_owned(),
+            mount_options: options.map(str::to_owned),
+            ..TargetFacts::default()
+        };
+        safety(&facts, &target.parse().unwrap(), locks)
+    }
+
+    #[test]
+    fn what_makes_a_database_unsafe_is_named() {
+        let url = "nfs://nas/a";
+        let refused = Locks::Refused("NFS4ERR_LOCK_NOTSUPP".to_owned());
+        for (locks, protocol, words) in [
+            (&refused, "NFSv4.2 over TCP", &["Not safe", "refused (NFS4ERR_LOCK_NOTSUPP)"][..]),
+            (&Locks::Shared, "NFSv4.2 over TCP", &["Not safe", "a second program got a lock"]),
+            (&Locks::None, "NFSv3 over TCP", &["without locks, which NFSv3 does not have"]),
+        ] {
+            let said = said(url, protocol, None, locks);
+            assert!(words.iter().all(|word| said.contains(word)), "{said}");
+            assert!(said.ends_with(ONE_PROGRAM), "{said}");
+        }
+    }
+
+    #[test]
+    fn locks_on_a_mount_may_stay_on_the_client() {
+        let of = |protocol, options| said("/mnt", protocol, Some(options), &Locks::Exclusive);
+        let nfs = "rw,relatime,vers=4.2,local_lock=none,addr=192.0.2.1";
+        assert!(of("directory on nfs4", nfs).starts_with("Safe for a database: locks keep"));
+        assert!(of("directory on nfs4", nfs).contains("only if all programs run on one host"));
+        for (protocol, options, option) in [
+            ("directory on nfs", "rw,vers=3,nolock,local_lock=all", "nolock"),
+            ("directory on nfs", "rw,vers=3,local_lock=posix", "local_lock=posix"),
+            ("directory on cifs", "rw,vers=3.1.1,nobrl,cache=strict", "nobrl"),
+        ] {
+            let said = of(protocol, options);
+            assert!(said.contains("on this host") && said.contains(option), "{said}");
+        }
+        assert!(of("directory on fuse.sshfs", "rw").contains("depends on fuse.sshfs"));
+        let local = of("directory on ext4", "rw,relatime");
+        assert!(local.contains("can share memory"), "{local}");
+        let smb = said("smb://nas/a", "SMB 3.1.1, not signed", None, &Locks::Exclusive);
+        assert!(smb.contains("only if all programs run on one host"), "{smb}");
+    }
+}
