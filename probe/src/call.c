@@ -30,7 +30,7 @@ static void check(bool done)
 {
     if (!done)
         report_failure(&(struct failure){
-            .error = "call", .tried = "make a system call", .system_error = errno});
+            .error = "call", .tried = "make a call", .system_error = errno});
 }
 
 static void call(enum operation operation)
@@ -53,7 +53,7 @@ static void run(const struct request *request)
         struct net_address address;
         if (peer == NULL || !net_address_read(peer, &address))
             report_refused(
-                &(struct request_error){"peer", "it must be an IPv4 or IPv6 address"});
+                &(struct request_error){"peer", "it is no address"});
         to_length = net_socket_address(&address, DISCARD_PORT, &to);
         fd = socket(address.family, SOCK_DGRAM, 0);
     } else {

@@ -32,7 +32,7 @@ static const char *prepare(const struct request *request)
     if (directory[0] != '/')
         return "its path is not absolute";
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-        return "the kernel gave no random number for the file's name";
+        return "no random number for the file's name";
     for (size_t i = 0; i < sizeof bytes; i++) {
         name[2 * i] = digits[bytes[i] >> 4];
         name[2 * i + 1] = digits[bytes[i] & 15];

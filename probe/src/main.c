@@ -46,7 +46,7 @@ static int refuse(struct wire *wire, const struct request_error *error)
 
 static int start(struct wire *wire, const struct request *request)
 {
-    struct request_error error = {request->verb, "the probe has no verb of this name"};
+    struct request_error error = {request->verb, "no verb has this name"};
     const struct verb *verb = NULL;
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
         if (text_equal(verbs[i]->name, request->verb))
@@ -112,9 +112,8 @@ int main(int count, char **arguments)
             return EXIT_DONE;
         } else {
             say(STDERR_FILENO,
-                "plimsoll-probe " OPTION_PROBE_VERSION ": measures this machine for plimsoll.\n"
                 "usage: plimsoll-probe [--remove-self | --version]\n"
-                "It is driven by frames on standard input; see the probe's README.\n");
+                "plimsoll drives it: see its README.\n");
             return text_equal(arguments[i], "--help") ? EXIT_DONE : EXIT_USAGE;
         }
     }

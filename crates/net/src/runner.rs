@@ -10,8 +10,8 @@ use crate::stalls;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
     Cause, Event, Failure, Flag, ForwardingJob, HostName, Job, Length, LoadObserver, Outcome,
-    PartResult, PathFacts, PathInterface, Phase, PointResult, PointSpec, RequestJob,
-    SubjectFacts, SubjectRunner, Workload,
+    PartResult, PathFacts, PathInterface, Phase, PointResult, PointSpec, RequestJob, SubjectFacts,
+    SubjectRunner, Workload,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

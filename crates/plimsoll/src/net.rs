@@ -3,7 +3,7 @@
 mod iperf3;
 mod via;
 
-use crate::arguments::{OutputArguments, ProbeArguments, StoreArguments};
+use crate::arguments::{OutputArguments, ProbeArguments, StoreArguments, at_least_one};
 use crate::check::{self, More, SetUp};
 use crate::output::Progress;
 use crate::signals::Signals;
@@ -97,6 +97,7 @@ pub struct NetArguments {
     ///
     /// Several numbers are measured one by one
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
+    #[arg(value_parser = at_least_one::<NonZeroU16>)]
     pub streams: Vec<NonZeroU16>,
     /// Datagrams per second of each stream, or max [default: the highest rate with little loss]
     ///
@@ -124,7 +125,7 @@ pub struct NetArguments {
     /// Port for TCP and UDP [default: a free one]
     ///
     /// Jobs with several parts use the following ports, too
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroU16>)]
     pub port: Option<NonZeroU16>,
     /// End that opens all connections, in either direction of the data
     ///
@@ -286,7 +287,8 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
                                 Addresses::find(&*reach_a, &*reach_b, opener.other(), wanted)?;
                             let interfaces =
                                 plimsoll_net::interfaces(&*reach_a, &*reach_b, addresses);
-                            let find = |wanted| Addresses::find(&*reach_a, &*reach_b, Side::B, wanted);
+                            let find =
+                                |wanted| Addresses::find(&*reach_a, &*reach_b, Side::B, wanted);
                             Ok((addresses, interfaces, beside.map(find).transpose()?))
                         })?;
                     if let Some(router) = &router {

@@ -241,7 +241,10 @@ fn settled_cases() {
         ),
         ("heat", Box::new(heat(&[(0.1, 0.9), (0.5, 0.4)]))),
         ("staircase", Box::new(staircase(&[(1e5, 1e5), (2e5, 2e5), (3e5, 3e5), (4e5, 2.5e5)]))),
-        ("flame", Box::new(flame(&[(8e-6, 0.0), (5e-6, 0.0), (4e-6, 0.0), (1e-6, 0.0), (2e-6, 0.0)]))),
+        (
+            "flame",
+            Box::new(flame(&[(8e-6, 0.0), (5e-6, 0.0), (4e-6, 0.0), (1e-6, 0.0), (2e-6, 0.0)])),
+        ),
     ];
     for (name, chart) in cases {
         let table = chart.table();

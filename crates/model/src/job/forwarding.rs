@@ -47,7 +47,8 @@ impl ForwardingJob {
     pub fn imix(flow: Flow, longest: Bytes) -> ForwardingJob {
         let mut job = ForwardingJob { imix: Some(longest), ..ForwardingJob::new(flow, longest) };
         let sizes = job.sizes();
-        let sum: u64 = sizes.iter().zip(ForwardingJob::SHARES).map(|(size, share)| size * share).sum();
+        let sum: u64 =
+            sizes.iter().zip(ForwardingJob::SHARES).map(|(size, share)| size * share).sum();
         let all: u64 = ForwardingJob::SHARES.iter().sum();
         job.frame = Bytes((sum + all / 2) / all);
         job

@@ -85,6 +85,7 @@ pub struct PlayArguments {
     ///
     /// By default, further numbers are measured until the largest number that plays and one more are known
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
+    #[arg(value_parser = arguments::at_least_one::<NonZeroU16>)]
     pub streams: Vec<NonZeroU16>,
     /// Show photos of 3 and 24 MB instead, one every 3 s
     ///

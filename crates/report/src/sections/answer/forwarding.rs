@@ -8,8 +8,8 @@ use crate::figure::{BITRATE, RATE, SHARE, TIME};
 use crate::study::{Shown, hosts};
 use crate::text::{capital, listed, printable};
 use crate::verdict::percent;
-use plimsoll_model::units::three_digits;
 use plimsoll_explain::{CellFindings, Forwarded, Pair, RateLimit, WorkloadFindings};
+use plimsoll_model::units::three_digits;
 use plimsoll_model::{Cell, Flag, Measure, Metric, RateCaveat, Steps, StreamJob, Subject};
 use plimsoll_stats::verdict::{Side, Verdict};
 
@@ -59,7 +59,8 @@ pub(super) fn sentence(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
             }
         }
     }
-    let with_loads = |(clause, loads): &(String, Vec<String>)| format!("{clause} ({})", listed(loads));
+    let with_loads =
+        |(clause, loads): &(String, Vec<String>)| format!("{clause} ({})", listed(loads));
     let clauses: Vec<String> = clauses.iter().map(with_loads).collect();
     (!clauses.is_empty()).then(|| capital(&clauses.join("; ")) + ".")
 }
@@ -318,12 +319,16 @@ fn events(shown: &Shown<'_>) -> Option<String> {
         Some((half, most, label(shown, found)))
     };
     let of_cell = &of_cell;
-    let all = shown.findings.workloads.iter().flat_map(|found| {
-        found.cells.iter().filter_map(move |cell| of_cell(found, cell))
-    });
+    let all = shown
+        .findings
+        .workloads
+        .iter()
+        .flat_map(|found| found.cells.iter().filter_map(move |cell| of_cell(found, cell)));
     let (half, most, load) = all.max_by(|a, b| (a.0 + a.1).total_cmp(&(b.0 + b.1)))?;
     let which = if half + most > 0.0 { format!(" ({load})") } else { String::new() };
-    Some(format!("Loss events a minute at 50% and 90% of the rate: {half:.0} and {most:.0}{which}."))
+    Some(format!(
+        "Loss events a minute at 50% and 90% of the rate: {half:.0} and {most:.0}{which}."
+    ))
 }
 
 /// "First packets of a flow: up to 12% lost in the lead-in (out 512)."
@@ -332,7 +337,8 @@ fn first_packets(shown: &Shown<'_>) -> Option<String> {
         let lost = |cell: &CellFindings| cell.levels.get(&Metric::all(Measure::LEAD_LOSS)).copied();
         found.cells.iter().filter_map(lost).map(move |level| (level.arithmetic_mean, found))
     });
-    let (lost, found) = all.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(lost, _)| *lost > LITTLE)?;
+    let (lost, found) =
+        all.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(lost, _)| *lost > LITTLE)?;
     let (lost, load) = (percent(lost), label(shown, found));
     Some(format!("First packets of a flow: up to {lost} lost in the lead-in ({load})."))
 }

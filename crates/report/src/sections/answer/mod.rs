@@ -49,8 +49,9 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
         let said = match (playback::are_shown(shown), slides::are_shown(shown)) {
             (true, _) => Some(playback::sentence(shown, &brief)),
             (_, true) => Some(slides::sentence(shown)),
-            (false, false) if forwarding::are_shown(shown) => forwarding::sentence(shown, &brief)
-                .or_else(|| summary::sentence(shown, &brief)),
+            (false, false) if forwarding::are_shown(shown) => {
+                forwarding::sentence(shown, &brief).or_else(|| summary::sentence(shown, &brief))
+            }
             (false, false) => summary::sentence(shown, &brief),
         };
         let is_told = said.as_ref().is_some_and(|said| said.contains(summary::STOP));
