@@ -114,7 +114,7 @@ static void run(const struct request *request)
         if (text_equal(clocks[i].name, name))
             id = &clocks[i].id;
     if (id == NULL)
-        report_refused(&(struct request_error){"clock", "no clock has this name"});
+        report_refused(&(struct request_error){"clock", "no clock of this name"});
     cpu_set_t allowed;
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
         report_failure(&(struct failure){

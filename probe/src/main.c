@@ -46,7 +46,7 @@ static int refuse(struct wire *wire, const struct request_error *error)
 
 static int start(struct wire *wire, const struct request *request)
 {
-    struct request_error error = {request->verb, "no verb has this name"};
+    struct request_error error = {request->verb, "no verb of this name"};
     const struct verb *verb = NULL;
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
         if (text_equal(verbs[i]->name, request->verb))

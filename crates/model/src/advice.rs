@@ -38,7 +38,7 @@ const OPTIONS: [(&str, &[&str]); 34] = [
     ("--time", &["check", "copy", "ops", "net", "play"]),
     ("--timeout", STORAGE),
     ("--verify", &["check", "copy"]),
-    ("--via", &["copy"]),
+    ("--via", &["copy", "net"]),
     ("--workers", &["check", "copy"]),
 ];
 
