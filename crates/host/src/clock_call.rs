@@ -1,18 +1,19 @@
 //! Clocks of hosts as the subjects of a study: in a point the probe calls clock_gettime on every core of a host.
 
 use crate::device::Verbs;
+use crate::point;
 use crate::printed::printable;
 use crate::probe::Request;
 use crate::proc_files::parse_cpu_model;
 use crate::reach::Reach;
 use plimsoll_model::clock_call::{ClockFacts, ClockJob};
 use plimsoll_model::{
-    Cause, Event, Failure, Flag, HostName, Job, LoadObserver, Measure, Metric, Outcome, PartResult,
-    Phase, PointResult, PointSpec, SubjectFacts, SubjectRunner,
+    Cause, Failure, Flag, HostName, Job, LoadObserver, Measure, Metric, PartResult, PointResult,
+    PointSpec, SubjectFacts, SubjectRunner,
 };
 use serde_json::Value;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Prints the clock source in the first line, then what the kernel says of the CPU.
@@ -144,32 +145,14 @@ impl SubjectRunner for ClockRunner<'_> {
     }
 
     fn point(&mut self, spec: &PointSpec, observer: &mut dyn LoadObserver) -> PointResult {
-        observer.event(Event::Phase { phase: Phase::Measure, total_bytes: 0 });
-        observer.load_begins();
-        let measured = self.measure(spec);
-        observer.load_ends();
-        // What failed because it was stopped is no failure.
-        if self.stop.load(Ordering::Relaxed) {
-            return PointResult::empty(Outcome::Stopped);
-        }
-        match measured {
-            Ok(part) => PointResult { parts: vec![part], ..PointResult::empty(Outcome::Complete) },
-            Err(failure) => {
-                let phase = Phase::Measure.to_string();
-                PointResult::empty(Outcome::Failed { phase, failure })
-            }
-        }
+        let stop = self.stop.clone();
+        point::measured(&stop, observer, || self.measure(spec))
     }
 
     fn close(&mut self) -> Vec<Flag> {
         let mut flags = Vec::new();
         for ClockHost { name, verbs, .. } in self.hosts.drain(..) {
-            let left = verbs.remove().err();
-            flags.extend(left.map(|Failure { happened: reason, next, .. }| Flag::ProgramLeft {
-                host: name.to_string(),
-                reason,
-                next,
-            }));
+            flags.extend(verbs.remove().err().map(|left| Flag::program_left(&name, left)));
         }
         flags
     }

@@ -13,6 +13,7 @@ mod held;
 pub mod kernel_trace;
 pub mod mounts;
 pub mod names;
+mod point;
 mod printed;
 mod private_dir;
 pub mod probe;

@@ -12,7 +12,7 @@ pub use words::Words;
 
 use crate::device::DisturbedFigure;
 use crate::units::Bytes;
-use crate::{ClientMemory, HostResource, OpKind, StoredOn};
+use crate::{ClientMemory, Failure, HostName, HostResource, OpKind, StoredOn};
 use serde::{Deserialize, Serialize};
 
 /// Something odd about a trial or a study. Nothing is hidden: every flag is kept and shown.
@@ -567,6 +567,12 @@ pub enum Burst {
 }
 
 impl Flag {
+    /// A deployed program that could not be removed from a host, for this reason.
+    pub fn program_left(host: &HostName, failure: Failure) -> Flag {
+        let Failure { happened: reason, next, .. } = failure;
+        Flag::ProgramLeft { host: host.to_string(), reason, next }
+    }
+
     /// The host that it is about, if it is about one.
     pub fn host(&self) -> Option<&str> {
         match self {

@@ -49,8 +49,7 @@ pub struct End {
 impl End {
     /// Removes the probe; a flag if it is left.
     pub(crate) fn remove(self) -> Option<Flag> {
-        let Failure { happened: reason, next, .. } = self.placed.remove().err()?;
-        Some(Flag::ProgramLeft { host: self.name.to_string(), reason, next })
+        Some(Flag::program_left(&self.name, self.placed.remove().err()?))
     }
 }
 

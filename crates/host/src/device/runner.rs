@@ -223,9 +223,7 @@ impl SubjectRunner for HostRunner<'_> {
         let mut flags = Vec::new();
         for Measured { host, .. } in self.hosts.drain(..) {
             let removed = host.verbs.map_or(Ok(()), |verbs| verbs.remove());
-            flags.extend(removed.err().map(|Failure { happened: reason, next, .. }| {
-                Flag::ProgramLeft { host: host.name.to_string(), reason, next }
-            }));
+            flags.extend(removed.err().map(|left| Flag::program_left(&host.name, left)));
         }
         flags
     }

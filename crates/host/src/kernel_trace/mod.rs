@@ -8,6 +8,7 @@ mod capture;
 mod figures;
 mod look;
 
+use crate::point;
 use crate::probe::Placed;
 use crate::reach::Reach;
 use crate::settings::tracer::{self, level};
@@ -17,14 +18,14 @@ use figures::Traced;
 use look::{Look, NULL_CALL, look};
 use plimsoll_model::kernel_trace::TracedOperation;
 use plimsoll_model::{
-    Cause, Event, FactorLevel, Failure, Flag, HostName, Job, LoadObserver, Outcome, PartResult,
-    Phase, PointResult, PointSpec, SubjectFacts, SubjectRunner,
+    Cause, FactorLevel, Failure, Flag, HostName, Job, LoadObserver, PartResult, PointResult,
+    PointSpec, SubjectFacts, SubjectRunner,
 };
 use plimsoll_trace::Blocks;
 use std::net::{IpAddr, Ipv4Addr};
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// KiB of the buffer of each core: the next one is tried if events are lost.
 const BUFFERS_KIB: [u32; 3] = [4 << 10, 16 << 10, 64 << 10];
@@ -200,21 +201,8 @@ impl SubjectRunner for TraceRunner {
     }
 
     fn point(&mut self, spec: &PointSpec, observer: &mut dyn LoadObserver) -> PointResult {
-        observer.event(Event::Phase { phase: Phase::Measure, total_bytes: 0 });
-        observer.load_begins();
-        let measured = self.measure(spec);
-        observer.load_ends();
-        // What failed because it was stopped is no failure.
-        if self.stop.load(Ordering::Relaxed) {
-            return PointResult::empty(Outcome::Stopped);
-        }
-        match measured {
-            Ok(part) => PointResult { parts: vec![part], ..PointResult::empty(Outcome::Complete) },
-            Err(failure) => {
-                let phase = Phase::Measure.to_string();
-                PointResult::empty(Outcome::Failed { phase, failure })
-            }
-        }
+        let stop = self.stop.clone();
+        point::measured(&stop, observer, || self.measure(spec))
     }
 
     fn close(&mut self) -> Vec<Flag> {
@@ -224,12 +212,7 @@ impl SubjectRunner for TraceRunner {
             flags.push(Flag::SettingNotRestored { host: failure.on, setting, reason });
         }
         for Known { host: TraceHost { name, probe, .. }, .. } in self.hosts.drain(..) {
-            let left = probe.remove().err();
-            flags.extend(left.map(|Failure { happened: reason, next, .. }| Flag::ProgramLeft {
-                host: name.to_string(),
-                reason,
-                next,
-            }));
+            flags.extend(probe.remove().err().map(|left| Flag::program_left(&name, left)));
         }
         flags
     }

@@ -28,6 +28,16 @@ impl Default for DatabaseJob {
 }
 
 impl DatabaseJob {
+    /// Kinds of its operations.
+    pub const KINDS: [OpKind; 7] = [
+        OpKind::WRITE,
+        OpKind::FLUSH,
+        OpKind::LOCK,
+        OpKind::UNLOCK,
+        OpKind::CREATE,
+        OpKind::CLOSE,
+        OpKind::REMOVE,
+    ];
     /// Transactions committed per second.
     pub const COMMITS: Measure = LogJob::COMMITS;
     /// Median time of a commit, from the first lock to the last.
@@ -69,15 +79,7 @@ impl JobFacts for DatabaseJob {
     }
 
     fn kinds_apart(&self) -> &'static [OpKind] {
-        &[
-            OpKind::WRITE,
-            OpKind::FLUSH,
-            OpKind::LOCK,
-            OpKind::UNLOCK,
-            OpKind::CREATE,
-            OpKind::CLOSE,
-            OpKind::REMOVE,
-        ]
+        &DatabaseJob::KINDS
     }
 
     fn settings(&self) -> Vec<String> {

@@ -61,7 +61,7 @@ pub struct ViaArguments {
     pub flows: Option<NonZeroU16>,
     /// Address of B on a link without the router: measure that path, too
     ///
-    /// It shows what both ends can do by themselves
+    /// It shows the throughput of the two ends alone
     #[arg(long, value_name = "ADDRESS", requires = "via", conflicts_with = "set")]
     pub direct: Option<IpAddr>,
     /// Overload a path that leaves the local networks

@@ -20,16 +20,7 @@ use plimsoll_model::{
 use source::{Database, DatabaseSource};
 use std::num::NonZeroU16;
 
-const KINDS: &[OpKind] = &[
-    OpKind::WRITE,
-    OpKind::FLUSH,
-    OpKind::LOCK,
-    OpKind::UNLOCK,
-    OpKind::CREATE,
-    OpKind::CLOSE,
-    OpKind::REMOVE,
-];
-/// Of these the target must do all: locks may be left out.
+/// What the target must be able to do: locks may be left out.
 const NEEDED: &[OpKind] =
     &[OpKind::WRITE, OpKind::FLUSH, OpKind::CREATE, OpKind::CLOSE, OpKind::REMOVE];
 /// Bytes of the head of a journal.
@@ -139,7 +130,7 @@ impl StorageJob for DatabaseRun {
     }
 
     fn asks(&self) -> Asks {
-        Asks { block: self.page().saturating_mul(2), verify: false, kinds: KINDS }
+        Asks { block: self.page().saturating_mul(2), verify: false, kinds: &DatabaseJob::KINDS }
     }
 
     fn source(
