@@ -426,7 +426,7 @@ pub struct ImportArguments {
     /// Output of fio 2 or 3 (JSON, text, terse), iperf3 (JSON), netperf (omni output), flent (.flent.gz) or of plimsoll
     /// export --json
     ///
-    /// All fio runs together become one study, and so do all runs of iperf3, netperf and flent. Content that gzip
+    /// All fio runs become one study, and all runs of iperf3, netperf and flent become another one. Content that gzip
     /// compressed is unpacked
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,

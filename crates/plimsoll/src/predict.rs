@@ -37,7 +37,7 @@ pub struct PredictArguments {
     pub changes: ChangeArguments,
     /// Study that was measured after the change was made
     ///
-    /// Shows its figures beside the predicted ranges. Run the same command as for STUDY to get it
+    /// Shows its figures next to the predicted ranges. Run the same command as for STUDY to get it
     #[arg(long, value_name = "STUDY")]
     pub measured: Option<String>,
     /// Also write the prediction as JSON
@@ -82,7 +82,7 @@ pub struct ChangeArguments {
     /// Memory of the server: x2
     #[arg(long, value_name = "FACTOR", value_parser = factor)]
     pub memory: Option<f64>,
-    /// Encryption where there is none
+    /// Add encryption
     ///
     /// The server must have been measured by plimsoll device
     #[arg(long, value_name = "LAYER", value_enum)]

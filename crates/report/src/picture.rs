@@ -23,7 +23,7 @@ pub fn picture(text: &str) -> String {
         (columns as f64 * WIDTH + 2.0 * EDGE, text.lines().count() as f64 * HEIGHT + 2.0 * EDGE);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" \
-         width=\"{width:.0}\" height=\"{height:.0}\" role=\"img\"><title>What plimsoll prints\
+         width=\"{width:.0}\" height=\"{height:.0}\" role=\"img\"><title>Output of plimsoll\
          </title><style>{STYLE}{OWN_STYLE}</style>"
     );
     for (number, line) in text.lines().enumerate() {

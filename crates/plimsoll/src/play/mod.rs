@@ -71,14 +71,14 @@ pub struct PlayArguments {
     /// Player whose requests and buffer are used
     #[arg(long, value_enum, default_value = "kodi")]
     pub player: PlayerChoice,
-    /// Bytes of a request [default: those of the player]
+    /// Bytes of a request [default: as the player]
     #[arg(long, value_name = "SIZE")]
     pub request: Option<Bytes>,
-    /// Requests in flight [default: those of the player]
+    /// Requests in flight [default: as the player]
     #[arg(long, value_name = "N")]
     #[arg(value_parser = arguments::at_least_one::<NonZeroU16>)]
     pub in_flight: Option<NonZeroU16>,
-    /// Bytes of the buffer [default: those of the player]
+    /// Bytes of the buffer [default: as the player]
     #[arg(long, value_name = "SIZE")]
     pub buffer: Option<Bytes>,
     /// Numbers of streams [default: 1,2,4,8, then as needed]
@@ -100,7 +100,7 @@ pub struct PlayArguments {
     pub during: Option<OtherWork>,
     /// Play the largest number of films for this long
     ///
-    /// Without it, they play for 30 s, which tells nothing of a pause in two hours
+    /// Without it, they play for 30 s. A film can stall later, after an hour or two
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub soak: Option<Duration>,
     /// Bypass or use the page cache of directories [default: direct]

@@ -100,7 +100,7 @@ pub(super) fn why(why: &Why) -> String {
         ),
         Why::Sweep => "the row is a sweep over this number: see its steps".to_owned(),
         Why::NoWorkers => "the work has no workers".to_owned(),
-        Why::Rotating => "heads of a rotating disk move between readers, so one number of readers tells nothing of \
+        Why::Rotating => "heads of a rotating disk move between readers, so one number of readers does not predict \
                           another"
             .to_owned(),
         Why::OneConcurrency => {
