@@ -97,7 +97,8 @@ fn set_host(
                 bed.groups.insert(name.to_owned(), path.clone());
                 directory.write(bed)?;
                 let holder = bed.holders.get(name).cloned().unwrap_or_default();
-                group::make(&path, share, &holder)?;
+                group::make(&path, &holder)?;
+                group::limit(&path, share)?;
                 group::take_in(&path, &holder)?;
                 wanted.groups.clone_from(&bed.groups);
             }

@@ -105,10 +105,9 @@ pub(crate) fn hierarchy() -> Result<Hierarchy, Failure> {
     })
 }
 
-/// Makes a group and puts a holder into it; what it starts stays in it.
-pub(crate) fn make(path: &Path, share: Percent, holder: &Holder) -> Result<(), Failure> {
+/// Makes a group without a limit and puts a holder into it; what it starts stays in it.
+pub(crate) fn make(path: &Path, holder: &Holder) -> Result<(), Failure> {
     fs::create_dir(path).map_err(|error| failed(path, &error))?;
-    limit(path, share)?;
     if let Some(counting) = accounting(path) {
         fs::create_dir(&counting).map_err(|error| failed(&counting, &error))?;
     }

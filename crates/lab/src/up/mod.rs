@@ -203,8 +203,8 @@ impl BringUp<'_, '_> {
             }
         }
         self.bed.latencies = configure::latencies(&self.directory, &self.bed, self.watch)?;
-        // With a share of a core they would boot for minutes.
-        machines.iter().try_for_each(|machine| self.limit(&machine.name))?;
+        machines.iter().try_for_each(|machine| self.group(&machine.name))?;
+        self.limit()?;
         self.bed.up = true;
         self.directory.write(&self.bed)
     }

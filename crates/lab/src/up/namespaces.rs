@@ -28,22 +28,31 @@ impl BringUp<'_, '_> {
             let one = Starting::spawn(&name, &self.bed.mark, &self.directory)?;
             self.bed.holders.insert(name.clone(), one.holder.clone());
             self.directory.write(&self.bed)?;
-            self.limit(&name)?;
+            self.group(&name)?;
             starting.push(one);
         }
         starting.into_iter().try_for_each(Starting::go)
     }
 
-    /// Puts a host into its control group, if it has a share of a core.
-    pub(super) fn limit(&mut self, name: &str) -> Result<(), Failure> {
-        let Some(share) = self.bed.plan.hosts.get(name).and_then(|host| host.cpu) else {
+    /// Puts a host into a control group, if it has a share of a core.
+    pub(super) fn group(&mut self, name: &str) -> Result<(), Failure> {
+        if self.bed.plan.hosts.get(name).is_none_or(|host| host.cpu.is_none()) {
             return Ok(());
-        };
+        }
         let path = group::hierarchy()?.path(&self.bed.group(name));
         self.bed.groups.insert(name.to_owned(), path.clone());
         self.directory.write(&self.bed)?;
         let holder = self.bed.holders.get(name).cloned().unwrap_or_default();
-        group::make(&path, share, &holder)
+        group::make(&path, &holder)
+    }
+
+    /// Limits the groups to their shares of a core. They are limited last: an NFS server with 1% of a core takes two minutes to start.
+    pub(super) fn limit(&self) -> Result<(), Failure> {
+        let share = |name| self.bed.plan.hosts.get(name).and_then(|host| host.cpu);
+        let groups = self.bed.groups.iter();
+        groups
+            .filter_map(|(name, path)| Some((path, share(name)?)))
+            .try_for_each(|(path, share)| group::limit(path, share))
     }
 
     pub(super) fn cables(&mut self) -> Result<(), Failure> {
