@@ -4,7 +4,7 @@ use crate::ends::Side;
 use plimsoll_model::{
     Cause, ConnectJob, DatagramsJob, Failure, Flow, ForwardingJob, Job, RequestJob, TcpStreamJob,
 };
-use plimsoll_stats::kept::{LATE_SECONDS, LONGEST_SECONDS, MOST_LENGTHS, SEGMENT_SECONDS};
+use plimsoll_stats::kept::{LONGEST_SECONDS, MOST_LENGTHS, SEGMENT_SECONDS, late_seconds};
 use std::fmt::{Display, Write};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -136,7 +136,7 @@ impl Order {
             let segments = (duration.as_secs_f64() * f64::from(rate) / packets).round().max(1.0);
             line(&mut text, "segment_packets", packets);
             line(&mut text, "good_segments", segments);
-            line(&mut text, "late_us", (LATE_SECONDS * 1e6).round());
+            line(&mut text, "late_us", (late_seconds(packets / SEGMENT_SECONDS) * 1e6).round());
         }
         text
     }
@@ -309,7 +309,7 @@ mod tests {
             "pace_us=50",
             "segment_packets=100",
             "good_segments=20",
-            "late_us=200",
+            "late_us=2000",
         ] {
             assert!(held.lines().any(|own| own == line), "{line} in {held}");
         }

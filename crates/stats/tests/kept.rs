@@ -2,8 +2,8 @@
 //! spread are those that the rules of the method are known to reach; each search has a seed of its own.
 
 use plimsoll_stats::kept::{
-    Caveat, Found, LATE_SECONDS, LONGEST_SECONDS, MOST_LENGTHS, Purpose, Search, Segment, Settings,
-    Trial, count,
+    Caveat, Found, LONGEST_SECONDS, MOST_LENGTHS, Purpose, Search, Segment, Settings, Trial, count,
+    late_seconds,
 };
 use plimsoll_stats::order;
 use rand_pcg::Pcg64;
@@ -150,7 +150,7 @@ impl Run {
             delays.sort_by(f64::total_cmp);
             segment.delay_seconds = Some(delays[STEPS / 2]);
             all.push(segment);
-            let is_late = |at: usize| all[at].late_seconds > LATE_SECONDS;
+            let is_late = |at: usize| all[at].late_seconds > late_seconds(rate);
             let last = all.len() - 1;
             if last >= lead && !is_late(last) && !is_late(last - 1) {
                 good += 1;

@@ -14,7 +14,7 @@ mod slope;
 pub use finish::{Caveat, Found, Kept};
 pub use search::{Purpose, Search, Settings, Trial};
 pub use segments::{
-    LATE_SECONDS, LEAD_SECONDS, LONGEST_LEAD_SECONDS, LONGEST_SECONDS, MOST_LENGTHS,
-    SEGMENT_SECONDS, Seen, Segment, count,
+    LEAD_SECONDS, LONGEST_LEAD_SECONDS, LONGEST_SECONDS, MOST_LENGTHS, SEGMENT_SECONDS, Seen,
+    Segment, count, late_seconds,
 };
 pub use slope::Slope;
