@@ -529,6 +529,11 @@ pub enum RateCaveat {
         /// Frames per second at overload.
         frames_per_second: f64,
     },
+    /// Frames are lost at half of the rate as well.
+    Interruptions {
+        /// How often, per second.
+        events_per_second: f64,
+    },
     /// A long trial at the rate lost more.
     Unsteady {
         /// Share lost.

@@ -317,6 +317,15 @@ fn a_router_that_stalls_keeps_the_rate_with_little_loss() {
     assert!((0.95..1.01).contains(&mean) && sd < 0.05, "{mean} {sd}");
 }
 
+/// Without a queue, each stall loses frames at any rate.
+#[test]
+fn interruptions_are_told_from_capacity() {
+    let all = All::of(&Bed { stalls: 2.0, queue: 16.0, ..Bed::default() });
+    let said = all.with(|caveat| matches!(caveat, Caveat::Interruptions { .. }));
+    let rates = all.found.iter().filter(|found| found.rate().is_some()).count();
+    assert_eq!(said, rates, "{:?}", all.found);
+}
+
 #[test]
 fn the_limit_of_the_sender_is_at_least() {
     let all = All::of(&Bed { sends: 30_000.0, ..Bed::default() });

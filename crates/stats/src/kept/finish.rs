@@ -14,6 +14,8 @@ const LONG_ENOUGH: f64 = 1.0;
 const COLLAPSE: f64 = 0.95;
 /// Share of the sender's own limit from which a rate is a lower bound.
 const OWN_LIMIT: f64 = 0.9;
+/// Events of loss per second at half of the rate from which the loss has another cause than the rate.
+const INTERRUPTIONS: f64 = 0.5;
 /// Steps of the grid around a bound whose trials tell how busy the sender's machine was.
 const AROUND: i64 = 2;
 
@@ -62,6 +64,11 @@ pub enum Caveat {
     Collapse {
         /// Packets per second at overload.
         plateau: f64,
+    },
+    /// Frames are lost at half of the rate as well: something else than the rate interrupts the router.
+    Interruptions {
+        /// Runs of segments with a loss, per second.
+        events_per_second: f64,
     },
     /// A long trial at the rate lost more.
     Unsteady {
@@ -131,6 +138,11 @@ pub(super) fn found(search: &Search) -> Found {
     let rises = !search.events.is_empty() && found.void_ratio > at_half + RISES;
     if found.void_ratio > QUIET || rises {
         found.caveats.push(Caveat::QuietMoments { share: 1.0 - found.void_ratio });
+    }
+    let at_half = search.events.first().filter(|seen| seen.seconds >= LONG_ENOUGH);
+    let interruptions = at_half.map(|seen| seen.loss_events / seen.seconds);
+    if let Some(events_per_second) = interruptions.filter(|events| *events >= INTERRUPTIONS) {
+        found.caveats.push(Caveat::Interruptions { events_per_second });
     }
     found.caveats.extend(long_trials(search, first.loss, lower));
     found

@@ -15,6 +15,8 @@ const EVENTS_AT: [f64; 2] = [0.5, 0.9];
 const EVENTS_SECONDS: f64 = 3.0;
 /// Trials at a rate that the sender did not keep up after which it counts as above its limit.
 const UNHELD_TRIALS: u32 = 2;
+/// Steps below such a rate of the next one that is tried.
+const UNHELD_STEPS: i64 = 8;
 /// Time of all trials for bounds after which this machine cannot hold the rates, and most of these trials. A quiet machine
 /// takes 20 s.
 const MOST_SECONDS: f64 = 120.0;
@@ -283,8 +285,8 @@ impl Search {
         self.unheld[at].1 += 1;
         if self.unheld[at].1 >= UNHELD_TRIALS {
             let above = self.unheld.iter().filter(|(_, trials)| *trials >= UNHELD_TRIALS).count();
-            // Further down each time.
-            self.top = self.top.min(step - (1 << (above - 1).min(16)));
+            // Further down each time, since near its own limit a sender is late at many rates.
+            self.top = self.top.min(step - (UNHELD_STEPS << (above - 1).min(16)));
         }
     }
 

@@ -166,6 +166,9 @@ fn in_bytes(caveat: &Caveat, frame: f64) -> RateCaveat {
             RateCaveat::BurstCredit { bytes: packets * frame, frames_per_second: plateau }
         }
         Caveat::Collapse { plateau } => RateCaveat::Collapse { frames_per_second: plateau },
+        Caveat::Interruptions { events_per_second } => {
+            RateCaveat::Interruptions { events_per_second }
+        }
         Caveat::Unsteady { loss_ratio } => RateCaveat::Unsteady { loss_ratio },
     }
 }
