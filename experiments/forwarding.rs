@@ -162,9 +162,7 @@ fn word(flag: &Flag) -> Option<String> {
         RateCaveat::QuietMoments { share } => format!("in quiet moments ({:.0}%)", 100.0 * share),
         RateCaveat::BurstCredit { bytes, .. } => format!("burst credit of {:.0} kB", bytes / 1e3),
         RateCaveat::Collapse { .. } => "overload collapse".to_owned(),
-        RateCaveat::Interruptions { events_per_second } => {
-            format!("interruptions ({events_per_second:.1} a second)")
-        }
+        RateCaveat::Interruptions { .. } => "interruptions".to_owned(),
         RateCaveat::Unsteady { loss_ratio } => format!("unsteady ({:.1}%)", 100.0 * loss_ratio),
     })
 }

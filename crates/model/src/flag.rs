@@ -529,10 +529,10 @@ pub enum RateCaveat {
         /// Frames per second at overload.
         frames_per_second: f64,
     },
-    /// Frames are lost at half of the rate as well.
+    /// Frames are lost at low rates as well.
     Interruptions {
-        /// How often, per second.
-        events_per_second: f64,
+        /// Frames per second that the router forwards between interruptions.
+        frames_per_second: f64,
     },
     /// A long trial at the rate lost more.
     Unsteady {

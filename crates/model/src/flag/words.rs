@@ -828,12 +828,11 @@ fn kept_rate(workload: &str, frame: Bytes, caveat: &RateCaveat, seen: &str) -> W
                  frames a second{seen}"
             ),
         ),
-        RateCaveat::Interruptions { events_per_second } => Words::new(
+        RateCaveat::Interruptions { frames_per_second } => Words::new(
             Severity::Limit,
             format!(
-                "{load}: half of the rate loses frames too, {:.0} times a minute: interruptions set the rate, not the \
-                 router's capacity{seen}",
-                60.0 * events_per_second
+                "{load}: interruptions set the rate, not the router's capacity: between them it forwards about \
+                 {frames_per_second:.0} frames a second{seen}"
             ),
         )
         .action("Look for the cause: other work on the router, or a link that fails now and then."),

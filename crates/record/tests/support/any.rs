@@ -73,7 +73,7 @@ pub fn flags_since(x: f64, n: u64, text: &str) -> Vec<Flag> {
         kept_rate(&text(), n, RateCaveat::QuietMoments { share: x }),
         kept_rate(&text(), n, RateCaveat::BurstCredit { bytes: x, frames_per_second: x }),
         kept_rate(&text(), n, RateCaveat::Collapse { frames_per_second: x }),
-        kept_rate(&text(), n, RateCaveat::Interruptions { events_per_second: x }),
+        kept_rate(&text(), n, RateCaveat::Interruptions { frames_per_second: x }),
         kept_rate(&text(), n, RateCaveat::Unsteady { loss_ratio: x }),
         Flag::FrameCapped { wanted: Bytes(n), used: Bytes(n), path_mtu: Bytes(n) },
         Flag::RouterIsEnd { host: text() },

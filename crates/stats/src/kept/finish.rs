@@ -14,8 +14,10 @@ const LONG_ENOUGH: f64 = 1.0;
 const COLLAPSE: f64 = 0.95;
 /// Share of the sender's own limit from which a rate is a lower bound.
 const OWN_LIMIT: f64 = 0.9;
-/// Events of loss per second at half of the rate from which the loss has another cause than the rate.
+/// Events of loss per second at half of the rate from which the loss has another cause than the rate, and share of what
+/// passed at overload below which a rate is not the router's capacity.
 const INTERRUPTIONS: f64 = 0.5;
+const CAPACITY: f64 = 0.7;
 /// Steps of the grid around a bound whose trials tell how busy the sender's machine was.
 const AROUND: i64 = 2;
 
@@ -65,10 +67,10 @@ pub enum Caveat {
         /// Packets per second at overload.
         plateau: f64,
     },
-    /// Frames are lost at half of the rate as well: something else than the rate interrupts the router.
+    /// Packets are lost at low rates as well: something else than the rate interrupts the router.
     Interruptions {
-        /// Runs of segments with a loss, per second.
-        events_per_second: f64,
+        /// Packets per second that it forwards between interruptions.
+        plateau: f64,
     },
     /// A long trial at the rate lost more.
     Unsteady {
@@ -125,7 +127,11 @@ pub(super) fn found(search: &Search) -> Found {
     if !search.is_settled(first.loss) || is_short {
         (first.lower, first.upper) = (None, None);
         let void_ratio = mean(&search.void);
-        found.caveats.push(Caveat::CannotHold { void_ratio });
+        found.caveats.push(match search.passed {
+            // The sender was in time.
+            Some(plateau) if void_ratio <= QUIET => Caveat::Interruptions { plateau },
+            _ => Caveat::CannotHold { void_ratio },
+        });
         return found;
     }
     let first = *first;
@@ -139,12 +145,14 @@ pub(super) fn found(search: &Search) -> Found {
     if found.void_ratio > QUIET || rises {
         found.caveats.push(Caveat::QuietMoments { share: 1.0 - found.void_ratio });
     }
+    let plateau = search.passed.or(found.plateau).unwrap_or(lower);
     let at_half = search.events.first().filter(|seen| seen.seconds >= LONG_ENOUGH);
-    let interruptions = at_half.map(|seen| seen.loss_events / seen.seconds);
-    if let Some(events_per_second) = interruptions.filter(|events| *events >= INTERRUPTIONS) {
-        found.caveats.push(Caveat::Interruptions { events_per_second });
+    let loses = at_half.is_some_and(|seen| seen.loss_events / seen.seconds >= INTERRUPTIONS);
+    if loses || lower < CAPACITY * plateau {
+        found.caveats.push(Caveat::Interruptions { plateau });
+    } else {
+        found.caveats.extend(long_trials(search, first.loss, lower));
     }
-    found.caveats.extend(long_trials(search, first.loss, lower));
     found
 }
 

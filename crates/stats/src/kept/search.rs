@@ -77,6 +77,8 @@ pub struct Search {
     lead_seconds: f64,
     /// Highest step that the sender can keep up.
     pub(super) top: i64,
+    /// Packets per second that the router forwarded of as many as the sender could send.
+    pub(super) passed: Option<f64>,
     /// What the sender sends at most.
     pub(super) sender_limit: Option<f64>,
     /// Steps that the sender did not keep up, with the number of trials.
@@ -99,6 +101,7 @@ impl Search {
             origin: None,
             lead_seconds: LEAD_SECONDS,
             top: i64::MAX,
+            passed: None,
             sender_limit: None,
             unheld: Vec::new(),
             seconds: 0.0,
@@ -245,7 +248,8 @@ impl Search {
     pub fn take(&mut self, trial: &Trial, seen: Seen, offered: f64, received: f64) {
         match trial.purpose {
             Purpose::Top => {
-                self.begin_at(if received > 0.0 { received } else { self.settings.from });
+                self.passed = Some(received).filter(|received| *received > 0.0);
+                self.begin_at(self.passed.unwrap_or(self.settings.from));
                 self.limit_sender(offered);
             }
             Purpose::Overload => self.overload = Some(seen),

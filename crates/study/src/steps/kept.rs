@@ -166,8 +166,8 @@ fn in_bytes(caveat: &Caveat, frame: f64) -> RateCaveat {
             RateCaveat::BurstCredit { bytes: packets * frame, frames_per_second: plateau }
         }
         Caveat::Collapse { plateau } => RateCaveat::Collapse { frames_per_second: plateau },
-        Caveat::Interruptions { events_per_second } => {
-            RateCaveat::Interruptions { events_per_second }
+        Caveat::Interruptions { plateau } => {
+            RateCaveat::Interruptions { frames_per_second: plateau }
         }
         Caveat::Unsteady { loss_ratio } => RateCaveat::Unsteady { loss_ratio },
     }
