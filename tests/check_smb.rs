@@ -83,7 +83,10 @@ fn a_file_is_read_in_place_where_nothing_can_be_written() {
     for target in &targets {
         let ran = program.run(&with(&["check", target], &SHORT)).expect(5);
         assert!(ran.err.contains("read-only") && ran.err.contains("--file"), "{}", ran.err);
-        for (file, why) in [("new/missing", "new/missing"), ("new", "new"), ("../films", "films")] {
+        let directory = "It is a directory: name a file in it.";
+        for (file, why) in
+            [("new/missing", "new/missing"), ("new", directory), ("../films", "films")]
+        {
             let ran = program.run(&["check", target, "--file", file]);
             assert!(ran.code.is_some_and(|code| (1..=5).contains(&code)), "{file}: {ran:?}");
             assert!(ran.err.contains(why) && ran.err.contains("next:"), "{file}: {}", ran.err);

@@ -259,12 +259,13 @@ fn the_rate_of_a_film_is_read_from_a_server() {
         for (name, expected) in [
             ("notes.mkv", "neither MP4 nor Matroska"),
             ("new/none.mp4", "none.mp4"),
-            ("new", "new"),
+            ("new", "It is a directory: name a file in it."),
         ] {
             let refused = program.run(&["play", path, "--film", &file(name)]);
             assert!(refused.code.is_some_and(|code| (1..=5).contains(&code)), "{refused:?}");
             assert!(refused.err.contains(expected), "{url} {name}: {}", refused.err);
             assert!(refused.err.contains("next:"), "{url} {name}: {}", refused.err);
+            assert!(!refused.err.contains("log of the server"), "{url} {name}: {}", refused.err);
         }
     }
     let stranger = Plimsoll::new().with("PLIMSOLL_PASSWORD", "not this one");
@@ -281,9 +282,11 @@ fn what_is_no_film_is_refused_before_anything_is_touched() {
     let text = program.home().join("notes.txt");
     std::fs::write(&text, "no film at all, but long enough to be one").unwrap();
     let text = format!("--film={}", text.display());
+    let directory = format!("--film={path}");
     for (word, expected) in [
         ("--film=/no/such/film.mkv", "No such file"),
         (&text, "neither MP4 nor Matroska"),
+        (&directory, "Name a film in this directory."),
         ("--film=nfs:/nas/films/x.mkv", "No such file"),
         ("--film=nfs:/nas/films/x.mkv", "Write it as nfs://nas/films/x.mkv"),
         ("--film=smb://nas/films", "it names no file"),

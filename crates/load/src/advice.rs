@@ -7,6 +7,15 @@ use plimsoll_model::Target;
 pub(crate) const USE_LESS: &str = "use less of it (--size of check and ops, --scale of copy)";
 /// How a target that nothing can be written to is measured.
 pub(crate) const READ_IN_PLACE: &str = "read an existing file: 'plimsoll check TARGET --file NAME'";
+/// Next step where a file to be read is not there.
+pub(crate) const CHECK_NAME: &str = "Check its name, relative to the target.";
+/// Next step where a directory is named instead of a file to be read.
+pub(crate) const NAME_FILE_BELOW: &str = "It is a directory: name a file in it.";
+/// Next step where neither a file nor a directory is named.
+pub(crate) const NAME_REGULAR_FILE: &str = "Name a regular file, without symbolic links.";
+/// Next step where a name of the run no longer stands for the file or directory that the run made.
+pub(crate) const CHANGED_DURING_RUN: &str =
+    "Another program changed it during the run: remove it, or name another directory.";
 
 /// Most names in a message.
 const SHOWN: usize = 20;

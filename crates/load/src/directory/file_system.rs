@@ -6,8 +6,8 @@ use super::{fetched, mount};
 use crate::aligned::AlignedBuffer;
 use crate::share::Space;
 use nix::errno::Errno;
-use nix::fcntl::{OFlag, openat};
-use nix::sys::stat::{Mode, fstat, major, minor, stat};
+use nix::fcntl::{AtFlags, OFlag, openat};
+use nix::sys::stat::{Mode, SFlag, fstat, fstatat, major, minor, stat};
 use nix::sys::statfs::fstatfs;
 use nix::sys::statvfs::fstatvfs;
 use nix::unistd::{UnlinkatFlags, geteuid, unlinkat};
@@ -38,6 +38,10 @@ pub(super) fn look(
     directory: &OwnedFd,
     file: &str,
 ) -> Result<(Found, u64), Trouble> {
+    let found = fstatat(directory, file, AtFlags::AT_SYMLINK_NOFOLLOW)?;
+    if SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT == SFlag::S_IFDIR {
+        return Err(Errno::EISDIR.into());
+    }
     let size = read_only(directory, file, OFlag::empty())?.metadata()?.len();
     let name = name(kind(root));
     let direct = read_only(directory, file, OFlag::O_DIRECT).ok().and_then(|file| {

@@ -11,6 +11,7 @@ mod ring;
 mod tree;
 mod uring;
 
+use crate::advice::NAME_FILE_BELOW;
 use crate::op::FileId;
 use crate::open::OpenOptions;
 use crate::open_files::{LaneFiles, OpenFiles};
@@ -348,6 +349,7 @@ fn no_file(given: &str, file: &str, trouble: &Trouble) -> Failure {
             "it is not a path below the directory",
             "Write it without '..' and without a leading '/'.",
         ),
+        Trouble::System(Errno::EISDIR) => ("it is a directory", NAME_FILE_BELOW),
         Trouble::System(errno) => (errno.desc(), "Name a file that you can read."),
         Trouble::Wrong(what) => (what.as_str(), "Name a regular file."),
     };

@@ -1,6 +1,6 @@
 //! What went wrong, as failures that one can act on.
 
-use crate::advice::{READ_IN_PLACE, USE_LESS};
+use crate::advice::{CHANGED_DURING_RUN, READ_IN_PLACE, USE_LESS};
 use crate::connection;
 use crate::op::OpError;
 use crate::share::LaneDead;
@@ -172,6 +172,8 @@ fn refused(caller: Caller, status: Status) -> (Cause, String) {
         Status::NoEntry | Status::NotDirectory => {
             (Cause::NotPermitted, "Name a directory that exists on the server.".into())
         }
+        // A file to be read in place is refused before, with the advice to name a file in it.
+        Status::IsDirectory => (Cause::NotPermitted, CHANGED_DURING_RUN.into()),
         Status::Stale | Status::BadHandle => (Cause::Trial, format!("{STALE}; run again.")),
         Status::Jukebox => {
             (Cause::Trial, "The server asks the client to try later: wait, then run again.".into())
@@ -285,6 +287,7 @@ mod tests {
             (nfs_error(Status::NoSpace), 6),
             (nfs_error(Status::Quota), 6),
             (nfs_error(Status::ReadOnly), 5),
+            (nfs_error(Status::IsDirectory), 5),
             (nfs_error(Status::Io), 1),
             (Error::Tcp(plimsoll_transport::Error::Closed), 3),
             (

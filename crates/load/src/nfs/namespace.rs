@@ -5,12 +5,13 @@ use super::exports;
 use super::failures::{Service, not_writable_advice};
 use super::held::Held;
 use super::site::Site;
+use crate::advice::{CHANGED_DURING_RUN, CHECK_NAME, NAME_FILE_BELOW, NAME_REGULAR_FILE};
 use crate::connection::patiently;
 use crate::op::FileId;
 use crate::open_files::OpenFiles;
 use crate::share::{Entry, EntryKind, Namespace, Space};
 use plimsoll_model::{Cause, Failure, Nanos};
-use plimsoll_nfs::Error;
+use plimsoll_nfs::{Error, nfs4};
 use plimsoll_nfs::nfs3::{DirectoryEntry, FileType, Name, Status};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +22,7 @@ pub(crate) const DIRECTORY_MODE: u32 = 0o700;
 /// Servers close connections that nobody uses; after this time one is tried before it is relied
 /// on.
 const IDLE: Duration = Duration::from_secs(20);
+const DIRECTORY: &str = "it is a directory, not a regular file";
 /// How often a call is made once more on a new connection: a server that is restarting may cut several.
 const AGAIN: u32 = 4;
 
@@ -43,6 +45,8 @@ pub(crate) struct NfsNamespace<S: Server> {
 enum Trouble {
     Made(Failure),
     Nfs(Error),
+    /// A directory in place of a file.
+    Directory,
     /// A name that is not what it should be.
     Wrong(String),
 }
@@ -80,13 +84,22 @@ impl<S: Server> NfsNamespace<S> {
         };
         self.run(&tried, "", |names| {
             let (file, about) = names.open(path).map_err(|trouble| match trouble {
-                Trouble::Wrong(what) => {
-                    refused(what, "Name a regular file, without symbolic links.")
-                }
-                Trouble::Nfs(error) if matches!(error.status(), Some(Status::NoEntry)) => {
-                    refused(error.to_string(), "Check its name, relative to the target.")
-                }
-                other => other,
+                Trouble::Wrong(what) => refused(what, NAME_REGULAR_FILE),
+                Trouble::Directory => refused(DIRECTORY.to_owned(), NAME_FILE_BELOW),
+                // Version 4 opens regular files alone.
+                Trouble::Nfs(
+                    error @ Error::Nfs4 {
+                        status: nfs4::Status::Link | nfs4::Status::WrongType, ..
+                    },
+                ) => refused(error.to_string(), NAME_REGULAR_FILE),
+                Trouble::Nfs(error) => match error.status() {
+                    Some(Status::NoEntry | Status::NotDirectory) => {
+                        refused(error.to_string(), CHECK_NAME)
+                    }
+                    Some(Status::IsDirectory) => refused(error.to_string(), NAME_FILE_BELOW),
+                    _ => Trouble::Nfs(error),
+                },
+                made => made,
             })?;
             // Whether it may be read shows when it is.
             names.calls.read(&file, 0, 1)?;
@@ -170,10 +183,8 @@ impl<S: Server> NfsNamespace<S> {
         let site = self.server.site();
         match trouble {
             Trouble::Made(failure) => failure,
-            Trouble::Wrong(happened) => {
-                let next = "Another program changed it during the run: remove it, or name another directory.";
-                Failure::new(Cause::NotPermitted, tried, &site.given, happened, next)
-            }
+            Trouble::Directory => changed(tried, site, DIRECTORY),
+            Trouble::Wrong(happened) => changed(tried, site, &happened),
             Trouble::Nfs(error) => {
                 let channel = self.calls.as_ref().map(Calls::channel);
                 let failure = site.failure(tried, Service::Nfs, channel, &error);
@@ -300,11 +311,13 @@ impl<C: Calls> Names<'_, C> {
 
     /// Closes what is no regular file.
     fn regular(&mut self, file: &C::File, about: &About) -> Result<(), Trouble> {
-        if matches!(about.kind, Some(FileType::Regular) | None) {
-            return Ok(());
-        }
+        let trouble = match about.kind {
+            Some(FileType::Regular) | None => return Ok(()),
+            Some(FileType::Directory) => Trouble::Directory,
+            _ => Trouble::Wrong(format!("it is {}, not a regular file", what(about))),
+        };
         self.calls.close(file)?;
-        Err(Trouble::Wrong(format!("it is {}, not a regular file", what(about))))
+        Err(trouble)
     }
 
     /// Opens what is overwritten, or makes it; how many bytes are in it.
@@ -344,6 +357,11 @@ impl<C: Calls> Names<'_, C> {
         }
         Ok(())
     }
+}
+
+/// A failure where another program changed a name of the run.
+fn changed(tried: String, site: &Site, happened: &str) -> Failure {
+    Failure::new(Cause::NotPermitted, tried, &site.given, happened, CHANGED_DURING_RUN)
 }
 
 fn name(part: &str) -> Result<Name<'_>, Trouble> {

@@ -1,7 +1,7 @@
 //! What went wrong, as failures that one can act on.
 
 use super::site::Site;
-use crate::advice::{READ_IN_PLACE, USE_LESS};
+use crate::advice::{CHANGED_DURING_RUN, READ_IN_PLACE, USE_LESS};
 use crate::connection;
 use crate::op::OpError;
 use crate::share::LaneDead;
@@ -119,9 +119,7 @@ fn advice(site: &Site, step: Step, error: &Error) -> (Cause, String) {
         ),
         Error::RefusedUnencrypted(_) => denied(site, step),
         Error::NotFiles(_) => refused("Name a file share."),
-        Error::NotAFile(_) => {
-            refused("Another program changed it during the run: remove it, or name another directory.")
-        }
+        Error::NotAFile(_) => refused(CHANGED_DURING_RUN),
         Error::Downgraded(_) => refused(
             "A device between this machine and the server changes the negotiation: find this \
             device, or give the dialect with vers=3.1.1.",
@@ -193,6 +191,8 @@ fn status_advice(site: &Site, step: Step, status: NtStatus) -> (Cause, String) {
             "The path refers to another server (DFS), which plimsoll does not follow: name that server and share."
                 .into(),
         ),
+        // A file to be read in place is refused before, with the advice to name a file in it.
+        NtStatus::FILE_IS_A_DIRECTORY => (Cause::NotPermitted, CHANGED_DURING_RUN.into()),
         NtStatus::NOT_A_DIRECTORY | NtStatus::STOPPED_ON_SYMLINK => {
             (Cause::NotPermitted, "Name a directory that exists on the share.".into())
         }
@@ -384,6 +384,7 @@ mod tests {
             (USED, status(NtStatus::ACCESS_DENIED), 5, "write access"),
             (USED, status(NtStatus::REQUEST_NOT_ACCEPTED), 5, "--workers"),
             (USED, status(NtStatus::PATH_NOT_COVERED), 5, "DFS"),
+            (USED, status(NtStatus::FILE_IS_A_DIRECTORY), 5, "Another program"),
             (USED, Error::Name { name: "a:b".into(), why: "" }, 2, "without"),
         ] {
             let (cause, next) = advice(&site, step, &error);

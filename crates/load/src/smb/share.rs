@@ -4,6 +4,7 @@ use super::failures::Step;
 use super::lane::SmbWire;
 use super::namespace::SmbNamespace;
 use super::site::Site;
+use crate::advice::{CHECK_NAME, NAME_FILE_BELOW, NAME_REGULAR_FILE};
 use crate::oddities::UNKNOWN_SPACE;
 use crate::open::OpenOptions;
 use crate::round_trip;
@@ -11,7 +12,9 @@ use crate::share::{Lane, LaneRequest, Namespace, Share};
 use crate::wire::{TransferSizes, WireLane, pipeline_options};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{AdvertisedSizes, Failure, Flag, InPlace, Protection, SmbTarget, TargetFacts};
-use plimsoll_smb::{Access, CreateHow, Dialect, Error, SessionFacts, Tree, TreeFacts};
+use plimsoll_smb::{
+    Access, CreateHow, Dialect, Error, NtStatus, SessionFacts, Tree, TreeFacts,
+};
 use std::sync::Arc;
 
 /// READ and WRITE sizes used unless the user names others, at most, in bytes: what the usual
@@ -113,10 +116,14 @@ fn in_place(site: &Site, tree: &mut Tree, file: &str) -> Result<InPlace, Failure
     let found = opened.and_then(|(open, info)| tree.close(open).map(|()| info));
     let info = found.map_err(|error| {
         let failure = site.failure(format!("open the file '{file}' to be read"), using, &error);
-        match error.is_not_there() {
-            true => Failure { next: "Check its name, relative to the target.".into(), ..failure },
-            false => failure,
-        }
+        let next = match (&error, error.status()) {
+            (Error::NotAFile(_), _) | (_, Some(NtStatus::STOPPED_ON_SYMLINK)) => NAME_REGULAR_FILE,
+            (_, Some(NtStatus::FILE_IS_A_DIRECTORY)) => NAME_FILE_BELOW,
+            (_, Some(NtStatus::NOT_A_DIRECTORY)) => CHECK_NAME,
+            _ if error.is_not_there() => CHECK_NAME,
+            _ => return failure,
+        };
+        Failure { next: next.to_owned(), ..failure }
     })?;
     Ok(InPlace { file: file.to_owned(), size: Bytes(info.size) })
 }

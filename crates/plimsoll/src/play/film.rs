@@ -108,6 +108,10 @@ fn in_file(path: &str) -> Result<FilmFile, Failure> {
     // Looked at before it is opened: opening a pipe waits for its other end.
     let file = match std::fs::metadata(path) {
         Err(error) => return Err(refuse(error.to_string())),
+        Ok(found) if found.is_dir() => {
+            let next = "Name a film in this directory.";
+            return Err(no_film(&without_password(path), "it is a directory", next));
+        }
         Ok(found) if !found.is_file() => return Err(refuse("it is not a regular file".to_owned())),
         Ok(_) => File::open(path).map_err(|error| refuse(error.to_string()))?,
     };
