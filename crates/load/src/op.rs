@@ -4,6 +4,8 @@ use crate::share::Entry;
 use plimsoll_model::{ErrorKind, Nanos, OpKind, Stability};
 use std::sync::Arc;
 
+pub use plimsoll_transport::ByteRange;
+
 /// A file that is open on a share, made or opened by a namespace or by an operation. Numbers are not
 /// used twice in one share, and every lane of it knows them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -28,26 +30,6 @@ pub struct Span {
     pub length: u32,
     /// Generation of the content: what is written, or what is expected when verifying.
     pub generation: u32,
-}
-
-/// Bytes of a file that are locked, whether or not it has them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ByteRange {
-    /// Offset in bytes.
-    pub offset: u64,
-    /// How many, from there.
-    pub length: u64,
-}
-
-impl ByteRange {
-    /// All bytes that a file can have.
-    pub const WHOLE: ByteRange = ByteRange { offset: 0, length: u64::MAX };
-
-    /// Whether both have a byte in common.
-    pub fn overlaps(&self, other: &ByteRange) -> bool {
-        self.offset < other.offset.saturating_add(other.length)
-            && other.offset < self.offset.saturating_add(self.length)
-    }
 }
 
 /// A small file as a whole: at most the lane's block.

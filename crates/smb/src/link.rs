@@ -38,20 +38,6 @@ impl SessionFacts {
     }
 }
 
-/// Bytes of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ByteRange {
-    /// Offset in bytes.
-    pub offset: u64,
-    /// How many, from there.
-    pub length: u64,
-}
-
-impl ByteRange {
-    /// All bytes that a file can have.
-    pub const WHOLE: ByteRange = ByteRange { offset: 0, length: u64::MAX };
-}
-
 /// A connection, authenticated and bound to a share: what a pipeline is made from.
 pub struct Link {
     /// The connection.

@@ -4,8 +4,9 @@
 //! Each function writes what follows the header.
 
 use crate::files::CreateHow;
-use crate::link::{ByteRange, FileId};
+use crate::link::FileId;
 use crate::message::HEADER_BYTES;
+use plimsoll_transport::ByteRange;
 
 /// Bytes of a WRITE in front of its payload, with its header.
 pub(crate) const WRITE_BYTES: usize = HEADER_BYTES + 48;

@@ -3,6 +3,7 @@
 //! in datagrams. What the protocol clients share.
 #![forbid(unsafe_code)]
 
+mod byte_range;
 mod channel;
 mod clock;
 mod datagram;
@@ -11,6 +12,7 @@ mod pipeline;
 mod resolve;
 mod socket;
 
+pub use byte_range::ByteRange;
 pub use channel::Channel;
 pub use clock::SystemClock;
 pub use datagram::{

@@ -4,7 +4,7 @@ use super::failures::{lane_dead, op_error};
 use super::namespace::{MOST_ENTRIES, entry, kind};
 use super::share::OpenFiles;
 use super::site::Site;
-use crate::op::{Attributes, ByteRange, FileId, Found, NewAttribute, Op, OpError};
+use crate::op::{Attributes, FileId, Found, NewAttribute, Op, OpError};
 use crate::open_files::{Known, LaneFiles};
 use crate::paths::Paths;
 use crate::share::LaneDead;
@@ -239,10 +239,10 @@ impl Wire for SmbWire {
                 Op::Flush(_) => Some(Request::Flush { file }),
                 Op::GetAttributes(_) => Some(Request::Attributes { file }),
                 Op::Lock(_, bytes) => {
-                    Some(Request::Lock { file, bytes: locked(*bytes), unlock: false })
+                    Some(Request::Lock { file, bytes: *bytes, unlock: false })
                 }
                 Op::Unlock(_, bytes) => {
-                    Some(Request::Lock { file, bytes: locked(*bytes), unlock: true })
+                    Some(Request::Lock { file, bytes: *bytes, unlock: true })
                 }
                 Op::SetAttribute(_, NewAttribute::Modified(seconds)) => {
                     Some(Request::SetTimes { file, written: time(*seconds) })
@@ -352,10 +352,6 @@ impl Wire for SmbWire {
     fn dead(error: &Error) -> LaneDead {
         lane_dead(error)
     }
-}
-
-fn locked(bytes: ByteRange) -> plimsoll_smb::ByteRange {
-    plimsoll_smb::ByteRange { offset: bytes.offset, length: bytes.length }
 }
 
 fn time(seconds: u32) -> SystemTime {

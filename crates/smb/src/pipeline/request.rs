@@ -3,9 +3,10 @@
 use crate::files::{
     Access, CreateHow, Entry, FileInfo, disposition, listing, network_open, renaming, times,
 };
-use crate::link::{ByteRange, FileId};
+use crate::link::FileId;
 use crate::ms_smb2::types::{Command, Dialect};
 use crate::requests::{self, Create, Kind, Rights};
+use plimsoll_transport::ByteRange;
 use std::time::SystemTime;
 
 /// What is asked for. Paths are relative to the share, with `/` between names; a link in the last
