@@ -284,8 +284,7 @@ impl StorageJob for PatternRun {
     fn claim(&self, files: &mut TestFiles) {
         let PatternJob { pattern, size, .. } = self.job;
         if pattern.reads() {
-            files.working_set = files.working_set.max(size.0);
-            files.read_size = files.read_size.max(self.job.file_bytes());
+            files.claim_reads(size.0, self.job.file_bytes());
         }
         if pattern.writes() {
             files.write_size = files.write_size.max(self.job.file_bytes());

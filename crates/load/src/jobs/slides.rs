@@ -1,11 +1,17 @@
 //! A slide show: photos in the files that patterns read, one after the other.
 
-use super::test_files::TestFiles;
+use super::test_files::{Endless, TestFiles};
 use super::{Asks, LaidOut, NotGood, OperationSource, Point, Step, StorageJob, Workspace};
 use crate::op::{Done, Op, Span};
 use crate::share::Lane;
 use plimsoll_model::{Cause, Failure, Flag, Measure, Nanos, OpKind, SlidesJob};
 use std::time::Duration;
+
+const ENDLESS: Endless = Endless {
+    tried: "show slides without a time limit",
+    on: "the photos",
+    happened: "slides change until they are stopped",
+};
 
 /// Photos on the files that patterns read.
 pub(crate) struct SlidesRun {
@@ -27,8 +33,7 @@ impl StorageJob for SlidesRun {
     type Source = SlidesSource;
 
     fn claim(&self, files: &mut TestFiles) {
-        files.working_set = files.working_set.max(self.job.size.0);
-        files.read_size = files.read_size.max(self.job.file_bytes());
+        files.claim_reads(self.job.size.0, self.job.file_bytes());
     }
 
     fn prepare(&mut self, _: &mut Workspace<'_>) -> Result<Vec<Flag>, Failure> {
@@ -38,13 +43,7 @@ impl StorageJob for SlidesRun {
     fn begin(&mut self, at: &mut Workspace<'_>, point: &Point) -> Result<(), Failure> {
         self.figures.clear();
         self.length = point.length;
-        if point.once {
-            let (happened, next) =
-                ("slides change until they are stopped", "Give a length in seconds.");
-            let tried = "show slides without a time limit";
-            return Err(Failure::new(Cause::Usage, tried, "the photos", happened, next));
-        }
-        self.files = TestFiles::of_point(at, false, point, false)?.read;
+        self.files = TestFiles::of_endless(at, point, &ENDLESS)?;
         Ok(())
     }
 

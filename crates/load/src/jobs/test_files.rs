@@ -6,7 +6,7 @@ use super::{Point, RunContext, Workspace};
 use crate::op::FileId;
 use crate::prepare::{Means, lay_out};
 use crate::share::Share;
-use plimsoll_model::{Event, Failure, PatternJob, Phase};
+use plimsoll_model::{Cause, Event, Failure, PatternJob, Phase};
 
 /// The name of a file that is read and never written after it was laid out, by its number from 0.
 pub fn read_file_name(number: u32) -> String {
@@ -43,11 +43,24 @@ pub(crate) struct TestFiles {
     pub write_size: u64,
 }
 
+/// Words of the failure where a job that lasts until it is stopped has no length.
+pub(crate) struct Endless {
+    pub tried: &'static str,
+    pub on: &'static str,
+    pub happened: &'static str,
+}
+
 impl TestFiles {
     /// `in_place`: a file of the user's, which is read instead.
     pub fn new(in_place: Option<LaidOut>) -> Self {
         let (own, read) = (in_place.is_none(), in_place.into_iter().collect());
         TestFiles { read, own, write: Vec::new(), working_set: 0, read_size: 0, write_size: 0 }
+    }
+
+    /// Claims files that are read: bytes that are read of all together, and the size of each.
+    pub fn claim_reads(&mut self, working_set: u64, file_bytes: u64) {
+        self.working_set = self.working_set.max(working_set);
+        self.read_size = self.read_size.max(file_bytes);
     }
 
     /// The files that are read, and what patterns read of all of them together, in bytes.
@@ -136,6 +149,19 @@ impl TestFiles {
         };
         let write = files.write.iter().map(|(write, _)| *write).collect();
         Ok(Files { read: in_turn(files.read.clone()), write: in_turn(write) })
+    }
+
+    /// The files of a point that reads them until it is stopped, in the order of their turns.
+    pub fn of_endless(
+        at: &mut Workspace<'_>,
+        point: &Point,
+        job: &Endless,
+    ) -> Result<Vec<LaidOut>, Failure> {
+        if point.once {
+            let next = "Give a length in seconds.";
+            return Err(Failure::new(Cause::Usage, job.tried, job.on, job.happened, next));
+        }
+        Ok(TestFiles::of_point(at, false, point, false)?.read)
     }
 
     /// A point wrote to a file. The next must not write the same bytes again: a server may notice that

@@ -4,7 +4,7 @@ mod buffer;
 mod demand;
 mod supply;
 
-use super::test_files::TestFiles;
+use super::test_files::{Endless, TestFiles};
 use super::{Asks, LaidOut, NotGood, OperationSource, Point, Step, StorageJob, Workspace};
 use crate::op::{Done, Op, Span};
 use crate::random::mix;
@@ -18,6 +18,12 @@ use supply::Supply;
 
 /// Shortest time between two samples of a buffer.
 const SAMPLED_EVERY: Duration = Duration::from_millis(250);
+
+const ENDLESS: Endless = Endless {
+    tried: "play without a time limit",
+    on: "the films",
+    happened: "films play until they are stopped",
+};
 
 /// Films on the files that patterns read.
 pub(crate) struct PlaybackRun {
@@ -39,8 +45,7 @@ impl StorageJob for PlaybackRun {
     type Source = StreamSource;
 
     fn claim(&self, files: &mut TestFiles) {
-        files.working_set = files.working_set.max(self.job.size.0);
-        files.read_size = files.read_size.max(self.job.file_bytes());
+        files.claim_reads(self.job.size.0, self.job.file_bytes());
     }
 
     fn prepare(&mut self, _: &mut Workspace<'_>) -> Result<Vec<Flag>, Failure> {
@@ -50,13 +55,7 @@ impl StorageJob for PlaybackRun {
     fn begin(&mut self, at: &mut Workspace<'_>, point: &Point) -> Result<(), Failure> {
         self.figures.clear();
         self.buffer = None;
-        if point.once {
-            let (happened, next) =
-                ("films play until they are stopped", "Give a length in seconds.");
-            let tried = "play without a time limit";
-            return Err(Failure::new(Cause::Usage, tried, "the films", happened, next));
-        }
-        self.files = TestFiles::of_point(at, false, point, false)?.read;
+        self.files = TestFiles::of_endless(at, point, &ENDLESS)?;
         Ok(())
     }
 
