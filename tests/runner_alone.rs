@@ -2,11 +2,11 @@
 
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Cause, Event, Length, Nanos, Outcome, Part, PatternJob, Phase, PointSpec, StudyId, Target,
-    Workload,
+    Cause, Event, Length, Nanos, Outcome, Part, PatternJob, Phase, StudyId, Target, Workload,
 };
 use plimsoll_remote::protocol::{Begin, Connect, Reply, Request};
 use plimsoll_runner::{OpenOptions, RunnerOptions};
+use plimsoll_testkit::points;
 use std::io::{BufRead, BufReader, Write};
 use std::num::NonZeroU16;
 use std::path::Path;
@@ -130,19 +130,7 @@ fn workload(seconds: f64, pattern: &str) -> Workload {
 }
 
 fn point(seconds: f64, pattern: &str) -> Request {
-    Request::Point {
-        spec: Box::new(PointSpec {
-            number: 0,
-            subject: 0,
-            workload: workload(seconds, pattern),
-            first_file: 0,
-            window_seconds: 0.1,
-            operation_timeout_seconds: 30.0,
-            left_seconds: 1e4,
-            seed: 1,
-        }),
-        gated: false,
-    }
+    Request::Point { spec: Box::new(points::spec(workload(seconds, pattern))), gated: false }
 }
 
 fn trial(seconds: f64) -> Request {

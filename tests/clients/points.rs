@@ -47,16 +47,7 @@ pub fn workload(patterns: &[Pattern], seconds: f64) -> Workload {
 }
 
 pub fn spec(patterns: &[Pattern], seconds: f64) -> PointSpec {
-    PointSpec {
-        number: 0,
-        subject: 0,
-        workload: workload(patterns, seconds),
-        first_file: 0,
-        window_seconds: 0.1,
-        operation_timeout_seconds: 30.0,
-        left_seconds: 1e4,
-        seed: 5,
-    }
+    PointSpec { seed: 5, ..plimsoll_testkit::points::spec(workload(patterns, seconds)) }
 }
 
 /// Looks on.

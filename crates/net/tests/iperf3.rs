@@ -11,6 +11,7 @@ use plimsoll_model::{
 };
 use plimsoll_net::{End, Iperf3Runner};
 use plimsoll_testkit::iperf3::Iperf3;
+use plimsoll_testkit::points::Loads;
 use plimsoll_testkit::{Need, available};
 use probe_support::{local, processes_with, programs, soon};
 use serde_json::Value;
@@ -19,7 +20,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use support::{Observer, failure, value};
+use support::{failure, value};
 
 /// A server; `None` where there is no iperf3.
 fn server() -> Option<Iperf3> {
@@ -69,7 +70,7 @@ impl Bench {
         Bench { runner, stop, directory, trial: 0 }
     }
 
-    fn point(&mut self, job: Job, seconds: f64, observer: &mut Observer) -> PointResult {
+    fn point(&mut self, job: Job, seconds: f64, observer: &mut Loads) -> PointResult {
         self.trial += 1;
         let length = Length::For { seconds, warm_up_seconds: 0.2 };
         support::point(&mut self.runner, self.trial, vec![job], length, observer)
@@ -77,7 +78,7 @@ impl Bench {
 
     #[track_caller]
     fn complete(&mut self, job: Job) -> PartResult {
-        let mut observer = Observer::default();
+        let mut observer = Loads::default();
         let result = self.point(job, 1.0, &mut observer);
         support::parts(result, &observer, 1).remove(0)
     }
@@ -218,7 +219,7 @@ fn a_server_that_dies_fails_its_test() {
             soon("the test runs", || server.connections() >= 4);
             server.kill().unwrap();
         });
-        let result = bench.point(TcpStreamJob::new(flow).into(), 60.0, &mut Observer::default());
+        let result = bench.point(TcpStreamJob::new(flow).into(), 60.0, &mut Loads::default());
         watcher.join().unwrap();
         let failure = failure(result);
         assert!(failure.happened.contains("closed the control connection"), "{failure}");
@@ -239,7 +240,7 @@ fn a_request_to_stop_leaves_the_server_free() {
             stop.store(true, Ordering::Relaxed);
         });
         let job = TcpStreamJob::new(Flow::In);
-        let result = bench.point(job.into(), 600.0, &mut Observer::default());
+        let result = bench.point(job.into(), 600.0, &mut Loads::default());
         assert_eq!(result.outcome, Outcome::Stopped);
     });
     bench.leaves_nothing();

@@ -14,12 +14,13 @@ use plimsoll_model::{
     SubjectFacts, SubjectRunner, TcpStreamJob,
 };
 use plimsoll_net::{Addresses, End, Ends, PathRunner, Side};
+use plimsoll_testkit::points::Loads;
 use probe_support::{local, processes_with, programs, soon};
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use support::{Observer, failure, value};
+use support::{failure, value};
 
 /// A path from this machine to itself.
 struct Bench {
@@ -67,7 +68,7 @@ impl Bench {
         Bench { runner, stop, directories: [at_a, at_b], trial: 0 }
     }
 
-    fn point(&mut self, parts: Vec<Job>, seconds: f64, observer: &mut Observer) -> PointResult {
+    fn point(&mut self, parts: Vec<Job>, seconds: f64, observer: &mut Loads) -> PointResult {
         self.trial += 1;
         let length = Length::For { seconds, warm_up_seconds: 0.1 };
         support::point(&mut self.runner, self.trial, parts, length, observer)
@@ -75,7 +76,7 @@ impl Bench {
 
     #[track_caller]
     fn complete(&mut self, parts: Vec<Job>) -> Vec<PartResult> {
-        let mut observer = Observer::default();
+        let mut observer = Loads::default();
         let count = parts.len();
         let result = self.point(parts, 0.5, &mut observer);
         support::parts(result, &observer, count)
@@ -224,7 +225,7 @@ fn a_congestion_control_that_is_not_there_is_no_matter_of_ports() {
     let mut bench = Bench::new(Way { port, ..PLAIN });
     let congestion = Some("carrier-pigeon".to_owned());
     let job = TcpStreamJob { congestion, ..TcpStreamJob::new(Flow::Out) };
-    let failure = failure(bench.point(vec![job.into()], 0.3, &mut Observer::default()));
+    let failure = failure(bench.point(vec![job.into()], 0.3, &mut Loads::default()));
     assert_eq!(failure.cause, Cause::Usage);
     assert!(failure.next.contains("--congestion") && !failure.next.contains("port"), "{failure}");
     bench.leaves_nothing();
@@ -253,7 +254,7 @@ fn a_request_to_stop_ends_the_load_at_both_ends() {
         stop.store(true, Ordering::Relaxed);
     });
     let parts = vec![TcpStreamJob::new(Flow::Out).into()];
-    let result = bench.point(parts, 600.0, &mut Observer::default());
+    let result = bench.point(parts, 600.0, &mut Loads::default());
     watcher.join().unwrap();
     assert_eq!(result.outcome, Outcome::Stopped);
     bench.leaves_nothing();
@@ -273,7 +274,7 @@ fn a_host_that_hangs_does_not_hold_up_a_request_to_stop() {
         stop.store(true, Ordering::Relaxed);
     });
     let parts = vec![TcpStreamJob::new(Flow::Out).into()];
-    let result = bench.point(parts, 600.0, &mut Observer::default());
+    let result = bench.point(parts, 600.0, &mut Loads::default());
     watcher.join().unwrap();
     assert_eq!(result.outcome, Outcome::Stopped);
     bench.leaves_nothing();
@@ -298,7 +299,7 @@ fn tcp_that_stops_in_mid_trial_is_a_stall() {
         std::thread::sleep(Duration::from_millis(1800));
         signal(Signal::SIGCONT);
     });
-    let mut observer = Observer::default();
+    let mut observer = Loads::default();
     let result = bench.point(vec![TcpStreamJob::new(Flow::Out).into()], 4.0, &mut observer);
     sender.join().unwrap();
     let [Flag::LongGap { seconds }] = result.flags[..] else { panic!("{:?}", result.flags) };
@@ -323,7 +324,7 @@ fn a_peer_that_is_killed_fails_its_trial_and_the_next_one_runs() {
         }
     });
     let parts = vec![TcpStreamJob::new(Flow::Out).into()];
-    let failure = failure(bench.point(parts, 30.0, &mut Observer::default()));
+    let failure = failure(bench.point(parts, 30.0, &mut Loads::default()));
     watcher.join().unwrap();
     assert!(!failure.happened.is_empty(), "{failure}");
     bench.complete(vec![TcpStreamJob::new(Flow::Out).into()]);
@@ -333,7 +334,7 @@ fn a_peer_that_is_killed_fails_its_trial_and_the_next_one_runs() {
 #[test]
 fn what_is_not_done_to_a_path_fails_before_any_load() {
     let mut bench = Bench::new(PLAIN);
-    let mut observer = Observer::default();
+    let mut observer = Loads::default();
     let job = StreamJob { connections: 1, rate: None };
     let failure = failure(bench.point(vec![job.into()], 0.3, &mut observer));
     assert_eq!((failure.cause, observer.begun), (Cause::Usage, 0));

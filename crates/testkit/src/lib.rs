@@ -17,6 +17,7 @@ pub mod clients;
 mod error;
 pub mod iperf3;
 pub mod path;
+pub mod points;
 mod program;
 pub mod proxy;
 pub mod require;

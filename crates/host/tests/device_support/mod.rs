@@ -8,9 +8,10 @@ use plimsoll_host::probe::Request;
 use plimsoll_host::reach::{Channel, Output, Reach};
 use plimsoll_model::device::Part;
 use plimsoll_model::{
-    Cause, Clock, Device, DeviceJob, Event, Failure, Job, Length, LoadObserver, Nanos, PointResult,
-    PointSpec, SubjectRunner, Workload,
+    Cause, Clock, Device, DeviceJob, Failure, Job, Length, Nanos, PointResult, PointSpec,
+    SubjectRunner, Workload,
 };
+use plimsoll_testkit::points::{self, Loads};
 use serde_json::Value;
 use std::io;
 use std::num::NonZeroU16;
@@ -167,22 +168,6 @@ impl Clock for Still {
     fn sleep_until(&self, _: Nanos) {}
 }
 
-/// Sees that each load that begins ends.
-#[derive(Default)]
-struct Loads(usize, usize);
-
-impl LoadObserver for Loads {
-    fn load_begins(&mut self) {
-        self.0 += 1;
-    }
-
-    fn load_ends(&mut self) {
-        self.1 += 1;
-    }
-
-    fn event(&mut self, _: Event) {}
-}
-
 /// A runner of one host, and what stops it.
 pub struct Runner<'a> {
     pub runner: HostRunner<'a>,
@@ -200,19 +185,10 @@ impl<'a> Runner<'a> {
         let job = Job::Device(DeviceJob { part, quick: false });
         let part = plimsoll_model::Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
         let workload = Workload::of(part, Length::UntilDone { at_most_seconds: 1.0 });
-        let spec = PointSpec {
-            number: 0,
-            subject,
-            workload,
-            first_file: 0,
-            window_seconds: 0.1,
-            operation_timeout_seconds: 30.0,
-            left_seconds: 1e4,
-            seed: 1,
-        };
+        let spec = PointSpec { subject, ..points::spec(workload) };
         let mut loads = Loads::default();
         let result = self.runner.point(&spec, &mut loads);
-        assert_eq!((loads.0, loads.1), (1, 1));
+        assert_eq!((loads.begun, loads.ended), (1, 1));
         result
     }
 
