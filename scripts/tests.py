@@ -4,7 +4,8 @@
 Most tests wait most of the time, for servers, time limits and other processes. So test targets run
 side by side, those that take longest first. Those that do nothing but wait, for time limits, reboots and kills at
 chosen moments, have lanes of their own beside the others. Targets that compare the machine's counters, or all packets of
-a link, with their own traffic run alone, at the end.
+a link, with their own traffic run alone, at the end; so does the search of a rate, whose trials do not count where the
+sender is late.
 
 Properties use one fixed seed, which is printed: the same commit passes or fails the same way each
 time. PROPTEST_RNG_SEED sets another seed. With --properties only the targets that have properties run,
@@ -30,7 +31,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-ALONE = ["watch", "wire"]
+ALONE = ["watch", "wire", "net_via"]
 # Those that take longest, the longest first: whatever begins last, the whole run waits for. All others take less.
 LONGEST = [
     "swap", "crash", "simulate", "journal", "check_smb", "check", "check_on", "deadlines", "servers", "device",
