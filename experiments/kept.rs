@@ -1,6 +1,6 @@
 //! What a measurement has come to so far.
 
-use plimsoll_stats::counted::share;
+use plimsoll_stats::proportion::share;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{self, OpenOptions};

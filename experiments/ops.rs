@@ -6,7 +6,7 @@ use crate::kept::{load_average, until_quiet};
 use crate::support::Plimsoll;
 use plimsoll_explain::transfers;
 use plimsoll_model::{Histogram, OpKind};
-use plimsoll_stats::fit::costs::Kind;
+use plimsoll_stats::fit::costs::CostKind;
 use plimsoll_testkit::responder::{Costs, Responder, Stalls};
 use std::time::Duration;
 
@@ -40,8 +40,8 @@ fn measure_ops_costs() {
         assert_eq!(all.len(), 2, "reads and writes");
         for (transfers, (operations, bytes)) in all.iter().zip(&mut found) {
             let cost = |kind| transfers.cost(kind).expect("the model fits").value;
-            operations.push(cost(Kind::Operation) / COSTS.operation.as_secs_f64());
-            bytes.push(COSTS.byte / cost(Kind::Byte));
+            operations.push(cost(CostKind::Operation) / COSTS.operation.as_secs_f64());
+            bytes.push(COSTS.byte / cost(CostKind::Byte));
             println!(
                 "run {run:2} {:18} α {:.4}, 1/β {:.4} of the truth, load average {}",
                 transfers.title,

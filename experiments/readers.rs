@@ -6,7 +6,7 @@ use crate::support::beds::Beds;
 use crate::support::lab_file::LabFile;
 use plimsoll_explain::{WholeFile, WholeFiles, whole_files};
 use plimsoll_model::{Arrival, Ended};
-use plimsoll_stats::fit::costs::Kind;
+use plimsoll_stats::fit::costs::CostKind;
 use plimsoll_testkit::{Need, available};
 
 /// Where machines are emulated, a lab's link has a tenth of this rate, as processors are ten times slower. So
@@ -51,8 +51,8 @@ fn show(group: &WholeFiles) -> Vec<String> {
     let cost = |kind| group.cost(kind).map_or(f64::NAN, |cost| cost.value);
     println!(
         "an operation {:.3} ms, bytes {:.3} MB/s by one reader",
-        cost(Kind::Operation) * 1e3,
-        1e-6 / cost(Kind::Byte)
+        cost(CostKind::Operation) * 1e3,
+        1e-6 / cost(CostKind::Byte)
     );
     let mut off = Vec::new();
     for file in &group.files {

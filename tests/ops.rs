@@ -6,7 +6,7 @@ use plimsoll_explain::{CostModel, transfers, whole_files};
 use plimsoll_model::{
     Ended, Flag, Measure, Metric, OpKind, OperationsJob, Outcome, Stability, Study, SubjectFacts,
 };
-use plimsoll_stats::fit::costs::Kind;
+use plimsoll_stats::fit::costs::CostKind;
 use plimsoll_testkit::responder::Responder;
 use plimsoll_testkit::servers::samba::PASSWORD;
 use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare};
@@ -91,7 +91,7 @@ fn assert_whole(study: &Study, without: &[OpKind]) {
         }
         // Whether the model fits so short a run is chance; where it does not, it says nothing.
         let fits = matches!(transfers.model, CostModel::Fits { .. });
-        assert!(fits || transfers.cost(Kind::Operation).is_none());
+        assert!(fits || transfers.cost(CostKind::Operation).is_none());
     }
 }
 

@@ -8,7 +8,7 @@ use plimsoll_model::{
     Amount, AmountOf, Cell, FileWork, Measure, Metric, OpKind, Rule as StopRule, StoredOn, Study,
     Trial, Workload,
 };
-use plimsoll_stats::fit::costs::{self, Cell as Observed, Costs, Groups, Kind, Work};
+use plimsoll_stats::fit::costs::{self, Cell as Observed, CostKind, Costs, Groups, Work};
 use plimsoll_stats::fit::{Adequacy, Estimate, Rule};
 use plimsoll_stats::interval::mean;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -205,7 +205,7 @@ impl CopyCosts {
 
     /// Seconds for a file, an operation or a byte, with the interval at the plan's confidence. `None` without
     /// a model, and where the datasets do not separate it from others.
-    pub fn cost(&self, kind: Kind) -> Option<Estimate> {
+    pub fn cost(&self, kind: CostKind) -> Option<Estimate> {
         self.costs()?.cost(kind, 0, self.rule)
     }
 
@@ -220,7 +220,7 @@ impl CopyCosts {
     /// The dataset of whose time the files themselves, beside their bytes, take the largest share, and that
     /// share. `None` where that is not known.
     pub fn most_by_file(&self) -> Option<(&DatasetTime, f64)> {
-        let per_file = self.cost(Kind::File)?.value;
+        let per_file = self.cost(CostKind::File)?.value;
         let share = |d: &DatasetTime| {
             let seconds = d.seconds.value * (1.0 + d.error.unwrap_or(0.0));
             (per_file * d.work.files as f64 / seconds).min(1.0)
@@ -232,7 +232,7 @@ impl CopyCosts {
     /// The dataset whose whole time was less than its files cost by the model, and the time of one of its
     /// files. Then the two contradict each other, and neither is a cost.
     pub fn contradiction(&self) -> Option<(&DatasetTime, f64)> {
-        let cost = self.cost(Kind::File)?.value;
+        let cost = self.cost(CostKind::File)?.value;
         let per_file = |d: &DatasetTime| d.seconds.value / d.work.files as f64;
         let times = self.datasets.iter().map(|dataset| (dataset, per_file(dataset)));
         times.filter(|(_, own)| *own < cost).min_by(|a, b| a.1.total_cmp(&b.1))
@@ -375,6 +375,6 @@ impl Measured {
         let work = Work { files: 1.0, ..Work::default() };
         let seconds = self.seconds.values().copied().map(Some).collect();
         let alone = Observed { work, groups: Groups::default(), seconds };
-        costs::fit(&[alone])?.cost(Kind::File, 0, rule)
+        costs::fit(&[alone])?.cost(CostKind::File, 0, rule)
     }
 }

@@ -149,7 +149,7 @@ fn judged(
     logs: &[f64],
     share: f64,
 ) -> GateRow {
-    let prediction = Prediction::of(logs, share);
+    let prediction = Prediction::from_values(logs, share);
     let log = now.map(f64::ln).filter(|log| log.is_finite());
     let outcome = match (log, prediction) {
         (None, _) => GateOutcome::NotMeasured,

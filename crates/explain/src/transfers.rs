@@ -15,7 +15,7 @@ use plimsoll_model::{
     Arrival, Cell, Job, Measure, Metric, Parameter, Study, SubjectFacts, TargetFacts, Workload,
 };
 use plimsoll_stats::closed::{mva, rounds};
-use plimsoll_stats::fit::costs::{Cell as Observed, Groups, Kind, Work};
+use plimsoll_stats::fit::costs::{Cell as Observed, CostKind, Groups, Work};
 use plimsoll_stats::fit::{Estimate, Rule};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -103,7 +103,7 @@ impl SizeTime {
 impl Transfers {
     /// Seconds of an operation beside its bytes (α), or of a byte (β). `None` without a model, and where the
     /// sizes do not separate them.
-    pub fn cost(&self, kind: Kind) -> Option<Estimate> {
+    pub fn cost(&self, kind: CostKind) -> Option<Estimate> {
         match &self.model {
             CostModel::Fits { costs, .. } => costs.cost(kind, 0, self.rule),
             _ => None,
@@ -112,7 +112,8 @@ impl Transfers {
 
     /// Which share of the time of one operation of a size is its own rather than that of its bytes.
     pub fn share_of_operation(&self, block: Bytes) -> Option<f64> {
-        let (operation, byte) = (self.cost(Kind::Operation)?.value, self.cost(Kind::Byte)?.value);
+        let (operation, byte) =
+            (self.cost(CostKind::Operation)?.value, self.cost(CostKind::Byte)?.value);
         let share = operation / (operation + byte * block.0 as f64);
         share.is_finite().then_some(share)
     }
@@ -270,7 +271,7 @@ fn in_flight_of(
 ) -> Option<Flights> {
     let part = workload.main().filter(|part| part.workers.get() == 1)?;
     let (block, in_rounds) = (part.job.block()?, matches!(part.arrival, Arrival::Rounds { .. }));
-    let costs = transfers.cost(Kind::Operation).zip(transfers.cost(Kind::Byte));
+    let costs = transfers.cost(CostKind::Operation).zip(transfers.cost(CostKind::Byte));
     let flight = |(at, seconds): (&u64, &BTreeMap<u32, f64>)| {
         let depth = f64::from_bits(*at) as u16;
         let modelled = costs.zip(transfers.round_trip).and_then(|((operation, byte), trip)| {

@@ -14,7 +14,7 @@ use crate::gather::{self, Gathered};
 use crate::transfers::several;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{Arrival, Cell, Job, Measure, Metric, Part, Study, Technique};
-use plimsoll_stats::fit::costs::{Cell as Observed, Costs, Groups, Kind, Work, fit};
+use plimsoll_stats::fit::costs::{Cell as Observed, CostKind, Costs, Groups, Work, fit};
 use plimsoll_stats::fit::{Estimate, Rule};
 use std::collections::BTreeSet;
 
@@ -52,7 +52,7 @@ impl WholeFile {
 impl WholeFiles {
     /// Seconds of an operation beside its bytes (α), or of a byte (β), by one reader. `None` where its
     /// buffers do not tell them apart.
-    pub fn cost(&self, kind: Kind) -> Option<Estimate> {
+    pub fn cost(&self, kind: CostKind) -> Option<Estimate> {
         self.costs.as_ref()?.cost(kind, 0, self.rule)
     }
 }
@@ -154,7 +154,7 @@ fn of_group(group: Vec<Measured>, rule: Rule) -> Option<WholeFiles> {
         costs: fit(&alone().map(observed).collect::<Vec<_>>()),
         rule,
     };
-    let costs = files.cost(Kind::Operation).zip(files.cost(Kind::Byte));
+    let costs = files.cost(CostKind::Operation).zip(files.cost(CostKind::Byte));
     for one in &group {
         let seconds: Vec<f64> = one.seconds.iter().map(|(_, seconds)| *seconds).collect();
         let in_rounds = matches!(one.part.arrival, Arrival::Rounds { .. });

@@ -9,7 +9,7 @@ use plimsoll_model::{
     ServerHost, Study, Workload,
 };
 use plimsoll_stats::fit::Estimate;
-use plimsoll_stats::fit::costs::Kind;
+use plimsoll_stats::fit::costs::CostKind;
 use support::{copied, copies, dataset};
 
 const TARGET: [&str; 1] = ["nfs://nas/volume1"];
@@ -55,9 +55,9 @@ fn known_costs_come_back_whatever_the_scale_and_the_rule() {
             for costs in costs {
                 assert!(matches!(costs.model, CostModel::Fits { roughly: false, .. }), "{costs:?}");
                 let (file, byte) = truth(costs.way().0);
-                assert_near(costs.cost(Kind::File), file, 0.02);
-                assert_near(costs.cost(Kind::Byte), byte, 0.02);
-                assert_eq!(costs.cost(Kind::Operation), None, "there is one size of block");
+                assert_near(costs.cost(CostKind::File), file, 0.02);
+                assert_near(costs.cost(CostKind::Byte), byte, 0.02);
+                assert_eq!(costs.cost(CostKind::Operation), None, "there is one size of block");
                 let of = |d: &plimsoll_explain::DatasetTime| d.error.unwrap().abs();
                 assert!(costs.datasets.iter().map(of).all(|off| off < 0.02), "{costs:?}");
                 let (dataset, share) = costs.most_by_file().unwrap();
@@ -86,7 +86,7 @@ fn subjects_have_their_own() {
     assert_eq!(places, [("up", 0), ("up", 1), ("down", 0), ("down", 1)]);
     for costs in &costs {
         let by = f64::from(1 + costs.cell.subject);
-        assert_near(costs.cost(Kind::File), by * truth(costs.way().0).0, 0.02);
+        assert_near(costs.cost(CostKind::File), by * truth(costs.way().0).0, 0.02);
     }
 }
 
@@ -96,7 +96,7 @@ fn what_is_no_sum_names_no_cost_and_predicts_nothing() {
     let root = |_: u16, work: &FileWork| (work.bytes.0 as f64).sqrt() * 1e-3;
     for costs in copy_costs(&copied(&TARGET, home(1.0), 8, 0.01, root)) {
         assert_eq!(costs.model, CostModel::Off);
-        assert_eq!((costs.cost(Kind::File), costs.cost(Kind::Byte)), (None, None));
+        assert_eq!((costs.cost(CostKind::File), costs.cost(CostKind::Byte)), (None, None));
         assert_eq!(costs.most_by_file(), None);
         assert!(costs.datasets.iter().any(|d| d.error.unwrap().abs() > 0.1), "{costs:?}");
         assert_eq!(costs.seconds(&amount("120GB:2MB")), None);
@@ -121,7 +121,7 @@ fn a_model_that_is_off_by_little_has_intervals_by_how_far() {
     for costs in copy_costs(&copied(&TARGET, home(1.0), 10, 0.001, nearly)) {
         assert!(matches!(costs.model, CostModel::Fits { roughly: true, .. }), "{costs:?}");
         let (file, byte) = truth(costs.way().0);
-        for (kind, truth) in [(Kind::File, file), (Kind::Byte, byte)] {
+        for (kind, truth) in [(CostKind::File, file), (CostKind::Byte, byte)] {
             let cost = costs.cost(kind).unwrap();
             let interval = cost.interval.unwrap();
             assert!(interval.contains(truth), "{cost:?} {truth}");
@@ -149,7 +149,7 @@ fn intervals_by_how_far_a_model_is_off_hold_the_truth() {
         for costs in copy_costs(&copied(&TARGET, home(0.1), 6, 0.002, nearly)) {
             if matches!(costs.model, CostModel::Fits { roughly: true, .. }) {
                 rough += 1;
-                let interval = costs.cost(Kind::File).unwrap().interval.unwrap();
+                let interval = costs.cost(CostKind::File).unwrap().interval.unwrap();
                 held += usize::from(interval.contains(truth(costs.way().0).0));
             }
         }
@@ -222,7 +222,7 @@ fn a_cost_above_the_time_of_a_file_is_a_contradiction() {
         _ => 100.0 * 1.36e-3 + 0.1,
     };
     for costs in copy_costs(&copied(&TARGET, workloads, 8, 0.001, seconds)) {
-        let cost = costs.cost(Kind::File).expect("a rough model").value;
+        let cost = costs.cost(CostKind::File).expect("a rough model").value;
         let (dataset, time) = costs.contradiction().expect("1.26 ms are less than the cost");
         assert!(dataset.work.files == 200 && time < cost, "{time} {cost}");
         assert!((time / 1.26e-3 - 1.0).abs() < 0.01, "{time}");
@@ -239,7 +239,7 @@ fn fewer_than_three_datasets_say_nothing_but_of_themselves() {
     for workloads in [two, twice] {
         for costs in copy_costs(&copied(&TARGET, workloads, 8, 0.01, adds_up)) {
             assert_eq!(costs.model, CostModel::TooFewDatasets);
-            assert_eq!(costs.cost(Kind::File), None);
+            assert_eq!(costs.cost(CostKind::File), None);
             assert_eq!(costs.seconds(&amount("120GB:2MB")), None);
             assert_eq!(costs.seconds(&amount("120GB:films")), None);
             let photos = dataset(DataClass::Pictures, 1.0);
@@ -277,9 +277,9 @@ fn operations_are_separate_where_blocks_are_of_several_sizes() {
     for costs in costs {
         assert_eq!(costs.datasets.len(), 8);
         let (file, byte) = truth(costs.way().0);
-        assert_near(costs.cost(Kind::Operation), 1e-3, 0.03);
-        assert_near(costs.cost(Kind::File), file, 0.06);
-        assert_near(costs.cost(Kind::Byte), byte, 0.03);
+        assert_near(costs.cost(CostKind::Operation), 1e-3, 0.03);
+        assert_near(costs.cost(CostKind::File), file, 0.06);
+        assert_near(costs.cost(CostKind::Byte), byte, 0.03);
         // In the larger blocks: 100,000 files of 4 MB are 4 of them each, and some.
         let expected = 1e5 * (file + 4.3e-3) + 4e11 * byte;
         let found = costs.seconds(&amount("400GB:4MB")).unwrap().value;
@@ -298,7 +298,7 @@ fn only_whole_blocks_of_copies_alone() {
         }
     }
     let half: Vec<CopyCosts> = copy_costs(&study);
-    assert_ne!(half[0].cost(Kind::File), all[0].cost(Kind::File));
+    assert_ne!(half[0].cost(CostKind::File), all[0].cost(CostKind::File));
     assert_eq!(half[1], all[1]);
     let mut none = study.clone();
     let of_first = |trial: &&mut plimsoll_model::Trial| trial.cell.workload == 2;
@@ -332,7 +332,7 @@ fn files_of_all_clients_count() {
     }
     for costs in copy_costs(&study) {
         // Twice the files in the same time.
-        assert_near(costs.cost(Kind::File), truth(costs.way().0).0 / 2.0, 0.02);
+        assert_near(costs.cost(CostKind::File), truth(costs.way().0).0 / 2.0, 0.02);
         let films = costs.datasets.iter().find(|d| d.work.class == Some(DataClass::Movies));
         assert_eq!(films.unwrap().work.files, 2);
     }

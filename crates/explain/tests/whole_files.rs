@@ -6,7 +6,7 @@ use plimsoll_explain::whole_files;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::*;
 use plimsoll_stats::closed::{mva, rounds};
-use plimsoll_stats::fit::costs::Kind;
+use plimsoll_stats::fit::costs::CostKind;
 use std::num::NonZeroU16;
 
 const SIZE: Bytes = Bytes(10_000_000);
@@ -63,7 +63,7 @@ fn three(rounds: bool) -> (Workload, f64) {
 fn several_readers_follow_from_one() {
     let study = study(&[one(1024), one(8192), three(true), three(false)]);
     let [found] = &whole_files(&study)[..] else { panic!("one group") };
-    for (kind, truth) in [(Kind::Operation, COSTS.0), (Kind::Byte, COSTS.1)] {
+    for (kind, truth) in [(CostKind::Operation, COSTS.0), (CostKind::Byte, COSTS.1)] {
         let cost = found.cost(kind).unwrap().value;
         assert!((cost / truth - 1.0).abs() < 1e-6, "{kind:?}: {cost}");
     }
@@ -88,7 +88,7 @@ fn several_readers_follow_from_one() {
 fn without_two_sizes_nothing_is_predicted() {
     let study = study(&[one(8192), three(true)]);
     let [found] = &whole_files(&study)[..] else { panic!("one group") };
-    assert!(found.cost(Kind::Operation).is_none() && found.files.len() == 2);
+    assert!(found.cost(CostKind::Operation).is_none() && found.files.len() == 2);
     assert!(found.files.iter().all(|file| file.modelled.is_none()));
 }
 

@@ -1,7 +1,7 @@
 //! The cost model held against times that were published, each of which was measured once.
 
 use plimsoll_explain::CLOSE;
-use plimsoll_stats::fit::costs::{Cell, Costs, Kind, fit};
+use plimsoll_stats::fit::costs::{Cell, CostKind, Costs, fit};
 use plimsoll_stats::fit::{Estimate, Rule};
 
 /// Confidence of intervals, which are from how far the model is off.
@@ -41,7 +41,7 @@ impl Model {
     }
 
     /// A cost in seconds. `None` where the model does not fit, or the times do not separate it.
-    pub fn cost(&self, kind: Kind, group: u32) -> Option<Estimate> {
+    pub fn cost(&self, kind: CostKind, group: u32) -> Option<Estimate> {
         self.fits().then(|| self.costs.cost(kind, group, RULE))?
     }
 

@@ -3,7 +3,7 @@
 use super::{Contradiction, Impossible, Model, named, over_the_link, quantity, rows};
 use plimsoll_references::{Row, Table};
 use plimsoll_stats::fit::Estimate;
-use plimsoll_stats::fit::costs::{Cell, Groups, Kind, Work};
+use plimsoll_stats::fit::costs::{Cell, CostKind, Groups, Work};
 
 const TRANSFERS: &str = "puskas2017_transfer";
 const SETUP: &str = "puskas2017_setup";
@@ -138,13 +138,13 @@ fn seconds(cell: &Cell) -> f64 {
 impl Transfers {
     /// What a file costs up, with `sync` and `async`.
     pub fn per_file_up(&self) -> Option<Change> {
-        let cost = |group| self.model.cost(Kind::File, group);
+        let cost = |group| self.model.cost(CostKind::File, group);
         Some(Change { before: cost(FILES[0])?, after: cost(FILES[1])? })
     }
 
     /// What a byte costs up, with `sync` and `async`, where each may have a cost of its own.
     pub fn per_byte_up(&self) -> Option<Change> {
-        let cost = |group| self.by_export.as_ref()?.cost(Kind::Byte, group);
+        let cost = |group| self.by_export.as_ref()?.cost(CostKind::Byte, group);
         Some(Change { before: cost(FILES[0])?, after: cost(FILES[1])? })
     }
 
@@ -161,7 +161,7 @@ impl Transfers {
             };
             let Some(after) = self.times.iter().find(same) else { continue };
             let group = before.cell.groups.operation;
-            let Some(cost) = self.model.cost(Kind::Operation, group) else { continue };
+            let Some(cost) = self.model.cost(CostKind::Operation, group) else { continue };
             let operations = [before, after].map(|time| time.cell.work.operations);
             let Some(bytes) =
                 before.row.number("block_size_B").zip(after.row.number("block_size_B"))

@@ -5,7 +5,7 @@ use super::{Contradiction, Impossible, Model, named, over_the_link, quantity, ro
 use plimsoll_references::{Row, Table};
 use plimsoll_stats::closed::{bound, mva, rounds};
 use plimsoll_stats::fit::Estimate;
-use plimsoll_stats::fit::costs::{Cell, Groups, Kind, Work};
+use plimsoll_stats::fit::costs::{Cell, CostKind, Groups, Work};
 
 const READS: &str = "rtems2012_nfsread";
 const SETUP: &str = "rtems2012_setup";
@@ -69,8 +69,8 @@ pub fn reads(tables: &[Table]) -> Option<Reads> {
     let (one, more): (Vec<&Row>, Vec<&Row>) =
         rows(tables, READS).iter().partition(|row| row.is("readers", "1"));
     let model = Model::of(&one.iter().filter_map(|row| cell(row, bytes)).collect::<Vec<_>>())?;
-    let operation = model.cost(Kind::Operation, 0)?;
-    let byte = model.cost(Kind::Byte, 0)?;
+    let operation = model.cost(CostKind::Operation, 0)?;
+    let byte = model.cost(CostKind::Byte, 0)?;
     let readers = |row: &&Row| {
         let (count, block) = (row.number("readers")? as u16, row.number("buffer_B")?);
         let demand = [byte.value * block];

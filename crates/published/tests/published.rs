@@ -5,7 +5,7 @@ use plimsoll_published::puskas2017::{self, Change, transfers};
 use plimsoll_published::rtems2012::{self, reads};
 use plimsoll_published::{Contradiction, Impossible, Model, kofler2011};
 use plimsoll_references::{Row, Table, table, tables};
-use plimsoll_stats::fit::costs::{Cell, Kind, fit};
+use plimsoll_stats::fit::costs::{Cell, CostKind, fit};
 use plimsoll_stats::fit::{Adequacy, Estimate, Rule};
 use std::path::Path;
 
@@ -47,13 +47,13 @@ fn seven_costs_explain_every_time_of_puskas2017_within_6_percent() {
     let found = transfers(tables()).unwrap();
     assert_eq!((found.times.len(), found.model.parameters()), (32, 7));
     for (kind, group, seconds, apart) in [
-        (Kind::File, 0, 27.6e-3, 0.01),
-        (Kind::File, 1, 12.9e-3, 0.01),
-        (Kind::Operation, 0, 1.08e-3, 0.01),
-        (Kind::Byte, 0, 1.0 / 10.0e6, 0.01),
-        (Kind::File, 2, 2.6e-3, 0.01),
-        (Kind::Operation, 1, 0.15e-3, 0.06),
-        (Kind::Byte, 1, 1.0 / 7.7e6, 0.01),
+        (CostKind::File, 0, 27.6e-3, 0.01),
+        (CostKind::File, 1, 12.9e-3, 0.01),
+        (CostKind::Operation, 0, 1.08e-3, 0.01),
+        (CostKind::Byte, 0, 1.0 / 10.0e6, 0.01),
+        (CostKind::File, 2, 2.6e-3, 0.01),
+        (CostKind::Operation, 1, 0.15e-3, 0.06),
+        (CostKind::Byte, 1, 1.0 / 7.7e6, 0.01),
     ] {
         let cost = found.model.cost(kind, group).unwrap();
         assert!(near(cost.value, seconds, apart), "{kind:?} {group}: {cost:?}");
@@ -142,14 +142,14 @@ fn one_block_size_of_puskas2017_does_not_separate_operations() {
     let cells: Vec<Cell> = known.iter().map(|row| cell(row)).collect();
     let model = Model::of(&cells).unwrap();
     for group in 0..2 {
-        assert_eq!(model.cost(Kind::Operation, group), None);
-        assert_eq!(model.cost(Kind::Byte, group), None);
+        assert_eq!(model.cost(CostKind::Operation, group), None);
+        assert_eq!(model.cost(CostKind::Byte, group), None);
     }
     let sums = fit(&cells).unwrap().identified(RULE);
-    let per_byte: Vec<_> = sums.iter().filter(|(sum, _)| sum[0].0.0 == Kind::Byte).collect();
+    let per_byte: Vec<_> = sums.iter().filter(|(sum, _)| sum[0].0.0 == CostKind::Byte).collect();
     assert_eq!(per_byte.len(), 2);
     for (sum, _) in per_byte {
-        assert_eq!((sum.len(), sum[1].0.0), (2, Kind::Operation));
+        assert_eq!((sum.len(), sum[1].0.0), (2, CostKind::Operation));
         assert!(near(sum[1].1, 1.0 / 16_384.0, 0.01), "{sum:?}");
     }
     assert!(model.largest_error() < 0.06, "{}", model.largest_error());
@@ -168,7 +168,7 @@ fn transfers_that_do_not_fit_have_no_costs() {
     let found = transfers(&tables).unwrap();
     assert!(!found.model.fits() && found.model.largest_error() > 0.5);
     assert_eq!((found.per_file_up(), found.blocks().len()), (None, 0));
-    assert_eq!(found.model.cost(Kind::Byte, 0), None);
+    assert_eq!(found.model.cost(CostKind::Byte, 0), None);
     // And the time is not that of its rate.
     let [Contradiction { row, says: Impossible::TimeAndRate { published, .. } }] =
         &puskas2017::contradictions(&tables)[..]
@@ -264,7 +264,7 @@ fn two_costs_do_not_describe_the_tlwr_of_kofler2011() {
     assert_eq!(of("TLWR").points.len(), 3);
     assert!(tlwr.is_tested() && !tlwr.fits(), "{}", tlwr.largest_error());
     assert!(tlwr.largest_error() > 0.1);
-    assert_eq!((tlwr.cost(Kind::File, 0), tlwr.cost(Kind::Byte, 0)), (None, None));
+    assert_eq!((tlwr.cost(CostKind::File, 0), tlwr.cost(CostKind::Byte, 0)), (None, None));
     for other in ["RSPRO", "WRT54"] {
         assert!(!of(other).model.as_ref().unwrap().is_tested(), "{other}");
     }

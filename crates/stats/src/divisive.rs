@@ -103,9 +103,9 @@ fn is_rare(values: &[f64], generator: &mut Pcg64, as_far: impl Fn(&[f64]) -> boo
 
 /// Whether two levels describe the values better than they would describe a drift.
 fn is_no_drift(values: &[f64], generator: &mut Pcg64) -> bool {
-    let line = Line::of(values);
+    let line = Line::through(values);
     let deviations: Vec<f64> = values.iter().zip(line.values()).map(|(v, at)| v - at).collect();
-    let gain = |values: &[f64]| Line::of(values).squares / squares_of_levels(values);
+    let gain = |values: &[f64]| Line::through(values).squares / squares_of_levels(values);
     let own = gain(values);
     let is_as_good = |mixed: &[f64]| {
         let drifting: Vec<f64> = mixed.iter().zip(line.values()).map(|(d, at)| d + at).collect();
@@ -173,7 +173,7 @@ struct Line {
 }
 
 impl Line {
-    fn of(values: &[f64]) -> Line {
+    fn through(values: &[f64]) -> Line {
         let count = values.len();
         let (centre, middle) = ((count as f64 - 1.0) / 2.0, mean(values));
         let (mut times, mut products, mut squares) = (0.0, 0.0, 0.0);

@@ -45,7 +45,6 @@
 pub mod change;
 pub mod closed;
 pub mod correlation;
-pub mod counted;
 pub mod divisive;
 pub mod family;
 pub mod fieller;
@@ -57,6 +56,7 @@ pub mod order;
 pub mod outlier;
 pub mod playback;
 pub mod prediction;
+pub mod proportion;
 pub mod reread;
 pub mod sequence;
 pub mod sequential;

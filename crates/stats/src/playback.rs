@@ -53,7 +53,7 @@ pub fn required(film: &[f64], buffer: Buffer) -> Option<f64> {
         return None;
     }
     let needed = cumulative(film);
-    let mut hull: Vec<(f64, f64)> = Vec::new();
+    let mut hull: Vec<Point> = Vec::new();
     let mut most: f64 = 0.0;
     for begin in (0..film.len()).rev() {
         let next = ((begin + 1) as f64, needed[begin + 1]);
@@ -91,8 +91,11 @@ fn by_seconds(needed: &[f64], begin: usize, buffer: Buffer) -> f64 {
     needed[whole] + (after - needed[whole]) * (end - whole as f64).clamp(0.0, 1.0)
 }
 
-fn slope((x, y): (f64, f64), (to_x, to_y): (f64, f64)) -> f64 {
-    (to_y - y) / (to_x - x)
+/// A second of a film, and bytes of it until then.
+type Point = (f64, f64);
+
+fn slope(from: Point, to: Point) -> f64 {
+    (to.1 - from.1) / (to.0 - from.0)
 }
 
 fn cumulative(film: &[f64]) -> Vec<f64> {

@@ -22,7 +22,7 @@ pub struct Prediction {
 impl Prediction {
     /// Range by these values, which a further one leaves on one side with probability `level`. `None` below
     /// [`FEWEST`] values, for values that are not finite, and for a level outside (0, 1/2).
-    pub fn of(values: &[f64], level: f64) -> Option<Prediction> {
+    pub fn from_values(values: &[f64], level: f64) -> Option<Prediction> {
         if values.len() < FEWEST || !(level > 0.0 && level < 0.5) {
             return None;
         }
@@ -42,15 +42,18 @@ mod tests {
     #[test]
     fn by_hand() {
         // Mean 3, sd √2.5; t(0.90, 4) = 2.131847: 2.131847 · √2.5 · √1.2.
-        let found = Prediction::of(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.05).unwrap();
+        let found = Prediction::from_values(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.05).unwrap();
         assert_eq!(found.mean, 3.0);
         assert!((found.reach - 3.692_466).abs() < 1e-4, "{found:?}");
-        assert_eq!(Prediction::of(&[1.0; 4], 0.05), None, "too few");
-        assert_eq!(Prediction::of(&[1.0, 2.0, 3.0, 4.0, f64::NAN], 0.05), None);
+        assert_eq!(Prediction::from_values(&[1.0; 4], 0.05), None, "too few");
+        assert_eq!(Prediction::from_values(&[1.0, 2.0, 3.0, 4.0, f64::NAN], 0.05), None);
         for level in [0.0, 0.5, -1.0, f64::NAN] {
-            assert_eq!(Prediction::of(&[1.0, 2.0, 3.0, 4.0, 5.0], level), None);
+            assert_eq!(Prediction::from_values(&[1.0, 2.0, 3.0, 4.0, 5.0], level), None);
         }
-        assert_eq!(Prediction::of(&[2.0; 9], 0.05), Some(Prediction { mean: 2.0, reach: 0.0 }));
+        assert_eq!(
+            Prediction::from_values(&[2.0; 9], 0.05),
+            Some(Prediction { mean: 2.0, reach: 0.0 })
+        );
     }
 
     #[test]
@@ -63,7 +66,7 @@ mod tests {
                 let mut values: Vec<f64> =
                     (0..=count).map(|_| standard_normal(generator)).collect();
                 let further = values.pop().unwrap();
-                let range = Prediction::of(&values, level).unwrap();
+                let range = Prediction::from_values(&values, level).unwrap();
                 further < range.mean - range.reach
             });
             let share = left.count() as f64 / f64::from(series);

@@ -37,7 +37,7 @@ pub struct Lead {
 impl Lead {
     /// Reads the lead off a ratio B/A; the side is that of the estimate (B where it is exactly 1).
     /// `None` unless the interval is one of a ratio.
-    pub fn of(ratio: Interval) -> Option<Self> {
+    pub fn from_ratio(ratio: Interval) -> Option<Self> {
         if !ratio.is_ratio() {
             return None;
         }
@@ -73,7 +73,7 @@ impl Verdict {
         if !(margin >= 0.0 && margin.is_finite()) {
             return None;
         }
-        let lead = Lead::of(ratio)?;
+        let lead = Lead::from_ratio(ratio)?;
         let top = 1.0 + margin;
         let bottom = 1.0 / top;
         Some(if bottom <= ratio.low && ratio.high <= top {

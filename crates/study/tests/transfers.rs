@@ -9,7 +9,7 @@ use plimsoll_model::{
     Arrival, Design, Length, Parameter, Pattern, PatternJob, Plan, Rule, Steps, Study,
     SubjectFacts, TargetFacts,
 };
-use plimsoll_stats::fit::costs::Kind;
+use plimsoll_stats::fit::costs::CostKind;
 use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -65,8 +65,12 @@ fn exact_times_give_the_exact_costs() {
     let [reads] = &found[..] else { panic!("{found:?}") };
     assert!(matches!(reads.model, CostModel::Fits { .. }), "{:?}", reads.model);
     let of = |kind| reads.cost(kind).unwrap().value;
-    assert!((of(Kind::Operation) / OPERATION - 1.0).abs() < 0.01, "{}", of(Kind::Operation));
-    assert!((of(Kind::Byte) / BYTE - 1.0).abs() < 0.01, "{}", of(Kind::Byte));
+    assert!(
+        (of(CostKind::Operation) / OPERATION - 1.0).abs() < 0.01,
+        "{}",
+        of(CostKind::Operation)
+    );
+    assert!((of(CostKind::Byte) / BYTE - 1.0).abs() < 0.01, "{}", of(CostKind::Byte));
     let half = reads.share_of_operation(Bytes(100_000)).unwrap();
     assert!((half - 0.5).abs() < 0.01, "{half}");
     // A megabyte takes 91% of the rate of bytes alone, a quarter of it 72%.
@@ -102,7 +106,7 @@ fn noisy_times_give_costs_within_a_twentieth() {
     for seed in 0..20 {
         let found = transfers(&measured(seed, 0.3));
         for (off, (kind, truth)) in
-            off.iter_mut().zip([(Kind::Operation, OPERATION), (Kind::Byte, BYTE)])
+            off.iter_mut().zip([(CostKind::Operation, OPERATION), (CostKind::Byte, BYTE)])
         {
             let cost = found[0].cost(kind).unwrap_or_else(|| panic!("{seed}: {:?}", found[0]));
             let interval = cost.interval.expect("six blocks");

@@ -10,7 +10,7 @@ use plimsoll_published::puskas2017::{
     Blocks, Change, FILES, Load, Transfers, WAYS, contradictions, loads, shares, transfers,
 };
 use plimsoll_references::Table;
-use plimsoll_stats::fit::costs::Kind;
+use plimsoll_stats::fit::costs::CostKind;
 
 /// Below this share of its rate a link or a bus is not full, whatever its headers and pauses take.
 const FREE: f64 = 0.5;
@@ -44,11 +44,11 @@ fn costs(transfers: &Transfers) -> Columns {
     let of = |kind, group| transfers.model.cost(kind, group);
     let shown = |kind, group| of(kind, group).map_or("–".to_owned(), seconds);
     if transfers.model.fits() {
-        let [sync, asynchronous, down] = FILES.map(|group| shown(Kind::File, group));
+        let [sync, asynchronous, down] = FILES.map(|group| shown(CostKind::File, group));
         table.row("per file, sync", [sync, down.clone()]);
         table.row("per file, async", [asynchronous, down]);
-        table.row("per operation", WAYS.map(|group| shown(Kind::Operation, group)));
-        let bytes = |group| of(Kind::Byte, group).map_or("–".to_owned(), per_second);
+        table.row("per operation", WAYS.map(|group| shown(CostKind::Operation, group)));
+        let bytes = |group| of(CostKind::Byte, group).map_or("–".to_owned(), per_second);
         table.row("bytes", WAYS.map(bytes));
     }
     table

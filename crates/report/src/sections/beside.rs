@@ -9,7 +9,7 @@ use plimsoll_explain::CopyCosts;
 use plimsoll_model::{Cell, DataClass};
 use plimsoll_published::puskas2017::{cell, transfers};
 use plimsoll_references::{Row, table, tables};
-use plimsoll_stats::fit::costs::Kind;
+use plimsoll_stats::fit::costs::CostKind;
 
 const TABLE: &str = "puskas2017_transfer";
 /// Of the two that were measured.
@@ -80,13 +80,13 @@ pub(crate) fn section(shown: &Shown<'_>) -> Section {
         }
         let own = |column| {
             let costs = of(column, way).filter(|costs| costs.contradiction().is_none())?;
-            Some(TIME.value(costs.cost(Kind::File)?.value))
+            Some(TIME.value(costs.cost(CostKind::File)?.value))
         };
         let own: Vec<Option<String>> = copies.columns.iter().map(own).collect();
         if own.iter().any(Option::is_some) {
             let published = EXPORTS.map(|export| {
                 let row = rows.iter().find(|row| is(row, direction, export))?;
-                let cost = model.as_ref()?.cost(Kind::File, cell(row)?.groups.file)?;
+                let cost = model.as_ref()?.cost(CostKind::File, cell(row)?.groups.file)?;
                 Some(TIME.value(cost.value))
             });
             add(&mut columns, format!("per file {way}"), published, own);

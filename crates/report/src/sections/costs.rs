@@ -13,7 +13,7 @@ use plimsoll_explain::CostModel;
 use plimsoll_model::units::three_digits;
 use plimsoll_model::{Cell, Metric};
 use plimsoll_stats::fit::Estimate;
-use plimsoll_stats::fit::costs::Kind;
+use plimsoll_stats::fit::costs::CostKind;
 
 const NOTHING: &str = "–";
 
@@ -54,7 +54,7 @@ fn costs(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Columns {
         (rate, _) => Some(cell(BANDWIDTH, Some(rate))),
     };
     for costs in &shown.costs {
-        let rate = costs.cost(Kind::Byte).and_then(rate);
+        let rate = costs.cost(CostKind::Byte).and_then(rate);
         let off = format!("up to {}", percent(off_by(costs).unwrap_or_default()));
         let model = match &costs.model {
             CostModel::TooFewDatasets => {
@@ -72,8 +72,8 @@ fn costs(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Columns {
             },
         };
         let cells = [
-            cell(TIME, costs.cost(Kind::File).filter(|_| costs.contradiction().is_none())),
-            cell(TIME, costs.cost(Kind::Operation)),
+            cell(TIME, costs.cost(CostKind::File).filter(|_| costs.contradiction().is_none())),
+            cell(TIME, costs.cost(CostKind::Operation)),
             rate.unwrap_or_else(|| NOTHING.to_owned()),
             model,
         ];

@@ -8,7 +8,7 @@ use crate::study::Shown;
 use crate::study::files::row;
 use crate::text::capital;
 use plimsoll_explain::{WholeFiles, whole_files};
-use plimsoll_stats::fit::costs::Kind;
+use plimsoll_stats::fit::costs::CostKind;
 
 const NOTHING: &str = "–";
 
@@ -41,8 +41,8 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
 
 /// "whole file read: an operation costs 2.50 ms, bytes go at 1.22 MB/s".
 fn costs(group: &WholeFiles) -> String {
-    let operation = group.cost(Kind::Operation).map(|e| TIME.with_ends(e.value, e.interval));
-    let rate = group.cost(Kind::Byte).and_then(|byte| byte.reciprocal());
+    let operation = group.cost(CostKind::Operation).map(|e| TIME.with_ends(e.value, e.interval));
+    let rate = group.cost(CostKind::Byte).and_then(|byte| byte.reciprocal());
     let rate = rate.map(|e| BANDWIDTH.with_ends(e.value, e.interval));
     format!(
         "{}: {} per operation, bandwidth {}",

@@ -10,7 +10,7 @@ use plimsoll_explain::{
 };
 use plimsoll_model::{Amount, Cell};
 use plimsoll_stats::fit::Estimate;
-use plimsoll_stats::fit::costs::Kind;
+use plimsoll_stats::fit::costs::CostKind;
 use plimsoll_stats::interval::Interval;
 
 /// What it takes to tell costs apart.
@@ -136,7 +136,7 @@ pub(crate) fn per_file(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Opti
     let of_way = shown.costs.iter().filter(|costs| costs.way().0 == way);
     // What is hardly known says nothing of what saves.
     let known = |cost: &Estimate| cost.interval.is_some_and(|i| !figure::is_wide(cost.value, i));
-    let cost = |costs| Some((costs, CopyCosts::cost(costs, Kind::File).filter(known)?));
+    let cost = |costs| Some((costs, CopyCosts::cost(costs, CostKind::File).filter(known)?));
     let consistent = |costs: &&CopyCosts| costs.contradiction().is_none();
     let mut all: Vec<_> = of_way.filter(consistent).filter_map(cost).collect();
     let (first, cost) = *all.first()?;
@@ -196,7 +196,7 @@ pub(crate) fn without_model(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) ->
     // Of several the first is the example.
     let first = contradictory.first().copied();
     if let Some((costs, (dataset, time), cost)) =
-        first.and_then(|c| Some((c, c.contradiction()?, c.cost(Kind::File)?)))
+        first.and_then(|c| Some((c, c.contradiction()?, c.cost(CostKind::File)?)))
     {
         let example = match contradictory.len() {
             1 => String::new(),

@@ -10,7 +10,7 @@
 //! So each cell says for each kind of cost which group it belongs to, and all are fitted together.
 //!
 //! ```
-//! use plimsoll_stats::fit::costs::{Cell, Groups, Kind, Work, fit};
+//! use plimsoll_stats::fit::costs::{Cell, Groups, CostKind, Work, fit};
 //! use plimsoll_stats::fit::Rule;
 //!
 //! // Uploads with `sync` (group 0) and `async` (group 1), which differ in what a file costs.
@@ -28,7 +28,7 @@
 //! ];
 //! let costs = fit(&cells).unwrap();
 //! let rule = Rule::Fixed(0.95);
-//! let per_file = |group| costs.cost(Kind::File, group, rule).unwrap().value;
+//! let per_file = |group| costs.cost(CostKind::File, group, rule).unwrap().value;
 //! assert!((per_file(0) / per_file(1) - 2.2).abs() < 0.1);
 //! let films = Work::files(20, 900_000_000, 32_768).unwrap();
 //! let groups = Groups { file: 1, operation: 0, byte: 0 };
@@ -43,7 +43,7 @@ use std::ops::Add;
 /// What is charged for. In this order costs that cannot be separated are added up, so that those of
 /// operations are part of those of files and bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum CostKind {
     /// A file; of sockets, a call.
     File,
     /// A byte.
@@ -72,11 +72,11 @@ impl Work {
         Some(Work { files, operations: files * blocks as f64, bytes: files * size as f64 })
     }
 
-    pub(super) fn of(self, kind: Kind) -> f64 {
+    pub(super) fn amount(self, kind: CostKind) -> f64 {
         match kind {
-            Kind::File => self.files,
-            Kind::Byte => self.bytes,
-            Kind::Operation => self.operations,
+            CostKind::File => self.files,
+            CostKind::Byte => self.bytes,
+            CostKind::Operation => self.operations,
         }
     }
 }
@@ -111,8 +111,12 @@ pub struct Groups {
 }
 
 impl Groups {
-    pub(super) fn costs(self) -> [(Kind, u32); 3] {
-        [(Kind::File, self.file), (Kind::Byte, self.byte), (Kind::Operation, self.operation)]
+    pub(super) fn costs(self) -> [(CostKind, u32); 3] {
+        [
+            (CostKind::File, self.file),
+            (CostKind::Byte, self.byte),
+            (CostKind::Operation, self.operation),
+        ]
     }
 }
 
@@ -128,7 +132,7 @@ pub struct Cell {
 }
 
 /// A cost: what is charged for, and in which group.
-pub type Cost = (Kind, u32);
+pub type Cost = (CostKind, u32);
 
 /// The costs of some cells.
 #[derive(Clone, Debug, PartialEq)]
@@ -154,13 +158,13 @@ pub fn fit(cells: &[Cell]) -> Option<Costs> {
 /// How much of each cost some work pays.
 fn amounts(costs: &[Cost], work: Work, groups: Groups) -> Vec<f64> {
     let paid = groups.costs();
-    costs.iter().map(|cost| if paid.contains(cost) { work.of(cost.0) } else { 0.0 }).collect()
+    costs.iter().map(|cost| if paid.contains(cost) { work.amount(cost.0) } else { 0.0 }).collect()
 }
 
 impl Costs {
     /// A cost in seconds for one file, operation or byte. `None` where no cell paid it, where it cannot be
     /// separated from others, and where the model does not fit.
-    pub fn cost(&self, kind: Kind, group: u32, rule: Rule) -> Option<Estimate> {
+    pub fn cost(&self, kind: CostKind, group: u32, rule: Rule) -> Option<Estimate> {
         self.fit.cost(self.costs.iter().position(|cost| *cost == (kind, group))?, rule)
     }
 
@@ -178,7 +182,7 @@ impl Costs {
     /// The time that some work takes. `None` as for [`Fit::predict`], and where it pays costs that no cell
     /// paid.
     pub fn predict(&self, work: Work, groups: Groups, rule: Rule) -> Option<Prediction> {
-        let mut paid = groups.costs().into_iter().filter(|(kind, _)| work.of(*kind) > 0.0);
+        let mut paid = groups.costs().into_iter().filter(|(kind, _)| work.amount(*kind) > 0.0);
         let known = paid.all(|cost| self.costs.contains(&cost));
         known.then(|| self.fit.predict(&amounts(&self.costs, work, groups), rule))?
     }
@@ -230,14 +234,14 @@ mod tests {
         let costs = fit(&cells).unwrap();
         let found = |kind, group| costs.cost(kind, group, RULE).unwrap();
         for (cost, truth) in [
-            (found(Kind::File, 0), 0.02),
-            (found(Kind::File, 1), 0.0),
-            (found(Kind::Operation, 7), 1e-3),
-            (found(Kind::Byte, 3), 1e-7),
+            (found(CostKind::File, 0), 0.02),
+            (found(CostKind::File, 1), 0.0),
+            (found(CostKind::Operation, 7), 1e-3),
+            (found(CostKind::Byte, 3), 1e-7),
         ] {
             assert!((cost.value - truth).abs() <= 1e-9 * truth + 1e-12, "{cost:?} {truth}");
         }
-        assert_eq!(costs.cost(Kind::Byte, 0, RULE), None);
+        assert_eq!(costs.cost(CostKind::Byte, 0, RULE), None);
         assert_eq!(costs.fit().adequacy(), Adequacy::Adequate);
         assert_eq!(costs.identified(RULE).len(), 4);
         let predicted = costs.predict(work(3, 5_000_000, 16_384), groups(0), RULE).unwrap();
@@ -256,14 +260,14 @@ mod tests {
             [work(1, 16_384_000, 16_384), work(40, 163_840, 16_384), work(900, 16_384, 16_384)];
         let cells = works.map(|work| exact(work, groups, [2e-3, 1e-3, 1e-7], 1));
         let costs = fit(&cells).unwrap();
-        for kind in [Kind::Byte, Kind::Operation] {
+        for kind in [CostKind::Byte, CostKind::Operation] {
             assert_eq!(costs.cost(kind, 0, RULE), None);
         }
         let found = costs.identified(RULE);
         let [(file, per_file), (byte, per_byte)] = &found[..] else { panic!("{found:?}") };
-        assert_eq!(file[..], [((Kind::File, 0), 1.0)]);
+        assert_eq!(file[..], [((CostKind::File, 0), 1.0)]);
         assert!((per_file.value - 2e-3).abs() < 1e-12, "{per_file:?}");
-        assert_eq!((byte[0], byte[1].0), (((Kind::Byte, 0), 1.0), (Kind::Operation, 0)));
+        assert_eq!((byte[0], byte[1].0), (((CostKind::Byte, 0), 1.0), (CostKind::Operation, 0)));
         assert!((byte[1].1 * 16_384.0 - 1.0).abs() < 1e-6, "{byte:?}");
         assert!((per_byte.value - (1e-7 + 1e-3 / 16_384.0)).abs() < 1e-15, "{per_byte:?}");
         let same = costs.predict(work(7, 16_384 * 30, 16_384), groups, RULE).unwrap();
@@ -281,7 +285,7 @@ mod tests {
         let costs = fit(&cells).unwrap();
         let found = costs.identified(RULE);
         let [(terms, all)] = &found[..] else { panic!("{found:?}") };
-        assert_eq!((terms[0], terms.len()), (((Kind::File, 0), 1.0), 3));
+        assert_eq!((terms[0], terms.len()), (((CostKind::File, 0), 1.0), 3));
         assert!((all.value - (1e-3 + 4e-3 + 1e-3)).abs() < 1e-12, "{all:?}");
     }
 }

@@ -114,7 +114,7 @@ impl Setup {
     /// The sum of a cell's costs, seconds.
     fn truth(&self, work: Work, groups: Groups) -> f64 {
         let paid = self.costs.iter().filter(|(cost, _)| groups.costs().contains(cost));
-        paid.map(|((kind, _), cost)| work.of(*kind) * cost).sum()
+        paid.map(|((kind, _), cost)| work.amount(*kind) * cost).sum()
     }
 
     /// Times of all cells in one more block than the setup has. Noise is lognormal with a mean of 1.
@@ -135,7 +135,7 @@ impl Setup {
     /// table that is best known: films, music, pictures, a source tree. Costs are those of a slow box with a
     /// disk; `file` that of a file under the second setting.
     pub fn of_home(blocks: usize, block_sd: f64, cell_sd: f64, file: f64) -> Option<Setup> {
-        use super::costs::Kind::{Byte, File, Operation};
+        use super::costs::CostKind::{Byte, File, Operation};
         let sets = [(1, 928_670_754), (11, 39_644_095), (52, 2_919_623), (56_206, 11_567)];
         let mut cells = Vec::new();
         for setting in 0..2 {

@@ -79,7 +79,7 @@ impl Loads {
     }
 
     /// The steps that are of this class, in ascending order.
-    pub fn of(&self, class: Class, goal: f64, phase: &Phase) -> Vec<i64> {
+    pub fn steps(&self, class: Class, goal: f64, phase: &Phase) -> Vec<i64> {
         let is_one = |step: &i64| self.class(*step, goal, phase) == Some(class);
         self.0.keys().copied().filter(is_one).collect()
     }
@@ -126,7 +126,7 @@ mod tests {
         }
         assert_eq!(loads.bounds(0.005, first), (Some(4), Some(6)));
         assert_eq!(loads.bounds(0.01, first), (Some(9), Some(12)));
-        assert_eq!(loads.of(Class::Upper, 0.005, first), [6, 12]);
+        assert_eq!(loads.steps(Class::Upper, 0.005, first), [6, 12]);
         assert_eq!(Loads::default().bounds(0.0, first), (None, None));
     }
 }

@@ -227,12 +227,12 @@ impl Search {
             (None, None) => 0,
             (Some(lower), Some(upper)) => lower + (upper - lower) / 2,
             (Some(lower), None) => {
-                let lowers = self.loads.of(Class::Lower, goal, phase);
+                let lowers = self.loads.steps(Class::Lower, goal, phase);
                 let second = lowers.iter().rev().nth(1);
                 lower + second.map_or(phase.width, |second| 2 * (lower - second).max(1))
             }
             (None, Some(upper)) => {
-                let uppers = self.loads.of(Class::Upper, goal, phase);
+                let uppers = self.loads.steps(Class::Upper, goal, phase);
                 let down = uppers.get(1).map_or(phase.width, |second| 2 * (second - upper).max(1));
                 // What came through at the upper bound is a good guess.
                 let through = self.loads.at(upper).last().map(|seen| self.step_of(seen.plateau));

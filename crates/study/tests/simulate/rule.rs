@@ -2,7 +2,7 @@
 //! scenario, as counts with their exact intervals.
 
 use super::setting;
-use plimsoll_stats::counted::share;
+use plimsoll_stats::proportion::share;
 use plimsoll_stats::simulate::{Outcome, Setup, run};
 use plimsoll_stats::synthetic::{Between, Noise, WriteCache};
 

@@ -4,8 +4,8 @@
 use super::{MARGIN, Parts, SERVICE, conducted, setting};
 use plimsoll_load::{FileId, MockShare, Op, Reply, VirtualClock};
 use plimsoll_model::{Nanos, Pattern};
-use plimsoll_stats::counted::share;
 use plimsoll_stats::order::{generator, sub_seed};
+use plimsoll_stats::proportion::share;
 use plimsoll_stats::synthetic::{ar1, standard_normal};
 use plimsoll_stats::verdict::Verdict;
 use rand_pcg::Pcg64;

@@ -130,7 +130,7 @@ impl Charge {
 mod tests {
     use super::*;
     use plimsoll_stats::fit::Rule;
-    use plimsoll_stats::fit::costs::{Cell, Groups, Kind, Work, fit};
+    use plimsoll_stats::fit::costs::{Cell, CostKind, Groups, Work, fit};
 
     const fn ms(count: u64) -> Duration {
         Duration::from_millis(count)
@@ -212,8 +212,8 @@ mod tests {
         let cells: Vec<Cell> = [512, 4096, 65536, 1 << 20].map(cell).into();
         let found = fit(&cells).unwrap();
         let cost = |kind| found.cost(kind, 0, Rule::Fixed(0.95)).unwrap().value;
-        assert!((cost(Kind::Operation) / 4e-3 - 1.0).abs() < 1e-3);
-        assert!((cost(Kind::Byte) / 50e-9 - 1.0).abs() < 1e-3);
+        assert!((cost(CostKind::Operation) / 4e-3 - 1.0).abs() < 1e-3);
+        assert!((cost(CostKind::Byte) / 50e-9 - 1.0).abs() < 1e-3);
     }
 
     #[test]

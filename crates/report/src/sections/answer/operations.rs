@@ -378,8 +378,8 @@ pub(crate) fn binds(shown: &Shown<'_>, transfers: &Transfers) -> Option<String> 
 
 /// The costs of the model: "an operation takes 33.9 µs and its bytes pass at 7.15 MB/s, so ".
 fn costs(transfers: &Transfers) -> String {
-    let operation = transfers.cost(costs::Kind::Operation);
-    let rate = transfers.cost(costs::Kind::Byte).and_then(Estimate::reciprocal);
+    let operation = transfers.cost(costs::CostKind::Operation);
+    let rate = transfers.cost(costs::CostKind::Byte).and_then(Estimate::reciprocal);
     let Some((operation, rate)) = operation.zip(rate) else { return String::new() };
     format!(
         "an operation takes {} and its bytes pass at {}, so ",
