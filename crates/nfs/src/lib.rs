@@ -26,4 +26,5 @@ pub mod xdr;
 pub use done::Done;
 pub use error::Error;
 pub use handle::Handle;
+pub use plimsoll_transport::ByteRange;
 pub use version::Version;

@@ -5,12 +5,12 @@ mod hostile;
 #[path = "nfs4/pipeline.rs"]
 mod pipeline;
 
-use plimsoll_nfs::Error;
 use plimsoll_nfs::nfs3::{FileType, Name, Stability};
 use plimsoll_nfs::nfs4::{
-    Client, FileHandle, Identity, LockKind, Minor, OpenHow, SetAttributes, Status, Time,
+    Client, FileHandle, Identity, LockKind, Minor, OpenHow, Place, SetAttributes, Status, Time,
 };
 use plimsoll_nfs::rpc::{AuthSys, Credential};
+use plimsoll_nfs::{ByteRange, Error};
 use plimsoll_testkit::Need;
 use plimsoll_testkit::servers::ganesha::{Export, Ganesha, GaneshaConfig};
 use plimsoll_transport::{Socket, SourcePort, SystemClock};
@@ -36,6 +36,14 @@ fn client_of(server: &Ganesha, identity: &Arc<Identity>) -> Client {
 
 fn name(name: &str) -> Name<'_> {
     Name::new(name).unwrap()
+}
+
+fn place(directory: FileHandle, file: &str) -> Place<'_> {
+    Place { directory, name: name(file) }
+}
+
+fn bytes(offset: u64, length: u64) -> ByteRange {
+    ByteRange { offset, length }
 }
 
 fn descend(client: &mut Client, path: &str) -> FileHandle {
@@ -114,7 +122,7 @@ fn files_and_names_in_every_minor_version() {
         let changed = client.attributes(file.handle).unwrap();
         assert_eq!((changed.mode, changed.modified), (Some(0o640), modified));
         assert_eq!((changed.owner.unwrap().0, changed.links), (Some(0), Some(1)));
-        client.rename((run, name("Übung")), (base, name("moved"))).unwrap();
+        client.rename(place(run, "Übung"), place(base, "moved")).unwrap();
         assert_eq!(status(client.open(run, name("Übung"))), Status::NoEntry);
         for n in 0..700 {
             std::fs::write(disk.join(format!("run/a rather long name of a file {n}")), "").unwrap();
@@ -149,18 +157,18 @@ fn locks_keep_another_client_out() {
         let how = OpenHow::Unchecked(mode(0o600));
         let (ours, _) = one.open_to_write(base, name("f"), how).unwrap();
         let (theirs, _) = other.open_to_write(base, name("f"), how).unwrap();
-        let held = one.lock(&ours, LockKind::Write, (100, 50), b"one").unwrap();
-        let over = other.lock(&theirs, LockKind::Write, (149, 1), b"other");
+        let held = one.lock(&ours, LockKind::Write, bytes(100, 50), b"one").unwrap();
+        let over = other.lock(&theirs, LockKind::Write, bytes(149, 1), b"other");
         assert_eq!(status(over), Status::Denied, "{minor}");
-        let test = other.test_lock(base, LockKind::Read, (0, 10), b"other");
+        let test = other.test_lock(base, LockKind::Read, bytes(0, 10), b"other");
         status(test); // a directory has no locks
         assert_eq!(
-            status(other.test_lock(theirs.handle, LockKind::Read, (120, 1), b"other")),
+            status(other.test_lock(theirs.handle, LockKind::Read, bytes(120, 1), b"other")),
             Status::Denied
         );
-        other.test_lock(theirs.handle, LockKind::Write, (150, 10), b"other").unwrap();
-        one.unlock(ours.handle, held, LockKind::Write, (100, 50)).unwrap();
-        other.test_lock(theirs.handle, LockKind::Write, (100, 50), b"other").unwrap();
+        other.test_lock(theirs.handle, LockKind::Write, bytes(150, 10), b"other").unwrap();
+        one.unlock(ours.handle, held, LockKind::Write, bytes(100, 50)).unwrap();
+        other.test_lock(theirs.handle, LockKind::Write, bytes(100, 50), b"other").unwrap();
         one.close(&ours).unwrap();
         other.close(&theirs).unwrap();
         one.remove(base, name("f")).unwrap();

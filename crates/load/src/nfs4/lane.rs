@@ -8,7 +8,7 @@ use crate::nfs::held::Way;
 use crate::nfs::namespace::{DIRECTORY_MODE, FILE_MODE, entry};
 use crate::nfs::parts::{EVERY_RIGHT, last, name};
 use crate::nfs::stable::Flush;
-use crate::op::{Attributes, ByteRange, Found, NewAttribute, Node, Op, OpError, Whole};
+use crate::op::{Attributes, Found, NewAttribute, Node, Op, OpError, Whole};
 use crate::open_files::LaneFiles;
 use crate::paths::Paths;
 use crate::share::LaneDead;
@@ -292,8 +292,7 @@ impl Wire for Nfs4Wire {
                             return Err(failed(ErrorKind::Protocol, why));
                         }
                         let (file, owner) = (&*opened.open, locks.owner);
-                        let ByteRange { offset, length } = *bytes;
-                        return Ok(Some(Request::Lock { file, offset, length, owner }));
+                        return Ok(Some(Request::Lock { file, bytes: *bytes, owner }));
                     }
                     Op::Unlock(_, bytes) => {
                         let locks = opened.locks();
@@ -301,8 +300,8 @@ impl Wire for Nfs4Wire {
                             let why = "it is not locked".to_owned();
                             return Err(failed(ErrorKind::Protocol, why));
                         };
-                        let (file, ByteRange { offset, length }) = (opened.open.handle, *bytes);
-                        return Ok(Some(Request::Unlock { file, offset, length, owner }));
+                        let file = opened.open.handle;
+                        return Ok(Some(Request::Unlock { file, bytes: *bytes, owner }));
                     }
                     Op::SetAttribute(_, new) => {
                         let file = opened.open.handle;

@@ -2,9 +2,9 @@
 
 use super::{HANDLE_BYTES, LONGEST_TRANSFER};
 use crate::nfs3::{
-    Asked, Attributes, Changed, CreateOk, Data, Done, FileHandle, FileSystemInfo, FileSystemSpace,
-    FileType, LookupOk, Other, Page, PageEntry, Procedure, ReadOk, Reply, Skipped, Stability, Time,
-    Verifier, checked_data,
+    Attributes, Changed, CreateOk, Data, Done, ExpectedReply, FileHandle, FileSystemInfo,
+    FileSystemSpace, FileType, LookupOk, Other, Page, PageEntry, Procedure, ReadOk, Reply, Skipped,
+    Stability, Time, Verifier, checked_data,
 };
 use crate::xdr::{Decode, Decoder, Error};
 
@@ -167,14 +167,14 @@ impl Space {
 
 /// Decodes the results of a call and checks them against what was asked for.
 pub(crate) fn results<'a>(
-    asked: Asked,
+    expected: ExpectedReply,
     arguments: &[u8],
     from: &mut Decoder<'a>,
 ) -> Result<Done<'a>, crate::Error> {
-    let procedure = asked.procedure();
-    Ok(match asked {
-        Asked::Nothing => return Err(crate::Error::UnknownTransaction(0)),
-        Asked::Read { count } => {
+    let procedure = expected.procedure();
+    Ok(match expected {
+        ExpectedReply::Nothing => return Err(crate::Error::UnknownTransaction(0)),
+        ExpectedReply::Read { count } => {
             let Read { attributes, data } = take(from, procedure)?;
             let got = data.0.len() as u32;
             let ok = ReadOk { attributes: Skipped, count: got, end_of_file: false, data };
@@ -183,35 +183,39 @@ pub(crate) fn results<'a>(
             let end = offset.map_or(0, u32::from_be_bytes).saturating_add(got);
             Done::Read { data, end_of_file: u64::from(end) >= attributes.size }
         }
-        Asked::Write { count, .. } => {
+        ExpectedReply::Write { count, .. } => {
             take::<Attributes2>(from, procedure)?;
             let (committed, verifier) = (Stability::FileSync, Verifier::default());
             Done::Write { count, committed, verifier }
         }
-        Asked::Attributes => Done::Attributes(Box::new(take::<Attributes2>(from, procedure)?.0)),
-        Asked::Lookup => {
+        ExpectedReply::Attributes => {
+            Done::Attributes(Box::new(take::<Attributes2>(from, procedure)?.0))
+        }
+        ExpectedReply::Lookup => {
             let File { file, attributes } = take(from, procedure)?;
             let attributes = Some(attributes);
             let found = LookupOk { file, attributes, directory: Skipped };
             Done::Other(Other::Found(Box::new(found)))
         }
-        Asked::Make(_) => {
+        ExpectedReply::Make(_) => {
             let File { file, attributes } = take(from, procedure)?;
             let (file, attributes) = (Some(file), Some(attributes));
             let made = CreateOk { file, attributes, directory: Changed };
             Done::Other(Other::Made(Box::new(made)))
         }
-        Asked::Change(Procedure::SetAttributes) => {
+        ExpectedReply::Change(Procedure::SetAttributes) => {
             take::<Attributes2>(from, procedure)?;
             Done::Changed
         }
-        Asked::Change(_) | Asked::Rename => {
+        ExpectedReply::Change(_) | ExpectedReply::Rename => {
             take::<()>(from, procedure)?;
             Done::Changed
         }
-        Asked::ListNames => Done::Other(Other::NamesPage(take::<Entries<'_>>(from, procedure)?.0)),
+        ExpectedReply::ListNames => {
+            Done::Other(Other::NamesPage(take::<Entries<'_>>(from, procedure)?.0))
+        }
         // Not sent.
-        Asked::Commit | Asked::List | Asked::Access => {
+        ExpectedReply::Commit | ExpectedReply::List | ExpectedReply::Access => {
             let status = crate::nfs3::Status::NotSupported;
             return Err(crate::Error::Nfs { version: crate::Version::V2, procedure, status });
         }

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::nfs3::{
-    Asked, CreateArguments, CreateHow, Done, FileHandle, MakeDirectoryArguments, Name, Place,
-    ReadArguments, ReadDirectoryArguments, RenameArguments, Request, SetAttributes,
+    CreateArguments, CreateHow, Done, ExpectedReply, FileHandle, MakeDirectoryArguments, Name,
+    Place, ReadArguments, ReadDirectoryArguments, RenameArguments, Request, SetAttributes,
     SetAttributesArguments, Stability, Time, Verifier, WriteArguments,
 };
 use crate::xdr::{Decoder, Encoder};
@@ -20,7 +20,7 @@ fn is(request: Request<'_>, number: u32, parts: &[&[u8]]) {
     let mut bytes = Vec::new();
     encode(&request, &mut Encoder::new(&mut bytes));
     assert_eq!(bytes, parts.concat(), "{request:?}");
-    assert_eq!(Version::V2.number(request.asked().procedure()), number);
+    assert_eq!(Version::V2.number(request.expected_reply().procedure()), number);
     assert_eq!(refusal(&request), None);
 }
 
@@ -79,14 +79,14 @@ fn what_32_bits_cannot_say_is_refused() {
     }
 }
 
-const ALL: [Asked; 7] = [
-    Asked::Read { count: 8 },
-    Asked::Write { count: 8, stability: Stability::Unstable },
-    Asked::Attributes,
-    Asked::Lookup,
-    Asked::Make(Procedure::Create),
-    Asked::Rename,
-    Asked::ListNames,
+const ALL: [ExpectedReply; 7] = [
+    ExpectedReply::Read { count: 8 },
+    ExpectedReply::Write { count: 8, stability: Stability::Unstable },
+    ExpectedReply::Attributes,
+    ExpectedReply::Lookup,
+    ExpectedReply::Make(Procedure::Create),
+    ExpectedReply::Rename,
+    ExpectedReply::ListNames,
 ];
 
 #[test]
@@ -102,19 +102,19 @@ fn a_reply_that_is_cut_anywhere_is_none() {
         Vec::new(),
         [&words(&[1, 9, 2])[..], b"ab\0\0", &words(&[4, 0, 1])].concat(),
     ];
-    for (asked, reply) in ALL.into_iter().zip(replies) {
+    for (expected, reply) in ALL.into_iter().zip(replies) {
         let whole = [words(&[0]), reply].concat();
         let mut from = Decoder::new(&whole);
-        let done = results(asked, &[0; 44], &mut from);
-        assert!(done.is_ok() && from.remaining() == 0, "{asked:?}: {done:?}");
+        let done = results(expected, &[0; 44], &mut from);
+        assert!(done.is_ok() && from.remaining() == 0, "{expected:?}: {done:?}");
         if let Ok(Done::Read { data, end_of_file }) = done {
             assert_eq!((data, end_of_file), (&b"12345"[..], true));
         }
         for cut in 0..whole.len() {
-            let cut = results(asked, &[0; 44], &mut Decoder::new(&whole[..cut]));
-            assert!(matches!(cut, Err(Error::Malformed(_))), "{asked:?}: {cut:?}");
+            let cut = results(expected, &[0; 44], &mut Decoder::new(&whole[..cut]));
+            assert!(matches!(cut, Err(Error::Malformed(_))), "{expected:?}: {cut:?}");
         }
-        let refused = results(asked, &[0; 44], &mut Decoder::new(&[0, 0, 0, 13]));
+        let refused = results(expected, &[0; 44], &mut Decoder::new(&[0, 0, 0, 13]));
         let status = refused.unwrap_err().status();
         assert_eq!(status, Some(crate::nfs3::Status::Access));
     }
@@ -124,10 +124,10 @@ fn a_reply_that_is_cut_anywhere_is_none() {
 fn more_bytes_than_were_asked_for_are_refused() {
     let attributes = [&[1][..], &[5; 16]].concat();
     let reply = [&words(&[0])[..], &words(&attributes), &words(&[12]), &[7; 12]].concat();
-    let read = results(Asked::Read { count: 8 }, &[0; 44], &mut Decoder::new(&reply));
+    let read = results(ExpectedReply::Read { count: 8 }, &[0; 44], &mut Decoder::new(&reply));
     assert!(matches!(read, Err(Error::TooMuch { asked: 8, got: 12, .. })), "{read:?}");
     let huge = [&words(&[0])[..], &words(&attributes), &words(&[u32::MAX]), &[7; 12]].concat();
-    let read = results(Asked::Read { count: 8 }, &[0; 44], &mut Decoder::new(&huge));
+    let read = results(ExpectedReply::Read { count: 8 }, &[0; 44], &mut Decoder::new(&huge));
     assert!(matches!(read, Err(Error::Malformed(_))), "{read:?}");
 }
 

@@ -97,16 +97,16 @@ impl Client {
         if let Some(refusal) = self.version.refusal(&request) {
             return Err(refusal);
         }
-        let (asked, version) = (request.asked(), self.version);
+        let (expected, version) = (request.expected_reply(), self.version);
         self.arguments.clear();
         let mut to = Encoder::new(&mut self.arguments);
         version.encode(&request, &mut to);
         to.fixed(data);
-        let number = version.number(asked.procedure());
+        let number = version.number(expected.procedure());
         let outcome = self.rpc.ask(number, &Encoded(&self.arguments))?;
         let repeated = outcome.repeated;
-        match asked.results(version, &self.arguments, outcome.results, &mut self.surplus) {
-            Err(error) if repeated => asked.done_before(&error).ok_or(error),
+        match expected.results(version, &self.arguments, outcome.results, &mut self.surplus) {
+            Err(error) if repeated => expected.done_before(&error).ok_or(error),
             result => result,
         }
     }

@@ -23,7 +23,7 @@ pub(crate) use listing::PAGE_BYTES;
 pub use listing::{DirectoryEntry, Listed, Listing, MOST_ENTRIES};
 pub use pipeline::{Call, Completion, DATAGRAM_TRANSFER, Datagrams, Nfs3, Pipeline};
 pub use plimsoll_transport::{Exchange, Full, PipelineOptions};
-pub(crate) use request::Asked;
+pub(crate) use request::ExpectedReply;
 pub use request::{Done, Other, Request};
 pub(crate) use results::checked_data;
 pub use results::{

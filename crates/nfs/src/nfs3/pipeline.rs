@@ -1,7 +1,7 @@
 //! Many calls in flight, on one connection or in datagrams.
 
 use super::listing::PAGE_BYTES;
-use super::request::{Asked, Done, Request};
+use super::request::{Done, ExpectedReply, Request};
 use super::types::Procedure;
 use crate::rpc::{
     Credential, RecordBuffer, RecordMark, answered_call, begin_call, encode_identity, finish_call,
@@ -58,7 +58,7 @@ pub struct Nfs3 {
 #[derive(Debug)]
 pub struct Call {
     xid: u32,
-    asked: Asked,
+    expected: ExpectedReply,
     /// What it asks for, as it is sent.
     arguments: Vec<u8>,
     /// Why it is not sent. Boxed, as it is looked at for each call.
@@ -112,7 +112,7 @@ impl Nfs3 {
         let base = random_xid() & !mask;
         let call = move |index| Call {
             xid: base | u32::from(index),
-            asked: Asked::Nothing,
+            expected: ExpectedReply::Nothing,
             arguments: Vec::with_capacity(ARGUMENTS),
             refusal: None,
             repeated: false,
@@ -156,8 +156,8 @@ impl Protocol for Nfs3 {
         if self.version != Version::V3 {
             call.refusal = self.version.refusal(request).map(Box::new);
         }
-        call.asked = request.asked();
-        if let Asked::Read { count } = call.asked {
+        call.expected = request.expected_reply();
+        if let ExpectedReply::Read { count } = call.expected {
             self.unread = self.options.unread && count >= UNREAD_LEAST;
         }
         call.arguments.clear();
@@ -176,16 +176,16 @@ impl Protocol for Nfs3 {
         {
             return Ok(Encoded::Refused(*refusal));
         }
-        let Call { xid, asked, ref arguments, .. } = slot.call;
-        let count = match asked {
-            Asked::Write { count, .. } => count,
+        let Call { xid, expected, ref arguments, .. } = slot.call;
+        let count = match expected {
+            ExpectedReply::Write { count, .. } => count,
             _ => 0,
         };
         let fill = &[0; 3][..padding(count as usize)];
         let copied = if count > COPY_MOST { 0 } else { count as usize };
         to.append(|bytes| {
             let (program, number) =
-                (self.version.program(), self.version.number(asked.procedure()));
+                (self.version.program(), self.version.number(expected.procedure()));
             let at = begin_call(bytes, xid, program, number, &self.identity);
             bytes.extend_from_slice(arguments);
             let fits = finish_call(bytes, at, count as usize + fill.len());
@@ -211,7 +211,7 @@ impl Protocol for Nfs3 {
     /// READ's data end its reply (RFC 1813, section 3.3.6).
     fn is_unread(&mut self, head: Range<usize>, calls: &mut InFlight<Call>) -> bool {
         let call = answered_call(self.replies.frame(head), calls, self.mask, |call| call.xid);
-        call.is_some_and(|call| matches!(call.asked, Asked::Read { .. }))
+        call.is_some_and(|call| matches!(call.expected, ExpectedReply::Read { .. }))
     }
 
     fn complete<X: Exchange<Self>>(&mut self, of: Received<'_, Call, X>) -> Result<usize, Error> {
@@ -220,12 +220,12 @@ impl Protocol for Nfs3 {
         let index = (xid & self.mask) as u16;
         let slot = calls.sent(index).filter(|slot| slot.call.xid == xid);
         let slot = slot.ok_or(Error::UnknownTransaction(xid))?;
-        let Call { asked, ref arguments, repeated, .. } = slot.call;
+        let Call { expected, ref arguments, repeated, .. } = slot.call;
         // In place: a result is large, and is not to be moved for what is rare.
-        let mut result = asked.results(self.version, arguments, outcome, &mut self.surplus);
+        let mut result = expected.results(self.version, arguments, outcome, &mut self.surplus);
         if repeated
             && let Err(error) = &result
-            && let Some(done) = asked.done_before(error)
+            && let Some(done) = expected.done_before(error)
         {
             result = Ok(done);
         }
@@ -258,7 +258,7 @@ impl DatagramProtocol for Nfs3 {
     }
 
     fn class(call: &Call) -> usize {
-        match call.asked.procedure() {
+        match call.expected.procedure() {
             Procedure::Read => 0,
             Procedure::Write | Procedure::Commit => 1,
             _ => 2,

@@ -69,24 +69,24 @@ impl Request<'_> {
 
     /// What its reply is checked against.
     #[inline]
-    pub(crate) fn asked(&self) -> Asked {
+    pub(crate) fn expected_reply(&self) -> ExpectedReply {
         match self {
-            Request::Read(read) => Asked::Read { count: read.count },
+            Request::Read(read) => ExpectedReply::Read { count: read.count },
             Request::Write(write) => {
-                Asked::Write { count: write.count, stability: write.stability }
+                ExpectedReply::Write { count: write.count, stability: write.stability }
             }
-            Request::Commit(_) => Asked::Commit,
-            Request::Attributes(_) => Asked::Attributes,
-            Request::SetAttributes(_) => Asked::Change(Procedure::SetAttributes),
-            Request::Access(_) => Asked::Access,
-            Request::Rename(_) => Asked::Rename,
-            Request::Lookup(_) => Asked::Lookup,
-            Request::Create(_) => Asked::Make(Procedure::Create),
-            Request::MakeDirectory(_) => Asked::Make(Procedure::MakeDirectory),
-            Request::Remove(_) => Asked::Change(Procedure::Remove),
-            Request::RemoveDirectory(_) => Asked::Change(Procedure::RemoveDirectory),
-            Request::List(_) => Asked::List,
-            Request::ListNames(_) => Asked::ListNames,
+            Request::Commit(_) => ExpectedReply::Commit,
+            Request::Attributes(_) => ExpectedReply::Attributes,
+            Request::SetAttributes(_) => ExpectedReply::Change(Procedure::SetAttributes),
+            Request::Access(_) => ExpectedReply::Access,
+            Request::Rename(_) => ExpectedReply::Rename,
+            Request::Lookup(_) => ExpectedReply::Lookup,
+            Request::Create(_) => ExpectedReply::Make(Procedure::Create),
+            Request::MakeDirectory(_) => ExpectedReply::Make(Procedure::MakeDirectory),
+            Request::Remove(_) => ExpectedReply::Change(Procedure::Remove),
+            Request::RemoveDirectory(_) => ExpectedReply::Change(Procedure::RemoveDirectory),
+            Request::List(_) => ExpectedReply::List,
+            Request::ListNames(_) => ExpectedReply::ListNames,
         }
     }
 }
@@ -131,7 +131,7 @@ pub enum Other<'a> {
 
 /// What a call in flight asked for.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) enum Asked {
+pub(crate) enum ExpectedReply {
     #[default]
     Nothing,
     Read {
@@ -152,21 +152,21 @@ pub(crate) enum Asked {
     ListNames,
 }
 
-impl Asked {
+impl ExpectedReply {
     #[inline]
     pub fn procedure(self) -> Procedure {
         match self {
-            Asked::Nothing => Procedure::Null,
-            Asked::Read { .. } => Procedure::Read,
-            Asked::Write { .. } => Procedure::Write,
-            Asked::Commit => Procedure::Commit,
-            Asked::Attributes => Procedure::GetAttributes,
-            Asked::Access => Procedure::Access,
-            Asked::Lookup => Procedure::Lookup,
-            Asked::Make(procedure) | Asked::Change(procedure) => procedure,
-            Asked::Rename => Procedure::Rename,
-            Asked::List => Procedure::ReadDirectoryPlus,
-            Asked::ListNames => Procedure::ReadDirectory,
+            ExpectedReply::Nothing => Procedure::Null,
+            ExpectedReply::Read { .. } => Procedure::Read,
+            ExpectedReply::Write { .. } => Procedure::Write,
+            ExpectedReply::Commit => Procedure::Commit,
+            ExpectedReply::Attributes => Procedure::GetAttributes,
+            ExpectedReply::Access => Procedure::Access,
+            ExpectedReply::Lookup => Procedure::Lookup,
+            ExpectedReply::Make(procedure) | ExpectedReply::Change(procedure) => procedure,
+            ExpectedReply::Rename => Procedure::Rename,
+            ExpectedReply::List => Procedure::ReadDirectoryPlus,
+            ExpectedReply::ListNames => Procedure::ReadDirectory,
         }
     }
 
@@ -195,26 +195,28 @@ impl Asked {
     fn results_3<'a>(self, from: &mut Decoder<'a>) -> Result<Done<'a>, Error> {
         let procedure = self.procedure();
         Ok(match self {
-            Asked::Nothing => return Err(Error::UnknownTransaction(0)),
-            Asked::Read { count } => {
+            ExpectedReply::Nothing => return Err(Error::UnknownTransaction(0)),
+            ExpectedReply::Read { count } => {
                 let ok: ReadOk<'_> = take(from, procedure)?;
                 Done::Read { data: checked_data(&ok, count)?, end_of_file: ok.end_of_file }
             }
-            Asked::Write { count, stability } => {
+            ExpectedReply::Write { count, stability } => {
                 let ok: WriteOk = take(from, procedure)?;
                 check_written(&ok, count, stability)?;
                 let WriteOk { count, committed, verifier, .. } = ok;
                 Done::Write { count, committed, verifier }
             }
-            Asked::Commit => Done::Commit { verifier: take::<CommitOk>(from, procedure)?.verifier },
-            Asked::Attributes => Done::Attributes(Box::new(take(from, procedure)?)),
-            Asked::Access => Done::Access(take::<AccessOk>(from, procedure)?.rights),
-            Asked::Lookup => Done::Other(Other::Found(Box::new(take(from, procedure)?))),
-            Asked::Make(_) => Done::Other(Other::Made(Box::new(take(from, procedure)?))),
-            Asked::Change(_) => take::<Changed>(from, procedure).map(|_| Done::Changed)?,
-            Asked::Rename => take::<Renamed>(from, procedure).map(|_| Done::Changed)?,
-            Asked::List => Done::Other(Other::Page(take(from, procedure)?)),
-            Asked::ListNames => Done::Other(Other::NamesPage(take(from, procedure)?)),
+            ExpectedReply::Commit => {
+                Done::Commit { verifier: take::<CommitOk>(from, procedure)?.verifier }
+            }
+            ExpectedReply::Attributes => Done::Attributes(Box::new(take(from, procedure)?)),
+            ExpectedReply::Access => Done::Access(take::<AccessOk>(from, procedure)?.rights),
+            ExpectedReply::Lookup => Done::Other(Other::Found(Box::new(take(from, procedure)?))),
+            ExpectedReply::Make(_) => Done::Other(Other::Made(Box::new(take(from, procedure)?))),
+            ExpectedReply::Change(_) => take::<Changed>(from, procedure).map(|_| Done::Changed)?,
+            ExpectedReply::Rename => take::<Renamed>(from, procedure).map(|_| Done::Changed)?,
+            ExpectedReply::List => Done::Other(Other::Page(take(from, procedure)?)),
+            ExpectedReply::ListNames => Done::Other(Other::NamesPage(take(from, procedure)?)),
         })
     }
 
@@ -225,10 +227,11 @@ impl Asked {
     pub fn done_before(self, error: &Error) -> Option<Done<'static>> {
         match (self, error.status()?) {
             (
-                Asked::Change(Procedure::Remove | Procedure::RemoveDirectory) | Asked::Rename,
+                ExpectedReply::Change(Procedure::Remove | Procedure::RemoveDirectory)
+                | ExpectedReply::Rename,
                 Status::NoEntry,
             ) => Some(Done::Changed),
-            (Asked::Make(_), Status::Exists) => {
+            (ExpectedReply::Make(_), Status::Exists) => {
                 // Its user looks it up.
                 let made = CreateOk { file: None, attributes: None, directory: Changed };
                 Some(Done::Other(Other::Made(Box::new(made))))

@@ -9,11 +9,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// has to write it again: it is kept here which pieces those are, not their bytes.
 #[derive(Debug, Default)]
 pub struct UnstableData {
-    state: Mutex<State>,
+    state: Mutex<Pieces>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct Pieces {
     /// By their offsets; no two overlap.
     pieces: BTreeMap<u64, Kept>,
     /// How many COMMITs have begun.
@@ -51,7 +51,7 @@ impl UnstableData {
         Self::default()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Pieces> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -95,7 +95,7 @@ impl UnstableData {
     }
 }
 
-impl State {
+impl Pieces {
     /// Forgets what was written between these offsets, and keeps what pieces have beyond them.
     fn cut_out(&mut self, begin: u64, end: u64) {
         let before = self.pieces.range(..begin).next_back().map(|(at, kept)| (*at, *kept));

@@ -16,7 +16,7 @@ pub struct Bitmap(pub [u32; WORDS]);
 
 impl Bitmap {
     /// These numbers; those that it has no place for are left out.
-    pub const fn of(numbers: &[u32]) -> Bitmap {
+    pub const fn from_numbers(numbers: &[u32]) -> Bitmap {
         let (mut words, mut at) = ([0; WORDS], 0);
         while at < numbers.len() {
             let word = (numbers[at] / 32) as usize;
@@ -187,11 +187,11 @@ attributes! {
 
 impl Attributes {
     /// What is asked for of files.
-    pub const OF_FILES: Bitmap = Bitmap::of(&[1, 3, 4, 8, 20, 33, 35, 36, 37, 53]);
+    pub const OF_FILES: Bitmap = Bitmap::from_numbers(&[1, 3, 4, 8, 20, 33, 35, 36, 37, 53]);
     /// What is asked for of listed names.
-    pub const OF_NAMES: Bitmap = Bitmap::of(&[1, 11, 20]);
+    pub const OF_NAMES: Bitmap = Bitmap::from_numbers(&[1, 11, 20]);
     /// What is asked for of a server and a file system.
-    pub const OF_FILE_SYSTEMS: Bitmap = Bitmap::of(&[0, 8, 10, 30, 31, 42, 44]);
+    pub const OF_FILE_SYSTEMS: Bitmap = Bitmap::from_numbers(&[0, 8, 10, 30, 31, 42, 44]);
 }
 
 /// Attributes to set (fattr4); `None` leaves as is.

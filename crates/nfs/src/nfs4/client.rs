@@ -46,7 +46,7 @@ pub(super) struct Session {
 }
 
 /// What a client leaves to a pipeline.
-pub(super) struct Parts {
+pub(super) struct ClientParts {
     pub socket: Socket,
     pub credential: Credential,
     pub identity: Arc<Identity>,
@@ -302,11 +302,11 @@ impl Client {
     }
 
     /// The connection and the session of a client that makes way for a pipeline.
-    pub(super) fn into_parts(mut self) -> Result<Parts, Error> {
+    pub(super) fn into_parts(mut self) -> Result<ClientParts, Error> {
         let socket = self.rpc.socket().stream().ok_or(plimsoll_transport::Error::Closed)?;
         let socket = socket.try_clone()?;
         let (credential, identity) = (self.credential.clone(), self.identity.clone());
-        Ok(Parts {
+        Ok(ClientParts {
             socket,
             credential,
             identity,

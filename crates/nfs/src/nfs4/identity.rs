@@ -91,7 +91,7 @@ pub(super) struct OwnerName(pub [u8; 8]);
 
 impl OwnerName {
     /// As OPEN says it.
-    pub fn of(&self, client: u64) -> StateOwner<'_> {
+    pub fn for_client(&self, client: u64) -> StateOwner<'_> {
         StateOwner { client, owner: Short(&self.0) }
     }
 }
@@ -103,12 +103,12 @@ pub struct OpenFile {
     pub handle: FileHandle,
     pub(super) access: u32,
     pub(super) owner: OwnerName,
-    state: Mutex<State>,
+    state: Mutex<OpenState>,
 }
 
 /// What changes of an open file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct State {
+pub(super) struct OpenState {
     pub id: StateId,
     /// Number of the owner's next call (4.0).
     pub sequence: u32,
@@ -123,10 +123,15 @@ impl OpenFile {
         id: StateId,
         sequence: u32,
     ) -> Self {
-        OpenFile { handle, access, owner, state: Mutex::new(State { id, sequence, closed: false }) }
+        OpenFile {
+            handle,
+            access,
+            owner,
+            state: Mutex::new(OpenState { id, sequence, closed: false }),
+        }
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, OpenState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -13,10 +13,12 @@ use super::operations::{
     Access, Allocate, Commit, CreateDirectory, GetAttributes, GetHandle, Lookup, PutHandle,
     PutRoot, Read, ReadOk, ReadPlus, Remove, Rename, SaveHandle, SetAttributesOf, Write, WriteOk,
 };
+use super::request::Place;
 use super::types::{FileHandle, Minor, Operation, Short, StateId};
 use super::{Status, checked_data, checked_written};
 use crate::Error;
 use crate::nfs3::{Data, DirectoryEntry, Listing, Name, PAGE_BYTES, Stability, Verifier};
+use plimsoll_transport::ByteRange;
 use std::sync::Arc;
 
 /// Most bytes of names in a page.
@@ -175,7 +177,7 @@ impl Client {
             |client, compound| {
                 owner.set(identity.next_owner());
                 let (owner, claim) = (owner.get(), Claim::Name(name));
-                let owner = owner.of(client);
+                let owner = owner.for_client(client);
                 compound.add(&Open { sequence: 0, access, deny: 0, owner, how, claim });
                 compound.add(&GetHandle).add(&OF_FILES);
             },
@@ -334,14 +336,11 @@ impl Client {
     }
 
     /// RENAME, over what has the new name.
-    pub fn rename(
-        &mut self,
-        (from_directory, from): (FileHandle, Name<'_>),
-        (to_directory, to): (FileHandle, Name<'_>),
-    ) -> Result<(), Error> {
-        let (put, rename) = (PutHandle { file: to_directory }, Rename { from, to });
+    pub fn rename(&mut self, from: Place<'_>, to: Place<'_>) -> Result<(), Error> {
+        let put = PutHandle { file: to.directory };
+        let rename = Rename { from: from.name, to: to.name };
         self.on(
-            from_directory,
+            from.directory,
             |_, compound| {
                 compound.add(&SaveHandle).add(&put).add(&rename);
             },
@@ -379,9 +378,10 @@ impl Client {
         &mut self,
         file: &OpenFile,
         kind: LockKind,
-        (offset, length): (u64, u64),
+        bytes: ByteRange,
         owner: &[u8],
     ) -> Result<StateId, Error> {
+        let ByteRange { offset, length } = bytes;
         let sequence = if self.minor() == Minor::V0 { file.next_sequence() } else { 0 };
         self.on(
             file.handle,
@@ -401,8 +401,9 @@ impl Client {
         file: FileHandle,
         state: StateId,
         kind: LockKind,
-        (offset, length): (u64, u64),
+        bytes: ByteRange,
     ) -> Result<(), Error> {
+        let ByteRange { offset, length } = bytes;
         let sequence = u32::from(self.minor() == Minor::V0);
         let unlock = Unlock { kind, sequence, state, offset, length };
         self.on(
@@ -419,9 +420,10 @@ impl Client {
         &mut self,
         file: FileHandle,
         kind: LockKind,
-        (offset, length): (u64, u64),
+        bytes: ByteRange,
         owner: &[u8],
     ) -> Result<(), Error> {
+        let ByteRange { offset, length } = bytes;
         self.on(
             file,
             |client, compound| {

@@ -1,9 +1,9 @@
 //! Many compounds in flight on one connection, each in a slot of its session.
 
-use super::client::{Client, OVERHEAD, Parts, end_session};
+use super::client::{Client, ClientParts, OVERHEAD, end_session};
 use super::compound::{Compound, Results};
 use super::identity::Identity;
-use super::request::{Asked, Building, Done, Request, Step};
+use super::request::{Building, Done, ExpectedReply, Request, Step};
 use super::sessions::Sequence;
 use super::slots::{Slots, Taken};
 use super::types::SessionId;
@@ -63,7 +63,7 @@ pub struct Nfs4 {
 pub struct Call {
     xid: u32,
     taken: Taken,
-    asked: Asked,
+    expected: ExpectedReply,
     /// The compound, but for the number of its slot and the data of a WRITE.
     compound: Vec<u8>,
     /// Where the data belong, and their bytes.
@@ -74,7 +74,7 @@ impl Nfs4 {
     /// A pipeline over a client's connection, with as many calls in flight as there are slots in its
     /// session, and no more than `options` says. Reads and writes are cut to what the session takes.
     pub fn pipeline(client: Client, mut options: PipelineOptions) -> Result<Pipeline, Error> {
-        let Parts { socket, credential, identity, client, session } = client.into_parts()?;
+        let ClientParts { socket, credential, identity, client, session } = client.into_parts()?;
         if let Some(session) = session {
             options.read_most = options.read_most.min(session.fore.largest_read());
             options.write_most = options.write_most.min(session.fore.largest_write());
@@ -85,7 +85,7 @@ impl Nfs4 {
         let call = |index| Call {
             xid: base | u32::from(index),
             taken: Taken::default(),
-            asked: Asked::Nothing,
+            expected: ExpectedReply::Nothing,
             compound: Vec::with_capacity(ARGUMENTS),
             data: None,
         };
@@ -171,9 +171,9 @@ impl Protocol for Nfs4 {
         call.xid = call.xid.wrapping_add(self.mask + 1);
         let session = self.slots.as_ref().map(Slots::session);
         let mut building = building(&self.identity, self.client, session, &mut call.compound);
-        call.asked = building.request(request);
-        call.data = building.data_at.zip(call.asked.data());
-        if let Asked::Read(count) = call.asked {
+        call.expected = building.request(request);
+        call.data = building.data_at.zip(call.expected.data());
+        if let ExpectedReply::Read(count) = call.expected {
             self.unread = self.options.unread && count >= UNREAD_LEAST;
         }
     }
@@ -225,7 +225,7 @@ impl Protocol for Nfs4 {
     /// READ is the last of its compound, and its data end its result (RFC 8881, section 18.22.2).
     fn is_unread(&mut self, head: Range<usize>, calls: &mut InFlight<Call>) -> bool {
         let call = answered_call(self.replies.frame(head), calls, self.mask, |call| call.xid);
-        call.is_some_and(|call| matches!(call.asked, Asked::Read(_)))
+        call.is_some_and(|call| matches!(call.expected, ExpectedReply::Read(_)))
     }
 
     fn complete<X: Exchange<Self>>(&mut self, of: Received<'_, Call, X>) -> Result<usize, Error> {
@@ -235,7 +235,7 @@ impl Protocol for Nfs4 {
         let slot = calls.sent(index).filter(|slot| slot.call.xid == xid);
         let slot = slot.ok_or(Error::UnknownTransaction(xid))?;
         let call = &mut slot.call;
-        let asked = std::mem::take(&mut call.asked);
+        let expected = std::mem::take(&mut call.expected);
         let result = match outcome {
             Err(rejection) => {
                 if let Some(slots) = &mut self.slots {
@@ -251,10 +251,10 @@ impl Protocol for Nfs4 {
                         let session = self.slots.as_ref().map(Slots::session);
                         let bytes = &mut call.compound;
                         let mut building = building(&self.identity, self.client, session, bytes);
-                        match building.reply(asked, &mut results) {
-                            Ok(Step::Next(asked)) => {
-                                call.data = building.data_at.zip(asked.data());
-                                call.asked = asked;
+                        match building.reply(expected, &mut results) {
+                            Ok(Step::Next(expected)) => {
+                                call.data = building.data_at.zip(expected.data());
+                                call.expected = expected;
                                 call.xid = call.xid.wrapping_add(self.mask + 1);
                                 calls.go_on(index);
                                 return Ok(0);
@@ -303,13 +303,15 @@ fn begin_results(
     }
 }
 
-impl Asked {
+impl ExpectedReply {
     /// Bytes that are written.
     fn data(&self) -> Option<u32> {
         use super::request::Transfer::Put;
         match self {
-            Asked::Write(count, _) => Some(*count),
-            Asked::Whole(Put(count, _)) | Asked::Rest(Put(count, _), _) => Some(*count),
+            ExpectedReply::Write(count, _) => Some(*count),
+            ExpectedReply::Whole(Put(count, _)) | ExpectedReply::Rest(Put(count, _), _) => {
+                Some(*count)
+            }
             _ => None,
         }
     }

@@ -17,6 +17,7 @@ use super::types::{FileHandle, Minor, StateId};
 use super::{checked_data, checked_written};
 use crate::Error;
 use crate::nfs3::{FileType, Listing, Name, Page, Stability};
+use plimsoll_transport::ByteRange;
 use std::sync::Arc;
 
 /// A name in a directory.
@@ -65,10 +66,8 @@ pub enum Request<'a> {
     Lock {
         /// The file.
         file: &'a OpenFile,
-        /// Offset in bytes.
-        offset: u64,
-        /// Bytes from there; all ones: to the end, wherever that is (RFC 8881, section 18.10.3).
-        length: u64,
+        /// The bytes; a length of all ones is to the end, wherever that is (RFC 8881, section 18.10.3).
+        bytes: ByteRange,
         /// Who has locks on it already; `None`: a new owner.
         owner: Option<LockOwner>,
     },
@@ -76,10 +75,8 @@ pub enum Request<'a> {
     Unlock {
         /// The file.
         file: FileHandle,
-        /// Offset in bytes.
-        offset: u64,
-        /// Bytes from there, as of its LOCK.
-        length: u64,
+        /// The bytes of its LOCK.
+        bytes: ByteRange,
         /// Who has locked them.
         owner: LockOwner,
     },
@@ -150,7 +147,7 @@ pub enum Other<'a> {
 
 /// What a call in flight asked for.
 #[derive(Debug, Default)]
-pub(super) enum Asked {
+pub(super) enum ExpectedReply {
     #[default]
     Nothing,
     Read(u32),
@@ -190,7 +187,7 @@ pub(super) enum Transfer {
 pub(super) enum Step<'a> {
     Done(Done<'a>),
     /// Another compound, which has been built.
-    Next(Asked),
+    Next(ExpectedReply),
 }
 
 /// Where a compound is built, and as whom.
@@ -211,7 +208,7 @@ impl Building<'_, '_> {
         self.put(place.directory);
         let name = self.identity.next_owner();
         let none = if self.identity.minor() == Minor::V0 { 0 } else { WANT_NO_DELEGATION };
-        let (access, owner) = (access | none, name.of(self.client));
+        let (access, owner) = (access | none, name.for_client(self.client));
         let claim = Claim::Name(place.name);
         self.compound.add(&Open { sequence: 0, access, deny: 0, owner, how, claim });
         self.compound.add(&GetHandle);
@@ -235,52 +232,52 @@ impl Building<'_, '_> {
         self.compound.add(&close);
     }
 
-    fn whole(&mut self, place: &Place<'_>, transfer: Transfer, how: OpenHow) -> Asked {
+    fn whole(&mut self, place: &Place<'_>, transfer: Transfer, how: OpenHow) -> ExpectedReply {
         let access = if matches!(transfer, Transfer::Put(..)) { BOTH_ACCESS } else { READ_ACCESS };
         self.open(place, access, how);
         if self.identity.minor() != Minor::V0 {
             let state = StateId::CURRENT;
             self.transfer(transfer, state, Close { sequence: 0, state });
         }
-        Asked::Whole(transfer)
+        ExpectedReply::Whole(transfer)
     }
 
     /// Builds the (first) compound of a request.
     #[inline]
-    pub fn request(&mut self, request: &Request<'_>) -> Asked {
+    pub fn request(&mut self, request: &Request<'_>) -> ExpectedReply {
         match *request {
             Request::Read { file, state, offset, count } => {
                 self.put(file);
                 self.compound.add(&Read { state, offset, count });
-                Asked::Read(count)
+                ExpectedReply::Read(count)
             }
             Request::Write { file, state, offset, count, stability } => {
                 self.put(file);
                 self.write(state, offset, count, stability);
-                Asked::Write(count, stability)
+                ExpectedReply::Write(count, stability)
             }
             Request::Commit(file) => {
                 self.put(file);
                 self.compound.add(&Commit { offset: 0, count: 0 });
-                Asked::Commit
+                ExpectedReply::Commit
             }
             ref other => self.name_request(other),
         }
     }
 
-    fn name_request(&mut self, request: &Request<'_>) -> Asked {
+    fn name_request(&mut self, request: &Request<'_>) -> ExpectedReply {
         match request {
             Request::Attributes(file) => {
                 self.put(*file);
                 self.compound.add(&OF_FILES);
-                Asked::Attributes
+                ExpectedReply::Attributes
             }
             Request::Access(file, rights) => {
                 self.put(*file);
                 self.compound.add(&Access { rights: *rights });
-                Asked::Access
+                ExpectedReply::Access
             }
-            Request::Lock { file, offset, length, owner } => {
+            Request::Lock { file, bytes, owner } => {
                 self.put(file.handle);
                 let counts = self.identity.minor() == Minor::V0;
                 let name;
@@ -295,60 +292,60 @@ impl Building<'_, '_> {
                             open_sequence: if counts { file.next_sequence() } else { 0 },
                             open: file.state_id(),
                             lock_sequence: 0,
-                            owner: name.of(self.client),
+                            owner: name.for_client(self.client),
                         }
                     }
                 };
                 let (kind, reclaim) = (LockKind::Write, false);
-                let (offset, length) = (*offset, *length);
+                let ByteRange { offset, length } = *bytes;
                 self.compound.add(&Lock { kind, reclaim, offset, length, locker });
-                Asked::Lock
+                ExpectedReply::Lock
             }
-            Request::Unlock { file, offset, length, owner: LockOwner { state, sequence } } => {
+            Request::Unlock { file, bytes, owner: LockOwner { state, sequence } } => {
                 self.put(*file);
                 let counts = self.identity.minor() == Minor::V0;
                 let sequence = if counts { *sequence } else { 0 };
                 let (kind, state) = (LockKind::Write, *state);
-                let (offset, length) = (*offset, *length);
+                let ByteRange { offset, length } = *bytes;
                 self.compound.add(&Unlock { kind, sequence, state, offset, length });
-                Asked::Unlock
+                ExpectedReply::Unlock
             }
             Request::SetAttributes(file, attributes) => {
                 self.put(*file);
                 let (state, attributes) = (StateId::ANONYMOUS, *attributes);
                 self.compound.add(&SetAttributesOf { state, attributes });
-                Asked::SetAttributes
+                ExpectedReply::SetAttributes
             }
             Request::Lookup(Place { directory, name }) => {
                 self.put(*directory);
                 self.compound.add(&Lookup { name: *name }).add(&GetHandle).add(&OF_FILES);
-                Asked::Lookup
+                ExpectedReply::Lookup
             }
             Request::Open(place) => {
                 let owner = self.open(place, READ_ACCESS, OpenHow::Existing);
                 self.compound.add(&OF_FILES);
-                Asked::Open(READ_ACCESS, owner)
+                ExpectedReply::Open(READ_ACCESS, owner)
             }
             Request::Create(place, how) => {
                 let owner = self.open(place, BOTH_ACCESS, *how);
                 self.compound.add(&OF_FILES);
-                Asked::Open(BOTH_ACCESS, owner)
+                ExpectedReply::Open(BOTH_ACCESS, owner)
             }
             Request::Close(file) => {
                 self.put(file.handle);
                 self.compound.add(&file.close(self.identity.minor()));
-                Asked::Close
+                ExpectedReply::Close
             }
             Request::MakeDirectory(Place { directory, name }, attributes) => {
                 self.put(*directory);
                 let create = CreateDirectory { name: *name, attributes: *attributes };
                 self.compound.add(&create).add(&GetHandle).add(&OF_FILES);
-                Asked::MakeDirectory
+                ExpectedReply::MakeDirectory
             }
             Request::Remove(Place { directory, name }) => {
                 self.put(*directory);
                 self.compound.add(&Remove { name: *name });
-                Asked::Remove
+                ExpectedReply::Remove
             }
             Request::RemoveDirectory(Place { directory, name }) => {
                 self.put(*directory);
@@ -357,19 +354,19 @@ impl Building<'_, '_> {
                 self.compound.add(&Lookup { name: *name }).add(&Verify { attributes });
                 self.put(*directory);
                 self.compound.add(&Remove { name: *name });
-                Asked::RemoveDirectory
+                ExpectedReply::RemoveDirectory
             }
             Request::Rename(from, to) => {
                 self.put(from.directory);
                 self.compound.add(&SaveHandle);
                 self.put(to.directory);
                 self.compound.add(&Rename { from: from.name, to: to.name });
-                Asked::Rename
+                ExpectedReply::Rename
             }
             Request::List(directory, listing) => {
                 self.put(*directory);
                 self.compound.add(&next_page(listing));
-                Asked::List
+                ExpectedReply::List
             }
             Request::Put { place, how, count, stability } => {
                 self.whole(place, Transfer::Put(*count, *stability), *how)
@@ -377,66 +374,72 @@ impl Building<'_, '_> {
             Request::Get { place, count } => {
                 self.whole(place, Transfer::Get(*count), OpenHow::Existing)
             }
-            Request::Read { .. } | Request::Write { .. } | Request::Commit(_) => Asked::Nothing,
+            Request::Read { .. } | Request::Write { .. } | Request::Commit(_) => {
+                ExpectedReply::Nothing
+            }
         }
     }
 
     /// What a reply means for what was asked for; another compound may be built for it.
     pub fn reply<'a>(
         &mut self,
-        asked: Asked,
+        expected: ExpectedReply,
         results: &mut Results<'a>,
     ) -> Result<Step<'a>, Error> {
-        if let Asked::Rename = asked {
+        if let ExpectedReply::Rename = expected {
             results.take::<PutHandle>()?;
             results.take::<SaveHandle>()?;
         }
         results.take::<PutHandle>()?;
-        Ok(Step::Done(match asked {
-            Asked::Read(count) => read(results, count)?,
-            Asked::Write(count, stability) => write(results, count, stability)?,
-            Asked::Commit => Done::Commit { verifier: results.take::<Commit>()? },
-            Asked::Attributes => Done::Attributes(Box::new(results.take::<GetAttributes>()?)),
-            Asked::Access => Done::Access(results.take::<Access>()?.rights),
-            Asked::Lock => Done::Other(Other::Locks(results.take::<Lock<'_>>()?)),
-            Asked::Unlock => Done::Other(Other::Locks(results.take::<Unlock>()?)),
-            Asked::SetAttributes => results.take::<SetAttributesOf>().map(|_| Done::Changed)?,
-            Asked::Lookup => {
+        Ok(Step::Done(match expected {
+            ExpectedReply::Read(count) => read(results, count)?,
+            ExpectedReply::Write(count, stability) => write(results, count, stability)?,
+            ExpectedReply::Commit => Done::Commit { verifier: results.take::<Commit>()? },
+            ExpectedReply::Attributes => {
+                Done::Attributes(Box::new(results.take::<GetAttributes>()?))
+            }
+            ExpectedReply::Access => Done::Access(results.take::<Access>()?.rights),
+            ExpectedReply::Lock => Done::Other(Other::Locks(results.take::<Lock<'_>>()?)),
+            ExpectedReply::Unlock => Done::Other(Other::Locks(results.take::<Unlock>()?)),
+            ExpectedReply::SetAttributes => {
+                results.take::<SetAttributesOf>().map(|_| Done::Changed)?
+            }
+            ExpectedReply::Lookup => {
                 results.take::<Lookup<'_>>()?;
                 found(results)?
             }
-            Asked::MakeDirectory => {
+            ExpectedReply::MakeDirectory => {
                 results.take::<CreateDirectory<'_>>()?;
                 found(results)?
             }
-            Asked::Close => results.take::<Close>().map(|_| Done::Changed)?,
-            Asked::RemoveDirectory => {
+            ExpectedReply::Close => results.take::<Close>().map(|_| Done::Changed)?,
+            ExpectedReply::RemoveDirectory => {
                 results.take::<Lookup<'_>>()?;
                 results.take::<Verify>()?;
                 results.take::<PutHandle>()?;
                 results.take::<Remove<'_>>().map(|_| Done::Changed)?
             }
-            Asked::Remove => results.take::<Remove<'_>>().map(|_| Done::Changed)?,
-            Asked::Rename => results.take::<Rename<'_>>().map(|_| Done::Changed)?,
-            Asked::List => Done::Other(Other::Page(results.take::<ReadDirectory>()?.0)),
-            Asked::Open(access, owner) => return self.opened(results, access, owner),
-            Asked::Confirm(opened) => {
+            ExpectedReply::Remove => results.take::<Remove<'_>>().map(|_| Done::Changed)?,
+            ExpectedReply::Rename => results.take::<Rename<'_>>().map(|_| Done::Changed)?,
+            ExpectedReply::List => Done::Other(Other::Page(results.take::<ReadDirectory>()?.0)),
+            ExpectedReply::Open(access, owner) => return self.opened(results, access, owner),
+            ExpectedReply::Confirm(opened) => {
                 let state = results.take::<ConfirmOpen>()?;
                 let (handle, attributes, access, owner) = *opened;
                 let file = OpenFile::new(handle, access, owner, state, 2);
                 let opened = Other::Opened(self.identity.add(file), Box::new(attributes));
                 Done::Other(opened)
             }
-            Asked::Whole(transfer) => return self.whole_reply(results, transfer),
-            Asked::Rest(transfer, confirm) => {
+            ExpectedReply::Whole(transfer) => return self.whole_reply(results, transfer),
+            ExpectedReply::Rest(transfer, confirm) => {
                 if confirm {
                     results.take::<ConfirmOpen>()?;
                 }
                 transferred(results, transfer)?
             }
             // Whatever came of the close.
-            Asked::Abandon(error) => return Err(*error),
-            Asked::Nothing => return Err(Error::UnknownTransaction(0)),
+            ExpectedReply::Abandon(error) => return Err(*error),
+            ExpectedReply::Nothing => return Err(Error::UnknownTransaction(0)),
         }))
     }
 
@@ -451,7 +454,9 @@ impl Building<'_, '_> {
         if must_confirm(&ok) {
             self.put(handle);
             self.compound.add(&ConfirmOpen { state: ok.state, sequence: 1 });
-            return Ok(Step::Next(Asked::Confirm(Box::new((handle, attributes, access, owner)))));
+            return Ok(Step::Next(ExpectedReply::Confirm(Box::new((
+                handle, attributes, access, owner,
+            )))));
         }
         let file = self.identity.add(OpenFile::new(handle, access, owner, ok.state, 1));
         Ok(Step::Done(Done::Other(Other::Opened(file, Box::new(attributes)))))
@@ -471,7 +476,7 @@ impl Building<'_, '_> {
                     // The compound ended before its CLOSE.
                     self.put(file);
                     self.compound.add(&Close { sequence: 0, state: ok.state });
-                    Ok(Step::Next(Asked::Abandon(Box::new(error))))
+                    Ok(Step::Next(ExpectedReply::Abandon(Box::new(error))))
                 }
             };
         }
@@ -484,7 +489,7 @@ impl Building<'_, '_> {
             sequence += 1;
         }
         self.transfer(transfer, state, Close { sequence, state });
-        Ok(Step::Next(Asked::Rest(transfer, confirm)))
+        Ok(Step::Next(ExpectedReply::Rest(transfer, confirm)))
     }
 }
 

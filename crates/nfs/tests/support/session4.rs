@@ -1,13 +1,13 @@
 //! A whole session of this client with a server of version 4: every call it has in each minor version, in an
 //! order that does not depend on the answers.
 
-use plimsoll_nfs::Error;
 use plimsoll_nfs::nfs3::{Listing, Name, Stability};
 use plimsoll_nfs::nfs4::{
     Client, Completion, Done, FileHandle, Identity, LockKind, Minor, Nfs4, OpenHow, Place, Request,
     SetAttributes, Status, Time,
 };
 use plimsoll_nfs::rpc::{AuthSys, Credential};
+use plimsoll_nfs::{ByteRange, Error};
 use plimsoll_transport::{Exchange, PipelineOptions, SourcePort, SystemClock};
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
@@ -115,13 +115,13 @@ fn blocking(account: &mut Account, minor: Minor, mut client: Client, export: &st
         note("read plus", text(&client.read_plus(&file, 0, BLOCK as u32)));
         note("allocate", text(&refusal(client.allocate(&file, 0, 8192))));
         note("set size", text(&client.set_size(&file, 100)));
-        let locked = client.lock(&file, LockKind::Write, (10, 50), b"one");
+        let locked = client.lock(&file, LockKind::Write, bytes(10, 50), b"one");
         note("lock", text(&locked));
         if let Ok(state) = locked {
-            let unlocked = client.unlock(file.handle, state, LockKind::Write, (10, 50));
+            let unlocked = client.unlock(file.handle, state, LockKind::Write, bytes(10, 50));
             note("unlock", text(&unlocked));
         }
-        let test = client.test_lock(file.handle, LockKind::Read, (0, 10), b"two");
+        let test = client.test_lock(file.handle, LockKind::Read, bytes(0, 10), b"two");
         note("test lock", text(&test));
         note("close", text(&client.close(&file)));
         let modified = Some(Time { seconds: 1_000_000_000, nanoseconds: 0 });
@@ -134,11 +134,19 @@ fn blocking(account: &mut Account, minor: Minor, mut client: Client, export: &st
         note("close what was read", text(&client.close(&file)));
     }
     note("list", text(&client.list(inside)));
-    note("rename", text(&client.rename((inside, name("file")), (base, name("moved")))));
+    note("rename", text(&client.rename(place(inside, "file"), place(base, "moved"))));
     note("remove", text(&client.remove(base, name("moved"))));
     note("remove directory", text(&client.remove(base, name("Größe"))));
     note("renew", text(&client.renew()));
     base
+}
+
+fn place(directory: FileHandle, file: &str) -> Place<'_> {
+    Place { directory, name: Name::new(file).expect("a name") }
+}
+
+fn bytes(offset: u64, length: u64) -> ByteRange {
+    ByteRange { offset, length }
 }
 
 fn text<T: std::fmt::Debug>(result: &Result<T, Error>) -> Result<String, Error> {
@@ -215,7 +223,7 @@ fn in_flight(
 
 fn submit(pipeline: &mut plimsoll_nfs::nfs4::Pipeline, tag: u32, directory: FileHandle) {
     let file = format!("small {}", tag % BLOCKS);
-    let place = |text| Place { directory, name: Name::new(text).expect("a name") };
+    let place = |text| place(directory, text);
     let how = OpenHow::Guarded(SetAttributes { mode: Some(0o600), ..SetAttributes::default() });
     let (count, stability) = (BLOCK as u32, Stability::FileSync);
     let listing = Listing::default();

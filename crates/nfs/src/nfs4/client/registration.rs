@@ -139,7 +139,7 @@ impl Client {
         let access = self.access(file.access);
         let (handle, owner) = (file.handle, file.owner);
         let open = move |client, compound: &mut Compound<'_>| {
-            let owner = owner.of(client);
+            let owner = owner.for_client(client);
             let how = OpenHow::Existing;
             compound.add(&PutHandle { file: handle });
             compound.add(&Open { sequence: 0, access, deny: 0, owner, how, claim });
