@@ -42,7 +42,7 @@ impl Fields<'_> {
 
 /// What is to be opened: never through a link in the last name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum OpenKind {
     File,
     Directory,
     /// A file or a directory.
@@ -74,7 +74,7 @@ impl Rights {
 pub(crate) struct Create {
     pub how: CreateHow,
     pub rights: Rights,
-    pub kind: Kind,
+    pub kind: OpenKind,
 }
 
 /// CREATE (MS-SMB2, section 2.2.13): shared with everybody, without an oplock; a link in its last
@@ -90,10 +90,10 @@ pub(crate) fn create(to: &mut Vec<u8>, path: &str, create: Create) {
     // FILE_ATTRIBUTE_NORMAL for a file. FILE_OPEN_REPARSE_POINT for anything, beside it
     // FILE_NON_DIRECTORY_FILE or FILE_DIRECTORY_FILE.
     let (attributes, options) = match create.kind {
-        Kind::File => (0x80, 0x0020_0040),
-        Kind::Directory => (0, 0x0020_0001),
-        Kind::Either => (0, 0x0020_0000),
-        Kind::Pipe => (0, 0),
+        OpenKind::File => (0x80, 0x0020_0040),
+        OpenKind::Directory => (0, 0x0020_0001),
+        OpenKind::Either => (0, 0x0020_0000),
+        OpenKind::Pipe => (0, 0),
     };
     Fields(to)
         .u16(57)
@@ -212,7 +212,7 @@ mod tests {
                 create(
                     to,
                     "ordner/grüße",
-                    Create { how, rights: Rights::READ_WRITE, kind: Kind::File },
+                    Create { how, rights: Rights::READ_WRITE, kind: OpenKind::File },
                 )
             });
             assert_eq!(bytes, theirs(&request));

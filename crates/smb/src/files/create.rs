@@ -5,7 +5,7 @@ use crate::link::FileId;
 use crate::message::{Request, body};
 use crate::ms_smb2::pack::FileTime;
 use crate::ms_smb2::types::Command;
-use crate::requests::{self, Create, Kind, Rights};
+use crate::requests::{self, Create, OpenKind, Rights};
 use crate::tree::Tree;
 use crate::{Error, names};
 use std::time::SystemTime;
@@ -15,7 +15,7 @@ pub(super) fn request(
     path: &str,
     how: CreateHow,
     rights: Rights,
-    kind: Kind,
+    kind: OpenKind,
 ) -> Result<Request, Error> {
     names::check_path(path)?;
     let create = Create { how, rights, kind };
@@ -24,7 +24,7 @@ pub(super) fn request(
 
 /// The same for a pipe.
 pub(crate) fn request_pipe(name: &str) -> Request {
-    let create = Create { how: CreateHow::Open, rights: Rights::PIPE, kind: Kind::Pipe };
+    let create = Create { how: CreateHow::Open, rights: Rights::PIPE, kind: OpenKind::Pipe };
     Request::encoded(Command::Create, |to| requests::create(to, name, create))
 }
 
@@ -47,7 +47,14 @@ pub(crate) fn parse(message: &[u8]) -> Result<(FileId, FileInfo), Error> {
     if file == FileId::OF_THE_REQUEST_BEFORE {
         return Err(reader.malformed("its file id is missing"));
     }
-    Ok((file, FileInfo { kind: EntryKind::of(attributes), size, written: written_at(written) }))
+    Ok((
+        file,
+        FileInfo {
+            kind: EntryKind::from_attributes(attributes),
+            size,
+            written: written_at(written),
+        },
+    ))
 }
 
 /// A time of the last write, where the server knows it.
@@ -63,7 +70,7 @@ impl Tree {
         how: CreateHow,
         access: Access,
     ) -> Result<(FileId, FileInfo), Error> {
-        let request = request(path, how, access.rights(), Kind::File)?;
+        let request = request(path, how, access.rights(), OpenKind::File)?;
         let (file, info) = parse(&self.connection.call(request)?.message)?;
         if info.kind != EntryKind::File {
             let _ = self.close(file);
@@ -80,7 +87,7 @@ impl Tree {
 
     /// Makes a directory, which must not exist.
     pub fn make_directory(&mut self, path: &str) -> Result<(), Error> {
-        let create = request(path, CreateHow::New, Rights::ATTRIBUTES, Kind::Directory)?;
+        let create = request(path, CreateHow::New, Rights::ATTRIBUTES, OpenKind::Directory)?;
         self.related(create, |_| Vec::new(), &[])?;
         Ok(())
     }
@@ -94,7 +101,7 @@ mod tests {
 
     #[test]
     fn requests_carry_the_path_in_utf16_and_never_follow_a_link() {
-        let request = request("a/ü", CreateHow::New, Rights::READ, Kind::File).unwrap();
+        let request = request("a/ü", CreateHow::New, Rights::READ, OpenKind::File).unwrap();
         let body = &request.message[HEADER_BYTES..];
         assert_eq!(body[..2], 57u16.to_le_bytes());
         assert_eq!(body[36..40], 2u32.to_le_bytes());

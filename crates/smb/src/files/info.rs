@@ -9,7 +9,7 @@ use crate::ms_smb2::msg::query_info::{InfoType, QueryInfoRequest};
 use crate::ms_smb2::msg::set_info::SetInfoRequest;
 use crate::ms_smb2::pack::FileTime;
 use crate::ms_smb2::types::Command;
-use crate::requests::{Kind, Rights};
+use crate::requests::{OpenKind, Rights};
 use crate::tree::Tree;
 use crate::wire::{Reader, part, utf16};
 use crate::{Error, names};
@@ -70,7 +70,7 @@ pub(crate) fn parse_network_open(message: &[u8]) -> Result<FileInfo, Error> {
     let written = reader.u64()?;
     reader.skip(8 + 8)?;
     let size = reader.u64()?;
-    let kind = EntryKind::of(reader.u32()?);
+    let kind = EntryKind::from_attributes(reader.u32()?);
     Ok(FileInfo { kind, size, written: written_at(written) })
 }
 
@@ -130,24 +130,24 @@ impl Tree {
     /// Gives a file or a directory another name on the same share, which must not exist.
     pub fn rename(&mut self, from: &str, to: &str) -> Result<(), Error> {
         let to = names::path(to)?;
-        let open = create::request(from, CreateHow::Open, Rights::REMOVE, Kind::Either)?;
+        let open = create::request(from, CreateHow::Open, Rights::REMOVE, OpenKind::Either)?;
         self.related(open, |file| vec![renaming(file, &to, false)], &[])?;
         Ok(())
     }
 
     /// Removes a file, or a link itself and never what it points to.
     pub fn remove_file(&mut self, path: &str) -> Result<(), Error> {
-        self.remove(path, Kind::File)
+        self.remove(path, OpenKind::File)
     }
 
     /// Removes an empty directory; one with something in it is refused.
     pub fn remove_directory(&mut self, path: &str) -> Result<(), Error> {
-        self.remove(path, Kind::Directory)
+        self.remove(path, OpenKind::Directory)
     }
 
     /// Opens, marks for removal and closes. Marking, unlike an option of the opening, is refused
     /// by every server where the removal would be.
-    fn remove(&mut self, path: &str, kind: Kind) -> Result<(), Error> {
+    fn remove(&mut self, path: &str, kind: OpenKind) -> Result<(), Error> {
         let open = create::request(path, CreateHow::Open, Rights::REMOVE, kind)?;
         self.related(open, |file| vec![disposition(file)], &[])?;
         Ok(())
@@ -155,7 +155,7 @@ impl Tree {
 
     /// Space on the share, for this user.
     pub fn space(&mut self) -> Result<Space, Error> {
-        let open = create::request("", CreateHow::Open, Rights::ATTRIBUTES, Kind::Directory)?;
+        let open = create::request("", CreateHow::Open, Rights::ATTRIBUTES, OpenKind::Directory)?;
         let query = |file| vec![query(file, InfoType::Filesystem, SPACE, SPACE_BYTES)];
         let (_, replies) = self.related(open, query, &[])?;
         match replies.first() {

@@ -9,7 +9,7 @@ use crate::ms_smb2::msg::query_directory::{
     FileInformationClass, QueryDirectoryFlags, QueryDirectoryRequest,
 };
 use crate::ms_smb2::types::{Command, status::NtStatus};
-use crate::requests::{Kind, Rights};
+use crate::requests::{OpenKind, Rights};
 use crate::tree::Tree;
 use crate::wire::{Reader, text};
 
@@ -51,7 +51,7 @@ pub(crate) fn parse_entries(output: &[u8]) -> Result<Vec<Entry>, Error> {
             return Err(reader.malformed("an empty name"));
         }
         if name != "." && name != ".." {
-            entries.push(Entry { name, kind: EntryKind::of(attributes), size });
+            entries.push(Entry { name, kind: EntryKind::from_attributes(attributes), size });
         }
         if next == 0 {
             break;
@@ -78,7 +78,7 @@ impl Tree {
     /// What is in a directory, without `.` and `..`, in the server's order; at most `limit` names,
     /// or an error.
     pub fn list(&mut self, path: &str, limit: usize) -> Result<Vec<Entry>, Error> {
-        let open = create::request(path, CreateHow::Open, Rights::READ, Kind::Directory)?;
+        let open = create::request(path, CreateHow::Open, Rights::READ, OpenKind::Directory)?;
         let (directory, _) = create::parse(&self.connection.call(open)?.message)?;
         let entries = self.list_open(directory, path, limit);
         let closed = self.close(directory);

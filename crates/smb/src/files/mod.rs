@@ -64,7 +64,7 @@ pub enum EntryKind {
 }
 
 impl EntryKind {
-    pub(crate) fn of(attributes: u32) -> Self {
+    pub(crate) fn from_attributes(attributes: u32) -> Self {
         if attributes & FileAttributes::REPARSE_POINT != 0 {
             EntryKind::Other
         } else if attributes & FileAttributes::DIRECTORY != 0 {

@@ -9,7 +9,7 @@ use crate::Error;
 use crate::link::FileId;
 use crate::message::{Reply, Request};
 use crate::ms_smb2::types::{Command, status::NtStatus};
-use crate::requests::Kind;
+use crate::requests::OpenKind;
 use crate::tree::Tree;
 
 impl Tree {
@@ -77,7 +77,7 @@ impl Tree {
             let why = format!("'{path}': {length} bytes exceed the limit of the server, {most}");
             return Err(Error::OverLimit(why));
         }
-        let open = create::request(path, how, Access::ReadWrite.rights(), Kind::File)?;
+        let open = create::request(path, how, Access::ReadWrite.rights(), OpenKind::File)?;
         let act = |file| {
             let write = (!data.is_empty()).then(|| write_request(file, 0, data));
             write.into_iter().chain(flush.then(|| flush_request(file))).collect()
@@ -114,7 +114,7 @@ impl Tree {
 
     /// Reads a small file whole: at most `limit` bytes of it, and at most one request's worth.
     pub fn get_small(&mut self, path: &str, limit: usize) -> Result<Vec<u8>, Error> {
-        let open = create::request(path, CreateHow::Open, Access::Read.rights(), Kind::File)?;
+        let open = create::request(path, CreateHow::Open, Access::Read.rights(), OpenKind::File)?;
         let most = limit.min(self.facts().read_most as usize);
         if most == 0 {
             self.related(open, |_| Vec::new(), &[])?;

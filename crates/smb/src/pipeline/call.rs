@@ -1,7 +1,7 @@
 //! Calls in flight, and what their replies mean.
 
 use super::Done;
-use super::request::{Asked, MOST_PARTS, Seen};
+use super::request::{Action, MOST_PARTS, Replies};
 use crate::files::{
     EntryKind, compound_not_followed, parse_create, parse_listing, parse_network_open, parse_write,
     place_of_read,
@@ -28,7 +28,7 @@ const PATH_BYTES: usize = 256;
 /// reply to the one before it has come.
 #[derive(Debug)]
 pub struct Call {
-    pub(super) asked: Asked,
+    pub(super) action: Action,
     /// Of those calls that name one.
     pub(super) path: String,
     /// The path that what it names gets.
@@ -56,7 +56,7 @@ pub struct Call {
     /// What it has opened, and whether it has closed that.
     opened: Option<FileId>,
     closed: bool,
-    seen: Seen,
+    replies: Replies,
     data: Data,
     held: Vec<u8>,
 }
@@ -64,7 +64,7 @@ pub struct Call {
 impl Call {
     pub(super) fn new() -> Self {
         Call {
-            asked: Asked::Nothing,
+            action: Action::Nothing,
             path: String::with_capacity(PATH_BYTES),
             to: String::new(),
             one_by_one: false,
@@ -79,15 +79,15 @@ impl Call {
             unfollowed: false,
             opened: None,
             closed: false,
-            seen: Seen::default(),
+            replies: Replies::default(),
             data: Data::None,
             held: Vec::new(),
         }
     }
 
     /// Begins a call.
-    pub(super) fn begin(&mut self, asked: Asked, (path, to): (&str, &str), one_by_one: bool) {
-        (self.asked, self.one_by_one) = (asked, one_by_one);
+    pub(super) fn begin(&mut self, action: Action, path: &str, to: &str, one_by_one: bool) {
+        (self.action, self.one_by_one) = (action, one_by_one);
         (self.again, self.unfollowed) = (false, false);
         self.path.clear();
         self.path.push_str(path);
@@ -99,13 +99,13 @@ impl Call {
     /// Nothing of it has been sent.
     fn forget(&mut self) {
         (self.failed, self.opened, self.closed) = (None, None, false);
-        (self.seen, self.data) = (Seen::default(), Data::None);
+        (self.replies, self.data) = (Replies::default(), Data::None);
         self.goes_on_with(0);
     }
 
     /// What is sent next: a request, and those after it unless they go one by one.
     fn goes_on_with(&mut self, part: usize) {
-        let end = if self.one_by_one { part + 1 } else { self.asked.parts().len() };
+        let end = if self.one_by_one { part + 1 } else { self.action.commands().len() };
         self.under_way = part..end;
         (self.answered, self.postponed) = (0, 0);
     }
@@ -117,7 +117,7 @@ impl Call {
 
     /// Whether its path is still to be opened.
     pub(super) fn opens_a_path(&self) -> bool {
-        self.under_way.start == 0 && self.asked.parts().first() == Some(&Command::Create)
+        self.under_way.start == 0 && self.action.commands().first() == Some(&Command::Create)
     }
 
     /// Whether nothing speaks against further compounds.
@@ -130,7 +130,7 @@ impl Call {
         if part > self.under_way.start {
             return FileId::OF_THE_REQUEST_BEFORE;
         }
-        self.opened.unwrap_or(self.asked.file())
+        self.opened.unwrap_or(self.action.file())
     }
 
     /// Notes that a request is sent under this number and asks for so many credits.
@@ -151,7 +151,7 @@ impl Call {
     /// What an interim reply to one of its requests may say without a signature.
     pub(super) fn expected(&self, part: usize, session_id: u64) -> Expected {
         Expected {
-            command: self.asked.parts()[part],
+            command: self.action.commands()[part],
             session_id,
             credits_wanted: self.wanted[part],
             answered: (self.answered | self.postponed) & 1 << part != 0,
@@ -172,7 +172,7 @@ impl Call {
         frame: &[u8],
         place: Range<usize>,
     ) -> Result<(), Error> {
-        let command = self.asked.parts()[part];
+        let command = self.action.commands()[part];
         if header.command != u16::from(command) || self.answered & 1 << part != 0 {
             return Err(Error::UnknownMessage(header.message_id));
         }
@@ -181,7 +181,9 @@ impl Call {
         match header.status {
             NtStatus::SUCCESS => self.results(command, message, place.start)?,
             NtStatus::END_OF_FILE if command == Command::Read => {}
-            NtStatus::NO_MORE_FILES if command == Command::QueryDirectory => self.seen.end = true,
+            NtStatus::NO_MORE_FILES if command == Command::QueryDirectory => {
+                self.replies.end = true
+            }
             status => self.fails(part, Error::Status { command, status }),
         }
         Ok(())
@@ -195,12 +197,12 @@ impl Call {
 
     /// Reads the results of a request and checks them against what was asked for.
     fn results(&mut self, command: Command, message: &[u8], start: usize) -> Result<(), Error> {
-        let most = self.asked.payload(command) as usize;
+        let most = self.action.payload(command) as usize;
         match command {
             Command::Create => {
                 let (file, info) = parse_create(message)?;
-                (self.opened, self.seen.info) = (Some(file), info);
-                if self.asked.wants_a_file() && self.seen.info.kind != EntryKind::File {
+                (self.opened, self.replies.info) = (Some(file), info);
+                if self.action.wants_a_file() && self.replies.info.kind != EntryKind::File {
                     self.fails(0, Error::NotAFile(self.path.clone()));
                 }
             }
@@ -208,9 +210,9 @@ impl Call {
                 let place = place_of_read(message, most)?;
                 self.data = Data::InFrame(start + place.start..start + place.end);
             }
-            Command::Write => self.seen.written = parse_write(message, most)? as u32,
-            Command::QueryInfo => self.seen.info = parse_network_open(message)?,
-            Command::QueryDirectory => self.seen.entries = parse_listing(message)?,
+            Command::Write => self.replies.written = parse_write(message, most)? as u32,
+            Command::QueryInfo => self.replies.info = parse_network_open(message)?,
+            Command::QueryDirectory => self.replies.entries = parse_listing(message)?,
             Command::Flush => {
                 body(message, 4, "a FLUSH reply")?;
             }
@@ -229,11 +231,12 @@ impl Call {
     /// Whether it goes on, once all its requests under way are answered: with the next of them, by
     /// closing what would stay open, or all over again where the server does not follow compounds.
     pub(super) fn goes_on(&mut self) -> bool {
-        let parts = self.asked.parts();
+        let parts = self.action.commands();
         let (next, last) = (self.under_way.end, parts.len().saturating_sub(1));
-        if let (Asked::Open { .. }, Some(_), Some(file)) = (self.asked, &self.failed, self.opened) {
+        if let (Action::Open { .. }, Some(_), Some(file)) = (self.action, &self.failed, self.opened)
+        {
             // It is open, and not what it should be.
-            (self.asked, self.opened) = (Asked::Close { file }, None);
+            (self.action, self.opened) = (Action::Close { file }, None);
             self.goes_on_with(0);
             return true;
         }
@@ -252,7 +255,7 @@ impl Call {
             return true;
         }
         if std::mem::take(&mut self.again) {
-            self.asked = self.asked.again();
+            self.action = self.action.again();
             self.forget();
             return true;
         }
@@ -270,7 +273,7 @@ impl Call {
 
     /// Ends the call: what came of it.
     pub(super) fn result<'a>(&'a mut self, frame: &'a [u8]) -> Result<Done<'a>, Error> {
-        let asked = std::mem::replace(&mut self.asked, Asked::Nothing);
+        let action = std::mem::replace(&mut self.action, Action::Nothing);
         let data = match &self.data {
             Data::None => &[],
             Data::InFrame(place) => frame.get(place.clone()).unwrap_or(&[]),
@@ -278,7 +281,7 @@ impl Call {
         };
         match self.failed.take() {
             Some((_, error)) => Err(error),
-            None => Ok(asked.done(std::mem::take(&mut self.seen), self.opened, data)),
+            None => Ok(action.done(std::mem::take(&mut self.replies), self.opened, data)),
         }
     }
 }

@@ -15,14 +15,14 @@ use crate::guard::{Guard, TRANSFORM_HEADER};
 use crate::link::{Link, SessionFacts};
 use crate::message::{HEADER_BYTES, ReplyHeader, RequestHeader, UNASKED, next_message};
 use crate::ms_smb2::types::Command;
-use crate::requests::Kind;
+use crate::requests::OpenKind;
 use crate::{Error, names};
 use ids::Guesses;
 use plimsoll_transport::{
     BadFrame, COPY_MOST, Encoded, Exchange, FrameBuffer, InFlight, Mark, Outgoing, PipelineOptions,
     Protocol, Received, Slot, UNREAD_LEAST, payload,
 };
-use request::{Asked, Through};
+use request::{Action, Through};
 use std::ops::Range;
 
 /// Bytes in a frame around the data.
@@ -134,38 +134,38 @@ impl Smb2 {
     }
 
     /// What is asked for, no longer than the server and the memory allow, and its path.
-    fn asked<'a>(&self, request: Request<'a>) -> (Asked, &'a str) {
+    fn action<'a>(&self, request: Request<'a>) -> (Action, &'a str) {
         let (read_most, write_most) = (self.options.read_most, self.options.write_most);
         match request {
             Request::Read { file, offset, count } => {
-                (Asked::Read { file, offset, count: count.min(read_most) }, "")
+                (Action::Read { file, offset, count: count.min(read_most) }, "")
             }
             Request::Write { file, offset, count, through } => {
-                let through = Through::of(through, self.facts.dialect);
-                (Asked::Write { file, offset, count: count.min(write_most), through }, "")
+                let through = Through::in_dialect(through, self.facts.dialect);
+                (Action::Write { file, offset, count: count.min(write_most), through }, "")
             }
-            Request::Flush { file } => (Asked::Flush { file }, ""),
+            Request::Flush { file } => (Action::Flush { file }, ""),
             Request::Put { path, how, count, through } => {
-                let through = Through::of(through, self.facts.dialect);
-                (Asked::Put { how, count: count.min(write_most), through }, path)
+                let through = Through::in_dialect(through, self.facts.dialect);
+                (Action::Put { how, count: count.min(write_most), through }, path)
             }
-            Request::Get { path, most } => (Asked::Get { most: most.min(read_most) }, path),
-            Request::Open { path, how, access } => (Asked::Open { how, access }, path),
-            Request::Close { file } => (Asked::Close { file }, ""),
-            Request::Lookup { path } => (Asked::Lookup, path),
-            Request::OpenDirectory { path } => (Asked::OpenDirectory, path),
+            Request::Get { path, most } => (Action::Get { most: most.min(read_most) }, path),
+            Request::Open { path, how, access } => (Action::Open { how, access }, path),
+            Request::Close { file } => (Action::Close { file }, ""),
+            Request::Lookup { path } => (Action::Lookup, path),
+            Request::OpenDirectory { path } => (Action::OpenDirectory, path),
             Request::List { directory } => {
                 let buffer = PAGE_BYTES.min(self.facts.transact_most);
-                (Asked::List { directory, buffer }, "")
+                (Action::List { directory, buffer }, "")
             }
-            Request::MakeDirectory { path } => (Asked::MakeDirectory, path),
-            Request::Rename { path, .. } => (Asked::Rename, path),
-            Request::Attributes { file } => (Asked::Attributes { file }, ""),
-            Request::Lock { file, bytes, unlock } => (Asked::Lock { file, bytes, unlock }, ""),
-            Request::SetTimes { file, written } => (Asked::SetTimes { file, written }, ""),
-            Request::SetTimesOf { path, written } => (Asked::SetTimesOf { written }, path),
-            Request::Remove { path } => (Asked::Remove(Kind::File), path),
-            Request::RemoveDirectory { path } => (Asked::Remove(Kind::Directory), path),
+            Request::MakeDirectory { path } => (Action::MakeDirectory, path),
+            Request::Rename { path, .. } => (Action::Rename, path),
+            Request::Attributes { file } => (Action::Attributes { file }, ""),
+            Request::Lock { file, bytes, unlock } => (Action::Lock { file, bytes, unlock }, ""),
+            Request::SetTimes { file, written } => (Action::SetTimes { file, written }, ""),
+            Request::SetTimesOf { path, written } => (Action::SetTimesOf { written }, path),
+            Request::Remove { path } => (Action::Remove(OpenKind::File), path),
+            Request::RemoveDirectory { path } => (Action::Remove(OpenKind::Directory), path),
         }
     }
 
@@ -178,7 +178,8 @@ impl Smb2 {
     fn encode_frame(
         &mut self,
         index: u16,
-        (tag, call): (u32, &mut Call),
+        tag: u32,
+        call: &mut Call,
         bytes: &mut Vec<u8>,
         with: &mut impl Exchange<Self>,
     ) -> Result<Option<u32>, Error> {
@@ -193,12 +194,12 @@ impl Smb2 {
         bytes.resize(messages, 0);
         let parts = call.under_way();
         for part in parts.clone() {
-            let command = call.asked.parts()[part];
+            let command = call.action.commands()[part];
             let last = part + 1 == parts.end;
             let begin = bytes.len();
             bytes.resize(begin + HEADER_BYTES, 0);
-            call.asked.encode(part, (&call.path, &call.to), call.file(part), bytes);
-            let count = call.asked.payload(command);
+            call.action.encode(part, (&call.path, &call.to), call.file(part), bytes);
+            let count = call.action.payload(command);
             if command == Command::Write {
                 if plain && last && count > COPY_MOST {
                     later = Some(count);
@@ -255,10 +256,10 @@ impl Protocol for Smb2 {
     }
 
     fn begin(&mut self, request: &mut Request<'_>, call: &mut Call) {
-        let (asked, path) = self.asked(*request);
+        let (action, path) = self.action(*request);
         let to = if let Request::Rename { to, .. } = request { *to } else { "" };
-        call.begin(asked, (path, to), !self.compounds);
-        if let Asked::Read { count, .. } = asked {
+        call.begin(action, path, to, !self.compounds);
+        if let Action::Read { count, .. } = action {
             self.unread = self.options.unread && count >= UNREAD_LEAST && self.is_plain();
         }
     }
@@ -275,11 +276,11 @@ impl Protocol for Smb2 {
             && let Err(error) =
                 names::check_path(&call.path).and_then(|()| names::check_path(&call.to))
         {
-            call.asked = Asked::Nothing;
+            call.action = Action::Nothing;
             return Ok(Encoded::Refused(error));
         }
         let charge = |part: usize| {
-            u32::from(self.facts.charge(call.asked.payload(call.asked.parts()[part])))
+            u32::from(self.facts.charge(call.action.payload(call.action.commands()[part])))
         };
         call.charge = call.under_way().map(charge).sum();
         if call.charge > self.credits {
@@ -289,7 +290,7 @@ impl Protocol for Smb2 {
         }
         self.credits -= call.charge;
         self.credits_spent += call.charge;
-        let later = to.append(|bytes| self.encode_frame(index, (tag, call), bytes, with))?;
+        let later = to.append(|bytes| self.encode_frame(index, tag, call, bytes, with))?;
         if let Some(count) = later {
             to.append_later(tag, count);
         }
@@ -306,7 +307,7 @@ impl Protocol for Smb2 {
         header.filter(ReplyHeader::is_alone).is_some_and(|header| {
             let found = find(calls, &self.guesses, header.message_id);
             let call = found.and_then(|(index, _)| calls.sent(index)).map(|slot| &slot.call);
-            call.is_some_and(|call| matches!(call.asked, Asked::Read { .. }))
+            call.is_some_and(|call| matches!(call.action, Action::Read { .. }))
         })
     }
 

@@ -5,7 +5,7 @@ use crate::files::{
 };
 use crate::link::FileId;
 use crate::ms_smb2::types::{Command, Dialect};
-use crate::requests::{self, Create, Kind, Rights};
+use crate::requests::{self, Create, OpenKind, Rights};
 use plimsoll_transport::ByteRange;
 use std::time::SystemTime;
 
@@ -191,7 +191,7 @@ pub enum Done<'a> {
 
 /// What a call asks for, without its path.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Asked {
+pub(super) enum Action {
     Nothing,
     Read { file: FileId, offset: u64, count: u32 },
     Write { file: FileId, offset: u64, count: u32, through: Through },
@@ -209,7 +209,7 @@ pub(super) enum Asked {
     Rename,
     SetTimes { file: FileId, written: SystemTime },
     SetTimesOf { written: SystemTime },
-    Remove(Kind),
+    Remove(OpenKind),
 }
 
 /// How safe a WRITE is before it is answered.
@@ -225,7 +225,7 @@ pub(super) enum Through {
 
 impl Through {
     /// How a WRITE is made stable in a dialect, if it is to be.
-    pub fn of(through: bool, dialect: Dialect) -> Self {
+    pub fn in_dialect(through: bool, dialect: Dialect) -> Self {
         match (through, dialect) {
             (false, _) => Through::No,
             (true, Dialect::Smb2_0_2) => Through::Flush,
@@ -237,30 +237,30 @@ impl Through {
 /// Most requests of one call.
 pub(super) const MOST_PARTS: usize = 4;
 
-impl Asked {
+impl Action {
     /// The requests that it takes, each but the first about the file of the first.
-    pub fn parts(self) -> &'static [Command] {
+    pub fn commands(self) -> &'static [Command] {
         use Command::{
             Close, Create, Flush, Lock, QueryDirectory, QueryInfo, Read, SetInfo, Write,
         };
         match self {
-            Asked::Nothing => &[],
-            Asked::Read { .. } => &[Read],
-            Asked::Write { through: Through::Flush, .. } => &[Write, Flush],
-            Asked::Write { .. } => &[Write],
-            Asked::Flush { .. } => &[Flush],
-            Asked::Put { count: 0, .. } | Asked::MakeDirectory => &[Create, Close],
-            Asked::Put { through: Through::Flush, .. } => &[Create, Write, Flush, Close],
-            Asked::Put { .. } => &[Create, Write, Close],
-            Asked::Get { .. } => &[Create, Read, Close],
-            Asked::Open { .. } | Asked::OpenDirectory => &[Create],
-            Asked::Close { .. } => &[Close],
-            Asked::Lookup => &[Create, QueryInfo, Close],
-            Asked::Attributes { .. } => &[QueryInfo],
-            Asked::Lock { .. } => &[Lock],
-            Asked::List { .. } => &[QueryDirectory],
-            Asked::SetTimes { .. } => &[SetInfo],
-            Asked::Rename | Asked::SetTimesOf { .. } | Asked::Remove(_) => {
+            Action::Nothing => &[],
+            Action::Read { .. } => &[Read],
+            Action::Write { through: Through::Flush, .. } => &[Write, Flush],
+            Action::Write { .. } => &[Write],
+            Action::Flush { .. } => &[Flush],
+            Action::Put { count: 0, .. } | Action::MakeDirectory => &[Create, Close],
+            Action::Put { through: Through::Flush, .. } => &[Create, Write, Flush, Close],
+            Action::Put { .. } => &[Create, Write, Close],
+            Action::Get { .. } => &[Create, Read, Close],
+            Action::Open { .. } | Action::OpenDirectory => &[Create],
+            Action::Close { .. } => &[Close],
+            Action::Lookup => &[Create, QueryInfo, Close],
+            Action::Attributes { .. } => &[QueryInfo],
+            Action::Lock { .. } => &[Lock],
+            Action::List { .. } => &[QueryDirectory],
+            Action::SetTimes { .. } => &[SetInfo],
+            Action::Rename | Action::SetTimesOf { .. } | Action::Remove(_) => {
                 &[Create, SetInfo, Close]
             }
         }
@@ -269,9 +269,9 @@ impl Asked {
     /// Bytes of payload that a request of it moves: what is charged for.
     pub fn payload(self, part: Command) -> u32 {
         match (self, part) {
-            (Asked::Read { count, .. } | Asked::Get { most: count }, Command::Read) => count,
-            (Asked::Write { count, .. } | Asked::Put { count, .. }, Command::Write) => count,
-            (Asked::List { buffer, .. }, _) => buffer,
+            (Action::Read { count, .. } | Action::Get { most: count }, Command::Read) => count,
+            (Action::Write { count, .. } | Action::Put { count, .. }, Command::Write) => count,
+            (Action::List { buffer, .. }, _) => buffer,
             _ => 0,
         }
     }
@@ -279,14 +279,14 @@ impl Asked {
     /// The file that it names, if it is one that is open.
     pub fn file(self) -> FileId {
         match self {
-            Asked::Read { file, .. }
-            | Asked::Write { file, .. }
-            | Asked::Flush { file }
-            | Asked::SetTimes { file, .. }
-            | Asked::Attributes { file }
-            | Asked::Lock { file, .. }
-            | Asked::List { directory: file, .. }
-            | Asked::Close { file } => file,
+            Action::Read { file, .. }
+            | Action::Write { file, .. }
+            | Action::Flush { file }
+            | Action::SetTimes { file, .. }
+            | Action::Attributes { file }
+            | Action::Lock { file, .. }
+            | Action::List { directory: file, .. }
+            | Action::Close { file } => file,
             _ => FileId::OF_THE_REQUEST_BEFORE,
         }
     }
@@ -294,46 +294,49 @@ impl Asked {
     /// How it opens its path.
     fn create(self) -> Create {
         let (how, rights, kind) = match self {
-            Asked::Put { how, .. } => (how, Access::ReadWrite.rights(), Kind::File),
-            Asked::Open { how, access } => (how, access.rights(), Kind::File),
-            Asked::OpenDirectory => (CreateHow::Open, Rights::READ, Kind::Directory),
-            Asked::Lookup => (CreateHow::Open, Rights::ATTRIBUTES, Kind::Either),
-            Asked::MakeDirectory => (CreateHow::New, Rights::ATTRIBUTES, Kind::Directory),
-            Asked::SetTimesOf { .. } => (CreateHow::Open, Rights::SET_ATTRIBUTES, Kind::Either),
-            Asked::Rename => (CreateHow::Open, Rights::REMOVE, Kind::File),
-            Asked::Remove(kind) => (CreateHow::Open, Rights::REMOVE, kind),
-            _ => (CreateHow::Open, Rights::READ, Kind::File),
+            Action::Put { how, .. } => (how, Access::ReadWrite.rights(), OpenKind::File),
+            Action::Open { how, access } => (how, access.rights(), OpenKind::File),
+            Action::OpenDirectory => (CreateHow::Open, Rights::READ, OpenKind::Directory),
+            Action::Lookup => (CreateHow::Open, Rights::ATTRIBUTES, OpenKind::Either),
+            Action::MakeDirectory => (CreateHow::New, Rights::ATTRIBUTES, OpenKind::Directory),
+            Action::SetTimesOf { .. } => {
+                (CreateHow::Open, Rights::SET_ATTRIBUTES, OpenKind::Either)
+            }
+            Action::Rename => (CreateHow::Open, Rights::REMOVE, OpenKind::File),
+            Action::Remove(kind) => (CreateHow::Open, Rights::REMOVE, kind),
+            _ => (CreateHow::Open, Rights::READ, OpenKind::File),
         };
         Create { how, rights, kind }
     }
 
     /// Whether what it opens must be a regular file.
     pub fn wants_a_file(self) -> bool {
-        matches!(self, Asked::Put { .. } | Asked::Get { .. } | Asked::Open { .. })
+        matches!(self, Action::Put { .. } | Action::Get { .. } | Action::Open { .. })
     }
 
     /// Appends what follows the header in one of its requests, without a payload.
     pub fn encode(self, part: usize, paths: (&str, &str), file: FileId, to: &mut Vec<u8>) {
-        match (self.parts()[part], self) {
+        match (self.commands()[part], self) {
             (Command::Create, _) => requests::create(to, paths.0, self.create()),
-            (Command::Read, Asked::Read { offset, count, .. }) => {
+            (Command::Read, Action::Read { offset, count, .. }) => {
                 requests::read(to, file, offset, count);
             }
             (Command::Read, _) => requests::read(to, file, 0, self.payload(Command::Read)),
-            (Command::Write, Asked::Write { offset, count, through, .. }) => {
+            (Command::Write, Action::Write { offset, count, through, .. }) => {
                 requests::write(to, file, offset, count, through == Through::Flag);
             }
-            (Command::Write, Asked::Put { count, through, .. }) => {
+            (Command::Write, Action::Put { count, through, .. }) => {
                 requests::write(to, file, 0, count, through == Through::Flag);
             }
             (Command::QueryInfo, _) => network_open(file).append_body(to),
-            (Command::Lock, Asked::Lock { bytes, unlock, .. }) => {
+            (Command::Lock, Action::Lock { bytes, unlock, .. }) => {
                 requests::lock(to, file, bytes, unlock);
             }
-            (Command::SetInfo, Asked::SetTimes { written, .. } | Asked::SetTimesOf { written }) => {
-                times(file, written).append_body(to)
-            }
-            (Command::SetInfo, Asked::Rename) => renaming(file, paths.1, true).append_body(to),
+            (
+                Command::SetInfo,
+                Action::SetTimes { written, .. } | Action::SetTimesOf { written },
+            ) => times(file, written).append_body(to),
+            (Command::SetInfo, Action::Rename) => renaming(file, paths.1, true).append_body(to),
             (Command::SetInfo, _) => disposition(file).append_body(to),
             (Command::QueryDirectory, _) => {
                 listing(file, self.payload(Command::QueryDirectory)).append_body(to);
@@ -343,42 +346,42 @@ impl Asked {
     }
 
     /// After its path was opened once: the same, but it exists now.
-    pub fn again(self) -> Asked {
+    pub fn again(self) -> Action {
         match self {
-            Asked::Put { count, through, .. } => {
-                Asked::Put { how: CreateHow::Open, count, through }
+            Action::Put { count, through, .. } => {
+                Action::Put { how: CreateHow::Open, count, through }
             }
             other => other,
         }
     }
 
     /// What a call that failed nowhere did.
-    pub fn done<'a>(self, seen: Seen, opened: Option<FileId>, data: &'a [u8]) -> Done<'a> {
-        let Seen { info, written, entries, end } = seen;
+    pub fn done<'a>(self, replies: Replies, opened: Option<FileId>, data: &'a [u8]) -> Done<'a> {
+        let Replies { info, written, entries, end } = replies;
         let file = opened.unwrap_or(FileId::OF_THE_REQUEST_BEFORE);
         match self {
-            Asked::Read { .. } => Done::Read { data },
-            Asked::Write { .. } => Done::Write { count: written },
-            Asked::Flush { .. } => Done::Flush,
-            Asked::Put { .. } => Done::Put { count: written },
-            Asked::Get { .. } => Done::Get { data, size: info.size },
-            Asked::Open { .. } | Asked::OpenDirectory => Done::Open { file, size: info.size },
-            Asked::Lookup | Asked::Attributes { .. } => Done::Found(info),
-            Asked::List { .. } => Done::Page { entries, end },
-            Asked::MakeDirectory => Done::Made,
-            Asked::Rename
-            | Asked::Lock { .. }
-            | Asked::SetTimes { .. }
-            | Asked::SetTimesOf { .. }
-            | Asked::Remove(_) => Done::Changed,
-            Asked::Close { .. } | Asked::Nothing => Done::Close,
+            Action::Read { .. } => Done::Read { data },
+            Action::Write { .. } => Done::Write { count: written },
+            Action::Flush { .. } => Done::Flush,
+            Action::Put { .. } => Done::Put { count: written },
+            Action::Get { .. } => Done::Get { data, size: info.size },
+            Action::Open { .. } | Action::OpenDirectory => Done::Open { file, size: info.size },
+            Action::Lookup | Action::Attributes { .. } => Done::Found(info),
+            Action::List { .. } => Done::Page { entries, end },
+            Action::MakeDirectory => Done::Made,
+            Action::Rename
+            | Action::Lock { .. }
+            | Action::SetTimes { .. }
+            | Action::SetTimesOf { .. }
+            | Action::Remove(_) => Done::Changed,
+            Action::Close { .. } | Action::Nothing => Done::Close,
         }
     }
 }
 
 /// What replies have said.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct Replies {
     pub info: FileInfo,
     pub written: u32,
     pub entries: Vec<Entry>,
