@@ -145,7 +145,7 @@ fn of_logs(a: Vec<f64>, b: Vec<f64>, confidence: f64) -> Option<Ratio> {
 fn costs(a: &Results<'_>, b: &Results<'_>, metric: Metric, confidence: f64) -> Option<Ratio> {
     let (a, b) = (a.values(metric), b.values(metric));
     let quotient = fieller::independent(&a, &b, confidence);
-    let ratio = Ratio::of_costs((&a, &b), quotient, confidence)?;
+    let ratio = Ratio::of_costs(&a, &b, quotient, confidence)?;
     Some(Ratio { blocks: a.len() + b.len(), ..ratio })
 }
 

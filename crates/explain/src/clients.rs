@@ -85,7 +85,7 @@ pub fn both_clients(study: &Study) -> Vec<BothClients> {
                 }
                 let of_own = Looked::own(&gathered, *own, part, facts);
                 if !of_own.calls.is_empty() {
-                    all.push(pair((*mounted, &of_mount), (*own, &of_own), rule));
+                    all.push(pair(*mounted, &of_mount, *own, &of_own, rule));
                 }
             }
         }
@@ -143,7 +143,7 @@ fn is_same_protocol(
 /// What one client counted, by block.
 #[derive(Default)]
 struct Looked {
-    calls: BTreeMap<String, Vec<Counted>>,
+    calls: BTreeMap<String, Vec<BlockCalls>>,
     /// Blocks that were looked at.
     blocks: usize,
     whole_commands: bool,
@@ -151,7 +151,7 @@ struct Looked {
 
 /// One kind of call in one block.
 #[derive(Clone, Copy, Default)]
-struct Counted {
+struct BlockCalls {
     block: u32,
     per_operation: f64,
     server: Option<f64>,
@@ -178,7 +178,7 @@ impl Looked {
                 let (server, client) = times(operation);
                 looked.whole_commands |= operation.command.is_some();
                 let per_operation = operation.count as f64 / done;
-                let counted = Counted { block, per_operation, server, client };
+                let counted = BlockCalls { block, per_operation, server, client };
                 looked.calls.entry(name.clone()).or_default().push(counted);
             }
         }
@@ -202,7 +202,7 @@ impl Looked {
                 calls.entry(name).or_default().push((stats.count as f64, stats, several));
             }
             for (name, of_name) in calls {
-                let counted = Counted { block, ..own_calls(&of_name, done) };
+                let counted = BlockCalls { block, ..own_calls(&of_name, done) };
                 looked.calls.entry(name.to_owned()).or_default().push(counted);
             }
         }
@@ -211,7 +211,7 @@ impl Looked {
 
     fn side(&self, name: &str, rule: Rule) -> Option<Side> {
         let counted = self.calls.get(name)?;
-        let all = |of: fn(&Counted) -> Option<f64>| {
+        let all = |of: fn(&BlockCalls) -> Option<f64>| {
             Estimate::mean(&counted.iter().filter_map(of).collect::<Vec<_>>(), rule)
         };
         let per_operation: f64 = counted.iter().map(|one| one.per_operation).sum();
@@ -238,7 +238,7 @@ fn times(operation: &MountOperation) -> (Option<f64>, Option<f64>) {
 }
 
 /// Operations that are the same call, as one. Each with its count, its figures, and the calls that one is.
-fn own_calls(of_name: &[(f64, &OpStats, f64)], done: f64) -> Counted {
+fn own_calls(of_name: &[(f64, &OpStats, f64)], done: f64) -> BlockCalls {
     let count: f64 = of_name.iter().map(|(count, ..)| count).sum();
     let calls: f64 = of_name.iter().map(|(count, _, several)| count * several).sum();
     let whole = of_name.iter().all(|(.., several)| *several == 1.0);
@@ -246,7 +246,7 @@ fn own_calls(of_name: &[(f64, &OpStats, f64)], done: f64) -> Counted {
         let sums = of_name.iter().map(|(count, stats, _)| Some(count * of(stats)?));
         Some(sums.sum::<Option<f64>>()? / count)
     };
-    Counted {
+    BlockCalls {
         block: 0,
         per_operation: calls / done,
         server: mean(|stats| Some(stats.rpc_latency.as_ref()?.mean_seconds)).filter(|_| whole),
@@ -294,11 +294,7 @@ fn call_name(kind: OpKind, spoken: Option<Spoken<'_>>) -> Option<&'static str> {
     }
 }
 
-fn pair(
-    (mounted, kernel): (Cell, &Looked),
-    (own_cell, own): (Cell, &Looked),
-    rule: Rule,
-) -> BothClients {
+fn pair(mounted: Cell, kernel: &Looked, own_cell: Cell, own: &Looked, rule: Rule) -> BothClients {
     let names: BTreeSet<&String> = kernel.calls.keys().chain(own.calls.keys()).collect();
     let call = |name: &String| {
         let sides = [kernel, own].map(|looked| looked.side(name, rule));

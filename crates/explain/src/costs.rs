@@ -319,7 +319,7 @@ pub(crate) fn fitted(observed: &[Observed]) -> (CostModel, Vec<f64>) {
         // Good measurements find every model to be off. One that is off by little is of use: the less, the
         // closer it is to the times themselves.
         Adequacy::Inadequate if errors.iter().all(|error| error.abs() <= CLOSE) => {
-            costs::fit(&means(observed)).map(|costs| fits(costs, true))
+            costs::fit(&mean_of_blocks(observed)).map(|costs| fits(costs, true))
         }
         Adequacy::Inadequate => None,
     };
@@ -327,7 +327,7 @@ pub(crate) fn fitted(observed: &[Observed]) -> (CostModel, Vec<f64>) {
 }
 
 /// The same with the mean of the blocks that all have as the only time.
-fn means(observed: &[Observed]) -> Vec<Observed> {
+fn mean_of_blocks(observed: &[Observed]) -> Vec<Observed> {
     let count = observed.first().map_or(0, |cell| cell.seconds.len());
     let whole = |block: &usize| observed.iter().all(|cell| cell.seconds[*block].is_some());
     let whole: Vec<usize> = (0..count).filter(whole).collect();

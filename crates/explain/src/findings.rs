@@ -147,14 +147,14 @@ fn of_cell(
     let is_open_loop = of_headline.is_some_and(|part| part.arrival.per_second().is_some());
     let apart = disturbed.len() < alone.len();
     let counted = if apart { &alone } else { &complete };
-    let results = |part| Results::of(counted.clone(), part);
+    let results = |part| Results::new(counted.clone(), part);
     let parts = match workload.parts.len() {
         0 | 1 => Vec::new(),
         many => (0..many as u16).map(|part| levels(&results(part))).collect(),
     };
     let disturbed = (!disturbed.is_empty()).then(|| Disturbed {
         trials: disturbed.len(),
-        levels: levels(&Results::of(disturbed, headline)),
+        levels: levels(&Results::new(disturbed, headline)),
         apart,
     });
     CellFindings {

@@ -222,7 +222,7 @@ fn counterparts(planned: &Study, baseline: &Study) -> Vec<(Cell, SubjectKey, Vec
         let is_own = |other: &Cell| {
             let same =
                 subjects.get(usize::from(other.subject)).is_some_and(|own| own.is_same(&key));
-            same && is_alike((&baseline.plan, *other), (&planned.plan, cell))
+            same && is_alike(&baseline.plan, *other, &planned.plan, cell)
         };
         let others = self::planned(&baseline.plan).into_iter().filter(is_own).collect();
         (cell, key, others)

@@ -96,7 +96,7 @@ pub(crate) struct Pairs<'a> {
 
 impl<'a> Results<'a> {
     /// Of these trials.
-    pub(crate) fn of(trials: Vec<&'a Trial>, part: u16) -> Results<'a> {
+    pub(crate) fn new(trials: Vec<&'a Trial>, part: u16) -> Results<'a> {
         Results { trials, part }
     }
 }

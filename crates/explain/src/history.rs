@@ -92,11 +92,11 @@ pub(crate) fn cells(past: &PastStudy, subject: u16) -> Vec<Cell> {
 
 /// Whether two cells are the same work under the same setting, done by the same clients over the same protocol.
 pub(crate) fn is_equal(a: (&Study, Cell), b: (&Study, Cell)) -> bool {
-    is_alike((&a.0.plan, a.1), (&b.0.plan, b.1)) && apart(a.0, a.1, b.0, b.1).is_empty()
+    is_alike(&a.0.plan, a.1, &b.0.plan, b.1) && apart(a.0, a.1, b.0, b.1).is_empty()
 }
 
 /// Whether two cells are of jobs of the same kind under the same setting.
-pub(crate) fn is_alike((a, in_a): (&Plan, Cell), (b, in_b): (&Plan, Cell)) -> bool {
+pub(crate) fn is_alike(a: &Plan, in_a: Cell, b: &Plan, in_b: Cell) -> bool {
     let kind = |plan: &Plan, cell| Some(plan.workload(cell)?.main()?.job.kind());
     let levels = |plan: &Plan, cell: Cell| factor::words(&plan.factors, cell.setting);
     kind(a, in_a).is_some() && kind(a, in_a) == kind(b, in_b) && levels(a, in_a) == levels(b, in_b)

@@ -57,8 +57,8 @@ pub use hosts::{HostFindings, HostWork, LinkUse};
 pub use interfaces::{SlowerInterface, slower_interfaces};
 pub use level::{Level, Scale};
 pub use limits::{
-    Condition, Held, IdealGoodput, Ladder, Limit, Limits, NamedLimit, PathBottleneck, PathCosts,
-    PathEnd, PathLimits, PathResource, PathUse, Resource, Role, Rung, StreamCosts, Unseen, Use,
+    Condition, IdealGoodput, Ladder, Limit, Limits, NamedLimit, PathBottleneck, PathCosts, PathEnd,
+    PathLimits, PathResource, PathUse, QuotaHost, Resource, Role, Rung, StreamCosts, Unseen, Use,
     is_ladder, limits, named_limits, path_costs, path_limits,
 };
 pub use merge::compares_quantiles;

@@ -76,12 +76,12 @@ pub(crate) fn missing_for_time(study: &Study) -> u64 {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forecast {
     /// By workload, in the plan's order.
-    workloads: Vec<Left>,
+    workloads: Vec<MissingBlocks>,
 }
 
 /// What is left of one workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Left {
+struct MissingBlocks {
     /// Blocks more; none where nothing is to be had from more.
     blocks: u64,
     seconds_per_block: f64,
@@ -101,7 +101,7 @@ impl Forecast {
         let of = |(workload, needed): (usize, Option<u64>)| {
             let needed = if looked { needed } else { Some(first.max(needed.unwrap_or(0))) };
             let blocks = needed.unwrap_or(0).saturating_sub(done);
-            Left { blocks, seconds_per_block: seconds_per_block(study, workload) }
+            MissingBlocks { blocks, seconds_per_block: seconds_per_block(study, workload) }
         };
         Forecast { workloads: needed.into_iter().enumerate().map(of).collect() }
     }
@@ -123,7 +123,8 @@ impl Forecast {
 
     /// Seconds of so many blocks, of each workload as many as it needs.
     fn seconds_of(&self, blocks: u64) -> f64 {
-        let seconds = |left: &Left| left.blocks.min(blocks) as f64 * left.seconds_per_block;
+        let seconds =
+            |left: &MissingBlocks| left.blocks.min(blocks) as f64 * left.seconds_per_block;
         self.workloads.iter().map(seconds).sum()
     }
 

@@ -64,7 +64,8 @@ pub struct Ratio {
 impl Ratio {
     /// The ratio of two means of CPU time, with Fieller's interval where there is one.
     pub(crate) fn of_costs(
-        (a, b): (&[f64], &[f64]),
+        a: &[f64],
+        b: &[f64],
         quotient: Option<Quotient>,
         confidence: f64,
     ) -> Option<Ratio> {
@@ -92,7 +93,7 @@ impl Ratio {
     pub(crate) fn of_runs(a: &Results<'_>, b: &Results<'_>, metric: Metric) -> Option<Ratio> {
         if metric.measure.is_cpu() {
             let (a, b) = (a.values(metric), b.values(metric));
-            let ratio = Ratio::of_costs((&a, &b), None, f64::NAN)?;
+            let ratio = Ratio::of_costs(&a, &b, None, f64::NAN)?;
             return Some(Ratio { blocks: a.len() + b.len(), ..ratio });
         }
         let (a, b) = (a.logs(metric), b.logs(metric));
@@ -152,7 +153,7 @@ impl Pair {
             if metric.measure.is_cpu() {
                 let (a, b) = pairs.both(metric);
                 let quotient = fieller::paired(&a, &b, rules.confidence);
-                let ratio = Ratio::of_costs((&a, &b), quotient, rules.confidence);
+                let ratio = Ratio::of_costs(&a, &b, quotient, rules.confidence);
                 return Some((metric, ratio?));
             }
             let logs = pairs.log_ratios(metric);

@@ -163,7 +163,7 @@ pub fn playback(study: &Study) -> Vec<Playback> {
         study.trials.iter().map(|trial| (trial.cell.setting, trial.cell.subject)).collect();
     setups.sort_unstable();
     setups.dedup();
-    let of = |setup| of_setup(study, &found, &gathered, &limits, setup);
+    let of = |(setting, subject)| of_setup(study, &found, &gathered, &limits, setting, subject);
     setups.into_iter().filter_map(of).collect()
 }
 
@@ -191,7 +191,8 @@ fn of_setup(
     found: &Findings,
     gathered: &Gathered<'_>,
     limits: &[Limits],
-    (setting, subject): (u16, u16),
+    setting: u16,
+    subject: u16,
 ) -> Option<Playback> {
     let (mut alone, mut other) = (Films::default(), Films::default());
     let mut requests = BTreeMap::new();
@@ -223,7 +224,7 @@ fn of_setup(
     let job = job?;
     let during = work.map(|work| {
         let film_loss = film_loss(gathered, study, &alone, &other);
-        let work_loss = work_loss(gathered, study, work, &other, (setting, subject));
+        let work_loss = work_loss(gathered, study, work, &other, setting, subject);
         During { work: name_of(work), films: other, film_loss, work_loss }
     });
     let pauses = pauses(study, job, &alone);
@@ -314,7 +315,8 @@ fn work_loss(
     study: &Study,
     work: &Part,
     during: &Films,
-    (setting, subject): (u16, u16),
+    setting: u16,
+    subject: u16,
 ) -> Option<(u16, Ratio)> {
     let metric = work.job.headline();
     let is_alone = |workload: &Workload| workload.parts.as_slice() == [work.clone()];

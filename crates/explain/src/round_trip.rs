@@ -15,12 +15,14 @@ pub struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// That of a subject. `None` where there is no such call.
-    pub fn of(study: &Study, subject: u16) -> Option<RoundTrip> {
+    /// Round trip to a subject. `None` where there is no such call.
+    pub fn to_subject(study: &Study, subject: u16) -> Option<RoundTrip> {
         let facts = study.subjects.get(usize::from(subject)).and_then(SubjectFacts::storage)?;
         let seconds = facts.round_trip_seconds.filter(|s| s.is_finite() && *s >= 0.0)?;
-        let mut longer_than: Vec<(OpKind, f64)> =
-            means(study, subject).into_iter().filter(|(_, mean)| *mean < seconds).collect();
+        let mut longer_than: Vec<(OpKind, f64)> = shortest_means(study, subject)
+            .into_iter()
+            .filter(|(_, mean)| *mean < seconds)
+            .collect();
         longer_than.sort_by(|a, b| a.1.total_cmp(&b.1));
         Some(RoundTrip { seconds, longer_than })
     }
@@ -33,7 +35,7 @@ impl RoundTrip {
 
 /// The shortest mean time of each kind of operation that a subject was asked for, of all that was done with it.
 /// A flush may have nothing to ask for, and a client that does things by itself asks for less.
-fn means(study: &Study, subject: u16) -> BTreeMap<OpKind, f64> {
+fn shortest_means(study: &Study, subject: u16) -> BTreeMap<OpKind, f64> {
     let gathered = Gathered::new(study);
     let mut shortest: BTreeMap<OpKind, f64> = BTreeMap::new();
     for (number, workload) in (0..).zip(&study.plan.workloads) {

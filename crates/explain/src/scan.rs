@@ -38,7 +38,7 @@ pub struct Scan {
 impl Scan {
     /// By what was found of a cell of a workload of operations. `None` of another workload, and where listings
     /// or lookups were not measured.
-    pub fn of(study: &Study, workload: &Workload, found: &CellFindings) -> Option<Scan> {
+    pub fn predict(study: &Study, workload: &Workload, found: &CellFindings) -> Option<Scan> {
         let Job::Operations(job) = &workload.main()?.job else { return None };
         let level = |kind| {
             let metric = Metric { kind: Some(kind), measure: Measure::LATENCY_MEAN };
@@ -53,7 +53,7 @@ impl Scan {
         let beside = facts.and_then(|facts| {
             let of_protocol = |of: &&(&str, f64, f64)| facts.protocol.starts_with(of.0);
             let (_, calls, saved) = BESIDE.iter().find(of_protocol)?;
-            let trip = RoundTrip::of(study, found.cell.subject);
+            let trip = RoundTrip::to_subject(study, found.cell.subject);
             let trip = trip.as_ref().map_or(Some(0.0), RoundTrip::bound);
             let trip = if *saved > 0.0 { trip? } else { 0.0 };
             Some(calls * lookup - saved * trip)
@@ -73,5 +73,5 @@ pub fn scans(study: &Study) -> Vec<Scan> {
     let findings = findings(study);
     let workloads = findings.workloads.iter();
     let cells = workloads.flat_map(|found| found.cells.iter().map(move |cell| (found, cell)));
-    cells.filter_map(|(found, cell)| Scan::of(study, &found.workload, cell)).collect()
+    cells.filter_map(|(found, cell)| Scan::predict(study, &found.workload, cell)).collect()
 }

@@ -48,7 +48,7 @@ fn of_cell(study: &Study, cell: Cell, trials: &[&Trial]) -> Option<Slots> {
         }
     }
     let in_flight = round_trips / seconds;
-    let asked = asked(study.plan.workload(cell)?);
+    let asked = planned_in_flight(study.plan.workload(cell)?);
     let waits = calls >= SLOT_CALLS
         && waited >= SLOT_SECONDS
         && waited >= SLOT_WAIT * (waited + round_trips)
@@ -76,7 +76,7 @@ fn is_small(count: u64, wire: &MountWire) -> bool {
 }
 
 /// Operations that a workload keeps in flight, the most of its steps.
-fn asked(workload: &Workload) -> f64 {
+fn planned_in_flight(workload: &Workload) -> f64 {
     let of = |workload: &Workload| -> f64 {
         let parts = workload.parts.iter();
         parts.map(|part| f64::from(part.workers.get()) * f64::from(part.depth().get())).sum()

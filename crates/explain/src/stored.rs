@@ -81,7 +81,7 @@ impl OnDisks {
     }
 
     /// Whether a disk moved nearly all of it.
-    pub(crate) fn whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.most >= ALL * self.payload
     }
 }
@@ -104,7 +104,7 @@ fn by_disks(study: &Study, subject: usize) -> Option<StoredOn> {
     let each: Vec<OnDisks> = reads.iter().filter_map(|trial| on_disks(&[*trial])).collect();
     let without = each.iter().filter(|disks| disks.none()).count();
     let mostly_none = !each.is_empty() && without as f64 >= MOST * each.len() as f64;
-    match (disks.none() || mostly_none, disks.whole()) {
+    match (disks.none() || mostly_none, disks.is_whole()) {
         (true, _) => Some(StoredOn::ServerMemory),
         (_, true) => Some(StoredOn::Disk),
         _ => None,

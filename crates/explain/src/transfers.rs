@@ -250,7 +250,7 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Transfe
     };
     let sizes = curve.seconds.iter().enumerate().filter_map(size).collect();
     let (title, flights) = (job.title(), Vec::new());
-    let round_trip = RoundTrip::of(study, cell.subject).and_then(|trip| trip.bound());
+    let round_trip = RoundTrip::to_subject(study, cell.subject).and_then(|trip| trip.bound());
     let mut transfers = Transfers { cell, title, largest, round_trip, sizes, model, flights, rule };
     for (number, workload) in (0..).zip(&study.plan.workloads) {
         let same = workload.main().is_some_and(|part| part.job.kind() == job.kind());

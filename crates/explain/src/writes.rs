@@ -103,7 +103,7 @@ fn reached_storage(study: &Study, gathered: &Gathered<'_>, cell: Cell, part: u16
     let has_all = |trials: &[&Trial]| {
         let disks =
             on_disks(study, subject, trials.iter().copied(), &kinds, |disk| disk.written_bytes);
-        disks.is_some_and(|disks| disks.whole())
+        disks.is_some_and(|disks| disks.is_whole())
     };
     // Other programs may have written so much during one trial.
     let each = trials.iter().filter(|trial| has_all(&[**trial])).count();

@@ -107,7 +107,7 @@ fn a_round_trip_that_operations_are_shorter_than_bounds_nothing_and_is_not_used(
     let mut study = study(&["NFSv3 over TCP", "SMB 3.1.1"], &kinds);
     let with_trip = |study: &mut Study, seconds| {
         study.subjects.iter_mut().for_each(|s| storage(s).round_trip_seconds = Some(seconds));
-        RoundTrip::of(study, 0).unwrap()
+        RoundTrip::to_subject(study, 0).unwrap()
     };
     let trip = with_trip(&mut study, 63e-6);
     assert_eq!(

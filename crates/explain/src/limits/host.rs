@@ -1,6 +1,6 @@
 //! What the counters of one host show of its processors, disks, threads and links.
 
-use super::seen::{Run, Seen};
+use super::observed::{Observed, Run};
 use super::{Condition, Resource, Role, Use};
 use crate::hosts::above_idle;
 use crate::thresholds::{
@@ -169,7 +169,7 @@ impl<'a> Host<'a> {
         // them had all that it could have.
         let had = (used / (cores * self.seconds)).clamp(0.0, 1.0);
         let usable = if throttled > had { cores * had / throttled } else { cores };
-        self.of_quota(per_second, (cores, throttled), usable, used)
+        self.of_quota(per_second, Resource::Quota { cores, throttled }, usable, used)
     }
 
     /// A machine whose own kernel knows nothing of its quota: from outside it is stopped, and counts neither busy nor
@@ -179,17 +179,15 @@ impl<'a> Host<'a> {
         let (all, total) = (self.seconds * self.cores(), self.cpu());
         let busy = (1.0 - (total.idle + total.iowait) / all).clamp(0.0, 1.0);
         let held_back = (1.0 - (total.total() - total.steal) / all).clamp(0.0, 1.0);
-        self.of_quota(per_second, (cores, held_back), cores, busy * cores * self.seconds)
+        self.of_quota(
+            per_second,
+            Resource::Quota { cores, throttled: held_back },
+            cores,
+            busy * cores * self.seconds,
+        )
     }
 
-    fn of_quota(
-        &self,
-        per_second: f64,
-        (cores, throttled): (f64, f64),
-        usable: f64,
-        used: f64,
-    ) -> Option<Use> {
-        let resource = Resource::Quota { cores, throttled };
+    fn of_quota(&self, per_second: f64, resource: Resource, usable: f64, used: f64) -> Option<Use> {
         // Of less than a core it is one server that is slow; of more, as many as there are cores.
         let one = Use { servers: usable, ..Use::new(resource, self.name, self.role) };
         let busy = (used / (usable * self.seconds)).min(1.0);
@@ -246,7 +244,7 @@ impl<'a> Host<'a> {
 
     /// A disk that could work on more operations at a time than the threads of its server ask it for: it is busy
     /// all the time, and yet not full.
-    pub(super) fn kept_idle(&self, seen: &Seen, disk: Use) -> Use {
+    pub(super) fn kept_idle(&self, seen: &Observed, disk: Use) -> Use {
         let overlap = match &disk.resource {
             Resource::Disk { name } => self.facts.and_then(|facts| facts.disk_overlap(name)),
             _ => None,
@@ -265,7 +263,7 @@ impl<'a> Host<'a> {
     /// The threads of its NFS server, where fewer than there are calls in flight are all taken. What a call
     /// is known to keep one for is the processor's time and the disk's, of small reads alone: what is
     /// written, and what is read ahead, no thread waits for.
-    pub(super) fn threads(&self, seen: &Seen) -> Option<Use> {
+    pub(super) fn threads(&self, seen: &Observed) -> Option<Use> {
         let count = self.loads().filter_map(|load| load.nfsd?.threads).max()?;
         let disks = || self.loads().flat_map(|load| &load.disks);
         let reads: f64 = disks().map(|disk| disk.reads as f64).sum();

@@ -2,7 +2,7 @@
 //! utilisation is U = U₀ + X·D, as every prediction assumes.
 
 use super::network::Network;
-use super::seen::Seen;
+use super::observed::Observed;
 use super::{Resource, Use};
 use crate::gather::Gathered;
 use crate::thresholds::{CONSTANT_DEMAND, FLAT_GAIN, LEAST_DOUBLINGS};
@@ -84,7 +84,7 @@ impl Ladder {
 }
 
 /// The sweep over numbers in flight of the same work on the same subject under the same setting.
-pub(super) fn of(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Ladder> {
+pub(super) fn find(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Ladder> {
     let own = study.plan.workload(cell).filter(|own| own.steps.is_none())?;
     let is_sweep = |workload: &Workload| is_sweep(workload) && same_work(workload, own);
     let number = study.plan.workloads.iter().position(is_sweep)?;
@@ -97,7 +97,7 @@ pub(super) fn of(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<L
         }
     }
     let rung = |points: Vec<_>| {
-        let seen = Seen::of_points(study, sweep, &points)?;
+        let seen = Observed::of_points(study, sweep, &points)?;
         let network = Network::fit(&seen.uses, seen.per_second, seen.in_flight)?;
         Some(Rung {
             in_flight: seen.in_flight,

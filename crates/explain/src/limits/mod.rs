@@ -11,10 +11,10 @@ mod host;
 mod ladder;
 mod named;
 pub(crate) mod network;
+mod observed;
 mod path;
 mod path_costs;
 mod resources;
-mod seen;
 
 pub use ladder::{Ladder, Rung, is_ladder};
 pub use named::{NamedLimit, named_limits};
@@ -28,8 +28,8 @@ use crate::gather::Gathered;
 use crate::thresholds::{BOTH_SATURATED, LEAST_GAIN, ONE_CORE, STANDS_OUT, STREAMED_BYTES};
 use crate::transfers::largest_transfer;
 use network::Network;
+use observed::Observed;
 use plimsoll_model::{Cell, Parameter, Study, Target};
-use seen::Seen;
 
 /// What limits a workload on a subject under a setting.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +54,7 @@ pub struct Limits {
     /// What was not measured and may be the limit.
     pub unseen: Vec<Unseen>,
     /// Hosts with a quota that were not watched, of a lab alone.
-    pub held: Vec<Held>,
+    pub held: Vec<QuotaHost>,
     /// How many calls one operation is, where the largest transfer that client and server agreed on is smaller, and
     /// how many bytes that takes.
     pub calls: Option<(u64, u32)>,
@@ -156,7 +156,7 @@ pub enum Condition {
 
 /// A host of a lab on the way between client and server that may have a part of a core alone, and was not watched.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Held {
+pub struct QuotaHost {
     /// How it is named: lab://LAB/HOST.
     pub host: String,
     /// Of how many cores it may have the time.
@@ -217,11 +217,11 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Limits>
     }
     let trials = gathered.complete(cell);
     let seen = match workload.steps {
-        None => Seen::of_trials(study, cell, &trials),
-        Some(_) => Seen::of_best_points(study, cell, &trials),
+        None => Observed::of_trials(study, cell, &trials),
+        Some(_) => Observed::of_best_points(study, cell, &trials),
     };
     let seen = seen.filter(|seen| !seen.uses.is_empty())?;
-    let ladder = ladder::of(study, gathered, cell);
+    let ladder = ladder::find(study, gathered, cell);
     let mut uses = seen.uses;
     for one in &mut uses {
         if let Some((servers, seconds)) = ladder.as_ref().and_then(|ladder| ladder.overlap(one)) {
@@ -244,7 +244,7 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Limits>
         waiting_gain: network.gain_of_waiting(),
         verdict: Limit::Waiting,
         unseen: seen.unseen,
-        held: held(study, cell),
+        held: quota_hosts(study, cell),
         calls: calls(study, cell),
         conditions: seen.conditions,
         uses,
@@ -255,19 +255,19 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Limits>
 }
 
 /// Hosts of a lab between client and server, which are not watched, and may have a part of a core.
-fn held(study: &Study, cell: Cell) -> Vec<Held> {
+fn quota_hosts(study: &Study, cell: Cell) -> Vec<QuotaHost> {
     let server = study.plan.target(usize::from(cell.subject)).and_then(Target::host);
     let lab = study.hosts.iter().find_map(|host| {
         let (lab, client) = host.name.strip_prefix("lab://")?.split_once('/')?;
         Some((lab, client, host.lab.as_ref()?))
     });
     let (Some(server), Some((lab, client, facts))) = (server, lab) else { return Vec::new() };
-    let held = |host: &str| {
+    let quota = |host: &str| {
         let name = format!("lab://{lab}/{host}");
         let watched = study.hosts.iter().any(|known| known.name == name);
-        facts.quota(host).filter(|_| !watched).map(|cores| Held { host: name, cores })
+        facts.quota(host).filter(|_| !watched).map(|cores| QuotaHost { host: name, cores })
     };
-    facts.between(client, server).into_iter().filter_map(held).collect()
+    facts.between(client, server).into_iter().filter_map(quota).collect()
 }
 
 /// How many calls one operation is, and of how many bytes, where it is several.

@@ -168,9 +168,9 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<PathLim
     if arrives(&workload.parts.get(part)?.job, &trials, part) {
         return None;
     }
-    let seen: Vec<Seen> = trials
+    let seen: Vec<Observed> = trials
         .iter()
-        .filter_map(|trial| Seen::new(study, trial, part, [&from.host, &to.host]))
+        .filter_map(|trial| Observed::new(study, trial, part, [&from.host, &to.host]))
         .collect();
     let mean = Mean(&seen);
     let (bottleneck, ideal) = (mean.bottleneck()?, mean.ideal());
@@ -206,7 +206,7 @@ fn measured(trial: &Trial, part: usize) -> Option<(&PartResult, &[HostLoad])> {
 
 /// What one trial shows.
 #[derive(Debug, Default)]
-struct Seen {
+struct Observed {
     /// Busiest link of both ends: end, interface, rate, utilisation.
     link: Option<(PathEnd, String, u64, f64)>,
     /// Busiest core of each host. Of an end with a machine of its own, also its busiest process, on whatever cores.
@@ -226,11 +226,11 @@ struct Seen {
     path_mtu: Option<f64>,
 }
 
-impl Seen {
-    fn new(study: &Study, trial: &Trial, part: usize, ends: [&HostName; 2]) -> Option<Seen> {
+impl Observed {
+    fn new(study: &Study, trial: &Trial, part: usize, ends: [&HostName; 2]) -> Option<Observed> {
         let (result, loads) = measured(trial, part)?;
         let value = |measure| result.quantities.get(&Metric::all(measure)).copied();
-        let mut seen = Seen {
+        let mut seen = Observed {
             receive_window: value(Measure::WINDOW_LIMITED),
             send_buffer: value(Measure::BUFFER_LIMITED),
             loss: value(Measure::RETRANSMITTED),
@@ -238,7 +238,7 @@ impl Seen {
             loaded_trip: value(Measure::FLOW_RTT_P50),
             segment: value(Measure::SEGMENT),
             path_mtu: value(Measure::PATH_MTU),
-            ..Seen::default()
+            ..Observed::default()
         };
         // Monitoring begins before the load and ends after it.
         let seconds = result.answered_seconds.filter(|seconds| *seconds > 0.0);
@@ -310,27 +310,27 @@ fn on_the_wire(bytes: u64, packets: u64) -> f64 {
 }
 
 /// Arithmetic means over the trials of a cell.
-struct Mean<'a>(&'a [Seen]);
+struct Mean<'a>(&'a [Observed]);
 
 impl Mean<'_> {
-    fn of(&self, value: impl Fn(&Seen) -> Option<f64>) -> Option<f64> {
-        let values: Vec<f64> = self.0.iter().filter_map(value).filter(|v| v.is_finite()).collect();
+    fn value(&self, of: impl Fn(&Observed) -> Option<f64>) -> Option<f64> {
+        let values: Vec<f64> = self.0.iter().filter_map(of).filter(|v| v.is_finite()).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     }
 
     /// Mean of the busiest of each end.
-    fn busiest(&self, all: impl Fn(&Seen) -> &Vec<(PathEnd, f64)>) -> Vec<(PathEnd, f64)> {
+    fn busiest(&self, all: impl Fn(&Observed) -> &Vec<(PathEnd, f64)>) -> Vec<(PathEnd, f64)> {
         let of = |end| {
-            let own = |seen: &Seen| {
+            let own = |seen: &Observed| {
                 all(seen).iter().filter(|one| one.0 == end).map(|one| one.1).reduce(f64::max)
             };
-            Some((end, self.of(own)?))
+            Some((end, self.value(own)?))
         };
         [PathEnd::A, PathEnd::B, PathEnd::Both].into_iter().filter_map(of).collect()
     }
 
     fn ideal(&self) -> Option<IdealGoodput> {
-        let (segment_bytes, mtu) = (self.of(|s| s.segment)?, self.of(|s| s.path_mtu)?);
+        let (segment_bytes, mtu) = (self.value(|s| s.segment)?, self.value(|s| s.path_mtu)?);
         let bits_per_second = self.0.iter().flat_map(|seen| &seen.used_rates).copied().min()?;
         let frame = (mtu + FRAME_HEADER + AROUND_FRAME).max(segment_bytes);
         let bytes_per_second = bits_per_second as f64 / 8.0 * segment_bytes / frame;
@@ -341,16 +341,17 @@ impl Mean<'_> {
         let Some(first) = self.0.first() else { return Vec::new() };
         let mut uses = Vec::new();
         if let (Some(share), Some((end, _, rate, _))) =
-            (self.of(|seen| Some(seen.link.as_ref()?.3)), &first.link)
+            (self.value(|seen| Some(seen.link.as_ref()?.3)), &first.link)
         {
             let resource = PathResource::Link { end: *end, bits_per_second: *rate };
             uses.push(PathUse { resource, share });
         }
         for (end, _, _) in &first.quotas {
-            let of =
-                |seen: &Seen| seen.quotas.iter().find(|quota| quota.0 == *end).map(|quota| quota.2);
+            let of = |seen: &Observed| {
+                seen.quotas.iter().find(|quota| quota.0 == *end).map(|quota| quota.2)
+            };
             let resource = PathResource::Quota(*end);
-            uses.extend(self.of(of).map(|share| PathUse { resource, share }));
+            uses.extend(self.value(of).map(|share| PathUse { resource, share }));
         }
         let core = |(end, share)| PathUse { resource: PathResource::Core(end), share };
         uses.extend(self.busiest(|seen| &seen.cores).into_iter().map(core));
@@ -363,7 +364,7 @@ impl Mean<'_> {
     fn bottleneck(&self) -> Option<PathBottleneck> {
         let first = self.0.first()?;
         let saturated = |share: &f64| *share >= PATH_SATURATED;
-        let link = self.of(|seen| Some(seen.link.as_ref()?.3));
+        let link = self.value(|seen| Some(seen.link.as_ref()?.3));
         if let (Some(share), Some((end, interface, rate, _))) =
             (link.filter(saturated), &first.link)
         {
@@ -371,9 +372,10 @@ impl Mean<'_> {
             return Some(PathBottleneck::Link { end, interface, bits_per_second, share });
         }
         for (end, cores, _) in &first.quotas {
-            let of =
-                |seen: &Seen| seen.quotas.iter().find(|quota| quota.0 == *end).map(|quota| quota.2);
-            if let Some(share) = self.of(of).filter(saturated) {
+            let of = |seen: &Observed| {
+                seen.quotas.iter().find(|quota| quota.0 == *end).map(|quota| quota.2)
+            };
+            if let Some(share) = self.value(of).filter(saturated) {
                 return Some(PathBottleneck::Quota { end: *end, cores: *cores, share });
             }
         }
@@ -390,20 +392,20 @@ impl Mean<'_> {
         }
         let busiest_core = cores.iter().chain(&processes).map(|(_, share)| *share).reduce(f64::max);
         let limited = |share: Option<f64>| share.filter(|share| *share >= MOSTLY_STOPPED);
-        if let Some(share) = limited(self.of(|seen| seen.receive_window)) {
+        if let Some(share) = limited(self.value(|seen| seen.receive_window)) {
             return Some(PathBottleneck::ReceiveWindow { share });
         }
-        if let Some(share) = limited(self.of(|seen| seen.send_buffer)) {
+        if let Some(share) = limited(self.value(|seen| seen.send_buffer)) {
             return Some(PathBottleneck::SendBuffer { share });
         }
-        let trips = (self.of(|seen| seen.loaded_trip), self.of(|seen| seen.least_trip));
+        let trips = (self.value(|seen| seen.loaded_trip), self.value(|seen| seen.least_trip));
         if let (Some(loaded_seconds), Some(least_seconds)) = trips
             && loaded_seconds >= QUEUED * least_seconds
             && loaded_seconds - least_seconds >= QUEUED_SECONDS
         {
             return Some(PathBottleneck::Queue { loaded_seconds, least_seconds });
         }
-        if let Some(share) = self.of(|seen| seen.loss).filter(|share| *share >= SENT_AGAIN) {
+        if let Some(share) = self.value(|seen| seen.loss).filter(|share| *share >= SENT_AGAIN) {
             return Some(PathBottleneck::Loss { share });
         }
         Some(PathBottleneck::Unknown { knows_link: link.is_some(), busiest_core })
@@ -414,8 +416,8 @@ impl Mean<'_> {
 mod tests {
     use super::*;
 
-    fn idle() -> Seen {
-        Seen {
+    fn idle() -> Observed {
+        Observed {
             link: Some((PathEnd::A, "lan".into(), 100_000_000, 0.3)),
             cores: vec![(PathEnd::A, 0.2), (PathEnd::B, 0.4), (PathEnd::Both, 0.5)],
             receive_window: Some(0.0),
@@ -423,47 +425,47 @@ mod tests {
             loss: Some(0.0),
             least_trip: Some(0.0005),
             loaded_trip: Some(0.0007),
-            ..Seen::default()
+            ..Observed::default()
         }
     }
 
-    fn named(seen: Seen) -> PathBottleneck {
+    fn named(seen: Observed) -> PathBottleneck {
         Mean(&[seen]).bottleneck().unwrap()
     }
 
     #[test]
     fn what_is_saturated_is_named() {
         let link = Some((PathEnd::B, "eth0".into(), 1_000_000_000, 0.95));
-        let found = named(Seen { link: link.clone(), ..idle() });
+        let found = named(Observed { link: link.clone(), ..idle() });
         assert!(matches!(found, PathBottleneck::Link { end: PathEnd::B, share: 0.95, .. }));
         // Other work that keeps a core busy does not hide it.
         let busy = vec![(PathEnd::Both, 1.0)];
-        let found = named(Seen { link, cores: busy.clone(), ..idle() });
+        let found = named(Observed { link, cores: busy.clone(), ..idle() });
         assert!(matches!(found, PathBottleneck::Link { .. }), "{found:?}");
         let quotas = vec![(PathEnd::A, 0.2, 1.0)];
-        let found = named(Seen { quotas, cores: busy, ..idle() });
+        let found = named(Observed { quotas, cores: busy, ..idle() });
         assert_eq!(found, PathBottleneck::Quota { end: PathEnd::A, cores: 0.2, share: 1.0 });
         let cores = vec![(PathEnd::A, 0.93), (PathEnd::B, 0.99)];
-        let found = named(Seen { cores, ..idle() });
+        let found = named(Observed { cores, ..idle() });
         assert_eq!(found, PathBottleneck::Core { end: PathEnd::B, share: 0.99 });
         // A process is known to be an end's own, and is named before a core that both ends share.
         let processes = vec![(PathEnd::A, 0.31), (PathEnd::B, 0.96)];
-        let found = named(Seen { processes, cores: vec![(PathEnd::Both, 1.0)], ..idle() });
+        let found = named(Observed { processes, cores: vec![(PathEnd::Both, 1.0)], ..idle() });
         assert_eq!(found, PathBottleneck::Process { end: PathEnd::B, share: 0.96 });
         let processes = vec![(PathEnd::A, 0.31), (PathEnd::B, 0.6)];
-        let found = named(Seen { processes, cores: vec![(PathEnd::Both, 1.0)], ..idle() });
+        let found = named(Observed { processes, cores: vec![(PathEnd::Both, 1.0)], ..idle() });
         assert_eq!(found, PathBottleneck::Core { end: PathEnd::Both, share: 1.0 });
     }
 
     #[test]
     fn what_tcp_noticed_is_named_where_nothing_is_saturated() {
-        let found = named(Seen { receive_window: Some(0.8), ..idle() });
+        let found = named(Observed { receive_window: Some(0.8), ..idle() });
         assert_eq!(found, PathBottleneck::ReceiveWindow { share: 0.8 });
-        let found = named(Seen { send_buffer: Some(0.6), ..idle() });
+        let found = named(Observed { send_buffer: Some(0.6), ..idle() });
         assert_eq!(found, PathBottleneck::SendBuffer { share: 0.6 });
-        let found = named(Seen { loaded_trip: Some(0.02), loss: Some(0.05), ..idle() });
+        let found = named(Observed { loaded_trip: Some(0.02), loss: Some(0.05), ..idle() });
         assert!(matches!(found, PathBottleneck::Queue { .. }), "{found:?}");
-        let found = named(Seen { loss: Some(0.05), ..idle() });
+        let found = named(Observed { loss: Some(0.05), ..idle() });
         assert_eq!(found, PathBottleneck::Loss { share: 0.05 });
         let found = named(idle());
         assert_eq!(found, PathBottleneck::Unknown { knows_link: true, busiest_core: Some(0.5) });
@@ -482,7 +484,7 @@ mod tests {
     /// 1 Gbit/s of Ethernet carries 941 Mbit/s of TCP with time stamps.
     #[test]
     fn the_ideal_goodput_is_that_of_the_slowest_link() {
-        let seen = Seen {
+        let seen = Observed {
             used_rates: vec![2_500_000_000, 1_000_000_000],
             segment: Some(1448.0),
             path_mtu: Some(1500.0),
@@ -497,7 +499,8 @@ mod tests {
     #[test]
     fn trials_are_averaged() {
         let link = |share| Some((PathEnd::A, "lan".into(), 1, share));
-        let seen = [Seen { link: link(0.85), ..idle() }, Seen { link: link(0.97), ..idle() }];
+        let seen =
+            [Observed { link: link(0.85), ..idle() }, Observed { link: link(0.97), ..idle() }];
         let found = Mean(&seen).bottleneck().unwrap();
         assert!(matches!(found, PathBottleneck::Link { share, .. } if (share - 0.91).abs() < 1e-9));
     }

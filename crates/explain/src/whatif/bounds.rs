@@ -30,15 +30,15 @@ pub(super) struct Rates {
 
 /// A closed network: demands of its queues, and its delay.
 #[derive(Clone, Debug, PartialEq)]
-struct Parts {
+struct ClosedNetwork {
     queues: Vec<f64>,
     delay: f64,
 }
 
-impl Parts {
+impl ClosedNetwork {
     /// The network of these resources, of which those that are not `firm` are no more than a delay.
-    fn of(uses: &[Use], delay: f64, is_firm: impl Fn(&Use) -> bool) -> Parts {
-        let mut parts = Parts { queues: Vec::new(), delay };
+    fn new(uses: &[Use], delay: f64, is_firm: impl Fn(&Use) -> bool) -> ClosedNetwork {
+        let mut parts = ClosedNetwork { queues: Vec::new(), delay };
         for one in uses {
             parts.delay += delay_seconds(one);
             match is_firm(one) {
@@ -49,7 +49,7 @@ impl Parts {
         parts
     }
 
-    fn with_queue(mut self, seconds: f64) -> Parts {
+    fn with_queue(mut self, seconds: f64) -> ClosedNetwork {
         self.queues.push(seconds);
         self
     }
@@ -71,7 +71,7 @@ impl Parts {
     }
 }
 
-fn whole(in_flight: f64) -> u16 {
+fn whole_number(in_flight: f64) -> u16 {
     in_flight.round().clamp(1.0, MOST_IN_FLIGHT) as u16
 }
 
@@ -137,8 +137,9 @@ impl Demands<'_> {
     /// What it carries at least: demands are the largest that were measured, and the time that nobody accounts for is
     /// one more queue.
     fn lower_end(&self) -> Option<f64> {
-        let measured = Parts::of(&self.limits.uses, 0.0, |_| true);
-        let hidden = hidden_queue(&measured, whole(self.limits.in_flight), self.limits.per_second);
+        let measured = ClosedNetwork::new(&self.limits.uses, 0.0, |_| true);
+        let hidden =
+            hidden_queue(&measured, whole_number(self.limits.in_flight), self.limits.per_second);
         let mut uses = self.slow.clone();
         if let Some(ladder) = &self.limits.ladder {
             for (one, today) in uses.iter_mut().zip(&self.limits.uses) {
@@ -150,20 +151,20 @@ impl Demands<'_> {
                 }
             }
         }
-        let parts = Parts::of(&uses, 0.0, |_| true).with_queue(hidden);
-        parts.bounds(whole(self.in_flight)).map(|bounds| bounds.low)
+        let parts = ClosedNetwork::new(&uses, 0.0, |_| true).with_queue(hidden);
+        parts.bounds(whole_number(self.in_flight)).map(|bounds| bounds.low)
     }
 
     /// What it carries at most with these capacities; everything else takes its time alone.
     fn upper_end(&self, is_firm: impl Fn(&Use) -> bool) -> Option<f64> {
         let limits = self.limits;
-        let today = Parts::of(&limits.uses, limits.waiting_seconds, &is_firm);
-        let new = Parts::of(&self.fast, limits.waiting_seconds, &is_firm);
+        let today = ClosedNetwork::new(&limits.uses, limits.waiting_seconds, &is_firm);
+        let new = ClosedNetwork::new(&self.fast, limits.waiting_seconds, &is_firm);
         // Work on several resources at a time takes less than the sum of their times.
         let overlap = (today.all() - limits.response_seconds()).max(0.0);
-        let in_flight = whole(self.in_flight);
+        let in_flight = whole_number(self.in_flight);
         let is_regular = today
-            .bounds(whole(limits.in_flight))
+            .bounds(whole_number(limits.in_flight))
             .is_none_or(|bounds| limits.per_second > bounds.high * EXACT);
         if overlap <= 0.0 && !is_regular {
             return new.bounds(in_flight).map(|bounds| bounds.high);
@@ -221,10 +222,11 @@ impl Demands<'_> {
     /// What binds after the change: the largest demand, and others within 20% of it. Where too few operations are in
     /// flight to saturate anything, the same of the parts of an operation's time.
     pub(super) fn next(&self) -> Vec<Next> {
-        let measured = Parts::of(&self.limits.uses, 0.0, |_| true);
-        let hidden = hidden_queue(&measured, whole(self.limits.in_flight), self.limits.per_second);
+        let measured = ClosedNetwork::new(&self.limits.uses, 0.0, |_| true);
+        let hidden =
+            hidden_queue(&measured, whole_number(self.limits.in_flight), self.limits.per_second);
         let waiting = self.limits.waiting_seconds;
-        let all = Parts::of(&self.slow, waiting, |_| true);
+        let all = ClosedNetwork::new(&self.slow, waiting, |_| true);
         let saturates = self.in_flight / all.all() >= 1.0 / all.largest().max(hidden);
         let weight = |one: &Use| match saturates {
             true => queue_seconds(one),
@@ -242,7 +244,7 @@ impl Demands<'_> {
 }
 
 /// The demand of one hidden queue with which the network carries what was measured; 0 where it carries less without it.
-fn hidden_queue(parts: &Parts, in_flight: u16, per_second: f64) -> f64 {
+fn hidden_queue(parts: &ClosedNetwork, in_flight: u16, per_second: f64) -> f64 {
     let (mut least, mut most) = (0.0, 1.0 / per_second);
     for _ in 0..STEPS {
         let seconds = f64::midpoint(least, most);

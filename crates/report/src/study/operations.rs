@@ -73,7 +73,7 @@ impl Column<'_> {
     /// help; `None` where a client has one, and where nothing is known of it.
     pub(crate) fn scan(&self, shown: &Shown<'_>) -> Option<Scan> {
         let plain = self.techniques().is_none();
-        plain.then(|| Scan::of(shown.study, self.workload, self.found?))?
+        plain.then(|| Scan::predict(shown.study, self.workload, self.found?))?
     }
 }
 
@@ -89,8 +89,10 @@ pub(crate) fn rows(
     figure: Figure,
 ) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
-    let trips: Vec<Option<RoundTrip>> =
-        columns.iter().map(|column| RoundTrip::of(shown.study, column.setup.subject)).collect();
+    let trips: Vec<Option<RoundTrip>> = columns
+        .iter()
+        .map(|column| RoundTrip::to_subject(shown.study, column.setup.subject))
+        .collect();
     if trips.iter().any(Option::is_some) {
         let time = |trip: &Option<RoundTrip>| match trip {
             None => NOTHING.to_owned(),

@@ -429,7 +429,7 @@ fn many_calls(transfers: &Transfers) -> Option<String> {
 
 /// A round trip that is no bound of what operations take, in a sentence.
 fn broken_round_trip(shown: &Shown<'_>) -> Option<String> {
-    let of = |setup: Cell| RoundTrip::of(shown.study, setup.subject);
+    let of = |setup: Cell| RoundTrip::to_subject(shown.study, setup.subject);
     let trip = shown.names.every_setup().filter_map(of).find(|trip| trip.bound().is_none())?;
     let shorter = trip.longer_than.iter().map(|(kind, seconds)| {
         format!("{} ({})", kind.name().replace('_', " "), TIME.value(*seconds))

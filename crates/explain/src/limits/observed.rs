@@ -16,7 +16,7 @@ pub(super) struct Run<'a> {
 }
 
 /// What several runs of one workload show.
-pub(super) struct Seen {
+pub(super) struct Observed {
     pub(super) per_second: f64,
     pub(super) bytes_per_operation: f64,
     pub(super) in_flight: f64,
@@ -25,24 +25,25 @@ pub(super) struct Seen {
     pub(super) conditions: Vec<Condition>,
 }
 
-impl Seen {
-    pub(super) fn of_trials(study: &Study, cell: Cell, trials: &[&Trial]) -> Option<Seen> {
+impl Observed {
+    pub(super) fn of_trials(study: &Study, cell: Cell, trials: &[&Trial]) -> Option<Observed> {
         let run = |trial: &&'_ Trial| trial.points.is_empty();
         let runs = trials
             .iter()
             .filter(|trial| run(trial))
             .map(|trial| Run { parts: trial.result.parts.iter().collect(), loads: &trial.loads });
-        Seen::new(study, cell, &runs.collect::<Vec<_>>())
+        Observed::new(study, cell, &runs.collect::<Vec<_>>())
     }
 
     /// The value of a sweep or a search that carried most, of those that were accepted.
-    pub(super) fn of_best_points(study: &Study, cell: Cell, trials: &[&Trial]) -> Option<Seen> {
+    pub(super) fn of_best_points(study: &Study, cell: Cell, trials: &[&Trial]) -> Option<Observed> {
         let mut values: BTreeMap<u64, Vec<&Point>> = BTreeMap::new();
         let points = trials.iter().flat_map(|trial| &trial.points);
         for point in points.filter(|point| point.accepted != Some(false)) {
             values.entry(point.at.to_bits()).or_default().push(point);
         }
-        let seen = values.into_values().filter_map(|points| Seen::of_points(study, cell, &points));
+        let seen =
+            values.into_values().filter_map(|points| Observed::of_points(study, cell, &points));
         seen.max_by(|a, b| a.carried().total_cmp(&b.carried()))
     }
 
@@ -54,21 +55,21 @@ impl Seen {
         }
     }
 
-    pub(super) fn of_points(study: &Study, cell: Cell, points: &[&Point]) -> Option<Seen> {
+    pub(super) fn of_points(study: &Study, cell: Cell, points: &[&Point]) -> Option<Observed> {
         let runs = points
             .iter()
             .map(|point| Run { parts: point.parts.iter().collect(), loads: &point.loads });
-        Seen::new(study, cell, &runs.collect::<Vec<_>>())
+        Observed::new(study, cell, &runs.collect::<Vec<_>>())
     }
 
-    fn new(study: &Study, cell: Cell, runs: &[Run<'_>]) -> Option<Seen> {
+    fn new(study: &Study, cell: Cell, runs: &[Run<'_>]) -> Option<Observed> {
         let per_second = mean(runs.iter().map(Run::per_second))?;
         let throughput = mean(runs.iter().map(|run| run.sum(Measure::THROUGHPUT))).unwrap_or(0.0);
         let workload = study.plan.workload(cell)?;
         let in_flight = |part: &Part| f64::from(part.workers.get()) * f64::from(part.depth().get());
         let planned = workload.parts.iter().map(in_flight).sum();
         let in_flight = mean(runs.iter().map(|run| run.sum(Measure::IN_FLIGHT))).unwrap_or(planned);
-        let mut seen = Seen {
+        let mut seen = Observed {
             per_second,
             bytes_per_operation: throughput / per_second,
             in_flight,
