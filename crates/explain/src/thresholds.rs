@@ -28,6 +28,8 @@ pub(crate) const HEADER_BYTES: f64 = 66.0;
 /// is several frames that the kernel put together, as far as is known of 1500.
 pub(crate) const FRAME_BYTES: f64 = 1514.0;
 pub(crate) const JUMBO_FRAME_BYTES: f64 = 9014.0;
+/// Bytes of each frame that interfaces do not count: preamble, check sequence and gap. Source: IEEE 802.3.
+pub(crate) const AROUND_FRAME_BYTES: f64 = 24.0;
 /// Share of the time from which processors as a whole are what holds the threads on them up, and all threads of a
 /// server are taken. Source: labs.
 pub(crate) const SATURATED: f64 = 0.85;

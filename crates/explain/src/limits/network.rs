@@ -8,7 +8,7 @@ const STEPS: usize = 40;
 /// Waiting of less than this share of an operation's time is none.
 const LEAST: f64 = 1e-6;
 /// Most in flight that are gone through one by one; of more the network is the same as of these.
-const MOST_IN_FLIGHT: f64 = 2048.0;
+pub(crate) const MOST_IN_FLIGHT: f64 = 2048.0;
 
 /// A network fitted to a throughput.
 pub(super) struct Network {

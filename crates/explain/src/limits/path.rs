@@ -3,17 +3,15 @@
 
 use crate::gather::Gathered;
 use crate::thresholds::{
-    ARRIVED, MOSTLY_STOPPED, PATH_SATURATED, QUEUED, QUEUED_SECONDS, SENT_AGAIN,
+    AROUND_FRAME_BYTES, ARRIVED, MOSTLY_STOPPED, PATH_SATURATED, QUEUED, QUEUED_SECONDS, SENT_AGAIN,
 };
 use plimsoll_model::{
     Cell, Flag, Flow, HostLoad, HostName, InterfaceLoad, Job, Measure, Metric, PartResult,
     PathSubject, Point, Steps, Study, Subject, Trial,
 };
 
-/// Bytes of the shortest Ethernet frame as interfaces count it, and bytes of each frame that they do not count:
-/// preamble, check sequence and gap. Source: IEEE 802.3.
+/// Bytes of the shortest Ethernet frame as interfaces count it. Source: IEEE 802.3.
 const SHORTEST_FRAME: f64 = 60.0;
-const AROUND_FRAME: f64 = 24.0;
 /// Bytes of a frame's header.
 const FRAME_HEADER: f64 = 14.0;
 
@@ -306,7 +304,7 @@ impl Observed {
 /// Bytes of the time that so many bytes in so many packets take on an Ethernet.
 fn on_the_wire(bytes: u64, packets: u64) -> f64 {
     let packets = packets as f64;
-    (bytes as f64).max(SHORTEST_FRAME * packets) + AROUND_FRAME * packets
+    (bytes as f64).max(SHORTEST_FRAME * packets) + AROUND_FRAME_BYTES * packets
 }
 
 /// Arithmetic means over the trials of a cell.
@@ -332,7 +330,7 @@ impl Mean<'_> {
     fn ideal(&self) -> Option<IdealGoodput> {
         let (segment_bytes, mtu) = (self.value(|s| s.segment)?, self.value(|s| s.path_mtu)?);
         let bits_per_second = self.0.iter().flat_map(|seen| &seen.used_rates).copied().min()?;
-        let frame = (mtu + FRAME_HEADER + AROUND_FRAME).max(segment_bytes);
+        let frame = (mtu + FRAME_HEADER + AROUND_FRAME_BYTES).max(segment_bytes);
         let bytes_per_second = bits_per_second as f64 / 8.0 * segment_bytes / frame;
         Some(IdealGoodput { bytes_per_second, bits_per_second, segment_bytes })
     }

@@ -2,15 +2,13 @@
 
 use super::demands::Demands;
 use super::{Next, Unknown};
-use crate::limits::network::{delay_seconds, queue_seconds};
+use crate::limits::network::{MOST_IN_FLIGHT, delay_seconds, queue_seconds};
 use crate::thresholds::{KNOWN_BEYOND, NEXT_TOO};
 use crate::{Condition, Resource, Unseen, Use};
 use plimsoll_stats::closed::{self, Bounds};
 
 /// Steps in which a hidden demand is found: to a part in 2⁴⁰ of the time between two operations.
 const STEPS: usize = 40;
-/// Most in flight that are gone through one by one.
-const MOST_IN_FLIGHT: f64 = 2048.0;
 /// A disk matters if the upper end is above the highest measured rate by more than this share. Source: the default
 /// margin, within which rates are practically equal.
 const MORE: f64 = 1.05;

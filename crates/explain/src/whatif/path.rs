@@ -4,12 +4,9 @@
 use super::change::{LinkEnd, LinkRate, Processors, WhatIf};
 use super::spread::Today;
 use super::{Answer, Next, Part, Prediction, Refusal, Settle, Unknown, Why};
-use crate::thresholds::{KNOWN_BEYOND, NEXT_TOO};
+use crate::thresholds::{KNOWN_BEYOND, NEXT_TOO, PATH_SATURATED};
 use crate::{PathBottleneck, PathEnd, PathLimits, PathResource, PathUse, path_limits};
 use plimsoll_model::{Cell, Study};
-
-/// Utilisation from which a resource of a path is saturated, as for its bottleneck.
-const SATURATED: f64 = 0.9;
 
 /// Prediction of a row of a path.
 pub(super) fn of_cell(study: &Study, cell: Cell, today: &Today, changes: &[WhatIf]) -> Prediction {
@@ -127,7 +124,7 @@ impl<'a> Changed<'a> {
             return Answer::Same { is_unused: false };
         }
         let firm = |(one, _): &&(PathUse, f64)| {
-            one.share >= SATURATED || matches!(one.resource, PathResource::Link { .. })
+            one.share >= PATH_SATURATED || matches!(one.resource, PathResource::Link { .. })
         };
         let least = |uses: &mut dyn Iterator<Item = &(PathUse, f64)>| {
             uses.map(Self::allows).fold(f64::INFINITY, f64::min)
