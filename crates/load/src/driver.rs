@@ -290,7 +290,7 @@ impl<'a> Driver<'a> {
     /// There is a reason to stop: the team's end is an end in order, everything else is not.
     #[cold]
     fn stop_early(&mut self, tally: &mut Tally) {
-        if self.stop.asked() {
+        if self.stop.is_requested() {
             self.halt(Ended::Stopped);
         } else if self.issuing {
             self.issuing = false;

@@ -121,7 +121,7 @@ pub use paths::{ManyPaths, Paths};
 pub use plimsoll_smb::Password;
 pub use plimsoll_transport::SystemClock;
 pub use prepare::{Means, Verified, bad_content, failure, lay_out, verify};
-pub use result::{Kind, Measured, TeamResult};
+pub use result::{KindFigures, Measured, TeamResult};
 pub use run::{Observer, RunSpec, StartGate, run, run_from};
 pub use share::{
     Entry, EntryKind, Full, Lane, LaneDead, LaneRequest, Memory, Namespace, Share, Space,

@@ -15,13 +15,13 @@ pub struct Names {
 
 impl Default for Names {
     fn default() -> Self {
-        Names::asked(plimsoll_transport::by_library)
+        Names::resolved_by(plimsoll_transport::by_library)
     }
 }
 
 impl Names {
     /// Nothing is known yet, and asked for so.
-    pub fn asked(resolver: Resolver) -> Names {
+    pub fn resolved_by(resolver: Resolver) -> Names {
         Names { known: BTreeMap::new(), resolver }
     }
 

@@ -65,7 +65,7 @@ pub struct Measured {
     /// Its length without the stalls in it.
     pub answered: Duration,
     /// The operations that began or completed in it; kinds without any are absent.
-    pub kinds: BTreeMap<OpKind, Kind>,
+    pub kinds: BTreeMap<OpKind, KindFigures>,
     /// Time-integrated number of operations in flight, divided by the length.
     pub in_flight: f64,
     /// Longest time in which a worker completed nothing, to the completion that ended it; the longest of
@@ -76,7 +76,7 @@ pub struct Measured {
 /// Figures of one kind of operation in a measured part. Operations count where they complete, latencies
 /// where operations begin.
 #[derive(Clone)]
-pub struct Kind {
+pub struct KindFigures {
     /// Operations that completed in it without error.
     pub operations: u64,
     /// Their payload bytes.
@@ -91,7 +91,7 @@ pub struct Kind {
     pub shares: (f64, f64),
 }
 
-impl Kind {
+impl KindFigures {
     /// As a trial keeps it, without errors: those are counted over the whole trial, in
     /// [`TeamResult::errors`].
     pub fn stats(&self) -> OpStats {
@@ -260,9 +260,9 @@ impl TeamResult {
     }
 }
 
-fn merge_kind<'a>(parts: impl Iterator<Item = &'a KindTally>) -> Kind {
+fn merge_kind<'a>(parts: impl Iterator<Item = &'a KindTally>) -> KindFigures {
     let (client, shares) = (histogram(), (0.0, 0.0));
-    let mut merged = Kind { operations: 0, bytes: 0, client, rpc: None, shares };
+    let mut merged = KindFigures { operations: 0, bytes: 0, client, rpc: None, shares };
     for part in parts {
         merged.operations += part.operations;
         merged.bytes += part.bytes;

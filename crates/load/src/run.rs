@@ -86,8 +86,8 @@ impl<S: OperationSource + Send> Crew<S> {
         let Crew { needs, means, timing, main, workers } = self;
         let progress = workers.iter().map(|worker| worker.progress.clone()).collect();
         let (needs, means, timing, main) = (&*needs, &*means, *timing, *main);
-        let task = |worker| -> Task<'_> {
-            Box::new(move |gate| work(worker, needs, means, timing, main, gate))
+        let task = |(number, worker)| -> Task<'_> {
+            Box::new(move |gate| work(number, worker, needs, means, timing, main, gate))
         };
         ((0..).zip(workers.iter_mut()).map(task).collect(), progress)
     }
@@ -99,7 +99,8 @@ impl<S: OperationSource + Send> Crew<S> {
 }
 
 fn work<S: OperationSource>(
-    (number, worker): (u16, &mut Worker<S>),
+    number: u16,
+    worker: &mut Worker<S>,
     needs: &Needs,
     means: &Means,
     timing: Timing,

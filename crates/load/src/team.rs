@@ -39,7 +39,7 @@ impl Stop<'_> {
     }
 
     /// Whether it is not the end of the main part.
-    pub(crate) fn asked(&self) -> bool {
+    pub(crate) fn is_requested(&self) -> bool {
         self.user.load(Ordering::Relaxed) || self.team.0.load(Ordering::Relaxed) == FAILED
     }
 }

@@ -209,7 +209,7 @@ fn set_up(
         typing.give(set_up);
         found
     });
-    let names = Names::asked(plimsoll_host::names::resolve);
+    let names = Names::resolved_by(plimsoll_host::names::resolve);
     let (engine, cache) = (plan.storage.engine, plan.storage.cache);
     let defaults = OpenOptions::default();
     let options =

@@ -31,7 +31,7 @@ fn run_until(clean: &CleanArguments, signals: &Signals) -> Result<u8, Failure> {
     let options = OpenOptions {
         passwords,
         limits,
-        names: Names::asked(plimsoll_host::names::resolve),
+        names: Names::resolved_by(plimsoll_host::names::resolve),
         deadline: deadline.clone(),
         ..OpenOptions::default()
     };

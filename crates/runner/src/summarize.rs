@@ -1,6 +1,6 @@
 //! From what a team of workers did to the figures of one part of a point: one number per metric.
 
-use plimsoll_load::{Counted, Ended, Kind, Measured, Stalled, TeamResult};
+use plimsoll_load::{Counted, Ended, KindFigures, Measured, Stalled, TeamResult};
 use plimsoll_model::units::elapsed;
 use plimsoll_model::{
     Arrival, Cause, CopyJob, Count, Failure, Flag, Job, LatencySummary, Length, Measure, Metric,
@@ -248,7 +248,12 @@ fn quantities(
 }
 
 /// Rates and latencies of one kind of operation, or of several together.
-fn of_kind(q: &mut BTreeMap<Metric, f64>, kind: Option<OpKind>, figures: &Kind, seconds: f64) {
+fn of_kind(
+    q: &mut BTreeMap<Metric, f64>,
+    kind: Option<OpKind>,
+    figures: &KindFigures,
+    seconds: f64,
+) {
     let mut put = |measure, value| q.insert(Metric { kind, measure }, value);
     // From less than one operation no rate follows.
     if seconds > 0.0 && (figures.operations > 0 || figures.shares.0 >= 1.0) {
@@ -291,7 +296,7 @@ fn flush_seconds(team: &TeamResult, measured: &Measured) -> f64 {
 }
 
 /// Several kinds as one; `None` where there is none.
-fn together<'a>(mut kinds: impl Iterator<Item = &'a Kind>) -> Option<Kind> {
+fn together<'a>(mut kinds: impl Iterator<Item = &'a KindFigures>) -> Option<KindFigures> {
     let mut all = kinds.next()?.clone();
     for kind in kinds {
         all.operations += kind.operations;

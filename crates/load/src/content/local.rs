@@ -63,20 +63,20 @@ struct Skipped {
 struct LocalFile {
     directory: usize,
     name: String,
-    state: State,
+    state: Fingerprint,
 }
 
 /// What shows that a file has not changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct State {
+struct Fingerprint {
     size: u64,
     file: (u64, u64),
     written: (i64, i64),
 }
 
-impl From<&FileStat> for State {
-    fn from(found: &FileStat) -> State {
-        State {
+impl From<&FileStat> for Fingerprint {
+    fn from(found: &FileStat) -> Fingerprint {
+        Fingerprint {
             size: u64::try_from(found.st_size).unwrap_or(0),
             file: (found.st_dev, found.st_ino),
             written: (found.st_mtime, found.st_mtime_nsec),
@@ -206,7 +206,7 @@ impl LocalFiles {
     /// Where less is there than the file has bytes, holes are why, or a file system that compresses.
     fn note_holes(&mut self, found: &FileStat, file: &OwnedFd) {
         const BLOCK: u64 = 512;
-        let size = State::from(found).size;
+        let size = Fingerprint::from(found).size;
         let there = u64::try_from(found.st_blocks).unwrap_or(0).saturating_mul(BLOCK);
         let hole = || lseek(file, 0, Whence::SeekHole).is_ok_and(|at| (at as u64) < size);
         if there < size && hole() {
@@ -238,7 +238,7 @@ impl LocalFiles {
             let Some((_, directory)) = &held else { continue };
             let found =
                 fstatat(directory, &*file.name, AtFlags::AT_SYMLINK_NOFOLLOW).map_err(of)?;
-            if State::from(&found) != file.state {
+            if Fingerprint::from(&found) != file.state {
                 return Err(self.changed(file, "it was changed"));
             }
         }
@@ -272,7 +272,7 @@ impl LocalFiles {
         let of = |errno: Errno| self.changed(file, errno.desc());
         let directory = self.directory(&self.directories[file.directory]).map_err(of)?;
         let opened = openat(&directory, &*file.name, READ, Mode::empty()).map_err(of)?;
-        if State::from(&fstat(&opened).map_err(of)?) != file.state {
+        if Fingerprint::from(&fstat(&opened).map_err(of)?) != file.state {
             return Err(self.changed(file, "it was changed"));
         }
         let opened = Arc::new(File::from(opened));

@@ -66,11 +66,11 @@ impl fmt::Display for Trouble {
 pub(super) struct Tree {
     /// Whom this file system gives to what this process makes.
     owner: u32,
-    held: Mutex<Held>,
+    held: Mutex<OpenDirectories>,
 }
 
 #[derive(Default)]
-struct Held {
+struct OpenDirectories {
     /// `None` while it is let go of.
     root: Option<Arc<OwnedFd>>,
     below: BTreeMap<String, Arc<OwnedFd>>,
@@ -80,14 +80,14 @@ struct Held {
 
 impl Tree {
     pub(super) fn new(root: OwnedFd, owner: u32) -> Tree {
-        let held = Held { root: Some(Arc::new(root)), ..Held::default() };
+        let held = OpenDirectories { root: Some(Arc::new(root)), ..OpenDirectories::default() };
         Tree { owner, held: Mutex::new(held) }
     }
 
     /// Closes all directories, so that their file system can be unmounted.
     pub(super) fn release(&self) -> Result<(), Trouble> {
-        let mut held = self.held();
-        let Held { root, below, known } = &mut *held;
+        let mut held = self.lock();
+        let OpenDirectories { root, below, known } = &mut *held;
         for (path, directory) in std::mem::take(below) {
             known.insert(path, fstat(&directory)?.st_ino);
         }
@@ -100,7 +100,7 @@ impl Tree {
     /// Goes on with the target's directory opened anew, which must be the one that was let go of;
     /// those below it are looked at when they are used.
     pub(super) fn resume(&self, root: OwnedFd) -> Result<(), Trouble> {
-        let mut held = self.held();
+        let mut held = self.lock();
         if held.root.is_none() {
             is_known(&held.known, "", &root)?;
             held.root = Some(Arc::new(root));
@@ -109,10 +109,10 @@ impl Tree {
     }
 
     pub(super) fn root(&self) -> Result<Arc<OwnedFd>, Trouble> {
-        self.held().root.clone().ok_or_else(|| "it has been closed".into())
+        self.lock().root.clone().ok_or_else(|| "it has been closed".into())
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn lock(&self) -> MutexGuard<'_, OpenDirectories> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -121,12 +121,12 @@ impl Tree {
         if path.is_empty() {
             return self.root();
         }
-        if let Some(held) = self.held().below.get(path) {
+        if let Some(held) = self.lock().below.get(path) {
             return Ok(held.clone());
         }
         let (parent, name) = self.place(path)?;
         let opened = Arc::new(open_directory(&parent, name)?);
-        let mut held = self.held();
+        let mut held = self.lock();
         is_known(&held.known, path, &opened)?;
         if held.below.len() >= MOST_HELD {
             // Those below a directory of this user: nobody else can put anything in their place.
@@ -137,7 +137,7 @@ impl Tree {
 
     /// A directory was removed.
     pub(super) fn forget(&self, path: &str) {
-        let mut held = self.held();
+        let mut held = self.lock();
         held.below.remove(path);
         held.known.remove(path);
     }
@@ -185,7 +185,7 @@ impl Tree {
         if self.is_own(&fstat(&made)?).is_err() || !empty {
             return Err(SWAPPED.into());
         }
-        let mut held = self.held();
+        let mut held = self.lock();
         held.known.remove(path);
         held.below.insert(path.to_owned(), Arc::new(made));
         Ok(())

@@ -71,11 +71,11 @@ impl StorageJob for LogRun {
     }
 }
 
-use State::{Idle, Waiting, Written};
+use RecordState::{Idle, Waiting, Written};
 
 /// Where a worker is with its record.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum RecordState {
     Idle,
     /// An operation is in flight.
     Waiting,
@@ -93,7 +93,7 @@ pub(crate) struct LogSource {
     next: u64,
     /// Whether its end is the end of its part of the last file.
     once: bool,
-    state: State,
+    state: RecordState,
 }
 
 impl LogSource {

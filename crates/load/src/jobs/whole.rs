@@ -1,6 +1,6 @@
 //! Going over a whole file once: writing it out, and reading it back.
 
-use super::written::State;
+use super::written::RangeState;
 use super::{OperationSource, Step, Written};
 use crate::op::{Done, FileId, Op, Span};
 use plimsoll_model::{Nanos, Stability};
@@ -92,12 +92,12 @@ impl OperationSource for ReadBack<'_> {
             let offset = self.range.start;
             let length = (self.range.end - offset).min(u64::from(self.block));
             let (state, length) =
-                self.written.map_or((State::LaidOut, length), |w| w.state(offset, length));
+                self.written.map_or((RangeState::LaidOut, length), |w| w.state(offset, length));
             self.range.start += length;
             let generation = match state {
-                State::LaidOut => self.generation,
-                State::Rewritten => self.generation.wrapping_add(1),
-                State::Unsure => {
+                RangeState::LaidOut => self.generation,
+                RangeState::Rewritten => self.generation.wrapping_add(1),
+                RangeState::Unsure => {
                     self.skipped += length;
                     continue;
                 }

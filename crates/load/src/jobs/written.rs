@@ -12,7 +12,7 @@ pub struct Written {
 
 /// What is known of a range of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum RangeState {
     /// Untouched since it was laid out.
     LaidOut,
     /// Rewritten, and the write was acknowledged.
@@ -69,7 +69,7 @@ impl Written {
     }
 
     /// The longest range from `offset`, at most `length` long, of which one thing is known.
-    pub(crate) fn state(&self, offset: u64, length: u64) -> (State, u64) {
+    pub(crate) fn state(&self, offset: u64, length: u64) -> (RangeState, u64) {
         let block = u64::from(self.block.get());
         let state = self.block_state(offset / block);
         let end = offset + length;
@@ -80,12 +80,12 @@ impl Written {
         (state, next.min(end) - offset)
     }
 
-    fn block_state(&self, block: u64) -> State {
+    fn block_state(&self, block: u64) -> RangeState {
         // Every rewrite of a block in a trial writes the same bytes: one acknowledged is enough.
         match (get(&self.acknowledged, block), get(&self.issued, block)) {
-            (true, _) => State::Rewritten,
-            (false, true) => State::Unsure,
-            (false, false) => State::LaidOut,
+            (true, _) => RangeState::Rewritten,
+            (false, true) => RangeState::Unsure,
+            (false, false) => RangeState::LaidOut,
         }
     }
 }

@@ -1,9 +1,9 @@
 //! How operations become NFS calls.
 
 use super::calls::About;
+use super::directories::{Directories, Way};
 use super::failures::{lane_dead, op_error};
 use super::files::NfsFile;
-use super::held::{Held, Way};
 use super::namespace::{DIRECTORY_MODE, FILE_MODE, entry};
 use super::parts::{EVERY_RIGHT, last, name};
 use super::site::Site;
@@ -11,7 +11,7 @@ use super::stable::Flush;
 use crate::op::{Attributes, Found, NewAttribute, Node, Op, OpError, Span, not_done_here};
 use crate::open_files::LaneFiles;
 use crate::paths::Paths;
-use crate::share::LaneDead;
+use crate::share::{LaneDead, LaneRequest};
 use crate::wire::{
     Call, Mended, Of, Outcome, Reply, Wire, failed, new_path_of, not_open, path_of, wrong_size,
 };
@@ -28,7 +28,7 @@ use std::sync::Arc;
 /// What turns operations into calls, for one lane.
 pub(super) struct NfsWire {
     site: Arc<Site>,
-    held: Arc<Held<FileHandle>>,
+    held: Arc<Directories<FileHandle>>,
     files: LaneFiles<NfsFile>,
     paths: Arc<Paths>,
     /// Whether what a server lost in a restart is written again.
@@ -69,9 +69,9 @@ enum Next {
 impl NfsWire {
     pub fn new(
         site: &Arc<Site>,
-        held: &Arc<Held<FileHandle>>,
+        held: &Arc<Directories<FileHandle>>,
         files: LaneFiles<NfsFile>,
-        (paths, depth): (&Arc<Paths>, u16),
+        request: &LaneRequest,
         write_again: bool,
     ) -> Self {
         let steps = || Steps {
@@ -85,9 +85,9 @@ impl NfsWire {
             site: site.clone(),
             held: held.clone(),
             files,
-            paths: paths.clone(),
+            paths: request.paths.clone(),
             write_again,
-            steps: (0..depth).map(|_| steps()).collect(),
+            steps: (0..request.depth.get()).map(|_| steps()).collect(),
         }
     }
 

@@ -1,10 +1,10 @@
 //! NFS targets as a [`Share`](crate::Share): the client in `crates/nfs`, driven through lanes.
 
 pub(crate) mod calls;
+pub(crate) mod directories;
 pub(crate) mod exports;
 pub(crate) mod failures;
 mod files;
-pub(crate) mod held;
 mod lane;
 pub(crate) mod namespace;
 pub(crate) mod opening;

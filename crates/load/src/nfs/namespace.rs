@@ -1,9 +1,9 @@
 //! The names below an NFS target, whatever the version.
 
 use super::calls::{About, Calls, Server};
+use super::directories::Directories;
 use super::exports;
 use super::failures::{Service, not_writable_advice};
-use super::held::Held;
 use super::site::Site;
 use crate::advice::{CHANGED_DURING_RUN, CHECK_NAME, NAME_FILE_BELOW, NAME_REGULAR_FILE};
 use crate::connection::patiently;
@@ -11,8 +11,8 @@ use crate::op::FileId;
 use crate::open_files::OpenFiles;
 use crate::share::{Entry, EntryKind, Namespace, Space};
 use plimsoll_model::{Cause, Failure, Nanos};
-use plimsoll_nfs::{Error, nfs4};
 use plimsoll_nfs::nfs3::{DirectoryEntry, FileType, Name, Status};
+use plimsoll_nfs::{Error, nfs4};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ type FileOf<S> = <<S as Server>::Calls as Calls>::File;
 /// it broke.
 pub(crate) struct NfsNamespace<S: Server> {
     server: Arc<S>,
-    held: Arc<Held<HandleOf<S>>>,
+    held: Arc<Directories<HandleOf<S>>>,
     files: Arc<OpenFiles<FileOf<S>>>,
     calls: Option<S::Calls>,
     used: Nanos,
@@ -66,7 +66,7 @@ impl From<Failure> for Trouble {
 impl<S: Server> NfsNamespace<S> {
     pub fn connect(
         server: &Arc<S>,
-        held: &Arc<Held<HandleOf<S>>>,
+        held: &Arc<Directories<HandleOf<S>>>,
         files: &Arc<OpenFiles<FileOf<S>>>,
     ) -> Result<Self, Failure> {
         let calls = Some(server.connect()?);
@@ -222,7 +222,7 @@ impl<S: Server> NfsNamespace<S> {
 /// A live connection and where paths begin.
 struct Names<'a, C: Calls> {
     calls: &'a mut C,
-    held: &'a Held<C::Handle>,
+    held: &'a Directories<C::Handle>,
     /// Whether it is done once more, as the connection broke: it may have been done already, so that what
     /// it makes is there and what it removes is gone. The names are the run's own.
     again: bool,

@@ -1,8 +1,8 @@
 //! An opened NFS export.
 
+use super::directories::Directories;
 use super::failures::Service;
 use super::files::OpenFiles;
-use super::held::Held;
 use super::lane::NfsWire;
 use super::namespace::NfsNamespace;
 use super::opening::{self, Opened};
@@ -28,7 +28,7 @@ const SPACE: &str = "query the free space (FSSTAT)";
 /// each lane has a connection of its own.
 pub struct NfsShare {
     site: Arc<Site>,
-    held: Arc<Held<FileHandle>>,
+    held: Arc<Directories<FileHandle>>,
     files: Arc<OpenFiles>,
     facts: TargetFacts,
     /// What the sizes of calls follow from, and what they are by now.
@@ -55,7 +55,7 @@ impl NfsShare {
         facts.notes.extend(target.nconnect.and_then(in_turn));
         let mut share = NfsShare {
             site: Arc::new(opened.site),
-            held: Arc::new(Held::new(opened.base)),
+            held: Arc::new(Directories::new(opened.base)),
             files: Arc::default(),
             facts,
             target: target.clone(),
@@ -170,8 +170,7 @@ impl Share for NfsShare {
         let (site, port) = (self.site.clone(), self.site.port);
         let (version, credential) = (site.version, site.credential());
         let files = LaneFiles::new(&self.files);
-        let names = (&request.paths, request.depth.get());
-        let wire = NfsWire::new(&self.site, &self.held, files, names, self.write_again);
+        let wire = NfsWire::new(&self.site, &self.held, files, &request, self.write_again);
         match site.transport {
             NfsTransport::Tcp => {
                 let connect = move || {

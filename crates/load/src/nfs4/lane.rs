@@ -1,17 +1,17 @@
 //! How operations become compounds of version 4.
 
 use super::share::Server;
-use super::{Held, Nfs4File};
+use super::{Directories, Nfs4File};
 use crate::nfs::calls::About;
+use crate::nfs::directories::Way;
 use crate::nfs::failures::{lane_dead, op_error};
-use crate::nfs::held::Way;
 use crate::nfs::namespace::{DIRECTORY_MODE, FILE_MODE, entry};
 use crate::nfs::parts::{EVERY_RIGHT, last, name};
 use crate::nfs::stable::Flush;
 use crate::op::{Attributes, Found, NewAttribute, Node, Op, OpError, Whole};
 use crate::open_files::LaneFiles;
 use crate::paths::Paths;
-use crate::share::LaneDead;
+use crate::share::{LaneDead, LaneRequest};
 use crate::wire::{
     Call, Mended, Of, Outcome, Reply, TransferSizes, Wire, failed, new_path_of, not_open, path_of,
     wrong_size,
@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// What turns operations into calls, for one lane.
 pub(super) struct Nfs4Wire {
     server: Arc<Server>,
-    held: Arc<Held>,
+    held: Arc<Directories>,
     files: LaneFiles<Nfs4File>,
     paths: Arc<Paths>,
     sizes: TransferSizes,
@@ -71,9 +71,9 @@ enum Next {
 impl Nfs4Wire {
     pub fn new(
         server: &Arc<Server>,
-        held: &Arc<Held>,
+        held: &Arc<Directories>,
         files: LaneFiles<Nfs4File>,
-        (paths, depth): (&Arc<Paths>, u16),
+        request: &LaneRequest,
         sizes: TransferSizes,
         write_again: bool,
     ) -> Self {
@@ -84,8 +84,8 @@ impl Nfs4Wire {
             closing: None,
             flush: Flush::default(),
         };
-        let steps = (0..depth).map(|_| steps()).collect();
-        let (server, held, paths) = (server.clone(), held.clone(), paths.clone());
+        let steps = (0..request.depth.get()).map(|_| steps()).collect();
+        let (server, held, paths) = (server.clone(), held.clone(), request.paths.clone());
         Nfs4Wire { server, held, files, paths, sizes, steps, write_again }
     }
 
@@ -137,7 +137,8 @@ impl Nfs4Wire {
         &mut self,
         op: &Op,
         tag: u16,
-        (file, of): (FileHandle, nfs4::Attributes),
+        file: FileHandle,
+        of: nfs4::Attributes,
     ) -> Result<Outcome, OpError> {
         let steps = &mut self.steps[usize::from(tag)];
         match op {
@@ -359,7 +360,10 @@ impl Wire for Nfs4Wire {
             }
             (_, Done::Read { data, end_of_file }) => return Ok(Reply::Data(data, end_of_file)),
             (Next::Resolve, Done::Other(Other::Found(found))) => self.resolved(op, tag, &found),
-            (_, Done::Other(Other::Found(found))) => self.found(op, tag, *found),
+            (_, Done::Other(Other::Found(found))) => {
+                let (file, of) = *found;
+                self.found(op, tag, file, of)
+            }
             (_, Done::Other(Other::Opened(open, of))) => regular(&of).map(|()| {
                 let file = self.files.open(Nfs4File::new(open));
                 Outcome::Found(Some(Found::File(file)))

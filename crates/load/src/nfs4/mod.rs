@@ -72,4 +72,4 @@ impl Locks {
 type OpenFiles = crate::open_files::OpenFiles<Nfs4File>;
 
 /// The directories of a share.
-type Held = crate::nfs::held::Held<FileHandle>;
+type Directories = crate::nfs::directories::Directories<FileHandle>;

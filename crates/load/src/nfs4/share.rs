@@ -2,7 +2,7 @@
 
 use super::keeper::Keeper;
 use super::lane::Nfs4Wire;
-use super::{Held, OpenFiles};
+use super::{Directories, OpenFiles};
 use crate::connection::spread;
 use crate::nfs::exports;
 use crate::nfs::failures::Service;
@@ -128,7 +128,7 @@ fn find_version(site: &Site, asked: Option<NfsVersion>) -> Result<(Arc<Server>, 
 /// all.
 pub struct Nfs4Share {
     server: Arc<Server>,
-    held: Arc<Held>,
+    held: Arc<Directories>,
     files: Arc<OpenFiles>,
     facts: TargetFacts,
     /// What the sizes of calls follow from, and what they are by now.
@@ -167,7 +167,7 @@ impl Nfs4Share {
         let lease = Duration::from_secs(about.lease_seconds.unwrap_or(90).into());
         let mut share = Nfs4Share {
             _keeper: Keeper::start(&server, lease),
-            held: Arc::new(Held::new(base)),
+            held: Arc::new(Directories::new(base)),
             files: Arc::default(),
             facts,
             target: target.clone(),
@@ -365,9 +365,8 @@ impl Share for Nfs4Share {
                 .map_err(|e| server.site.failure(tried, Service::Nfs, None, &e))
         };
         let files = LaneFiles::new(&self.files);
-        let names = (&request.paths, request.depth.get());
         let (server, held, again) = (&self.server, &self.held, self.write_again);
-        let wire = Nfs4Wire::new(server, held, files, names, sizes, again);
+        let wire = Nfs4Wire::new(server, held, files, &request, sizes, again);
         // Half of what an operation may take: the rest is for doing it once it was sent again.
         let (deadline, limit) = (&self.server.site.deadline, self.server.site.limits.call / 2);
         match self.target.nconnect.map_or(1, NonZeroU8::get) {

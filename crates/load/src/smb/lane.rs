@@ -7,7 +7,7 @@ use super::site::Site;
 use crate::op::{Attributes, FileId, Found, NewAttribute, Op, OpError};
 use crate::open_files::{Known, LaneFiles};
 use crate::paths::Paths;
-use crate::share::LaneDead;
+use crate::share::{LaneDead, LaneRequest};
 use crate::wire::{
     Of, Outcome, Reply, TransferSizes, Wire, new_path_of, not_open, path_of, wrong_size,
 };
@@ -72,9 +72,10 @@ impl SmbWire {
         site: &Arc<Site>,
         known: Known<Handle>,
         files: &Arc<OpenFiles>,
-        (paths, depth, block): (&Arc<Paths>, u16, u32),
+        request: &LaneRequest,
         sizes: TransferSizes,
     ) -> Self {
+        let (block, depth) = (request.block, request.depth.get());
         let steps = |_| Steps {
             next: Next::Itself,
             path: String::new(),
@@ -88,7 +89,7 @@ impl SmbWire {
             files: LaneFiles::new(files),
             later: HashMap::new(),
             closed: 0,
-            paths: paths.clone(),
+            paths: request.paths.clone(),
             whole: (block <= sizes.read, block <= sizes.write),
             steps: (0..depth).map(steps).collect(),
         }
@@ -131,7 +132,8 @@ impl SmbWire {
     /// A page of a listing has come.
     fn page(
         &mut self,
-        (tag, directory): (u16, Handle),
+        tag: u16,
+        directory: Handle,
         entries: Vec<plimsoll_smb::Entry>,
         end: bool,
     ) -> Outcome {
@@ -238,12 +240,8 @@ impl Wire for SmbWire {
                 }
                 Op::Flush(_) => Some(Request::Flush { file }),
                 Op::GetAttributes(_) => Some(Request::Attributes { file }),
-                Op::Lock(_, bytes) => {
-                    Some(Request::Lock { file, bytes: *bytes, unlock: false })
-                }
-                Op::Unlock(_, bytes) => {
-                    Some(Request::Lock { file, bytes: *bytes, unlock: true })
-                }
+                Op::Lock(_, bytes) => Some(Request::Lock { file, bytes: *bytes, unlock: false }),
+                Op::Unlock(_, bytes) => Some(Request::Lock { file, bytes: *bytes, unlock: true }),
                 Op::SetAttribute(_, NewAttribute::Modified(seconds)) => {
                     Some(Request::SetTimes { file, written: time(*seconds) })
                 }
@@ -320,7 +318,7 @@ impl Wire for SmbWire {
                 Outcome::Found(Some(Found::Attributes(found)))
             }
             (_, Done::Page { entries, end }) => match next {
-                Next::List(directory) => self.page((tag, directory), entries, end),
+                Next::List(directory) => self.page(tag, directory, entries, end),
                 _ => Outcome::Found(None),
             },
             _ => Outcome::Found(None),

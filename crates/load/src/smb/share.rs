@@ -12,9 +12,7 @@ use crate::share::{Lane, LaneRequest, Namespace, Share};
 use crate::wire::{TransferSizes, WireLane, pipeline_options};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{AdvertisedSizes, Failure, Flag, InPlace, Protection, SmbTarget, TargetFacts};
-use plimsoll_smb::{
-    Access, CreateHow, Dialect, Error, NtStatus, SessionFacts, Tree, TreeFacts,
-};
+use plimsoll_smb::{Access, CreateHow, Dialect, Error, NtStatus, SessionFacts, Tree, TreeFacts};
 use std::sync::Arc;
 
 /// READ and WRITE sizes used unless the user names others, at most, in bytes: what the usual
@@ -225,8 +223,7 @@ impl Share for SmbShare {
         // A server that was set otherwise meanwhile may take other sizes.
         let sizes = sizes(&self.target, tree.facts(), &mut Vec::new());
         let options = pipeline_options(sizes, &request);
-        let names = (&request.paths, request.depth.get(), request.block);
-        let wire = SmbWire::new(&self.site, files, &self.files, names, sizes);
+        let wire = SmbWire::new(&self.site, files, &self.files, &request, sizes);
         Ok(Box::new(WireLane::new(tree.into_pipeline(options), wire, sizes, request)))
     }
 }

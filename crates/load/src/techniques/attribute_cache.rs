@@ -3,7 +3,7 @@
 //!
 //! What is changed through the lane itself is forgotten; what others change is seen when the lifetime is over.
 
-use super::below::{Below, Wrapper};
+use super::inner::{InnerLane, Wrapper};
 use crate::op::{Attributes, Done, FileId, Found, Node, Op, PathId, Span, Tag};
 use crate::share::{Full, Lane, LaneDead};
 use plimsoll_model::{Clock, Nanos};
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// A lane that remembers attributes.
 pub(super) struct AttributeCache {
-    below: Below<Of>,
+    inner: InnerLane<Of>,
     clock: Arc<dyn Clock>,
     lifetime: Duration,
     known: HashMap<About, Known>,
@@ -68,7 +68,7 @@ impl AttributeCache {
         clock: Arc<dyn Clock>,
     ) -> Self {
         AttributeCache {
-            below: Below::new(inner, depth),
+            inner: InnerLane::new(inner, depth),
             clock,
             lifetime,
             known: HashMap::new(),
@@ -100,7 +100,7 @@ impl AttributeCache {
         if mine == [None, None] {
             return contested;
         }
-        for other in self.below.in_flight() {
+        for other in self.inner.in_flight() {
             let (theirs, moved) = names(&other.op);
             let shared = mine.iter().flatten().any(|name| theirs.contains(&Some(*name)));
             if shared && (moves || moved) {
@@ -171,8 +171,8 @@ impl AttributeCache {
 }
 
 impl Wrapper for AttributeCache {
-    fn below(&self) -> &dyn Lane {
-        self.below.lane()
+    fn inner(&self) -> &dyn Lane {
+        self.inner.lane()
     }
 
     fn submit(&mut self, tag: Tag, op: &Op, issued: Nanos) -> Result<(), Full> {
@@ -186,19 +186,19 @@ impl Wrapper for AttributeCache {
         self.forget(op);
         let contested = self.contest(op);
         let of = Of { tag, op: *op, changes: self.changes, contested };
-        self.below.submit(of, op, issued).map(drop)
+        self.inner.submit(of, op, issued).map(drop)
     }
 
     fn reap(&mut self, until: Nanos, out: &mut Vec<Done>) -> Result<(), LaneDead> {
         let before = out.len();
         out.append(&mut self.ready);
-        if out.len() > before && self.below.is_idle() {
+        if out.len() > before && self.inner.is_idle() {
             return Ok(());
         }
         // With something at hand what was batched is sent, and nothing is waited for.
         let wait = if out.len() > before { Nanos(0) } else { until };
-        self.below.reap(wait)?;
-        while let Some((of, done)) = self.below.ended() {
+        self.inner.reap(wait)?;
+        while let Some((of, done)) = self.inner.ended() {
             self.learn(&of, &done);
             out.push(Done { tag: of.tag, ..done });
         }

@@ -1,7 +1,7 @@
 //! What a client does by itself between a program and the wire: wrappers around any lane.
 
 mod attribute_cache;
-mod below;
+mod inner;
 mod read_ahead;
 #[cfg(test)]
 mod tests;
@@ -9,7 +9,7 @@ mod write_back;
 
 use crate::share::{Lane, LaneRequest};
 use attribute_cache::AttributeCache;
-use below::Wrapped;
+use inner::Wrapped;
 use plimsoll_model::{Failure, Technique};
 use read_ahead::ReadAhead;
 use std::time::Duration;

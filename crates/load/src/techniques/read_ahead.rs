@@ -4,7 +4,7 @@
 //! How long a file is, a lane does not know: past its end as many reads as the window holds are asked for in vain,
 //! once.
 
-use super::below::{Below, Wrapper};
+use super::inner::{InnerLane, Wrapper};
 use crate::op::{Done, FileId, Op, Span, Tag};
 use crate::share::{Full, Lane, LaneDead};
 use plimsoll_model::{Clock, Nanos};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// A lane that reads ahead.
 pub(super) struct ReadAhead {
     /// What is in flight is for the driver, under its tag, or `None` of a read ahead.
-    below: Below<Option<Tag>>,
+    inner: InnerLane<Option<Tag>>,
     clock: Arc<dyn Clock>,
     window: usize,
     /// In the order of their offsets.
@@ -33,16 +33,16 @@ pub(super) struct ReadAhead {
 /// A block that is read ahead.
 struct Ahead {
     span: Span,
-    state: State,
+    state: AheadState,
 }
 
 impl Ahead {
     fn is_asked_for(&self) -> bool {
-        matches!(self.state, State::InFlight(_, Some(_)))
+        matches!(self.state, AheadState::InFlight(_, Some(_)))
     }
 }
 
-enum State {
+enum AheadState {
     /// In flight below under this tag; with whoever asked for it meanwhile.
     InFlight(u16, Option<(Tag, Nanos)>),
     /// It has come.
@@ -58,7 +58,7 @@ impl ReadAhead {
         clock: Arc<dyn Clock>,
     ) -> ReadAhead {
         ReadAhead {
-            below: Below::new(inner, both),
+            inner: InnerLane::new(inner, both),
             clock,
             window: window.get().into(),
             ahead: VecDeque::with_capacity(window.get().into()),
@@ -76,7 +76,7 @@ impl ReadAhead {
         match self.ahead.iter().position(|ahead| ahead.span == span) {
             Some(place) => self.take(place, tag, issued),
             None => {
-                self.below.submit(Some(tag), &Op::Read(span), issued)?;
+                self.inner.submit(Some(tag), &Op::Read(span), issued)?;
                 // It was read elsewhere: what nobody has asked for is not wanted any more.
                 self.ahead.retain(Ahead::is_asked_for);
             }
@@ -92,8 +92,8 @@ impl ReadAhead {
     fn take(&mut self, place: usize, tag: Tag, issued: Nanos) {
         let Some(ahead) = self.ahead.get_mut(place) else { return };
         match &mut ahead.state {
-            State::InFlight(_, asked) => *asked = Some((tag, issued)),
-            State::Here(done) => {
+            AheadState::InFlight(_, asked) => *asked = Some((tag, issued)),
+            AheadState::Here(done) => {
                 let done = Done { tag, issued, sent: issued, done: issued, ..done.clone() };
                 self.ready.push(done);
                 self.ahead.remove(place);
@@ -111,15 +111,15 @@ impl ReadAhead {
                 return;
             }
             let span = Span { offset, ..after };
-            let Ok(tag) = self.below.submit(None, &Op::Read(span), issued) else { return };
-            self.ahead.push_back(Ahead { span, state: State::InFlight(tag, None) });
+            let Ok(tag) = self.inner.submit(None, &Op::Read(span), issued) else { return };
+            self.ahead.push_back(Ahead { span, state: AheadState::InFlight(tag, None) });
             offset += u64::from(after.length);
         }
     }
 
     /// Whether anything of a file is in flight that nobody asked for.
     fn reads_ahead(&self, file: FileId) -> bool {
-        let in_flight = |ahead: &Ahead| matches!(ahead.state, State::InFlight(..));
+        let in_flight = |ahead: &Ahead| matches!(ahead.state, AheadState::InFlight(..));
         self.ahead.iter().any(|ahead| ahead.span.file == file && in_flight(ahead))
     }
 
@@ -129,13 +129,12 @@ impl ReadAhead {
             out.push(Done { tag, ..done });
             return;
         }
-        let own =
-            |ahead: &Ahead| matches!(ahead.state, State::InFlight(tag, _) if tag == done.tag.0);
+        let own = |ahead: &Ahead| matches!(ahead.state, AheadState::InFlight(tag, _) if tag == done.tag.0);
         // One that is not there any more was not wanted any more.
         let Some(place) = self.ahead.iter().position(own) else { return };
         let Ahead { span, state } = &mut self.ahead[place];
         match state {
-            State::InFlight(_, Some((tag, issued))) => {
+            AheadState::InFlight(_, Some((tag, issued))) => {
                 let (tag, issued) = (*tag, *issued);
                 let (sent, ended) = (done.sent.max(issued), done.done.max(issued));
                 out.push(Done { tag, issued, sent, done: ended, ..done });
@@ -145,7 +144,7 @@ impl ReadAhead {
                 self.end = Some((span.file, span.offset));
                 self.ahead.remove(place);
             }
-            state => *state = State::Here(done),
+            state => *state = AheadState::Here(done),
         }
     }
 
@@ -153,7 +152,7 @@ impl ReadAhead {
     fn release(&mut self) {
         for (tag, op, issued) in std::mem::take(&mut self.held) {
             let waits = op.file().is_some_and(|file| self.reads_ahead(file));
-            if waits || self.below.submit(Some(tag), &op, issued).is_err() {
+            if waits || self.inner.submit(Some(tag), &op, issued).is_err() {
                 self.held.push((tag, op, issued));
             }
         }
@@ -161,13 +160,13 @@ impl ReadAhead {
 }
 
 impl Wrapper for ReadAhead {
-    fn below(&self) -> &dyn Lane {
-        self.below.lane()
+    fn inner(&self) -> &dyn Lane {
+        self.inner.lane()
     }
 
     fn submit(&mut self, tag: Tag, op: &Op, issued: Nanos) -> Result<(), Full> {
         let Some(file) = op.file() else {
-            return self.below.submit(Some(tag), op, issued).map(drop);
+            return self.inner.submit(Some(tag), op, issued).map(drop);
         };
         if let Op::Read(span) = op {
             return self.read(tag, *span, issued);
@@ -178,7 +177,7 @@ impl Wrapper for ReadAhead {
         }
         // What was read ahead of a write is old; a file that is closed has none.
         self.ahead.retain(|ahead| ahead.span.file != file);
-        self.below.submit(Some(tag), op, issued).map(drop)
+        self.inner.submit(Some(tag), op, issued).map(drop)
     }
 
     fn reap(&mut self, until: Nanos, out: &mut Vec<Done>) -> Result<(), LaneDead> {
@@ -186,8 +185,8 @@ impl Wrapper for ReadAhead {
         loop {
             // With something at hand what was batched is sent, and nothing is waited for.
             let wait = if out.is_empty() { until } else { Nanos(0) };
-            self.below.reap(wait)?;
-            while let Some((of, done)) = self.below.ended() {
+            self.inner.reap(wait)?;
+            while let Some((of, done)) = self.inner.ended() {
                 self.ended(of, done, out);
             }
             self.release();

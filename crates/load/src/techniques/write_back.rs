@@ -5,7 +5,7 @@
 //! Everything goes in the order in which it was asked for: what waits for the background is waited for by what
 //! comes after it.
 
-use super::below::{Below, Wrapper};
+use super::inner::{InnerLane, Wrapper};
 use crate::op::{Done, FileId, Op, OpError, Span, Tag};
 use crate::share::{Full, Lane, LaneDead};
 use plimsoll_model::{Clock, Nanos, Stability};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// A lane that writes later, and more at a time.
 pub(super) struct WriteBack {
-    below: Below<Of>,
+    inner: InnerLane<Of>,
     clock: Arc<dyn Clock>,
     /// Most bytes of a write in the background.
     most: u32,
@@ -64,7 +64,7 @@ impl WriteBack {
     /// `both`: what the inner lane takes at a time, the background included.
     pub fn new(inner: Box<dyn Lane>, most: u32, both: NonZeroU16, clock: Arc<dyn Clock>) -> Self {
         WriteBack {
-            below: Below::new(inner, both),
+            inner: InnerLane::new(inner, both),
             clock,
             most,
             files: Vec::new(),
@@ -129,7 +129,7 @@ impl WriteBack {
             _ => None,
         };
         self.write_out(op.file())
-            && self.below.submit(Of::Program(*tag, reports), op, *issued).is_ok()
+            && self.inner.submit(Of::Program(*tag, reports), op, *issued).is_ok()
     }
 
     /// Writes what was gathered of a file, or, where it is about a name, of all: it may be one of theirs. Whether
@@ -154,7 +154,7 @@ impl WriteBack {
             return false;
         }
         let op = Op::Write(span, Stability::Unstable);
-        if self.below.submit(Of::Background(span), &op, self.clock.now()).is_err() {
+        if self.inner.submit(Of::Background(span), &op, self.clock.now()).is_err() {
             return false;
         }
         of.in_flight.push(span);
@@ -220,8 +220,8 @@ fn overlap(one: &Span, other: &Span) -> bool {
 }
 
 impl Wrapper for WriteBack {
-    fn below(&self) -> &dyn Lane {
-        self.below.lane()
+    fn inner(&self) -> &dyn Lane {
+        self.inner.lane()
     }
 
     fn submit(&mut self, tag: Tag, op: &Op, issued: Nanos) -> Result<(), Full> {
@@ -239,9 +239,9 @@ impl Wrapper for WriteBack {
                 return Ok(());
             }
             let wait = if out.len() > before { Nanos(0) } else { until };
-            self.below.reap(wait)?;
+            self.inner.reap(wait)?;
             self.batched = false;
-            while let Some((of, done)) = self.below.ended() {
+            while let Some((of, done)) = self.inner.ended() {
                 self.ended(of, done, out);
             }
             self.go_on();

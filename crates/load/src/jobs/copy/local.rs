@@ -36,7 +36,8 @@ impl LocalTree {
     pub fn new(
         files: &dyn FileSet,
         content: &Content,
-        (names, paths): (&Names, &Paths),
+        names: &Names,
+        paths: &Paths,
         fill: bool,
     ) -> Result<LocalTree, Failure> {
         expect_space(files.bytes())?;

@@ -112,7 +112,8 @@ impl CopyRun {
         &self,
         at: &mut Workspace<'_>,
         files: &Arc<dyn FileSet>,
-        (transfer, method): (Transfer, Method),
+        transfer: Transfer,
+        method: Method,
         once: bool,
     ) -> Result<Arc<Copies>, Failure> {
         let prefix = format!("{}/{}", at.run.names()?.1, self.prefix());
@@ -175,7 +176,7 @@ impl CopyRun {
         at.run.event(Event::Phase { phase: Phase::LayOut, total_bytes });
         let pipelined = Method::Pipelined { files: UPLOADED_AT_A_TIME };
         let method = if self.needs_times() { Method::Rsync } else { pipelined };
-        let copies = self.copies(at, files, (Transfer::Up, method), true)?;
+        let copies = self.copies(at, files, Transfer::Up, method, true)?;
         let means = self.means(at.means);
         let (share, block) = (at.share, self.block);
         let pass = Pass { share, means: &means, block, verify: false };
@@ -298,7 +299,7 @@ impl StorageJob for CopyRun {
             // Below any tree they have the same names.
             let names = Names::new(paths, self.prefix(), &files);
             let fill = self.job.transfer != Transfer::Down;
-            self.local = Some(LocalTree::new(&*files, content, (&names, paths), fill)?);
+            self.local = Some(LocalTree::new(&*files, content, &names, paths, fill)?);
         }
         if self.job.transfer != Transfer::Up {
             let there = at.trees.laid_out(&self.job.dataset, self.needs_times());
@@ -314,7 +315,7 @@ impl StorageJob for CopyRun {
         if self.ceiling.as_ref().is_none_or(|(workers, _)| *workers != point.workers) {
             self.ceiling = Some((point.workers, self.try_ceiling(at.means, &*files, point)));
         }
-        let copies = self.copies(at, &files, (self.job.transfer, self.job.method), point.once)?;
+        let copies = self.copies(at, &files, self.job.transfer, self.job.method, point.once)?;
         if self.job.method == Method::ByRsync {
             self.prepare_rsync(at, &copies, point)?;
         }

@@ -121,7 +121,7 @@ impl RsyncLane {
         Ok(Running { group, said, reader: Some(reader) })
     }
 
-    fn complete(&mut self, (done, bytes): (Nanos, u64), out: &mut Vec<Done>) {
+    fn complete(&mut self, done: Nanos, bytes: u64, out: &mut Vec<Done>) {
         let Some((tag, issued)) = self.waiting.pop_front() else { return };
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         out.push(Done {
@@ -145,15 +145,15 @@ impl RsyncLane {
         match said {
             Said::Copied(at, bytes) => {
                 self.copied = (self.copied.0 + bytes, self.copied.1 + 1);
-                if let Some(before) = self.held.replace((at, bytes)) {
-                    self.complete(before, out);
+                if let Some((done, before)) = self.held.replace((at, bytes)) {
+                    self.complete(done, before, out);
                 }
             }
             Said::Ended(at, Ok(bytes)) => match (self.copied, self.held.take()) {
                 ((of_files, files), Some((_, last)))
                     if of_files == bytes && files == self.copying.files =>
                 {
-                    self.complete((at, last), out);
+                    self.complete(at, last, out);
                 }
                 ((_, files), _) => {
                     let expected = self.copying.files;

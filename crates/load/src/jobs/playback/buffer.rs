@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// What a player that is fed shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum State {
+enum PlayerState {
     /// It fills its buffer, since this time: at first, or in a stall.
     Filling(Nanos),
     /// It has jumped at this time, and fills its buffer again.
@@ -33,7 +33,7 @@ pub(super) struct Playing {
     begun: Nanos,
     /// Until when its state is known.
     now: Nanos,
-    state: State,
+    state: PlayerState,
     /// Seconds of film up to the picture that is shown, and those of them that were skipped.
     position: f64,
     skipped: f64,
@@ -71,7 +71,7 @@ impl Playing {
             start_seconds: player.start_seconds,
             begun: Nanos(0),
             now: Nanos(0),
-            state: State::Filling(Nanos(0)),
+            state: PlayerState::Filling(Nanos(0)),
             position: 0.0,
             skipped: 0.0,
             there: 0,
@@ -92,7 +92,7 @@ impl Playing {
 
     /// It begins to fill its buffer.
     pub(super) fn begin(&mut self, now: Nanos) {
-        (self.begun, self.now, self.state) = (now, now, State::Filling(now));
+        (self.begun, self.now, self.state) = (now, now, PlayerState::Filling(now));
         self.samples.iter_mut().for_each(|samples| samples.next = now + samples.every);
     }
 
@@ -105,8 +105,8 @@ impl Playing {
         let ahead = self.demand.seconds(self.there as f64) - self.position;
         while samples.next <= now && samples.seconds.len() < MOST_SAMPLES {
             let played = match self.state {
-                State::Playing => samples.next.since(self.now).as_secs_f64(),
-                State::Filling(_) | State::Seeking(_) => 0.0,
+                PlayerState::Playing => samples.next.since(self.now).as_secs_f64(),
+                PlayerState::Filling(_) | PlayerState::Seeking(_) => 0.0,
             };
             samples.seconds.push((ahead - played).max(0.0));
             samples.next = samples.next + samples.every;
@@ -117,13 +117,13 @@ impl Playing {
     pub(super) fn advance(&mut self, now: Nanos) {
         self.sample(now);
         let passed = now.since(self.now).as_secs_f64();
-        if self.state == State::Playing {
+        if self.state == PlayerState::Playing {
             let dry = self.demand.seconds(self.there as f64);
             if self.position + passed > dry + ROUNDING {
                 let played = (dry - self.position).max(0.0);
                 let stalled_from = self.now + Duration::from_secs_f64(played);
                 self.position = self.position.max(dry);
-                self.state = State::Filling(stalled_from);
+                self.state = PlayerState::Filling(stalled_from);
             } else {
                 self.position += passed;
             }
@@ -145,7 +145,7 @@ impl Playing {
 
     /// Whether it plays now.
     pub(super) fn plays(&self) -> bool {
-        self.state == State::Playing
+        self.state == PlayerState::Playing
     }
 
     /// It jumps to another place of the film: its buffer is empty, and what was requested is dropped. The film goes on
@@ -155,18 +155,20 @@ impl Playing {
         self.there = self.requested;
         let position = self.demand.seconds(self.there as f64);
         self.skipped += position - self.position;
-        (self.position, self.state) = (position, State::Seeking(now));
+        (self.position, self.state) = (position, PlayerState::Seeking(now));
     }
 
     fn start_if_filled(&mut self) {
-        let (State::Filling(since) | State::Seeking(since)) = self.state else { return };
+        let (PlayerState::Filling(since) | PlayerState::Seeking(since)) = self.state else {
+            return;
+        };
         let ahead = self.demand.seconds(self.there as f64) - self.position;
         let is_full = self.there == self.requested && !self.has_room();
         if ahead + ROUNDING < self.start_seconds && !is_full {
             return;
         }
-        let has_jumped = self.state == State::Seeking(since);
-        self.state = State::Playing;
+        let has_jumped = self.state == PlayerState::Seeking(since);
+        self.state = PlayerState::Playing;
         match self.first_frame {
             _ if has_jumped => self.seeks.push(self.now.since(since)),
             None => self.first_frame = Some(self.now.since(self.begun)),
@@ -195,28 +197,28 @@ impl Playing {
     /// When it has, if it plays until then.
     pub(super) fn room_at(&self) -> Nanos {
         match self.state {
-            State::Playing => {
+            PlayerState::Playing => {
                 let wait = (self.room_from() - self.position).max(ROUNDING);
                 self.now + Duration::from_secs_f64(wait.min(1e6))
             }
-            State::Filling(_) | State::Seeking(_) => Nanos(u64::MAX),
+            PlayerState::Filling(_) | PlayerState::Seeking(_) => Nanos(u64::MAX),
         }
     }
 
     /// The end: a stall that lasts is one until then, and a jump takes at least so long.
     pub(super) fn end(&mut self, now: Nanos) {
         self.advance(now);
-        if let State::Seeking(since) = self.state
+        if let PlayerState::Seeking(since) = self.state
             && since < self.now
         {
             self.seeks.push(self.now.since(since));
-            self.state = State::Seeking(self.now);
+            self.state = PlayerState::Seeking(self.now);
         }
-        if let (State::Filling(since), Some(_)) = (self.state, self.first_frame)
+        if let (PlayerState::Filling(since), Some(_)) = (self.state, self.first_frame)
             && since < self.now
         {
             self.note_stall(self.now.since(since));
-            self.state = State::Filling(self.now);
+            self.state = PlayerState::Filling(self.now);
         }
     }
 

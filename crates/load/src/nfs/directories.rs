@@ -8,15 +8,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The directory that a target names, and those below it that were made or looked up, by their paths. A handle
 /// stays what it was, whatever its name stands for later.
 #[derive(Debug)]
-pub(crate) struct Held<H> {
+pub(crate) struct Directories<H> {
     base: H,
     below: Mutex<BTreeMap<String, H>>,
 }
 
-impl<H: Copy> Held<H> {
+impl<H: Copy> Directories<H> {
     /// Nothing is known but the target's own directory.
     pub fn new(base: H) -> Self {
-        Held { base, below: Mutex::default() }
+        Directories { base, below: Mutex::default() }
     }
 
     /// The directory that the target names.
@@ -64,12 +64,12 @@ pub(crate) struct Way<H> {
 
 impl<H: Copy> Way<H> {
     /// No way yet.
-    pub fn new(held: &Held<H>) -> Self {
+    pub fn new(held: &Directories<H>) -> Self {
         Way { path: "".into(), to: "".into(), directory: held.base, resolved: 0 }
     }
 
     /// Begins behind what is known of a path: every directory is looked up once. Whether that is all.
-    pub fn begin(&mut self, held: &Held<H>, op: &Op, path: Arc<str>) -> bool {
+    pub fn begin(&mut self, held: &Directories<H>, op: &Op, path: Arc<str>) -> bool {
         let wanted = directory_of(op, &path);
         let known =
             std::iter::successors(Some(wanted), |path| (!path.is_empty()).then(|| parent(path)));
@@ -86,7 +86,7 @@ impl<H: Copy> Way<H> {
     }
 
     /// That name is this directory. Whether it was the last on the way.
-    pub fn found(&mut self, held: &Held<H>, op: &Op, directory: H) -> bool {
+    pub fn found(&mut self, held: &Directories<H>, op: &Op, directory: H) -> bool {
         self.resolved += self.part(op).len() + usize::from(self.resolved > 0);
         self.directory = directory;
         held.hold(&self.path[..self.resolved], directory);
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn every_directory_is_looked_up_once() {
-        let (held, op) = (Held::new(0), Op::Create(PathId(0)));
+        let (held, op) = (Directories::new(0), Op::Create(PathId(0)));
         let mut way = Way::new(&held);
         assert!(way.begin(&held, &op, "file".into()), "it lies in the target's own directory");
         assert_eq!(way.directory, 0);
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn the_first_directory_is_told() {
-        let held = Held::new('/');
+        let held = Directories::new('/');
         assert!(held.hold("run", 'r') && !held.hold("run/a", 'a'));
         assert_eq!((held.get(""), held.get("run")), (Some('/'), Some('r')));
     }

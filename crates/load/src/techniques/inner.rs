@@ -8,7 +8,7 @@ use std::num::NonZeroU16;
 use std::time::Duration;
 
 /// The lane below a technique, and what each operation in flight there is for.
-pub(super) struct Below<T> {
+pub(super) struct InnerLane<T> {
     lane: Box<dyn Lane>,
     /// By the tags used there, which are the technique's own.
     slots: Vec<Option<T>>,
@@ -17,12 +17,12 @@ pub(super) struct Below<T> {
     ended: VecDeque<(T, Done)>,
 }
 
-impl<T> Below<T> {
+impl<T> InnerLane<T> {
     /// `depth`: what the lane takes at a time.
     pub fn new(lane: Box<dyn Lane>, depth: NonZeroU16) -> Self {
         let (depth, done, ended) = (depth.get(), Vec::new(), VecDeque::new());
         let slots = (0..depth).map(|_| None).collect();
-        Below { lane, slots, free: (0..depth).rev().collect(), done, ended }
+        InnerLane { lane, slots, free: (0..depth).rev().collect(), done, ended }
     }
 
     pub fn lane(&self) -> &dyn Lane {
@@ -48,9 +48,9 @@ impl<T> Below<T> {
         Ok(tag)
     }
 
-    /// Reaps: what has ended is then [`ended`](Below::ended).
+    /// Reaps: what has ended is then [`ended`](InnerLane::ended).
     pub fn reap(&mut self, until: Nanos) -> Result<(), LaneDead> {
-        let Below { lane, slots, free, done, ended } = self;
+        let InnerLane { lane, slots, free, done, ended } = self;
         lane.reap(until, done)?;
         ended.extend(done.drain(..).filter_map(|done| {
             let of = slots.get_mut(usize::from(done.tag.0))?.take()?;
@@ -68,7 +68,7 @@ impl<T> Below<T> {
 
 /// What a technique does with operations: as [`Lane`] has it.
 pub(super) trait Wrapper: Send {
-    fn below(&self) -> &dyn Lane;
+    fn inner(&self) -> &dyn Lane;
     fn submit(&mut self, tag: Tag, op: &Op, issued: Nanos) -> Result<(), Full>;
     fn reap(&mut self, until: Nanos, out: &mut Vec<Done>) -> Result<(), LaneDead>;
 }
@@ -78,15 +78,15 @@ pub(super) struct Wrapped<W>(pub W);
 
 impl<W: Wrapper> Lane for Wrapped<W> {
     fn does(&self, kind: OpKind) -> bool {
-        self.0.below().does(kind)
+        self.0.inner().does(kind)
     }
 
     fn commits_at_close(&self) -> bool {
-        self.0.below().commits_at_close()
+        self.0.inner().commits_at_close()
     }
 
     fn helper_cpu(&self) -> Duration {
-        self.0.below().helper_cpu()
+        self.0.inner().helper_cpu()
     }
 
     #[inline]
