@@ -75,7 +75,7 @@ impl<S: OperationSource + Send> Crew<S> {
             let took = means.deadline.now().since(begun);
             let stalled = (took >= SILENCE).then_some((begun, took));
             let source = source(number, &*lane)?;
-            Ok(Worker { lane, source, progress: Arc::new(Progress::of(asks.kinds)), stalled })
+            Ok(Worker { lane, source, progress: Arc::new(Progress::new(asks.kinds)), stalled })
         };
         let workers = (0..needs.workers.get()).map(&mut worker).collect::<Result<_, Failure>>()?;
         Ok(Crew { needs, means: means.clone(), timing, main, workers })
@@ -172,7 +172,7 @@ impl Gate<'_> {
         if one && let Some(agreed) = self.agreed {
             let _ = self.instant.set(agreed());
         }
-        let shares = SharedClock::of(clock);
+        let shares = SharedClock::new(clock);
         // Before anybody waits for the clock, all share it.
         self.barrier.wait();
         match self.instant.get() {
@@ -189,7 +189,7 @@ impl Gate<'_> {
 struct SharedClock<'c>(&'c dyn Clock);
 
 impl<'c> SharedClock<'c> {
-    fn of(clock: &'c dyn Clock) -> SharedClock<'c> {
+    fn new(clock: &'c dyn Clock) -> SharedClock<'c> {
         clock.share();
         SharedClock(clock)
     }

@@ -58,7 +58,7 @@ struct Counter {
 }
 
 impl Progress {
-    pub(crate) fn of(kinds: &[OpKind]) -> Self {
+    pub(crate) fn new(kinds: &[OpKind]) -> Self {
         let counter = |(kind, _)| Counter { kind, operations: 0.into(), bytes: 0.into() };
         let used = KINDS.iter().enumerate().filter(|(_, kind)| kinds.contains(kind));
         Progress { counters: used.map(counter).collect() }

@@ -100,7 +100,7 @@ fn track(track: &[u8], seconds: &mut Seconds) -> Option<()> {
     let table = find(find(media, b"minf")?, b"stbl")?;
     let runs = find(table, b"stts")?;
     let runs = runs.get(8..)?.chunks_exact(8).take(number(runs.get(4..8)?)? as usize);
-    let mut sizes = Sizes::of(table)?;
+    let mut sizes = Sizes::in_table(table)?;
     let mut time = 0u64;
     for run in runs {
         let (count, delta) = (number(&run[..4])?, number(&run[4..])?);
@@ -135,7 +135,7 @@ struct Sizes<'a> {
 }
 
 impl<'a> Sizes<'a> {
-    fn of(table: &'a [u8]) -> Option<Sizes<'a>> {
+    fn in_table(table: &'a [u8]) -> Option<Sizes<'a>> {
         if let Some(sizes) = find(table, b"stsz") {
             let equal = Some(number(sizes.get(4..8)?)?).filter(|size| *size > 0);
             let left = number(sizes.get(8..12)?)?;

@@ -8,7 +8,7 @@ use super::pattern::{LaidOut, PatternRun};
 use super::playback::PlaybackRun;
 use super::scan::ScanRun;
 use super::slides::SlidesRun;
-use super::test_files::{TestFiles, write_file_name};
+use super::test_files::{LayOutBytes, TestFiles, write_file_name};
 use super::{Counted, NotGood, Point, RunContext, StorageJob, Workspace};
 use crate::driver::Ended;
 use crate::op::FileId;
@@ -229,7 +229,7 @@ impl Jobs {
     /// Lays out so many bytes and removes them again; what that took.
     pub fn lay_out(&mut self, bytes: u64, run: &mut dyn RunContext) -> Result<Duration, Failure> {
         let (begun, name) = (self.means.deadline.now(), write_file_name(0));
-        let all = (0, bytes);
+        let all = LayOutBytes { before: 0, total: bytes };
         let laid_out = TestFiles::lay_out(&*self.share, &self.means, run, &name, bytes, all)?;
         let took = self.means.deadline.now().since(begun);
         let (names, directory) = run.names()?;

@@ -43,6 +43,13 @@ pub(crate) struct TestFiles {
     pub write_size: u64,
 }
 
+/// Bytes of all files that are laid out: those of earlier files, and the sum.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LayOutBytes {
+    pub before: u64,
+    pub total: u64,
+}
+
 /// Words of the failure where a job that lasts until it is stopped has no length.
 pub(crate) struct Endless {
     pub tried: &'static str,
@@ -75,18 +82,18 @@ impl TestFiles {
         self.read.iter().chain(write).map(|laid_out| laid_out.file)
     }
 
-    /// Creates and lays out a file, the next after `before` bytes of `total_bytes`.
+    /// Creates and lays out a file.
     pub fn lay_out(
         share: &dyn Share,
         means: &Means,
         run: &mut dyn RunContext,
         name: &str,
         size: u64,
-        (before, total_bytes): (u64, u64),
+        bytes: LayOutBytes,
     ) -> Result<LaidOut, Failure> {
-        run.event(Event::Phase { phase: Phase::LayOut, total_bytes });
-        if before > 0 {
-            run.event(Event::Progress { bytes: before });
+        run.event(Event::Phase { phase: Phase::LayOut, total_bytes: bytes.total });
+        if bytes.before > 0 {
+            run.event(Event::Progress { bytes: bytes.before });
         }
         let (names, directory) = run.names()?;
         let path = format!("{directory}/{name}");
@@ -106,7 +113,7 @@ impl TestFiles {
         let bytes = |reads: u32, writes: u32| {
             files.read_size * u64::from(reads) + files.write_size * u64::from(writes)
         };
-        let of_all = (bytes(read, write), bytes(reads, writes));
+        let of_all = LayOutBytes { before: bytes(read, write), total: bytes(reads, writes) };
         if read < reads {
             let (name, size) = (read_file_name(read), files.read_size);
             files.read.push(TestFiles::lay_out(*share, means, *run, &name, size, of_all)?);

@@ -327,7 +327,7 @@ pub(super) fn lane_dead(error: &Error) -> LaneDead {
 
 impl Step {
     /// On a share that is open.
-    pub fn of(tree: &plimsoll_smb::Tree) -> Self {
+    pub fn on_share(tree: &plimsoll_smb::Tree) -> Self {
         Step::Use { writable: !tree.tree_facts().read_only, guest: tree.facts().guest }
     }
 }

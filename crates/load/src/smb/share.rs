@@ -47,7 +47,7 @@ impl SmbShare {
     ) -> Result<SmbShare, Failure> {
         let site = Site::find(target, given, options)?;
         let mut tree = site.tree()?;
-        let using = Step::of(&tree);
+        let using = Step::on_share(&tree);
         tree.set_deadline(site.operation());
         look(&site, &mut tree).map_err(|e| site.failure("find the directory", using, &e))?;
         let in_place = options.file.as_deref().map(|file| in_place(&site, &mut tree, file));
@@ -109,7 +109,7 @@ fn look(site: &Site, tree: &mut Tree) -> Result<(), Error> {
 
 /// Finds a file that is read where it is.
 fn in_place(site: &Site, tree: &mut Tree, file: &str) -> Result<InPlace, Failure> {
-    let using = Step::of(tree);
+    let using = Step::on_share(tree);
     let opened = tree.create(&site.path(file), CreateHow::Open, Access::Read);
     let found = opened.and_then(|(open, info)| tree.close(open).map(|()| info));
     let info = found.map_err(|error| {
@@ -212,7 +212,7 @@ impl Share for SmbShare {
     fn lane(&self, request: LaneRequest) -> Result<Box<dyn Lane>, Failure> {
         let mut tree = self.site.tree()?;
         tree.set_deadline(self.site.operation());
-        let using = Step::of(&tree);
+        let using = Step::on_share(&tree);
         let files = self.files.known().try_map(|file| {
             let (path, access) = &**file;
             let opened = tree.create(path, CreateHow::Open, *access);

@@ -53,7 +53,7 @@ pub(crate) struct Call {
 
 impl Call {
     /// This part of the whole span.
-    pub fn of(&self, whole: &Span) -> Span {
+    pub fn part_of(&self, whole: &Span) -> Span {
         Span { offset: self.offset, length: self.length, ..*whole }
     }
 }

@@ -339,8 +339,10 @@ impl<W: Wire> Exchange<W::Protocol> for Work<W> {
 
     fn payload(&mut self, tag: u32) -> &[u8] {
         match self.calls.get(tag) {
-            Some(Of { op: Op::Write(span, _), call }) => self.writer.fill(&call.of(span)),
-            Some(Of { op: Op::Put(whole, _), call }) => self.writer.fill(&call.of(&span_of(whole))),
+            Some(Of { op: Op::Write(span, _), call }) => self.writer.fill(&call.part_of(span)),
+            Some(Of { op: Op::Put(whole, _), call }) => {
+                self.writer.fill(&call.part_of(&span_of(whole)))
+            }
             Some(Of { op: Op::Flush(file), call }) => {
                 let Call { offset, length, generation, .. } = *call;
                 self.writer.fill(&Span { file: *file, offset, length, generation })

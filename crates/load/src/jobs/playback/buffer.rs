@@ -64,7 +64,7 @@ impl Playing {
     pub(super) fn new(film: &Film, player: &Player) -> Playing {
         let (buffer_bytes, buffer_seconds) = player.limits(film.mean_rate.max(1.0));
         Playing {
-            demand: Demand::of(film),
+            demand: Demand::new(film),
             request: player.request.0,
             buffer_bytes,
             buffer_seconds,

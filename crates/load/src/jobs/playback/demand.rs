@@ -10,7 +10,7 @@ pub(super) struct Demand {
 }
 
 impl Demand {
-    pub(super) fn of(film: &Film) -> Demand {
+    pub(super) fn new(film: &Film) -> Demand {
         let mut needed = vec![0.0];
         let mut sum = 0.0;
         for bytes in &film.second_bytes {
@@ -47,12 +47,12 @@ mod tests {
     #[test]
     fn the_part_is_repeated_when_it_is_over() {
         let film = Film { second_bytes: vec![100, 300, 0], ..Film::constant("x", 0.0) };
-        let demand = Demand::of(&film);
+        let demand = Demand::new(&film);
         for (bytes, seconds) in
             [(0.0, 0.0), (50.0, 0.5), (250.0, 1.5), (400.0, 2.0), (401.0, 3.0), (426.0, 3.25)]
         {
             assert_eq!(demand.seconds(bytes), seconds);
         }
-        assert_eq!(Demand::of(&Film::constant("x", 1000.0)).seconds(2500.0), 2.5);
+        assert_eq!(Demand::new(&Film::constant("x", 1000.0)).seconds(2500.0), 2.5);
     }
 }
