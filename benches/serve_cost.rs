@@ -117,7 +117,7 @@ fn watched(
     let feed = Feed::open(runs, &header)?;
     let begun = Instant::now();
     let tell = |progress: Progress<'_>| {
-        let news = News::of(progress, &header.plan);
+        let news = News::new(progress, &header.plan);
         feed.send(&Notice { at_seconds: begun.elapsed().as_secs_f64(), news });
     };
     let (number, block, cell) = (0, 0, Cell::default());

@@ -1,7 +1,7 @@
 //! The labs that plimsoll brings: what their files say is there, by commands inside of them.
 
 use super::super::support::beds::Beds;
-use plimsoll_lab::plan::{FileSystem, Host, Kind, Mount};
+use plimsoll_lab::plan::{FileSystem, Host, HostKind, Mount};
 use plimsoll_lab::{Plan, SHIPPED};
 use plimsoll_testkit::Need;
 
@@ -13,7 +13,7 @@ fn shipped_labs_are_what_their_files_say() {
     }
     for (name, text) in SHIPPED {
         let plan = Plan::read(text, name).unwrap();
-        if plan.hosts.values().any(|host| host.kind == Kind::Vm) {
+        if plan.hosts.values().any(|host| host.kind == HostKind::Vm) {
             look_at(name, &plan);
         }
     }

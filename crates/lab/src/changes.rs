@@ -1,7 +1,7 @@
 //! Changing a lab that is up.
 
 use super::netns::group;
-use super::plan::{self, Kind, Percent, Rates};
+use super::plan::{self, HostKind, Percent, Rates};
 use super::state::{self, Bed, Directory};
 use super::{host_of, machines, services, setup, vm};
 use plimsoll_config::nearest;
@@ -15,7 +15,7 @@ use std::str::FromStr;
 /// # Errors
 /// [`Cause::Usage`] for names, keys and values that are not there.
 pub fn set(lab: &str, item: &str, changes: &[String]) -> Result<(), Failure> {
-    let directory = Directory::of(lab)?;
+    let directory = Directory::for_lab(lab)?;
     let Some(_lock) = directory.exists().then(|| directory.lock()).transpose()?.flatten() else {
         return Err(state::unknown(lab));
     };
@@ -116,7 +116,7 @@ fn set_disk(
     name: &str,
     changes: &[String],
 ) -> Result<(), Failure> {
-    let is_vm = |host: &plan::Host| host.kind == Kind::Vm;
+    let is_vm = |host: &plan::Host| host.kind == HostKind::Vm;
     let shown = format!("{host}/{name}");
     let (Some(device), Some(place)) =
         (machines::device(&bed.plan, host, name), machines::place(&bed.plan, host, name))

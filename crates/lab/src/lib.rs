@@ -30,11 +30,11 @@ pub use plan::Plan;
 pub use reset::reset;
 pub use shipped::{SHIPPED, shipped};
 pub use state::{PARENT, PARENT_VARIABLE};
-pub use status::{DiskStatus, HostStatus, LabStatus, LinkStatus, State, status, status_of};
+pub use status::{DiskStatus, HostStatus, LabState, LabStatus, LinkStatus, status, status_of};
 pub use up::{How, Watch, up};
 pub use vm::{AgentPort, Heard, RemoteCommand, Window};
 
-use plan::Kind;
+use plan::HostKind;
 use plimsoll_host::reach::Reach;
 use plimsoll_model::{Cause, Failure};
 use state::{Bed, Directory};
@@ -48,7 +48,7 @@ use std::sync::Arc;
 /// [`Cause::Usage`] where there is no such lab, or another command is at work on it.
 /// [`Cause::Trial`] for what could not be removed.
 pub fn down(name: &str) -> Result<(), Failure> {
-    let directory = Directory::of(name)?;
+    let directory = Directory::for_lab(name)?;
     let Some(lock) = directory.exists().then(|| directory.lock()).transpose()?.flatten() else {
         return Err(state::unknown(name));
     };
@@ -76,7 +76,7 @@ pub fn reach(lab: &str, host: &str) -> Result<Arc<dyn Reach>, Failure> {
 /// [`Cause::Usage`] where there is no such lab.
 pub fn group(lab: &str, host: &str) -> Result<Vec<PathBuf>, Failure> {
     let (_, bed) = state::find(lab)?;
-    let is_machine = bed.plan.hosts.get(host).is_some_and(|host| host.kind == Kind::Vm);
+    let is_machine = bed.plan.hosts.get(host).is_some_and(|host| host.kind == HostKind::Vm);
     let own = bed.groups.get(host).filter(|_| is_machine);
     Ok(own.into_iter().flat_map(|path| netns::group::both(path)).collect())
 }
@@ -95,12 +95,12 @@ pub fn entrance(lab: &str, host: &str) -> Result<Entrance, Failure> {
     let reach = host_of(&directory, &bed, host)?;
     let kind = bed.plan.hosts.get(host).map(|host| host.kind);
     match (kind, bed.holders.get(host)) {
-        (Some(Kind::Netns), Some(holder)) if holder.alive() => {
+        (Some(HostKind::Netns), Some(holder)) if holder.alive() => {
             let group = bed.groups.get(host).map(|path| path.as_path());
             Ok(Entrance::Words(netns::entrance(holder, group)))
         }
-        (Some(Kind::Vm), _) => {
-            Ok(Entrance::Agent(AgentPort::of(directory.path(), host, reach.name())))
+        (Some(HostKind::Vm), _) => {
+            Ok(Entrance::Agent(AgentPort::new(directory.path(), host, reach.name())))
         }
         _ => Err(died(reach.name())),
     }
@@ -127,14 +127,14 @@ fn host_of(directory: &Directory, bed: &Bed, name: &str) -> Result<Arc<dyn Reach
                 next,
             ))
         }
-        Some(Kind::Netns) => {
+        Some(HostKind::Netns) => {
             let holder = bed.holders.get(name).cloned().unwrap_or_default();
             let group = bed.groups.get(name).map(|path| path.as_path());
             Ok(Arc::new(netns::Inside::new(shown, holder, group)))
         }
-        Some(Kind::Vm) if bed.holders.get(name).is_some_and(|holder| holder.alive()) => {
+        Some(HostKind::Vm) if bed.holders.get(name).is_some_and(|holder| holder.alive()) => {
             Ok(vm::reach_as(directory.path(), name, &shown))
         }
-        Some(Kind::Vm) => Err(died(&shown)),
+        Some(HostKind::Vm) => Err(died(&shown)),
     }
 }

@@ -1,6 +1,6 @@
 //! From the plan of a lab to the machines that QEMU is given.
 
-use super::plan::{Disk, DiskKind, Kind, Plan};
+use super::plan::{Disk, DiskKind, HostKind, Plan};
 use super::services;
 use super::vm::{DiskFile, DiskLimit, Machine, Nic};
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::path::Path;
 /// The machines of a plan, in the order in which they are started: of two at a cable, the one that
 /// listens comes first.
 pub(super) fn machines(plan: &Plan, directory: &Path) -> Vec<Machine> {
-    let machines = plan.hosts.iter().filter(|(_, host)| host.kind == Kind::Vm);
+    let machines = plan.hosts.iter().filter(|(_, host)| host.kind == HostKind::Vm);
     machines
         .map(|(name, host)| Machine {
             name: name.clone(),

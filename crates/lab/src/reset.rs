@@ -1,7 +1,7 @@
 //! Power cuts.
 
 use super::netns::group;
-use super::plan::Kind;
+use super::plan::HostKind;
 use super::state::{self, Directory};
 use super::{machines, up, vm};
 use plimsoll_model::{Cause, Failure};
@@ -13,7 +13,7 @@ use plimsoll_model::{Cause, Failure};
 /// [`Cause::Usage`] for names that are not there, or of hosts without power of their own;
 /// [`Cause::Unreachable`] where it does not come up again.
 pub fn reset(lab: &str, host: &str) -> Result<(), Failure> {
-    let directory = Directory::of(lab)?;
+    let directory = Directory::for_lab(lab)?;
     let Some(_lock) = directory.exists().then(|| directory.lock()).transpose()?.flatten() else {
         return Err(state::unknown(lab));
     };
@@ -30,11 +30,11 @@ pub fn reset(lab: &str, host: &str) -> Result<(), Failure> {
                 plimsoll_config::nearest(host, &known),
             ));
         }
-        Some(Kind::Netns) => {
+        Some(HostKind::Netns) => {
             let next = "Name a virtual machine (kind = \"vm\").".to_owned();
             return Err(usage("it is a namespace, whose power cannot be cut", next));
         }
-        Some(Kind::Vm) => {}
+        Some(HostKind::Vm) => {}
     }
     let machines = machines::machines(&bed.plan, directory.path());
     let Some(machine) = machines.iter().find(|machine| machine.name == host) else { return Ok(()) };

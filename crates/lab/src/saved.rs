@@ -4,7 +4,7 @@
 //! They lie beside the images, in directories named after all that they were made of: the lab's
 //! plan, the images, QEMU, this program and the processor.
 
-use super::plan::{Kind, Plan};
+use super::plan::{HostKind, Plan};
 use super::state::private;
 use super::vm::images::fingerprint;
 use super::vm::{self, Acceleration, Images, Machine};
@@ -31,12 +31,12 @@ pub(super) struct Saved {
 
 impl Saved {
     /// Of a lab of this plan; `None` where it has hosts of another kind.
-    pub(super) fn of(
+    pub(super) fn find(
         plan: &Plan,
         machines: &[Machine],
         images: &Images,
     ) -> Result<Option<Saved>, Failure> {
-        if plan.hosts.values().any(|host| host.kind != Kind::Vm) {
+        if plan.hosts.values().any(|host| host.kind != HostKind::Vm) {
             return Ok(None);
         }
         let cannot =

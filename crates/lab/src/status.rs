@@ -1,6 +1,6 @@
 //! What is up, and how it is.
 
-use super::plan::{Delay, Disk, Kind, Link, Percent, Rate, Rates};
+use super::plan::{Delay, Disk, HostKind, Link, Percent, Rate, Rates};
 use super::state::{self, Bed};
 use plimsoll_model::Failure;
 use serde::Serialize;
@@ -16,7 +16,7 @@ const MOST_APART: usize = 10;
 /// How a lab is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum State {
+pub enum LabState {
     /// All of it runs.
     Up,
     /// It is being brought up.
@@ -35,7 +35,7 @@ pub struct LabStatus {
     /// What it is for.
     pub about: String,
     /// How it is.
-    pub state: State,
+    pub state: LabState,
     /// When it was brought up.
     pub started_unix_seconds: u64,
     /// Whether its machines have KVM; absent without machines.
@@ -53,7 +53,7 @@ pub struct LabStatus {
 #[derive(Clone, Debug, Serialize)]
 pub struct HostStatus {
     /// What it is made of.
-    pub kind: Kind,
+    pub kind: HostKind,
     /// Whether it runs.
     pub alive: bool,
     /// Whether it is still being made or booted.
@@ -117,7 +117,8 @@ impl Bed {
 
     fn is_scaled(&self, link: &Link) -> bool {
         let emulated = self.kvm == Some(false);
-        let is_vm = |host: &String| self.plan.hosts.get(host).is_some_and(|h| h.kind == Kind::Vm);
+        let is_vm =
+            |host: &String| self.plan.hosts.get(host).is_some_and(|h| h.kind == HostKind::Vm);
         emulated && link.rate.is_some() && link.between.iter().any(is_vm)
     }
 
@@ -165,8 +166,8 @@ pub fn status() -> Result<(Vec<LabStatus>, Vec<Failure>), Failure> {
     state::allowed()?;
     let (mut labs, mut failures) = (Vec::new(), Vec::new());
     for name in state::names() {
-        match state::Directory::of(&name)?.read() {
-            Ok(Some(bed)) => labs.push(of(&bed, is_busy(&name)?)),
+        match state::Directory::for_lab(&name)?.read() {
+            Ok(Some(bed)) => labs.push(lab_status(&bed, is_busy(&name)?)),
             Ok(None) => {}
             Err(failure) => failures.push(failure),
         }
@@ -177,21 +178,21 @@ pub fn status() -> Result<(Vec<LabStatus>, Vec<Failure>), Failure> {
 /// One lab.
 pub fn status_of(name: &str) -> Result<LabStatus, Failure> {
     let (_, bed) = state::find(name)?;
-    Ok(of(&bed, is_busy(name)?))
+    Ok(lab_status(&bed, is_busy(name)?))
 }
 
 fn is_busy(name: &str) -> Result<bool, Failure> {
-    Ok(state::Directory::of(name)?.is_busy())
+    Ok(state::Directory::for_lab(name)?.is_busy())
 }
 
 /// A lab as it is written down; `busy`: a command is at work on it.
-fn of(bed: &Bed, busy: bool) -> LabStatus {
+fn lab_status(bed: &Bed, busy: bool) -> LabStatus {
     let state = match bed.up {
         // Its machines are started one after the other, and again where they were saved.
-        false if busy => State::ComingUp,
-        _ if !bed.holders.values().all(|holder| holder.alive()) => State::Broken,
-        true => State::Up,
-        false => State::Incomplete,
+        false if busy => LabState::ComingUp,
+        _ if !bed.holders.values().all(|holder| holder.alive()) => LabState::Broken,
+        true => LabState::Up,
+        false => LabState::Incomplete,
     };
     let alive = |name: &String| bed.holders.get(name).is_some_and(|holder| holder.alive());
     let host = |(name, host): (&String, &super::plan::Host)| {
@@ -204,7 +205,7 @@ fn of(bed: &Bed, busy: bool) -> LabStatus {
         let status = HostStatus {
             kind: host.kind,
             alive: alive(name),
-            starting: state == State::ComingUp,
+            starting: state == LabState::ComingUp,
             addresses,
             cpu: host.cpu,
             disks: host.disks.iter().map(disk).collect(),
@@ -245,7 +246,7 @@ mod tests {
     fn machines_that_boot_are_starting_and_not_dead() {
         let text = "[host.a]\nkind = \"vm\"\n[host.b]\nkind = \"vm\"\n\
                     [link.l]\nbetween = [\"a\", \"b\"]\n";
-        let this = ProcessId::of(std::process::id()).unwrap();
+        let this = ProcessId::from_pid(std::process::id()).unwrap();
         let holder = Holder { processes: vec![this], inside: None };
         let mut bed = Bed {
             name: "lab".to_owned(),
@@ -263,14 +264,14 @@ mod tests {
             let host = |name: &str| (status.hosts[name].starting, status.hosts[name].alive);
             [host("a"), host("b")]
         };
-        let status = of(&bed, true);
-        assert_eq!(status.state, State::ComingUp);
+        let status = lab_status(&bed, true);
+        assert_eq!(status.state, LabState::ComingUp);
         assert_eq!(hosts(&status), [(true, true), (true, false)]);
-        let status = of(&bed, false);
-        assert_eq!(status.state, State::Incomplete, "whoever brought it up has ended");
+        let status = lab_status(&bed, false);
+        assert_eq!(status.state, LabState::Incomplete, "whoever brought it up has ended");
         assert_eq!(hosts(&status), [(false, true), (false, false)]);
         bed.up = true;
         bed.holders.insert("b".to_owned(), Holder::default());
-        assert_eq!(of(&bed, true).state, State::Broken, "one that was up and has died");
+        assert_eq!(lab_status(&bed, true).state, LabState::Broken, "one that was up and has died");
     }
 }

@@ -149,7 +149,7 @@ pub enum News {
 
 impl News {
     /// What is worth passing on of the progress of a study with this plan.
-    pub fn of(progress: Progress<'_>, plan: &Plan) -> News {
+    pub fn new(progress: Progress<'_>, plan: &Plan) -> News {
         match progress {
             Progress::Baseline { seconds } => News::Baseline { seconds },
             Progress::Preparing { subject } => News::Preparing { subject },

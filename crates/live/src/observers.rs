@@ -72,7 +72,7 @@ impl Observers {
         if self.feed.is_none() && self.dashboard.is_none() {
             return;
         }
-        let news = News::of(progress, &self.plan);
+        let news = News::new(progress, &self.plan);
         let notice = Notice { at_seconds: self.begun.elapsed().as_secs_f64(), news };
         if let Some(feed) = &self.feed {
             feed.send(&notice);

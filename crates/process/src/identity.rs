@@ -21,11 +21,11 @@ impl ProcessId {
     /// This process.
     pub fn this() -> ProcessId {
         let pid = std::process::id();
-        ProcessId::of(pid).unwrap_or(ProcessId { pid, started: 0 })
+        ProcessId::from_pid(pid).unwrap_or(ProcessId { pid, started: 0 })
     }
 
     /// The process that has this number now.
-    pub fn of(pid: u32) -> Option<ProcessId> {
+    pub fn from_pid(pid: u32) -> Option<ProcessId> {
         let fields = stat(&format!("/proc/{pid}/stat"))?;
         Some(ProcessId { pid, started: fields.get(19)?.parse().ok()? })
     }
@@ -72,7 +72,7 @@ impl ProcessId {
             .filter(|pid| {
                 stat(&format!("/proc/{pid}/stat")).is_some_and(|f| f.get(1) == Some(&parent))
             })
-            .filter_map(ProcessId::of)
+            .filter_map(ProcessId::from_pid)
             .collect()
     }
 }
@@ -122,7 +122,7 @@ pub fn all() -> impl Iterator<Item = u32> {
 /// started in the moment before it could be written down.
 pub fn marked(name: &str, value: &str) -> Vec<ProcessId> {
     let has = |pid: &u32| variable(*pid, name).is_some_and(|found| found == value);
-    all().filter(has).filter_map(ProcessId::of).collect()
+    all().filter(has).filter_map(ProcessId::from_pid).collect()
 }
 
 /// What a variable had in the environment that a process was started with.
@@ -165,7 +165,7 @@ mod tests {
     fn a_stranger_with_the_same_number_is_spared() {
         let mut child =
             Command::new("sleep").arg("60").env("PLIMSOLL_TEST_MARK", "a").spawn().unwrap();
-        let here = ProcessId::of(child.id()).unwrap();
+        let here = ProcessId::from_pid(child.id()).unwrap();
         assert!(ProcessId::this().alive() && here != ProcessId::this());
         let stranger = ProcessId { started: here.started - 1, ..here };
         assert!(here.alive() && !stranger.alive());
@@ -175,7 +175,7 @@ mod tests {
         assert!(kill_all(&[here], Duration::from_secs(10)));
         assert!(!here.alive(), "it waits to be noticed, and counts as gone");
         child.wait().unwrap();
-        assert_eq!(ProcessId::of(child.id()), None);
+        assert_eq!(ProcessId::from_pid(child.id()), None);
     }
 
     /// As QEMU ends: its first thread before those that run the machine.
@@ -185,7 +185,7 @@ mod tests {
                       threading.Thread(target=time.sleep, args=(600,)).start()\n\
                       ctypes.CDLL(None).pthread_exit(None)";
         let Ok(mut child) = Command::new("python3").args(["-c", script]).spawn() else { return };
-        let process = ProcessId::of(child.id()).unwrap();
+        let process = ProcessId::from_pid(child.id()).unwrap();
         let deadline = Instant::now() + Duration::from_secs(60);
         while !process.fields().is_some_and(|fields| ended(&fields)) {
             assert!(Instant::now() < deadline, "its first thread has not ended");
@@ -206,7 +206,7 @@ mod tests {
             .stdin(Stdio::null())
             .spawn()
             .unwrap();
-        let shell = ProcessId::of(child.id()).unwrap();
+        let shell = ProcessId::from_pid(child.id()).unwrap();
         let deadline = Instant::now() + Duration::from_secs(20);
         while shell.children().is_empty() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(5));

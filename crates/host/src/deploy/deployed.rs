@@ -58,7 +58,7 @@ impl Deployed {
 
     /// How it ended that did not do what it should: what happened, and what to do about it.
     pub fn ending(&self, output: &crate::reach::Output) -> (String, String) {
-        super::Ending::of(output).words(self.directory.bundle())
+        super::Ending::from_output(output).words(self.directory.bundle())
     }
 
     /// Removes it, and says if that failed.

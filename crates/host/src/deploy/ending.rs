@@ -30,7 +30,7 @@ const SIGKILL: i32 = 9;
 impl Ending {
     /// Shells differ in their words; codes are POSIX's: 126 found but not executed, 127 not found,
     /// 128 and more a signal.
-    pub fn of(output: &Output) -> Ending {
+    pub fn from_output(output: &Output) -> Ending {
         let said = last_line(&output.errors).unwrap_or_default();
         let says = |words: &[&str]| {
             let errors = String::from_utf8_lossy(&output.errors).to_lowercase();
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     fn ending(status: Option<i32>, errors: &str) -> Ending {
-        Ending::of(&Output { status, errors: errors.into(), ..Output::default() })
+        Ending::from_output(&Output { status, errors: errors.into(), ..Output::default() })
     }
 
     #[test]

@@ -9,12 +9,12 @@ use crate::reach::Output;
 /// # Panics
 /// If a directory is believed that is not the program's own: that is what is looked for.
 pub fn answers(status: Option<i32>, output: &[u8], errors: &[u8]) {
-    let look = HostMachine::of(output);
+    let look = HostMachine::from_answer(output);
     assert!(look.machines.len() <= 3 && !look.words().contains(char::is_control));
     if let Some(directory) = ready(output, "name") {
         assert!(directory.starts_with('/') && directory.ends_with("/name"));
         assert!(!directory.contains(char::is_control));
     }
     let output = Output { status, output: output.to_vec(), errors: errors.to_vec(), cut: false };
-    let _ = Ending::of(&output);
+    let _ = Ending::from_output(&output);
 }

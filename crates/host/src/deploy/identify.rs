@@ -21,11 +21,11 @@ impl HostMachine {
             "echo \"$(uname -m)\"; for f in /proc/$$/exe /bin/sh; do dd if=$f bs={ELF_BYTES} count=1 2>/dev/null; done"
         );
         let output = reach.run(&look, b"", PATIENCE)?;
-        Ok(HostMachine::of(&output.output))
+        Ok(HostMachine::from_answer(&output.output))
     }
 
     /// From the answer: a line, then the beginnings of programs.
-    pub(super) fn of(answer: &[u8]) -> HostMachine {
+    pub(super) fn from_answer(answer: &[u8]) -> HostMachine {
         let cut = answer.iter().position(|byte| *byte == b'\n').unwrap_or(0);
         let (uname, rest) = answer.split_at(cut);
         let uname = last_line(uname).unwrap_or_default();

@@ -74,7 +74,7 @@ impl RemoteDir {
             }
         }
         let output = guard.finish(PATIENCE)?;
-        match Ending::of(&Output { errors: said.clone(), ..output }) {
+        match Ending::from_output(&Output { errors: said.clone(), ..output }) {
             ending @ Ending::NoMemory(_) => Err(ending.failure(reach.name(), &bundle).into()),
             _ => {
                 let why = last_line(&said).unwrap_or("the shell gave no reason".into());
@@ -116,7 +116,7 @@ impl RemoteDir {
         if output.status == Some(0) && says.is_some_and(|rest| rest.starts_with(b" ")) {
             return Ok(());
         }
-        Err(match Ending::of(&output) {
+        Err(match Ending::from_output(&output) {
             ending @ Ending::WrongMachine(_) => Refusal::Machine(ending),
             ending @ Ending::Forbidden(_) => {
                 Refusal::Directory(self.because(&ending.words(&self.bundle).0))

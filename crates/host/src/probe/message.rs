@@ -156,7 +156,7 @@ impl FileKind {
     ];
 
     /// The kind of that number; `None` for one that this program does not know yet.
-    pub fn of(number: u64) -> Option<FileKind> {
+    pub fn from_number(number: u64) -> Option<FileKind> {
         FileKind::ALL.into_iter().find(|kind| *kind as u64 == number)
     }
 }
@@ -269,7 +269,7 @@ fn sample(mut body: &[u8]) -> Option<RawSample> {
         let (text, rest) = rest.split_at_checked(length)?;
         body = rest;
         // What a later probe may add is passed over.
-        if let Some(kind) = FileKind::of(number.into()) {
+        if let Some(kind) = FileKind::from_number(number.into()) {
             files.push(SampledFile {
                 kind,
                 index: u16::from_be_bytes([i, j]).into(),

@@ -172,7 +172,8 @@ impl SamplerFacts {
         let number = |key: &str| value.get(key).and_then(Value::as_u64).unwrap_or(0);
         let files = value.get("files").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let file = |file: &Value| {
-            let kind = file.get("section_number").and_then(Value::as_u64).and_then(FileKind::of);
+            let kind =
+                file.get("section_number").and_then(Value::as_u64).and_then(FileKind::from_number);
             let name = file.get("name").and_then(Value::as_str).unwrap_or_default();
             (kind, name.to_owned())
         };

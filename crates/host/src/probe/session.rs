@@ -171,7 +171,7 @@ impl Session {
         if output.errors.is_empty() {
             output.errors = chatter.into_bytes();
         }
-        let (happened, next) = Ending::of(&output).words(&BUNDLE);
+        let (happened, next) = Ending::from_output(&output).words(&BUNDLE);
         self.failure(Cause::Trial, format!("the probe ended too early: {happened}"), &next)
     }
 

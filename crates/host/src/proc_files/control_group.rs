@@ -27,7 +27,7 @@ type Reader = fn(&mut GroupCounters, &str);
 impl GroupCounters {
     /// Those of a group of this machine by its directories: its own, and the one that counts what is used where
     /// version 1 has that apart. `None` where nothing is there.
-    pub fn of(directories: &[impl AsRef<Path>]) -> Option<GroupCounters> {
+    pub fn read(directories: &[impl AsRef<Path>]) -> Option<GroupCounters> {
         let read = |name: &str| {
             directories.iter().find_map(|own| read_to_string(own.as_ref().join(name)).ok())
         };

@@ -44,7 +44,7 @@ pub(super) const LINES: usize = 3;
 
 impl Origin {
     /// Asks a host.
-    pub fn of(host: &dyn Reach) -> Result<Origin, Failure> {
+    pub fn read(host: &dyn Reach) -> Result<Origin, Failure> {
         let text = command(host, "identify the host", PRINT, b"")?;
         Ok(Origin::from_lines(text.lines()))
     }
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn this_host_says_which_it_is_and_is_not_gone() {
-        let this = Origin::of(&Local).unwrap();
+        let this = Origin::read(&Local).unwrap();
         assert_eq!(this.boot, plimsoll_process::boot());
         let network = fs::read_link("/proc/self/ns/net").unwrap();
         assert_eq!(this.network, network.to_string_lossy());

@@ -220,7 +220,7 @@ impl State {
         if let Some(Changed { path: Some(path), .. }) = &self.changed {
             return Ok(path.clone());
         }
-        let of = (name.clone(), Origin::of(&**host)?);
+        let of = (name.clone(), Origin::read(&**host)?);
         let entry = Entry::new(of, knob.name(), self.original.clone(), kept.study);
         kept.journal.add(&entry)?;
         let changed = self.changed.insert(Changed { entry, path: None, guard: None });

@@ -43,7 +43,7 @@ pub struct Sysctl {
 /// From a key in either form of sysctl(8): the first of '.' and '/' in it parts it, the other one
 /// is a letter, as in `net.ipv4.conf.eth0/100.rp_filter`.
 pub(super) fn make(key: &str) -> Result<Box<dyn Knob>, String> {
-    Sysctl::of(key).map(|sysctl| Box::new(sysctl) as Box<dyn Knob>)
+    Sysctl::from_key(key).map(|sysctl| Box::new(sysctl) as Box<dyn Knob>)
 }
 
 /// The congestion control of TCP, under a short name.
@@ -52,7 +52,7 @@ pub(super) fn congestion(rest: &str) -> Result<Box<dyn Knob>, String> {
 }
 
 impl Sysctl {
-    fn of(key: &str) -> Result<Sysctl, String> {
+    fn from_key(key: &str) -> Result<Sysctl, String> {
         let dotted = key.find(['.', '/']).is_some_and(|at| key[at..].starts_with('.'));
         let path = if dotted { key.chars().map(swapped).collect() } else { key.to_owned() };
         let parts: Vec<&str> = path.split('/').collect();
@@ -193,13 +193,13 @@ mod tests {
 
     #[test]
     fn both_forms_of_a_key_are_one() {
-        let path = |key: &str| Sysctl::of(key).unwrap().path;
+        let path = |key: &str| Sysctl::from_key(key).unwrap().path;
         assert_eq!(path("net.ipv4.tcp_wmem"), "net/ipv4/tcp_wmem");
         assert_eq!(path("net/ipv4/tcp_wmem"), "net/ipv4/tcp_wmem");
         // A VLAN's interface has a dot in its name.
         assert_eq!(path("net.ipv4.conf.eth0/100.rp_filter"), "net/ipv4/conf/eth0.100/rp_filter");
         assert_eq!(path("net/ipv4/conf/eth0.100/rp_filter"), "net/ipv4/conf/eth0.100/rp_filter");
-        let name = Sysctl::of("net/ipv4/conf/eth0.100/rp_filter").unwrap().name();
+        let name = Sysctl::from_key("net/ipv4/conf/eth0.100/rp_filter").unwrap().name();
         assert_eq!(name, "sysctl:net.ipv4.conf.eth0/100.rp_filter");
     }
 
@@ -228,14 +228,14 @@ mod tests {
             "net.ipv4.conf.all.forwarding",
             "net.ipv6.conf.all.disable_ipv6",
         ] {
-            assert!(Sysctl::of(key).is_err(), "{key}");
+            assert!(Sysctl::from_key(key).is_err(), "{key}");
         }
-        assert!(Sysctl::of("net.ipv4.conf.eth0.forwarding").is_ok());
+        assert!(Sysctl::from_key("net.ipv4.conf.eth0.forwarding").is_ok());
     }
 
     #[test]
     fn of_a_pair_that_which_was_not_zero_is_written_back() {
-        let sysctl = Sysctl::of("vm.dirty_ratio").unwrap();
+        let sysctl = Sysctl::from_key("vm.dirty_ratio").unwrap();
         let of = |ratio: &str, bytes: &str| {
             let [a, b] = PAIRS[0].map(str::to_owned);
             Original([(a, ratio.to_owned()), (b, bytes.to_owned())].into())
@@ -253,10 +253,10 @@ mod tests {
         /// No key leads out of /proc/sys or out of its quotes.
         #[test]
         fn any_key(key in "[a-z./ '$\\\\]{0,20}|(vm|net)[./]\\PC{0,20}") {
-            if let Ok(sysctl) = Sysctl::of(&key) {
+            if let Ok(sysctl) = Sysctl::from_key(&key) {
                 prop_assert!(!sysctl.path.contains(['\'', '\n', ' ', '\\', '$']));
                 prop_assert!(sysctl.path.split('/').all(|part| !["", ".", ".."].contains(&part)));
-                prop_assert_eq!(Sysctl::of(&sysctl.name()[KIND.len() + 1..]).unwrap(), sysctl);
+                prop_assert_eq!(Sysctl::from_key(&sysctl.name()[KIND.len() + 1..]).unwrap(), sysctl);
             }
         }
     }

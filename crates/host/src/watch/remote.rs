@@ -151,7 +151,7 @@ fn answer(mut source: Box<dyn Source>, asked: &Receiver<Question>, state: &Mutex
         match sample {
             // Whoever asked may have given up.
             Ok(mut sample) => {
-                if let Some(group) = GroupCounters::of(&state.held_in) {
+                if let Some(group) = GroupCounters::read(&state.held_in) {
                     sample.control_group = Some(group);
                 }
                 drop(answer.try_send(sample));

@@ -102,7 +102,7 @@ impl Starting {
 /// `unshare` and its child, the first process inside, once that is there.
 fn both(child: &Child) -> Option<(ProcessId, ProcessId)> {
     let deadline = Instant::now() + PATIENCE;
-    let outside = ProcessId::of(child.id())?;
+    let outside = ProcessId::from_pid(child.id())?;
     while Instant::now() < deadline && outside.alive() {
         if let Some(inside) = outside.children().first() {
             return Some((outside, *inside));

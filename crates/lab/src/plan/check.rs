@@ -1,6 +1,6 @@
 //! Whether a plan makes sense: names, who is linked with whom, and what each kind of host can do.
 
-use super::{DiskKind, FileSystem, Host, Image, Kind, Link, Plan};
+use super::{DiskKind, FileSystem, Host, HostKind, Image, Link, Plan};
 use plimsoll_config::{Problem, nearest};
 use plimsoll_model::is_lab_name;
 
@@ -68,7 +68,7 @@ impl Plan {
         let mut machines = 0;
         for (i, host) in link.between.iter().enumerate() {
             let at = [at[0], at[1], at[2], &i.to_string()];
-            machines += usize::from(self.known(&at, host)?.kind == Kind::Vm);
+            machines += usize::from(self.known(&at, host)?.kind == HostKind::Vm);
             if link.between[..i].contains(host) {
                 let happened = format!("`{host}` is named twice");
                 return Err(Problem::new(&at, happened, "Name each host once."));
@@ -104,8 +104,8 @@ impl Plan {
     fn check_host(&self, name: &str, host: &Host) -> Checked {
         let at = |key| ["host", name, key];
         match host.kind {
-            Kind::Netns => only_in_machines(name, host)?,
-            Kind::Vm => only_in_namespaces(name, host)?,
+            HostKind::Netns => only_in_machines(name, host)?,
+            HostKind::Vm => only_in_namespaces(name, host)?,
         }
         if host.cores == 0 || host.cores > 64 {
             return Err(Problem::new(
@@ -150,7 +150,7 @@ impl Plan {
                 ));
             }
         }
-        if host.kind == Kind::Vm {
+        if host.kind == HostKind::Vm {
             let files = host.disks.values().filter(|disk| disk.kind == DiskKind::File).count();
             for (key, count) in [("disk", files), ("link", self.nics(name).len())] {
                 if count > MOST_DEVICES {

@@ -1,7 +1,7 @@
 //! Disks of hosts, and whether they make sense.
 
 use super::check::{OWN_PLACES, a_path};
-use super::{Delay, Host, Kind, Size, Throughput};
+use super::{Delay, Host, HostKind, Size, Throughput};
 use plimsoll_config::Problem;
 use serde::{Deserialize, Serialize};
 
@@ -82,7 +82,7 @@ pub(super) fn check(host: &str, name: &str, disk: &Disk, of: &Host) -> Result<()
     if !(1 << 20..=1 << 40).contains(&disk.size.0) {
         return refuse("size", "the size is out of range", "Give 1MiB to 1TiB.");
     }
-    if of.kind == Kind::Netns {
+    if of.kind == HostKind::Netns {
         return in_namespace(&at, disk);
     }
     if disk.size.0 < 16 << 20 {

@@ -47,7 +47,7 @@ pub struct Plan {
 #[serde(deny_unknown_fields)]
 pub struct Host {
     /// What it is made of.
-    pub kind: Kind,
+    pub kind: HostKind,
     /// What a machine boots; a namespace has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<Image>,
@@ -93,7 +93,7 @@ pub struct Host {
 /// What a host is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum HostKind {
     /// Namespaces of this machine's own kernel.
     Netns,
     /// A virtual machine with a kernel of its own.

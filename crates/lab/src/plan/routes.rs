@@ -110,7 +110,7 @@ impl Plan {
     /// The hosts that cannot reach each other, whatever their rules let through: for a host, those
     /// after it in order of names. Each pair is named once.
     pub fn unreachable(&self) -> BTreeMap<&str, Vec<&str>> {
-        let ways = Ways::of(self);
+        let ways = Ways::new(self);
         let names: Vec<&str> = self.hosts.keys().map(String::as_str).collect();
         let apart = |a: &str, b: &str| !ways.connect(a, b) && !ways.connect(b, a);
         let of = |(i, a): (usize, &&'_ str)| {
@@ -170,7 +170,7 @@ struct Ways<'a> {
 }
 
 impl<'a> Ways<'a> {
-    fn of(plan: &'a Plan) -> Ways<'a> {
+    fn new(plan: &'a Plan) -> Ways<'a> {
         let hosts = plan.hosts.keys().map(String::as_str);
         let tables = hosts.clone().map(|host| (host, plan.routes(host))).collect();
         let own = |host| plan.nics(host).into_iter().map(move |nic| (nic.address, host));

@@ -3,7 +3,7 @@
 
 use super::check::OWN_PLACES;
 use super::read::lab_file;
-use super::{Host, Kind, Plan};
+use super::{Host, HostKind, Plan};
 use plimsoll_model::{Cause, Failure};
 
 /// Options of smb.conf that change how shares are served and neither run a command, name a file of
@@ -92,13 +92,13 @@ impl Plan {
     /// What the lab's author would do to this machine beside the lab, as root. Only a lab file whose
     /// author is trusted may be brought up then.
     pub fn risks(&self) -> Vec<Risk> {
-        let namespaces = self.hosts.iter().filter(|(_, host)| host.kind == Kind::Netns);
+        let namespaces = self.hosts.iter().filter(|(_, host)| host.kind == HostKind::Netns);
         namespaces.flat_map(|(name, host)| of_host(name, host)).collect()
     }
 
     /// The places of their own that hosts in namespaces keep files in, or serve them from.
     pub(crate) fn own_places(&self) -> impl Iterator<Item = &'static str> {
-        let hosts = self.hosts.values().filter(|host| host.kind == Kind::Netns);
+        let hosts = self.hosts.values().filter(|host| host.kind == HostKind::Netns);
         let paths = hosts.flat_map(|host| {
             let exports = host.ganesha.iter().flat_map(|ganesha| &ganesha.exports).map(|e| &e.path);
             let shares = host.samba.iter().flat_map(|samba| &samba.shares).map(|share| &share.path);

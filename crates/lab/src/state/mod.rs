@@ -135,7 +135,7 @@ impl Directory {
     ///
     /// # Errors
     /// Where this is [not root](allowed).
-    pub fn of(name: &str) -> Result<Directory, Failure> {
+    pub fn for_lab(name: &str) -> Result<Directory, Failure> {
         allowed()?;
         Ok(Directory { name: name.to_owned(), path: parent().join(name) })
     }
@@ -258,7 +258,7 @@ impl Directory {
 
 /// The lab of this name that is up.
 pub(crate) fn find(name: &str) -> Result<(Directory, Bed), Failure> {
-    let directory = Directory::of(name)?;
+    let directory = Directory::for_lab(name)?;
     match directory.read()? {
         Some(bed) => Ok((directory, bed)),
         None => Err(unknown(name)),

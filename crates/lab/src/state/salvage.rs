@@ -23,7 +23,8 @@ pub(crate) fn salvage(directory: &Directory) -> Result<(), Failure> {
     let mut marks = marks(directory);
     marks.extend(processes.iter().filter_map(|process| variable(process.pid, MARK_VARIABLE)));
     processes.extend(marks.iter().flat_map(|mark| marked(MARK_VARIABLE, mark)));
-    processes.extend(all().filter(|pid| is_machine(*pid, directory)).filter_map(ProcessId::of));
+    processes
+        .extend(all().filter(|pid| is_machine(*pid, directory)).filter_map(ProcessId::from_pid));
     if !kill_all(&processes, PATIENCE) {
         return Err(failed(directory, "its processes do not end"));
     }

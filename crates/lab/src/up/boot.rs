@@ -125,7 +125,7 @@ impl<'w> BringUp<'_, 'w> {
     ) -> Result<(), Failure> {
         let (bed, directory) = (&mut self.bed, &self.directory);
         let mut journal = |pid: u32| {
-            let processes = ProcessId::of(pid).into_iter().collect();
+            let processes = ProcessId::from_pid(pid).into_iter().collect();
             bed.holders.insert(machine.name.clone(), Holder { processes, inside: None });
             directory.write(bed)
         };

@@ -2,7 +2,7 @@
 //! mounts. All hosts at the same time.
 
 use super::Watch;
-use crate::plan::{Delay, Kind};
+use crate::plan::{Delay, HostKind};
 use crate::state::{Bed, Directory};
 use crate::{host_of, machines, services, setup};
 use plimsoll_host::reach::Reach;
@@ -36,7 +36,7 @@ pub(super) fn latencies(
     watch: &mut Watch,
 ) -> Result<BTreeMap<String, Delay>, Failure> {
     let mut measured = BTreeMap::new();
-    for (name, host) in bed.plan.hosts.iter().filter(|(_, host)| host.kind == Kind::Vm) {
+    for (name, host) in bed.plan.hosts.iter().filter(|(_, host)| host.kind == HostKind::Vm) {
         for (disk, what) in host.disks.iter().filter(|(_, disk)| disk.latency.is_some()) {
             let shown = format!("{name}/{disk}");
             watch.step(&format!("{shown}: measuring its latency"))?;
@@ -127,8 +127,8 @@ impl Inside<'_> {
         let Some(host) = plan.hosts.get(name) else { return Ok(()) };
         setup::carrier(plan, name, reach)?;
         match host.kind {
-            Kind::Netns => setup::tmpfs(host, reach)?,
-            Kind::Vm => {
+            HostKind::Netns => setup::tmpfs(host, reach)?,
+            HostKind::Vm => {
                 for (disk, what) in &host.disks {
                     steps.step(format!("{name}: the disk {disk}"))?;
                     let device = machines::device(plan, name, disk).unwrap_or_default();

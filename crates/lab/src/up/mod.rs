@@ -81,7 +81,7 @@ pub fn up(
         plan.refuse_risks(Risk::what)?;
     }
     watch.step("checking for an existing lab")?;
-    let directory = Directory::of(name)?;
+    let directory = Directory::for_lab(name)?;
     // Twice, for the directory may be removed between its making and the lock.
     let lock = match make_and_lock(&directory)? {
         Some(lock) => lock,
@@ -185,7 +185,7 @@ impl BringUp<'_, '_> {
             configure::all(&self.directory, &self.bed, self.watch)?;
         } else {
             let images = self.images(&machines)?;
-            let saved = Saved::of(&self.bed.plan, &machines, &images)?;
+            let saved = Saved::find(&self.bed.plan, &machines, &images)?;
             if let Some(saved) = saved.iter().find(|_| afresh) {
                 saved.remove();
             }

@@ -2,7 +2,7 @@
 
 use super::BringUp;
 use crate::netns::{Starting, cable, group};
-use crate::plan::Kind;
+use crate::plan::HostKind;
 use plimsoll_model::{Cause, Failure};
 use std::path::Path;
 
@@ -10,7 +10,8 @@ impl BringUp<'_, '_> {
     /// Starts the holders of hosts, and of the switches between them.
     pub(super) fn namespaces(&mut self) -> Result<(), Failure> {
         let plan = &self.bed.plan;
-        let is_netns = |host: &String| plan.hosts.get(host).is_some_and(|h| h.kind == Kind::Netns);
+        let is_netns =
+            |host: &String| plan.hosts.get(host).is_some_and(|h| h.kind == HostKind::Netns);
         if let Some(place) = plan.own_places().find(|place| !Path::new(place).is_dir()) {
             let happened = "a host needs this directory, but it does not exist on this machine";
             let next = format!("Create it (mkdir {place}), or use another path in the lab file.");
@@ -60,7 +61,7 @@ impl BringUp<'_, '_> {
         for (name, link) in &plan.links {
             self.watch.step(&format!("{name}: cables"))?;
             let kind = |host: &String| plan.hosts.get(host).map(|host| host.kind);
-            if link.between.iter().all(|host| kind(host) == Some(Kind::Netns)) {
+            if link.between.iter().all(|host| kind(host) == Some(HostKind::Netns)) {
                 cable::lay(plan, name, &self.bed.holders)?;
             }
         }

@@ -20,7 +20,7 @@ pub(super) fn draw(run: &Run, frame: &mut Frame<'_>, area: Rect) {
     let mut lines = Vec::new();
     for host in &run.hosts {
         let Some(load) = host.loads.back() else { continue };
-        lines.extend(of(host, load));
+        lines.extend(host_lines(host, load));
     }
     if lines.is_empty() {
         lines.push(Line::from("not measured yet"));
@@ -28,7 +28,7 @@ pub(super) fn draw(run: &Run, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Paragraph::new(lines).block(Block::bordered().title("CPU")), area);
 }
 
-fn of<'a>(host: &HostNow, load: &LoadNow) -> Vec<Line<'a>> {
+fn host_lines<'a>(host: &HostNow, load: &LoadNow) -> Vec<Line<'a>> {
     let busy = load.shares.busy().0;
     let percent = |share: f64| share * 100.0;
     let name = crate::text::ending(&plimsoll_model::printable(&host.name), 8);

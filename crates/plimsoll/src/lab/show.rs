@@ -2,8 +2,8 @@
 
 use super::Shipped;
 use plimsoll_lab::doctor::Finding;
-use plimsoll_lab::plan::{DiskKind, Kind};
-use plimsoll_lab::{DiskStatus, LabStatus, State};
+use plimsoll_lab::plan::{DiskKind, HostKind};
+use plimsoll_lab::{DiskStatus, LabState, LabStatus};
 use plimsoll_model::{Cause, Failure, printable_json};
 use serde::Serialize;
 use std::fmt::Write;
@@ -29,12 +29,12 @@ pub fn list(up: &[LabStatus], shipped: &[Shipped]) -> String {
     text
 }
 
-fn state(state: State) -> &'static str {
+fn state(state: LabState) -> &'static str {
     match state {
-        State::Up => "up",
-        State::ComingUp => "coming up",
-        State::Incomplete => "incomplete: take it down with plimsoll lab down",
-        State::Broken => "broken: a host has stopped",
+        LabState::Up => "up",
+        LabState::ComingUp => "coming up",
+        LabState::Incomplete => "incomplete: take it down with plimsoll lab down",
+        LabState::Broken => "broken: a host has stopped",
     }
 }
 
@@ -43,8 +43,8 @@ pub fn lab(lab: &LabStatus) -> String {
     let mut text = format!("{}: {}\n", lab.name, state(lab.state));
     for (name, host) in &lab.hosts {
         let kind = match host.kind {
-            Kind::Netns => "namespaces",
-            Kind::Vm => "machine",
+            HostKind::Netns => "namespaces",
+            HostKind::Vm => "machine",
         };
         let addresses: Vec<String> =
             host.addresses.iter().map(|(link, address)| format!("{address} ({link})")).collect();

@@ -141,7 +141,7 @@ impl Process {
 
     /// The only child of `unshare`, while it runs.
     fn first(&self) -> Option<Pid> {
-        let children = ProcessId::of(self.child.id())?.children();
+        let children = ProcessId::from_pid(self.child.id())?.children();
         children.first().map(|process| pid(process.pid))
     }
 

@@ -18,7 +18,7 @@ impl Writes {
     pub const ASYNC: &'static str = "async";
     pub const LEVELS: [Writes; 2] = [Writes::Sync, Writes::Async];
 
-    pub fn of(word: &str) -> Option<Writes> {
+    pub fn from_word(word: &str) -> Option<Writes> {
         match word {
             Writes::SYNC => Some(Writes::Sync),
             Writes::ASYNC => Some(Writes::Async),
@@ -52,7 +52,7 @@ impl Client {
         self.options
             .split(',')
             .rev()
-            .find_map(|word| Writes::of(word.trim()))
+            .find_map(|word| Writes::from_word(word.trim()))
             .unwrap_or(Writes::Absent)
     }
 }
@@ -115,10 +115,11 @@ fn of_client(client: &Client, level: Writes, word: &str) -> String {
     if client.writes() == level {
         return word.to_owned();
     }
-    let keeps = |option: &&str| Writes::of(option.trim()).is_none();
+    let keeps = |option: &&str| Writes::from_word(option.trim()).is_none();
     let mut options: Vec<&str> = client.options.split(',').filter(keeps).collect();
     // The word takes the place of that which was there, else the end.
-    let at = client.options.split(',').position(|option| Writes::of(option.trim()).is_some());
+    let at =
+        client.options.split(',').position(|option| Writes::from_word(option.trim()).is_some());
     if let Some(word) = level.word() {
         options.insert(at.unwrap_or(options.len()), word);
     }

@@ -124,7 +124,7 @@ impl Knob for ExportSync {
     }
 
     fn check(&self, level: &str) -> Result<(), String> {
-        match Writes::of(level) {
+        match Writes::from_word(level) {
             Some(_) => Ok(()),
             None => Err("it is neither sync nor async".into()),
         }
@@ -161,7 +161,7 @@ impl Knob for ExportSync {
 
     fn apply(&self, host: &dyn Reach, original: &Original, level: &str) -> Result<(), Failure> {
         let [content, file, in_force] = self.of(original);
-        let wanted = Writes::of(level).unwrap_or(Writes::Sync);
+        let wanted = Writes::from_word(level).unwrap_or(Writes::Sync);
         let now = config_file::content(host, file)?;
         if now != content
             && Writes::LEVELS.iter().all(|l| now != with_sync(content, &self.path, *l))
@@ -186,7 +186,7 @@ impl Knob for ExportSync {
         // Of clients that were there since it was exported anew.
         let kernel = command(host, "read the kernel's exports", &format!("cat {KERNEL}"), b"")?;
         let clients = file::clients(&kernel, &self.path);
-        match clients.iter().find(|client| Some(client.writes()) != Writes::of(level)) {
+        match clients.iter().find(|client| Some(client.writes()) != Writes::from_word(level)) {
             None => Ok(()),
             Some(client) => wrong(format!("the kernel has {} in effect", client.options)),
         }

@@ -31,7 +31,7 @@ pub(super) fn make(text: &str) -> Result<Box<dyn Knob>, String> {
     if !sound {
         return Err("it is not the path of a mount point, such as /mnt/films".into());
     }
-    let varied = Varied::of(option)
+    let varied = Varied::from_name(option)
         .ok_or("the option is not vers, proto, rsize, wsize, sync, nconnect or actimeo")?;
     Ok(Box::new(MountOption { point: point.to_owned(), varied }))
 }

@@ -37,7 +37,7 @@ const VERSIONS: [&str; 3] = ["vers", "nfsvers", "minorversion"];
 const MOST_CONNECTIONS: u32 = 16;
 
 impl Varied {
-    pub fn of(name: &str) -> Option<Varied> {
+    pub fn from_name(name: &str) -> Option<Varied> {
         Some(match name {
             "vers" => Varied::Version,
             "proto" => Varied::Protocol,
@@ -193,7 +193,7 @@ fn without<'a>(options: &'a str, names: &[&str]) -> Vec<&'a str> {
 /// What a kernel may list, for fuzzing: a level that is read can be set, and is then there.
 pub(in crate::settings) fn fuzz(text: &str) {
     for name in ["vers", "proto", "rsize", "wsize", "sync", "nconnect", "actimeo"] {
-        let Some(varied) = Varied::of(name) else { continue };
+        let Some(varied) = Varied::from_name(name) else { continue };
         let level = varied.level(text);
         if varied.check(&level).is_ok() {
             assert_eq!(varied.level(&varied.with(text, &level)), level, "{name} of {text:?}");
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn levels_are_read_and_set() {
-        let of = |name: &str| Varied::of(name).unwrap();
+        let of = |name: &str| Varied::from_name(name).unwrap();
         for (name, found, set) in [
             ("vers", "3", "4.2"),
             ("proto", "tcp", "udp"),
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn what_is_agreed_on_anew_makes_no_difference() {
         let same = |name: &str, from: &str, to: &str| {
-            are_others_same(Varied::of(name).unwrap(), THREE, &THREE.replace(from, to))
+            are_others_same(Varied::from_name(name).unwrap(), THREE, &THREE.replace(from, to))
         };
         assert!(same("vers", "mountport=35555", "mountport=2"));
         assert!(!same("vers", "rsize=262144", "rsize=4096"));
@@ -268,10 +268,10 @@ mod tests {
             ("actimeo", &["-1", "x", "3,exec"]),
         ] {
             for level in levels {
-                assert!(Varied::of(name).unwrap().check(level).is_err(), "{name}={level}");
+                assert!(Varied::from_name(name).unwrap().check(level).is_err(), "{name}={level}");
             }
         }
-        assert_eq!(Varied::of("exec"), None);
+        assert_eq!(Varied::from_name("exec"), None);
         for options in ["", "rw,,x", "rw,a b", "rw;id", "rw,-x", "rw,$(id)", "rw\n", "rw,'"] {
             assert!(check(options).is_err(), "{options:?}");
         }

@@ -27,7 +27,7 @@ pub(super) fn versions(rest: &str) -> Result<Box<dyn Knob>, String> {
 /// What the kernel has of the server, for fuzzing: nothing but what a server can be comes of it.
 #[doc(hidden)]
 pub(super) fn fuzz(text: &str) {
-    let Some(server) = server::Server::of(text) else { return };
+    let Some(server) = server::Server::from_text(text) else { return };
     let again = server::Server::from_original(&server.to_original("x")).expect("it was one");
     assert_eq!(again, server);
     assert!(!server.start_command().contains(['\'', ';', '\n', '$', '`', '\\']));

@@ -40,7 +40,7 @@ impl Server {
     /// Reads what it is.
     pub fn read(host: &dyn Reach) -> Result<Server, Failure> {
         let text = command(host, TRIED, READ, b"")?;
-        Server::of(&text).ok_or_else(|| {
+        Server::from_text(&text).ok_or_else(|| {
             let happened =
                 "it uses version 2, RDMA or several ports, with which plimsoll cannot restart it";
             Server::failed(host, happened)
@@ -62,7 +62,7 @@ impl Server {
     }
 
     /// From the four files, each behind a line of its name in brackets.
-    pub fn of(text: &str) -> Option<Server> {
+    pub fn from_text(text: &str) -> Option<Server> {
         let part = |name: &str| {
             let begin = format!("[{name}]");
             let mut lines = text.lines().skip_while(|line| *line != begin);
@@ -236,16 +236,16 @@ mod tests {
     #[test]
     fn a_server_is_read_and_started_as_it_was() {
         let ports = "tcp 2049\ntcp 2049\n";
-        let of = |versions: &str| Server::of(&text(versions, ports)).unwrap();
+        let of = |versions: &str| Server::from_text(&text(versions, ports)).unwrap();
         let server = of("-2 +3 +4 +4.1 +4.2");
         assert_eq!(words(&server.versions), "3+4.0+4.1+4.2");
         assert_eq!(server.start_command(), "rpc.nfsd -V 3 -V 4.0 -V 4.1 -V 4.2 8");
         assert_eq!(words(&of("+3 -4 -4.1 -4.2").versions), "3");
         assert_eq!(of("+3 -4 -4.1 -4.2").start_command(), "rpc.nfsd -V 3 -N 4 8");
         assert_eq!(words(&of("-3 +4 -4.0 -4.1 +4.2").versions), "4.2");
-        let other = Server::of(&text("+3", "udp 2050\ntcp 2050\n")).unwrap();
+        let other = Server::from_text(&text("+3", "udp 2050\ntcp 2050\n")).unwrap();
         assert_eq!(other.start_command(), "rpc.nfsd -V 3 -N 4 -u -p 2050 8");
-        let stopped = Server::of(&text("+3", "").replace("\n8\n", "\n0\n")).unwrap();
+        let stopped = Server::from_text(&text("+3", "").replace("\n8\n", "\n0\n")).unwrap();
         assert_eq!((stopped.threads, stopped.ports.len()), (0, 0));
         let original = server.to_original("a boot");
         assert_eq!(Server::from_original(&original), Some(server));
@@ -263,9 +263,9 @@ mod tests {
             ("+3", "tcp 02049\n"),
             ("+3", "tcp 2049; id\n"),
         ] {
-            assert_eq!(Server::of(&text(versions, ports)), None, "{versions} {ports}");
+            assert_eq!(Server::from_text(&text(versions, ports)), None, "{versions} {ports}");
         }
-        let sound = Server::of(&text("+3", "tcp 2049\n")).unwrap().to_original("x");
+        let sound = Server::from_text(&text("+3", "tcp 2049\n")).unwrap().to_original("x");
         for (key, value) in [
             ("threads", "8; id"),
             ("threads", "-1"),

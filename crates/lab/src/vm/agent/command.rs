@@ -27,8 +27,8 @@ pub struct RemoteCommand {
 }
 
 impl AgentPort {
-    pub(crate) fn of(directory: &Path, machine: &str, name: &str) -> AgentPort {
-        AgentPort(Machine { line: Line::of(directory, machine), name: name.to_owned() })
+    pub(crate) fn new(directory: &Path, machine: &str, name: &str) -> AgentPort {
+        AgentPort(Machine { line: Line::new(directory, machine), name: name.to_owned() })
     }
 
     /// Starts a command, with a terminal of its own if it is given the size of one.

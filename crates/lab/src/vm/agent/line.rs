@@ -34,7 +34,7 @@ pub(in crate::vm) fn socket(directory: &Path, machine: &str, port: usize) -> Pat
 }
 
 impl Line {
-    pub(super) fn of(directory: &Path, machine: &str) -> Line {
+    pub(super) fn new(directory: &Path, machine: &str) -> Line {
         Line { directory: directory.to_owned(), machine: machine.to_owned() }
     }
 

@@ -33,7 +33,7 @@ const GRACE: Duration = Duration::from_millis(500);
 
 /// Reaches a machine whose files lie in this directory.
 pub(super) fn reach(directory: &Path, machine: &str, name: &str) -> Arc<dyn Reach> {
-    Arc::new(Machine { line: Line::of(directory, machine), name: name.to_owned() })
+    Arc::new(Machine { line: Line::new(directory, machine), name: name.to_owned() })
 }
 
 struct Machine {

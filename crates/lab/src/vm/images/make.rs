@@ -53,7 +53,7 @@ pub(super) struct Recipe {
 }
 
 impl Recipe {
-    pub(super) fn of(image: Image, mirror: &str) -> Recipe {
+    pub(super) fn for_image(image: Image, mirror: &str) -> Recipe {
         let (name, kernel, suite) = match image {
             Image::Debian => ("debian", "linux-image-cloud-amd64", "bookworm"),
             Image::DebianOld => ("debian-old", "linux-image-cloud-amd64", "bullseye"),

@@ -104,7 +104,7 @@ impl Images<'_> {
         if let Some(files) = known.get(&image) {
             return Ok(files.clone());
         }
-        let recipe = Recipe::of(image, &self.mirror);
+        let recipe = Recipe::for_image(image, &self.mirror);
         let files = Files::within(&self.find(&recipe, progress)?);
         known.insert(image, files.clone());
         Ok(files)
@@ -112,7 +112,7 @@ impl Images<'_> {
 
     /// The files of an image that is here and whole; nothing is made or asked for.
     pub(crate) fn kept(&self, image: Image) -> Option<Files> {
-        let recipe = Recipe::of(image, &self.mirror);
+        let recipe = Recipe::for_image(image, &self.mirror);
         let current = Current { path: self.cache.join(format!("{}.current", recipe.name())) };
         let kept = self.cache.join(current.read()?);
         (kept.join(recipe.stamp()).exists() && is_whole(&kept)).then(|| Files::within(&kept))
