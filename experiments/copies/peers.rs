@@ -66,7 +66,7 @@ struct Bench {
 
 /// Writes the files that plimsoll generates into a directory; how many there are.
 fn write_files(directory: &Path) -> u64 {
-    let (count, mean_bytes) = DataClass::Source.whole();
+    let (count, mean_bytes) = DataClass::Source.files_and_mean_bytes();
     let class = DataClass::Source;
     let data = GeneratedData { class, count, mean_bytes, scale: SCALE, seed: SEED };
     let manifest = Manifest::new(&data.dataset(), &data).expect("a dataset");

@@ -91,8 +91,8 @@ pub(crate) fn patiently<T>(
     let mut wait = WAIT;
     loop {
         match connect() {
-            Err(failure) if failure.cause == Cause::Unreachable && end.left().is_ok() => {
-                end.clock().sleep_until(end.now() + wait.min(end.left().unwrap_or_default()));
+            Err(failure) if failure.cause == Cause::Unreachable && end.remaining().is_ok() => {
+                end.clock().sleep_until(end.now() + wait.min(end.remaining().unwrap_or_default()));
                 wait = (2 * wait).min(LONGEST_WAIT);
             }
             other => return other,

@@ -204,8 +204,9 @@ impl Pass<'_> {
         match ended {
             Ended::Failed(error) => Err(failure(tried, on(), &error)),
             Ended::Stopped | Ended::NotDone => {
-                let over =
-                    plimsoll_transport::Error::from(deadline.left().err().unwrap_or(Over::Stopped));
+                let over = plimsoll_transport::Error::from(
+                    deadline.remaining().err().unwrap_or(Over::Stopped),
+                );
                 let (cause, mut next) = connection::advice(&over, "", "");
                 if cause == Cause::Interrupted {
                     // The study says it, which knows after its clean-up which files remain.

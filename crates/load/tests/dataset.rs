@@ -9,7 +9,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 fn data(class: DataClass, scale: f64, seed: u64) -> GeneratedData {
-    let (count, mean_bytes) = class.whole();
+    let (count, mean_bytes) = class.files_and_mean_bytes();
     GeneratedData { class, count, mean_bytes, scale, seed }
 }
 

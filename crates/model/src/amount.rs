@@ -43,7 +43,7 @@ impl Amount {
     /// Mean size of a file, in bytes.
     pub fn mean_bytes(&self) -> f64 {
         match self.files {
-            AmountOf::Class(class) => class.whole().1,
+            AmountOf::Class(class) => class.files_and_mean_bytes().1,
             AmountOf::MeanBytes(mean) => mean.0 as f64,
         }
     }

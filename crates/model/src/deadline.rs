@@ -88,7 +88,7 @@ impl Deadline {
     }
 
     /// Remaining time, never zero; or the reason why no time is left.
-    pub fn left(&self) -> Result<Duration, Over> {
+    pub fn remaining(&self) -> Result<Duration, Over> {
         if self.whole.stop.load(Ordering::Relaxed) && !self.whole.finishing.load(Ordering::Relaxed)
         {
             return Err(Over::Stopped);
@@ -105,7 +105,7 @@ impl Deadline {
 
     /// The next piece of a long wait: short enough for a request to stop to be seen in time.
     pub fn slice(&self) -> Result<Duration, Over> {
-        self.left().map(|left| left.min(SLICE))
+        self.remaining().map(|left| left.min(SLICE))
     }
 
     /// Waits for `time`, or for the remaining time if that is shorter.
@@ -121,7 +121,7 @@ impl Deadline {
 
 impl fmt::Debug for Deadline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Deadline").field(&self.left()).finish()
+        f.debug_tuple("Deadline").field(&self.remaining()).finish()
     }
 }
 
@@ -154,12 +154,12 @@ mod tests {
     #[test]
     fn the_nearest_end_counts_and_is_named() {
         let whole = Deadline::new(Arc::new(Scripted::default()), Arc::default());
-        assert_eq!(whole.left(), Ok(Duration::from_nanos(NEVER)));
+        assert_eq!(whole.remaining(), Ok(Duration::from_nanos(NEVER)));
         let step = whole.within(3 * SECOND);
-        assert_eq!(step.left(), Ok(3 * SECOND));
-        assert_eq!(step.within(9 * SECOND).left(), Ok(3 * SECOND), "a step of a step");
+        assert_eq!(step.remaining(), Ok(3 * SECOND));
+        assert_eq!(step.within(9 * SECOND).remaining(), Ok(3 * SECOND), "a step of a step");
         whole.give(2 * SECOND);
-        assert_eq!(step.left(), Ok(2 * SECOND), "clones share the end of the whole");
+        assert_eq!(step.remaining(), Ok(2 * SECOND), "clones share the end of the whole");
         assert_eq!(step.sleep(5 * SECOND), Err(Over::Whole));
         assert_eq!(whole.now(), Nanos(2_000_000_000));
         whole.give(9 * SECOND);
@@ -177,9 +177,9 @@ mod tests {
         let whole = Deadline::new(Arc::new(script), stop);
         assert_eq!(whole.within(60 * SECOND).sleep(30 * SECOND), Err(Over::Stopped));
         assert!(whole.now() < Nanos(0) + SECOND + SLICE + SLICE, "{:?}", whole.now());
-        assert_eq!(whole.left(), Err(Over::Stopped));
+        assert_eq!(whole.remaining(), Err(Over::Stopped));
         whole.finish_within(20 * SECOND);
-        assert_eq!(whole.within(5 * SECOND).left(), Ok(5 * SECOND));
+        assert_eq!(whole.within(5 * SECOND).remaining(), Ok(5 * SECOND));
         assert_eq!(whole.sleep(30 * SECOND), Err(Over::Whole));
     }
 }

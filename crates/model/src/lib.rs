@@ -77,7 +77,7 @@ pub use subject_key::{SubjectKey, without_slash};
 pub use target::{
     AdvertisedSizes, DirectoryTarget, Engine, InPlace, NfsTarget, NfsTransport, NfsVersion,
     PageCache, Protection, SmbDialect, SmbProtection, SmbTarget, SourcePort, Target, TargetFacts,
-    WriteState, url_meant, with_letters, without_password,
+    WriteState, suggested_url, with_letters, without_password,
 };
 pub use trial::{
     BufferSeries, ClientMemory, Outcome, PartResult, Point, PointResult, PointSpec, Stall,

@@ -163,7 +163,7 @@ impl DataArguments {
         self.expect_fits(classes.len())?;
         let mut datasets = Vec::new();
         for class in classes {
-            let (count, mean) = class.whole();
+            let (count, mean) = class.files_and_mean_bytes();
             let data = GeneratedData {
                 class,
                 count: self.count.map_or(count, NonZeroU64::get),

@@ -101,7 +101,7 @@ fn stall_some(study: &mut Study) {
 fn copies_and_operations_have_their_rates_over_all_time() {
     let screen = |study: &Study| words(&Document::of_study(study).screen(&SCREEN));
     let movies = dataset(DataClass::Movies, 1.0);
-    let (count, mean) = DataClass::Movies.whole();
+    let (count, mean) = DataClass::Movies.files_and_mean_bytes();
     let rate = |_: u16, _: &FileWork| count as f64 * mean / 100e6;
     let mut copy = copied(&["nfs://nas/a"], copies(&[movies]), 12, 0.0, rate);
     stall_some(&mut copy);

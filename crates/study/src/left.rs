@@ -222,7 +222,7 @@ mod tests {
     use std::num::NonZeroU16;
 
     fn workload(class: DataClass, transfer: Transfer) -> Workload {
-        let (count, mean_bytes) = class.whole();
+        let (count, mean_bytes) = class.files_and_mean_bytes();
         let dataset = GeneratedData { class, count, mean_bytes, scale: 1.0, seed: 1 }.dataset();
         let (method, block) = (Method::Rsync, Bytes(MIB));
         let job = CopyJob { dataset, transfer, method, block, verify: false }.into();

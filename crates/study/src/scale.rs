@@ -74,7 +74,7 @@ mod tests {
     }
 
     fn generated(class: DataClass, scale: f64) -> Job {
-        let (count, mean_bytes) = class.whole();
+        let (count, mean_bytes) = class.files_and_mean_bytes();
         copy(GeneratedData { class, count, mean_bytes, scale, seed: 1 }.dataset())
     }
 

@@ -77,7 +77,7 @@ impl Settings for Host {
     }
 
     fn reboot(&mut self, deadline: &Deadline) -> Result<(), Failure> {
-        assert_eq!(deadline.left(), Ok(Duration::from_secs(300)));
+        assert_eq!(deadline.remaining(), Ok(Duration::from_secs(300)));
         let Some(left) = self.reboots.checked_sub(1) else {
             let happened = "it did not come back";
             return Err(Failure::new(Cause::Unreachable, "reboot", "nas", happened, ""));

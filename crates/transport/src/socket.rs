@@ -42,14 +42,14 @@ pub fn connect(
     let mut last = Error::UnknownHost { host: String::new(), detail: "no address".into() };
     for (i, ip) in addresses.iter().enumerate() {
         // What is left is shared evenly, so that one dead address does not use it all up.
-        let share = end.left().unwrap_or_default() / (addresses.len() - i) as u32;
+        let share = end.remaining().unwrap_or_default() / (addresses.len() - i) as u32;
         let end = end.within(share.max(Duration::from_millis(1)));
         match connect_one(SocketAddr::new(*ip, port), from, &end) {
             Ok(tcp) => return Socket::new(tcp, deadline.clone()),
             Err(error) => last = error,
         }
         // Whoever has no more time at all is told that, not that a share of a moment was too short.
-        deadline.left()?;
+        deadline.remaining()?;
     }
     Err(last)
 }

@@ -210,7 +210,7 @@ pub fn fail(trial: &mut Trial) {
 
 /// So much of one of the classes of a home's files.
 pub fn dataset(class: DataClass, scale: f64) -> Dataset {
-    let (count, mean_bytes) = class.whole();
+    let (count, mean_bytes) = class.files_and_mean_bytes();
     GeneratedData { class, count, mean_bytes, scale, seed: 1 }.dataset()
 }
 

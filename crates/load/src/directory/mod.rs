@@ -26,7 +26,7 @@ use nix::unistd::geteuid;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
     AdvertisedSizes, Cause, ClientMemory, DirectoryTarget, Engine, Failure, InPlace, PageCache,
-    TargetFacts, url_meant, without_password,
+    TargetFacts, suggested_url, without_password,
 };
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt;
@@ -300,7 +300,7 @@ fn open_root(path: &Path, given: &str) -> Result<OwnedFd, Failure> {
 
 fn not_opened(path: &Path, given: &str, errno: Errno) -> Failure {
     let tried = "open the directory";
-    if let (Errno::ENOENT, Some(url)) = (errno, path.to_str().and_then(url_meant)) {
+    if let (Errno::ENOENT, Some(url)) = (errno, path.to_str().and_then(suggested_url)) {
         let happened = "no such directory; other programs use this syntax for a share";
         let next = format!("For the share write {url}.");
         return Failure::new(Cause::Usage, tried, given, happened, next);

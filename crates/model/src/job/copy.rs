@@ -341,7 +341,7 @@ mod tests {
     }
 
     fn job(class: DataClass, transfer: Transfer, method: Method) -> CopyJob {
-        let (count, mean_bytes) = class.whole();
+        let (count, mean_bytes) = class.files_and_mean_bytes();
         let data = crate::GeneratedData { class, count, mean_bytes, scale: 0.5, seed: 1 };
         CopyJob { dataset: data.dataset(), transfer, method, block: Bytes(4096), verify: false }
     }

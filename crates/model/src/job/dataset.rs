@@ -77,7 +77,7 @@ impl DataClass {
     }
 
     /// Files, and their mean size in bytes.
-    pub fn whole(self) -> (u64, f64) {
+    pub fn files_and_mean_bytes(self) -> (u64, f64) {
         match self {
             DataClass::Movies => (1, 928_670_754.0),
             DataClass::Music => (11, 39_644_094.91),
@@ -149,7 +149,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn at(class: DataClass, scale: f64) -> Dataset {
-        let (count, mean_bytes) = class.whole();
+        let (count, mean_bytes) = class.files_and_mean_bytes();
         GeneratedData { class, count, mean_bytes, scale, seed: 1 }.dataset()
     }
 

@@ -3,19 +3,19 @@
 pub(crate) mod authority;
 mod facts;
 mod letters;
-mod meant;
 mod nfs;
 mod options;
 mod smb;
+mod suggestion;
 #[cfg(test)]
 mod tests;
 
 pub use authority::without_password;
 pub use facts::{AdvertisedSizes, InPlace, Protection, TargetFacts, WriteState};
 pub use letters::with_letters;
-pub use meant::url_meant;
 pub use nfs::{NfsTarget, NfsTransport, NfsVersion, SourcePort};
 pub use smb::{SmbDialect, SmbProtection, SmbTarget};
+pub use suggestion::suggested_url;
 
 use crate::{Cause, Failure};
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str};
@@ -102,7 +102,7 @@ impl FromStr for Target {
                 Ok(Target::Directory(DirectoryTarget { path: PathBuf::from(path) }))
             }
             "cifs" => {
-                let url = meant::smb(rest);
+                let url = suggestion::smb(rest);
                 let next =
                     url.map_or("Write it with smb://.".into(), |u| format!("Write it as {u}."));
                 Err(usage(text, "cifs:// is not supported", &next))

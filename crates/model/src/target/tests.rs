@@ -75,13 +75,13 @@ fn shares_as_other_programs_write_them() {
         (r"\\nas\my films\new", "smb://nas/my%20films/new"),
         ("smb:/me@nas/films", "smb://me@nas/films"),
     ] {
-        assert_eq!(url_meant(written).as_deref(), Some(url), "{written}");
+        assert_eq!(suggested_url(written).as_deref(), Some(url), "{written}");
         // What is recommended is what is meant again.
         assert!(url.parse::<Target>().is_ok());
     }
     for path in ["/srv/films", "films", "./nas:/x", "C:/films", "//nas", "nas:films", "a/b:/c", ""]
     {
-        assert_eq!(url_meant(path), None, "{path}");
+        assert_eq!(suggested_url(path), None, "{path}");
     }
     let failure = "cifs://me@nas/films".parse::<Target>().unwrap_err();
     assert!(failure.next.contains("smb://me@nas/films"), "{failure}");
@@ -255,7 +255,7 @@ proptest! {
     #[test]
     fn any_text_is_parsed_or_refused_without_panic(text in "\\PC{0,60}") {
         let _ = text.parse::<Target>();
-        let _ = [&text, &format!("//{text}"), &format!("x:/{text}")].map(|t| url_meant(t));
+        let _ = [&text, &format!("//{text}"), &format!("x:/{text}")].map(|t| suggested_url(t));
         let _ = format!("nfs://{text}").parse::<Target>();
         let _ = format!("smb://{text}").parse::<Target>();
         let _ = format!("smb://me@nas/{text}").parse::<Target>();

@@ -139,7 +139,7 @@ impl Datagrams<'_> {
             self.heeded(self.socket.send(&[IoSlice::new(&call[MARK_BYTES..])]))?;
             let wait = end.within(self.trip.timeout(unanswered));
             match self.receive(&wait) {
-                Err(Error::Tcp(TransportError::TimedOut { .. })) if end.left().is_ok() => {}
+                Err(Error::Tcp(TransportError::TimedOut { .. })) if end.remaining().is_ok() => {}
                 Err(Error::Tcp(TransportError::TimedOut { .. })) => break,
                 reply => {
                     if reply.is_ok() {

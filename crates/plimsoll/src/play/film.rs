@@ -6,7 +6,9 @@ use crate::signals::Signals;
 use plimsoll_load::{
     FilmFile, Names, NoFilm, OpenOptions, SystemClock, TimeLimits, film_file, film_on_share,
 };
-use plimsoll_model::{Cause, Deadline, Failure, Film, Player, Target, url_meant, without_password};
+use plimsoll_model::{
+    Cause, Deadline, Failure, Film, Player, Target, suggested_url, without_password,
+};
 use plimsoll_stats::playback::{Buffer, made_film, required, worst_part};
 use std::fmt::Display;
 use std::fs::File;
@@ -102,7 +104,7 @@ fn films() -> String {
 /// What a file of this machine says.
 fn in_file(path: &str) -> Result<FilmFile, Failure> {
     let refuse = |happened: String| {
-        let next = url_meant(path).map_or_else(films, |url| format!("Write it as {url}."));
+        let next = suggested_url(path).map_or_else(films, |url| format!("Write it as {url}."));
         no_film(&without_password(path), happened, &next)
     };
     // Looked at before it is opened: opening a pipe waits for its other end.

@@ -307,7 +307,7 @@ fn more_to_copy(shown: &Shown<'_>) -> Option<String> {
     let mut copied: Vec<_> = shown.costs.first()?.datasets.iter().map(|d| d.work).collect();
     copied.dedup_by_key(|work| work.files_of);
     let whole = copied.iter().map(|work| {
-        let (files, mean) = work.class?.whole();
+        let (files, mean) = work.class?.files_and_mean_bytes();
         Some(files as f64 * mean)
     });
     let scale =

@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn paths_of_a_whole_source_tree_are_unique_and_not_too_long() {
-        let (count, mean_bytes) = DataClass::Source.whole();
+        let (count, mean_bytes) = DataClass::Source.files_and_mean_bytes();
         let data =
             GeneratedData { class: DataClass::Source, count, mean_bytes, scale: 1.0, seed: 3 };
         let files: Arc<dyn FileSet> = Arc::new(Manifest::new(&data.dataset(), &data).unwrap());

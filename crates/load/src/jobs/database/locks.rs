@@ -100,7 +100,8 @@ pub(super) fn once(lane: &mut dyn Lane, op: &Op, means: &Means) -> Result<(), Op
         if let Some(done) = done.pop() {
             return done.result.map(drop);
         }
-        if clock.now().since(begun) > means.operation_timeout || means.deadline.left().is_err() {
+        if clock.now().since(begun) > means.operation_timeout || means.deadline.remaining().is_err()
+        {
             return Err(error(ErrorKind::TimedOut, "no answer"));
         }
     }

@@ -5,7 +5,7 @@ use super::{NfsTarget, PATH_ESCAPES, Target};
 
 /// URL of a share in another notation: `host:/export` (mount), `//host/share` (mount.cifs) or
 /// `\\host\share` (Windows). `None` for any other path. A path in such a notation may still exist.
-pub fn url_meant(path: &str) -> Option<String> {
+pub fn suggested_url(path: &str) -> Option<String> {
     if let Some(rest) = path.strip_prefix(r"\\") {
         return smb(&rest.replace('\\', "/"));
     }
