@@ -86,13 +86,13 @@ pub enum Handles {
 
 #[derive(Debug)]
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<ServerState>,
     charge: Option<Charge>,
     connections: Mutex<Vec<TcpStream>>,
     ended: AtomicBool,
 }
 
-struct State {
+struct ServerState {
     tree: Tree,
     /// What its handles begin with.
     handles: u64,
@@ -108,9 +108,9 @@ struct State {
     unanswered: Vec<(u32, Vec<u8>)>,
 }
 
-impl std::fmt::Debug for State {
+impl std::fmt::Debug for ServerState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("State").field("counts", &self.counts).finish_non_exhaustive()
+        f.debug_struct("ServerState").field("counts", &self.counts).finish_non_exhaustive()
     }
 }
 
@@ -141,7 +141,7 @@ impl Responder {
     pub fn start_with(costs: Costs) -> io::Result<Responder> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
-        let state = State {
+        let state = ServerState {
             tree: Tree::new(),
             handles: 1,
             verifier: 1,
@@ -237,7 +237,7 @@ impl Drop for Responder {
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ServerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -264,7 +264,7 @@ impl Shared {
     }
 }
 
-impl State {
+impl ServerState {
     fn answer(&mut self, call: &[u8], replies: &mut Vec<u8>) -> Answer {
         let mut rest = call;
         let Ok((rpc_msg { xid, body: msg_body::CALL(call) }, _)) = rpc_msg::unpack(&mut rest)

@@ -19,7 +19,7 @@ const SHOWN: usize = 120;
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
+pub enum FrameKind {
     /// To the probe: the verb and its settings.
     Request = b'Q',
     /// To the probe: end now, keep what was reported.
@@ -38,10 +38,10 @@ pub enum Kind {
     Error = b'E',
 }
 
-impl Kind {
+impl FrameKind {
     /// The kind of that letter, where the probe may send it.
-    fn from_probe(letter: u8) -> Option<Kind> {
-        [Kind::Clock, Kind::Result, Kind::Sample, Kind::Done, Kind::Error]
+    fn from_probe(letter: u8) -> Option<FrameKind> {
+        [FrameKind::Clock, FrameKind::Result, FrameKind::Sample, FrameKind::Done, FrameKind::Error]
             .into_iter()
             .find(|kind| *kind as u8 == letter)
     }
@@ -51,7 +51,7 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// What it is.
-    pub kind: Kind,
+    pub kind: FrameKind,
     /// Its body, at most [`LONGEST_FROM_PROBE`] bytes.
     pub body: Vec<u8>,
 }
@@ -93,7 +93,7 @@ impl fmt::Display for FrameError {
 }
 
 /// A frame to the probe. Bodies are at most [`LONGEST_TO_PROBE`] bytes.
-pub fn encode(kind: Kind, body: &[u8]) -> Vec<u8> {
+pub fn encode(kind: FrameKind, body: &[u8]) -> Vec<u8> {
     debug_assert!(body.len() <= LONGEST_TO_PROBE);
     let mut frame = Vec::with_capacity(HEADER_BYTES + body.len());
     frame.extend_from_slice(&MAGIC);
@@ -140,7 +140,7 @@ impl Decoder {
         };
         let [.., letter, 0, 0, a, b, c, d] = *header else { return Err(self.no_frame()) };
         let length = u32::from_be_bytes([a, b, c, d]);
-        let kind = Kind::from_probe(letter).ok_or_else(|| self.no_frame())?;
+        let kind = FrameKind::from_probe(letter).ok_or_else(|| self.no_frame())?;
         if length as usize > LONGEST_FROM_PROBE {
             return Err(FrameError::TooLong(length));
         }
@@ -185,7 +185,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// As the probe would send it.
-    fn frame(kind: Kind, body: &[u8]) -> Vec<u8> {
+    fn frame(kind: FrameKind, body: &[u8]) -> Vec<u8> {
         encode(kind, body)
     }
 
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_frame_is_laid_out_as_the_readme_says() {
-        let bytes = encode(Kind::Request, b"cpu\n");
+        let bytes = encode(FrameKind::Request, b"cpu\n");
         assert_eq!(bytes, b"PLMS\x01Q\0\0\0\0\0\x04cpu\n");
     }
 
@@ -209,10 +209,13 @@ mod tests {
         decoder.push(b"Welcome to PLMPL");
         assert_eq!(decoder.next_frame(), Ok(None));
         decoder.push(b"X\n");
-        decoder.push(&frame(Kind::Result, b"{}"));
-        decoder.push(&frame(Kind::Done, b""));
+        decoder.push(&frame(FrameKind::Result, b"{}"));
+        decoder.push(&frame(FrameKind::Done, b""));
         let frames = all(&mut decoder).unwrap();
-        assert_eq!(frames.iter().map(|f| f.kind).collect::<Vec<_>>(), [Kind::Result, Kind::Done]);
+        assert_eq!(
+            frames.iter().map(|f| f.kind).collect::<Vec<_>>(),
+            [FrameKind::Result, FrameKind::Done]
+        );
         assert_eq!(decoder.chatter(), "Welcome to PLMPLX");
     }
 
@@ -248,7 +251,7 @@ mod tests {
         for wrong in [&b"PLMS\x01R\0\x01\0\0\0\0"[..], b"PLMS\x01Q\0\0\0\0\0\0"] {
             assert!(matches!(refused(wrong), FrameError::NotAFrame(_)), "{wrong:?}");
         }
-        let second = [frame(Kind::Clock, b""), b"\x1b[2Jsurprise".to_vec()].concat();
+        let second = [frame(FrameKind::Clock, b""), b"\x1b[2Jsurprise".to_vec()].concat();
         let mut decoder = Decoder::default();
         decoder.push(&second);
         decoder.next_frame().unwrap();
@@ -266,7 +269,7 @@ mod tests {
         ) {
             let mut bytes = chatter.into_bytes();
             for body in &bodies {
-                bytes.extend(frame(Kind::Result, body));
+                bytes.extend(frame(FrameKind::Result, body));
             }
             let (mut decoder, mut frames, mut cuts) = (Decoder::default(), Vec::new(), cuts.iter().cycle());
             let mut rest = &bytes[..];

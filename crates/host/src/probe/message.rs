@@ -1,6 +1,6 @@
 //! What the probe's frames say: JSON objects and samples. Decoding alone, and nothing is believed.
 
-use super::frame::{Frame, Kind};
+use super::frame::{Frame, FrameKind};
 use crate::printed::printable;
 use plimsoll_model::Nanos;
 use serde_json::Value;
@@ -165,22 +165,22 @@ impl FileKind {
 pub fn decode(frame: &Frame) -> Result<Message, String> {
     let body = &frame.body[..];
     match frame.kind {
-        Kind::Clock => clock(body).ok_or_else(|| "its clock is invalid".into()),
-        Kind::Sample => sample(body)
+        FrameKind::Clock => clock(body).ok_or_else(|| "its clock is invalid".into()),
+        FrameKind::Sample => sample(body)
             .map(Message::Sample)
             .ok_or_else(|| "the lengths in a sample contradict each other".into()),
-        Kind::Result => {
+        FrameKind::Result => {
             let value = object(body)?;
             match value.get("section") {
                 Some(Value::String(_)) => Ok(Message::Section(value)),
                 _ => Err("a result does not name its section".into()),
             }
         }
-        Kind::Done => done(&object(body)?)
+        FrameKind::Done => done(&object(body)?)
             .map(Message::Done)
             .ok_or_else(|| "its last message does not say whether it succeeded".into()),
-        Kind::Error => Ok(Message::Failed(refusal(&object(body)?))),
-        Kind::Request | Kind::Stop | Kind::Trial => {
+        FrameKind::Error => Ok(Message::Failed(refusal(&object(body)?))),
+        FrameKind::Request | FrameKind::Stop | FrameKind::Trial => {
             Err("it sent a message that only this program may send".into())
         }
     }
@@ -286,7 +286,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn said(kind: Kind, body: &[u8]) -> Result<Message, String> {
+    fn said(kind: FrameKind, body: &[u8]) -> Result<Message, String> {
         decode(&Frame { kind, body: body.to_vec() })
     }
 
@@ -314,7 +314,7 @@ mod tests {
         let file =
             |kind, index, text: &str, cut| SampledFile { kind, index, text: text.into(), cut };
         assert_eq!(
-            said(Kind::Sample, &body),
+            said(FrameKind::Sample, &body),
             Ok(Message::Sample(RawSample {
                 begin: Nanos(1000),
                 end: Nanos(2000),
@@ -327,21 +327,21 @@ mod tests {
         );
         for cut in 1..body.len() {
             let cut_in_a_section = ![24, 40, 64].contains(&cut);
-            assert_eq!(said(Kind::Sample, &body[..cut]).is_err(), cut_in_a_section, "{cut}");
+            assert_eq!(said(FrameKind::Sample, &body[..cut]).is_err(), cut_in_a_section, "{cut}");
         }
         let absurd = [head(), vec![1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, b'x']].concat();
-        assert!(said(Kind::Sample, &absurd).is_err());
+        assert!(said(FrameKind::Sample, &absurd).is_err());
     }
 
     #[test]
     fn the_last_messages() {
         let done = br#"{"status":"limit","elapsed_ns":5,"cpu_ns":18446744073709551615,"x":[]}"#;
-        let Ok(Message::Done(done)) = said(Kind::Done, done) else { panic!() };
+        let Ok(Message::Done(done)) = said(FrameKind::Done, done) else { panic!() };
         assert_eq!((done.status, done.elapsed), (Status::Limit, Duration::from_nanos(5)));
         assert_eq!((done.cpu, done.resident_peak_bytes), (Duration::from_nanos(u64::MAX), 0));
-        assert!(said(Kind::Done, br#"{"status":"perhaps"}"#).is_err());
+        assert!(said(FrameKind::Done, br#"{"status":"perhaps"}"#).is_err());
         let failed = br#"{"error":"disk","tried":"write","on":"/a\u001b[2J","happened":"no","errno_number":28}"#;
-        let Ok(Message::Failed(failed)) = said(Kind::Error, failed) else { panic!() };
+        let Ok(Message::Failed(failed)) = said(FrameKind::Error, failed) else { panic!() };
         assert_eq!((failed.error.as_str(), failed.errno), ("disk", Some(28)));
         assert_eq!(failed.on.as_deref(), Some("/a\u{fffd}[2J"));
     }
@@ -349,7 +349,7 @@ mod tests {
     #[test]
     fn a_section_has_a_name_and_no_control_characters() {
         let Ok(Message::Section(value)) = said(
-            Kind::Result,
+            FrameKind::Result,
             br#"{"section":"cpu","a\u0007":["\u0000\n",{"b":"\u009b"}],"n":1e308}"#,
         ) else {
             panic!()
@@ -357,23 +357,23 @@ mod tests {
         assert_eq!(value["a\u{fffd}"][0], "\u{fffd}\u{fffd}");
         assert_eq!(value["a\u{fffd}"][1]["b"], "\u{fffd}");
         for wrong in ["", "[]", "{}", r#"{"section":1}"#, "{\"section\":\"a\"", "\u{0}", "nul"] {
-            assert!(said(Kind::Result, wrong.as_bytes()).is_err(), "{wrong}");
+            assert!(said(FrameKind::Result, wrong.as_bytes()).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn a_bomb_is_refused() {
         let deep = format!("{{\"section\":{}1{}}}", "[".repeat(30_000), "]".repeat(30_000));
-        let error = said(Kind::Result, deep.as_bytes()).unwrap_err();
+        let error = said(FrameKind::Result, deep.as_bytes()).unwrap_err();
         assert!(error.contains("recursion"), "{error}");
         let open = "[".repeat(65_536);
-        assert!(said(Kind::Result, open.as_bytes()).is_err());
+        assert!(said(FrameKind::Result, open.as_bytes()).is_err());
     }
 
     proptest! {
         #[test]
         fn whatever_comes_is_no_panic(
-            letter in prop::sample::select(vec![Kind::Clock, Kind::Result, Kind::Sample, Kind::Done, Kind::Error]),
+            letter in prop::sample::select(vec![FrameKind::Clock, FrameKind::Result, FrameKind::Sample, FrameKind::Done, FrameKind::Error]),
             body in prop::collection::vec(any::<u8>(), 0..200),
         ) {
             let _ = said(letter, &body);

@@ -1,6 +1,6 @@
 //! Samples of a host's counters by the probe, each when it is asked for.
 
-use super::frame::Kind;
+use super::frame::FrameKind;
 use super::message::{FileKind, Message, RawSample, SampledFile};
 use super::request::Request;
 use super::session::Session;
@@ -101,7 +101,7 @@ impl Sampler {
             return Err(self.session.silent(self.asked.front().map_or(PATIENCE, Instant::elapsed)));
         }
         self.asked.push_back(Instant::now());
-        self.session.send(Kind::Sample, b"")
+        self.session.send(FrameKind::Sample, b"")
     }
 
     /// The oldest sample that was asked for and not yet taken; `None` if it has not come before
@@ -121,7 +121,7 @@ impl Sampler {
     pub fn relate_clocks(&mut self) -> Result<(), Failure> {
         for question in 0..CLOCK_QUESTIONS {
             let sent = Instant::now();
-            self.session.send(Kind::Clock, &question.to_be_bytes())?;
+            self.session.send(FrameKind::Clock, &question.to_be_bytes())?;
             loop {
                 match self.session.receive(sent + PATIENCE)? {
                     Some(Message::Clock(token, at)) if token == question.to_be_bytes() => {

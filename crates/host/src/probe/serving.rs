@@ -1,6 +1,6 @@
 //! A verb that does trial after trial in one session, each when it is ordered.
 
-use super::frame::{Kind, LONGEST_TO_PROBE};
+use super::frame::{FrameKind, LONGEST_TO_PROBE};
 use super::message::Message;
 use super::request::Request;
 use super::session::Session;
@@ -47,7 +47,7 @@ impl Serving {
     pub fn order(&mut self, trial: &str) -> Result<(), Failure> {
         debug_assert!(trial.len() <= LONGEST_TO_PROBE);
         self.session.count_anew();
-        self.session.send(Kind::Trial, trial.as_bytes())
+        self.session.send(FrameKind::Trial, trial.as_bytes())
     }
 
     /// Ends the trial early. Its figures so far are reported.
@@ -55,7 +55,7 @@ impl Serving {
     /// # Errors
     /// The host does not take it any more.
     pub fn cancel(&mut self) -> Result<(), Failure> {
-        self.session.send(Kind::Trial, CANCEL)
+        self.session.send(FrameKind::Trial, CANCEL)
     }
 
     /// The next section; `None` if none came before `until`.
@@ -78,7 +78,7 @@ impl Serving {
 
     /// Ends the session, and waits for the end of what runs of it on the host.
     pub fn stop(mut self) {
-        let _ = self.session.send(Kind::Stop, b"");
+        let _ = self.session.send(FrameKind::Stop, b"");
         self.session.close();
     }
 }

@@ -1,7 +1,7 @@
 //! One process of the probe, one verb: frames over a channel.
 
 use super::BUNDLE;
-use super::frame::{self, Decoder, FrameError, Kind};
+use super::frame::{self, Decoder, FrameError, FrameKind};
 use super::message::{self, Done, Message, Refusal, Status};
 use super::request::Request;
 use crate::deploy::{Ending, PATIENCE};
@@ -52,12 +52,12 @@ impl Session {
             heard: Instant::now(),
             taken: 0,
         };
-        session.send(Kind::Request, &body)?;
+        session.send(FrameKind::Request, &body)?;
         Ok(session)
     }
 
     /// Sends a frame. Where the probe has ended, the next receive says how.
-    pub fn send(&mut self, kind: Kind, body: &[u8]) -> Result<(), Failure> {
+    pub fn send(&mut self, kind: FrameKind, body: &[u8]) -> Result<(), Failure> {
         let Some(channel) = &mut self.channel else { return Ok(()) };
         match channel.write(&frame::encode(kind, body), Instant::now() + PATIENCE) {
             Err(error) if error.kind() == ErrorKind::TimedOut => Err(self.silent(PATIENCE)),
@@ -104,7 +104,7 @@ impl Session {
             if stop.load(Ordering::Relaxed) && !stopping {
                 stopping = true;
                 end = end.min(Instant::now() + PATIENCE);
-                self.send(Kind::Stop, b"")?;
+                self.send(FrameKind::Stop, b"")?;
             }
             match self.receive(Instant::now() + GLANCE)? {
                 Some(Message::Section(value)) => {
@@ -121,7 +121,7 @@ impl Session {
                 None if self.heard.elapsed() > SILENCE => return Err(self.silent(SILENCE)),
                 None if self.heard.elapsed() > QUIET && asked.elapsed() > QUIET => {
                     asked = Instant::now();
-                    self.send(Kind::Clock, b"alive?")?;
+                    self.send(FrameKind::Clock, b"alive?")?;
                 }
                 None => {}
             }

@@ -27,10 +27,10 @@ pub struct Session {
     journal: Journal,
     study: String,
     patience: Duration,
-    factors: Vec<State>,
+    factors: Vec<FactorState>,
 }
 
-struct State {
+struct FactorState {
     factor: Factor,
     /// What was found.
     level: String,
@@ -98,7 +98,7 @@ impl Session {
             let found = factor.knob.read(&*factor.host)?;
             factor.knob.undo(&*factor.host, &found.original)?;
             let (level, original) = (found.level, found.original);
-            Ok(State { factor, level, original, set: None, changed: None })
+            Ok(FactorState { factor, level, original, set: None, changed: None })
         };
         let factors = factors.into_iter().map(read).collect::<Result<_, Failure>>()?;
         let study = study.to_owned();
@@ -162,7 +162,10 @@ impl Session {
 
     /// Fails where a level that was set is not in effect any more.
     pub fn verify_all(&self) -> Result<(), Failure> {
-        self.factors.iter().filter(|state| state.changed.is_some()).try_for_each(State::verify)
+        self.factors
+            .iter()
+            .filter(|state| state.changed.is_some())
+            .try_for_each(FactorState::verify)
     }
 
     /// Puts everything back, the last factor first, and takes it out of the journals. All are
@@ -188,7 +191,7 @@ impl Factor {
     }
 }
 
-impl State {
+impl FactorState {
     fn set(&mut self, level: usize, kept: &Kept) -> Result<(), Failure> {
         let restarts = self.factor.knob.switch() == Switch::Restart;
         if self.set == Some(level) && self.changed.is_some() && !restarts {

@@ -41,11 +41,11 @@ pub struct Remote {
     hardware: Hardware,
     interval: Duration,
     questions: Sender<Question>,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<WatchState>>,
 }
 
 #[derive(Default)]
-struct State {
+struct WatchState {
     waiting: usize,
     /// Directories of a control group of this machine that the host runs in.
     held_in: Vec<PathBuf>,
@@ -78,7 +78,7 @@ impl Remote {
         Remote { held_in: group, ..self }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, WatchState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -129,9 +129,9 @@ impl Watch for Remote {
 fn serve(
     source: Box<dyn Source>,
     name: &str,
-) -> Result<(Sender<Question>, Arc<Mutex<State>>), Failure> {
+) -> Result<(Sender<Question>, Arc<Mutex<WatchState>>), Failure> {
     let (questions, asked) = channel();
-    let state = Arc::new(Mutex::new(State::default()));
+    let state = Arc::new(Mutex::new(WatchState::default()));
     let shared = state.clone();
     std::thread::Builder::new()
         .name("watch".to_owned())
@@ -143,7 +143,7 @@ fn serve(
     Ok((questions, state))
 }
 
-fn answer(mut source: Box<dyn Source>, asked: &Receiver<Question>, state: &Mutex<State>) {
+fn answer(mut source: Box<dyn Source>, asked: &Receiver<Question>, state: &Mutex<WatchState>) {
     for Question { what, answer } in asked {
         let sample = source.sample(what);
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);

@@ -33,7 +33,7 @@ pub struct JobArguments {
 }
 
 /// A job of `check --job`.
-pub struct Kind {
+pub struct JobEntry {
     pub name: &'static str,
     /// Gives a command its options.
     pub options: fn(Command) -> Command,
@@ -42,23 +42,23 @@ pub struct Kind {
 }
 
 /// Every job, in the order of the report.
-pub const JOBS: &[Kind] = &[
-    Kind {
+pub const JOBS: &[JobEntry] = &[
+    JobEntry {
         name: "pattern",
         options: PatternArguments::augment_args,
         make: |arguments, workers| arguments.pattern.jobs(workers),
     },
-    Kind {
+    JobEntry {
         name: "scan",
         options: ScanArguments::augment_args,
         make: |arguments, _| arguments.scan.jobs(),
     },
-    Kind {
+    JobEntry {
         name: "log",
         options: log::LogArguments::augment_args,
         make: |arguments, _| arguments.log.jobs(),
     },
-    Kind {
+    JobEntry {
         name: "database",
         options: database::DatabaseArguments::augment_args,
         make: |arguments, _| arguments.database.jobs(),

@@ -24,7 +24,7 @@ pub struct ImportOptions {
 
 /// Kind of pattern of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Kind {
+enum AccessPattern {
     /// One that plimsoll has.
     Known(Pattern),
     /// One that it has no word for; how to call it.
@@ -35,40 +35,42 @@ enum Kind {
 
 /// Pattern of a run: from the job's options, else from the user, else the order from its name and
 /// the direction from its figures.
-fn kind(run: &Run, said: Option<Pattern>) -> Kind {
+fn kind(run: &Run, said: Option<Pattern>) -> AccessPattern {
     if let Some(rw) = &run.asked.rw {
-        return asked(rw);
+        return access_pattern(rw);
     }
     if let Some(pattern) = said {
-        return Kind::Known(pattern);
+        return AccessPattern::Known(pattern);
     }
     let names = [run.section.test.as_deref().unwrap_or_default(), &run.name];
     let random = names.iter().find_map(|name| is_random(name));
     match (random, run.read.is_some(), run.write.is_some(), run.unified.is_some()) {
-        (None, ..) => Kind::Unknown,
-        (Some(true), true, false, false) => Kind::Known(Pattern::RandomRead),
-        (Some(true), false, true, false) => Kind::Known(Pattern::RandomWrite),
-        (Some(true), true, true, _) | (Some(true), _, _, true) => Kind::Known(Pattern::RandomMixed),
-        (Some(false), true, true, _) | (Some(false), _, _, true) => {
-            Kind::Known(Pattern::SequentialMixed)
+        (None, ..) => AccessPattern::Unknown,
+        (Some(true), true, false, false) => AccessPattern::Known(Pattern::RandomRead),
+        (Some(true), false, true, false) => AccessPattern::Known(Pattern::RandomWrite),
+        (Some(true), true, true, _) | (Some(true), _, _, true) => {
+            AccessPattern::Known(Pattern::RandomMixed)
         }
-        (Some(false), true, false, false) => Kind::Known(Pattern::SequentialRead),
-        (Some(false), false, true, false) => Kind::Known(Pattern::SequentialWrite),
-        (Some(_), false, false, false) => Kind::Unknown,
+        (Some(false), true, true, _) | (Some(false), _, _, true) => {
+            AccessPattern::Known(Pattern::SequentialMixed)
+        }
+        (Some(false), true, false, false) => AccessPattern::Known(Pattern::SequentialRead),
+        (Some(false), false, true, false) => AccessPattern::Known(Pattern::SequentialWrite),
+        (Some(_), false, false, false) => AccessPattern::Unknown,
     }
 }
 
 /// fio's word for a pattern; a modifier may follow, as in `randread:8`.
-fn asked(rw: &str) -> Kind {
+fn access_pattern(rw: &str) -> AccessPattern {
     let word = rw.split([':', ',']).next().unwrap_or_default().trim();
     match word {
-        "read" => Kind::Known(Pattern::SequentialRead),
-        "write" => Kind::Known(Pattern::SequentialWrite),
-        "randread" => Kind::Known(Pattern::RandomRead),
-        "randwrite" => Kind::Known(Pattern::RandomWrite),
-        "randrw" => Kind::Known(Pattern::RandomMixed),
-        "rw" | "readwrite" => Kind::Known(Pattern::SequentialMixed),
-        other => Kind::Foreign(format!("'{}'", other.escape_debug())),
+        "read" => AccessPattern::Known(Pattern::SequentialRead),
+        "write" => AccessPattern::Known(Pattern::SequentialWrite),
+        "randread" => AccessPattern::Known(Pattern::RandomRead),
+        "randwrite" => AccessPattern::Known(Pattern::RandomWrite),
+        "randrw" => AccessPattern::Known(Pattern::RandomMixed),
+        "rw" | "readwrite" => AccessPattern::Known(Pattern::SequentialMixed),
+        other => AccessPattern::Foreign(format!("'{}'", other.escape_debug())),
     }
 }
 
@@ -96,13 +98,13 @@ pub(super) fn of(run: &mut Run, options: &ImportOptions) -> Parsed<ClosedLoop> {
 fn known_pattern(run: &Run, options: &ImportOptions) -> Parsed<Pattern> {
     let name = run.name.escape_debug();
     match kind(run, options.pattern) {
-        Kind::Known(pattern) => Ok(pattern),
-        Kind::Foreign(what) => Err(Malformed::new(
+        AccessPattern::Known(pattern) => Ok(pattern),
+        AccessPattern::Foreign(what) => Err(Malformed::new(
             run.line,
             format!("the job '{name}' did {what}, for which plimsoll has no pattern"),
             "Expected read, write, rw, randread, randwrite or randrw.",
         )),
-        Kind::Unknown => Err(Malformed::new(
+        AccessPattern::Unknown => Err(Malformed::new(
             run.line,
             match &run.error {
                 None => {

@@ -25,7 +25,7 @@ const MOST_TARGETS: usize = 1000;
 /// Answers requests until there are none any more, and leaves nothing behind.
 pub fn serve(connection: Arc<Connection>) -> ExitCode {
     connection.say(&Reply::hello());
-    let mut served = Served { connection: connection.clone(), state: State::New };
+    let mut served = Served { connection: connection.clone(), state: ServedState::New };
     while let Some(request) = connection.next() {
         let last = matches!(request, Ok(Request::Close));
         let reply = match request {
@@ -40,7 +40,7 @@ pub fn serve(connection: Arc<Connection>) -> ExitCode {
         }
     }
     // Nobody is there to learn what could not be removed; its lease tells others.
-    if let State::Running(mut runner) = served.state {
+    if let ServedState::Running(mut runner) = served.state {
         runner.close();
     }
     connection.flush(FAREWELL);
@@ -83,11 +83,11 @@ fn remove(path: &Path, program: &OsStr) -> nix::Result<()> {
 
 struct Served {
     connection: Arc<Connection>,
-    state: State,
+    state: ServedState,
 }
 
 /// How far a study has come.
-enum State {
+enum ServedState {
     /// Nothing was asked for.
     New,
     /// Targets are opened.
@@ -106,7 +106,7 @@ impl Served {
                 let options = options.ok_or_else(|| refused("the request names no study"))?;
                 options.deadline.give(options.set_up);
                 self.state = match self.state {
-                    State::New => State::Opening(options, Vec::new()),
+                    ServedState::New => ServedState::Opening(options, Vec::new()),
                     _ => return Err(refused("a study has already started")),
                 };
                 Ok(Reply::Done)
@@ -146,7 +146,7 @@ impl Served {
             Request::Clean { target, own } => self.clean(target, own),
             Request::Close => Ok(Reply::Closed {
                 flags: match &mut self.state {
-                    State::Running(runner) => runner.close(),
+                    ServedState::Running(runner) => runner.close(),
                     _ => Vec::new(),
                 },
             }),
@@ -159,7 +159,7 @@ impl Served {
 
     /// Opens a target, asking for the password of its user where it has one.
     fn open(&mut self, connect: Connect) -> Result<Reply, Failure> {
-        let State::Opening(begun, shares) = &mut self.state else {
+        let ServedState::Opening(begun, shares) = &mut self.state else {
             return Err(refused("targets must be opened before the first is attached"));
         };
         if shares.len() >= MOST_TARGETS {
@@ -186,7 +186,7 @@ impl Served {
 
     /// Removes what dead runs have left on a target.
     fn clean(&mut self, target: usize, own: bool) -> Result<Reply, Failure> {
-        let State::Opening(options, shares) = &self.state else {
+        let ServedState::Opening(options, shares) = &self.state else {
             return Err(refused("targets must be cleaned before the first is attached"));
         };
         let share = shares.get(target).ok_or_else(|| refused("no such target"))?;
@@ -200,12 +200,12 @@ impl Served {
 
     /// The runner, made when the first target is attached.
     fn runner(&mut self) -> Result<&mut Runner, Failure> {
-        if let State::Opening(options, shares) = &mut self.state {
+        if let ServedState::Opening(options, shares) = &mut self.state {
             let runner = Runner::new(options.clone(), std::mem::take(shares));
-            self.state = State::Running(runner);
+            self.state = ServedState::Running(runner);
         }
         match &mut self.state {
-            State::Running(runner) => Ok(runner),
+            ServedState::Running(runner) => Ok(runner),
             _ => Err(refused("no study has started")),
         }
     }

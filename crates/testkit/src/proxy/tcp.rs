@@ -18,13 +18,13 @@ pub struct TcpProxy {
 
 #[derive(Debug, Default)]
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<ProxyState>,
     changed: Condvar,
     ended: AtomicBool,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ProxyState {
     /// Both ends of every connection so far.
     connections: Vec<[TcpStream; 2]>,
     /// Whether nothing arrives on any connection.
@@ -35,7 +35,7 @@ struct State {
     loses: bool,
 }
 
-impl State {
+impl ProxyState {
     fn cut(&self, number: usize) {
         for stream in &self.connections[number] {
             let _ = stream.shutdown(Shutdown::Both);
@@ -122,7 +122,7 @@ impl Drop for TcpProxy {
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ProxyState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -172,7 +172,7 @@ impl Shared {
 
     /// Until something may arrive on a connection.
     fn wait_for(&self, number: usize) {
-        let stands = |state: &mut State| {
+        let stands = |state: &mut ProxyState| {
             !self.ended.load(Ordering::Acquire) && (state.frozen || number < state.forgotten)
         };
         drop(self.changed.wait_while(self.state(), stands));

@@ -34,11 +34,11 @@ pub struct UdpCounts {
 #[derive(Clone, Debug)]
 pub struct UdpProxy {
     address: SocketAddr,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ProxyState>>,
 }
 
 #[derive(Debug)]
-struct State {
+struct ProxyState {
     faults: Faults,
     chance: Chance,
     dropped: u64,
@@ -55,7 +55,7 @@ impl UdpProxy {
         let front = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = front.local_addr()?;
         let (chance, replies) = (Chance::new(seed), BTreeMap::new());
-        let state = Arc::new(Mutex::new(State { faults, chance, dropped: 0, replies }));
+        let state = Arc::new(Mutex::new(ProxyState { faults, chance, dropped: 0, replies }));
         let proxy = UdpProxy { address, state };
         let own = proxy.clone();
         std::thread::spawn(move || own.forward(&front, server));
@@ -84,7 +84,7 @@ impl UdpProxy {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ProxyState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -134,7 +134,7 @@ impl UdpProxy {
     }
 }
 
-impl State {
+impl ProxyState {
     /// How often a datagram goes on.
     fn times(&mut self) -> u64 {
         let Faults { dropped, doubled } = self.faults;

@@ -1,7 +1,7 @@
 //! Version 3 of NFS and MOUNT (RFC 1813), as a responder speaks it.
 
-use super::tree::{Kind, Node, ROOT};
-use super::{Counts, EXPORT, Faults, State};
+use super::tree::{Content, Node, ROOT};
+use super::{Counts, EXPORT, Faults, ServerState};
 use nfs3_types::mount::{dirpath, export_node, fhandle3, mountres3_ok};
 use nfs3_types::nfs3::nfsstat3::{
     self, NFS3ERR_BAD_COOKIE, NFS3ERR_BADHANDLE, NFS3ERR_JUKEBOX, NFS3ERR_NOTSUPP, NFS3ERR_STALE,
@@ -61,7 +61,7 @@ fn packed(value: &impl Pack) -> Vec<u8> {
 }
 
 /// MOUNT: one export, to everybody.
-pub(super) fn mount(state: &State, procedure: u32) -> Results {
+pub(super) fn mount(state: &ServerState, procedure: u32) -> Results {
     match procedure {
         0 => Ok(Vec::new()),
         1 => {
@@ -79,7 +79,7 @@ pub(super) fn mount(state: &State, procedure: u32) -> Results {
 }
 
 /// NFS: the results with their status.
-pub(super) fn nfs(state: &mut State, procedure: u32, arguments: &[u8]) -> Results {
+pub(super) fn nfs(state: &mut ServerState, procedure: u32, arguments: &[u8]) -> Results {
     if procedure == 0 {
         return Ok(Vec::new());
     }
@@ -107,7 +107,7 @@ pub(super) fn nfs(state: &mut State, procedure: u32, arguments: &[u8]) -> Result
     }
 }
 
-fn perform(state: &mut State, procedure: u32, arguments: &[u8]) -> Results {
+fn perform(state: &mut ServerState, procedure: u32, arguments: &[u8]) -> Results {
     Ok(match procedure {
         1 => {
             let GETATTR3args { object } = take(arguments)?;
@@ -142,7 +142,7 @@ fn perform(state: &mut State, procedure: u32, arguments: &[u8]) -> Results {
                 createhow3::GUARDED(attributes) => (attributes, true),
                 createhow3::EXCLUSIVE(_) => return Err(NFS3ERR_NOTSUPP.into()),
             };
-            let kind = Kind::File(super::tree::File::default());
+            let kind = Content::File(super::tree::File::default());
             let id = make(state, &where_, kind, &attributes, guarded)?;
             let obj = Some3(state.handle(id));
             let obj_attributes = Some3(state.attributes(id)?);
@@ -150,7 +150,7 @@ fn perform(state: &mut State, procedure: u32, arguments: &[u8]) -> Results {
         }
         procedure::MKDIR => {
             let MKDIR3args { where_, attributes } = take(arguments)?;
-            let id = make(state, &where_, Kind::default(), &attributes, true)?;
+            let id = make(state, &where_, Content::default(), &attributes, true)?;
             let obj = Some3(state.handle(id));
             let obj_attributes = Some3(state.attributes(id)?);
             packed(&MKDIR3resok { obj, obj_attributes, dir_wcc: wcc_data::default() })
@@ -208,7 +208,7 @@ fn perform(state: &mut State, procedure: u32, arguments: &[u8]) -> Results {
 
 use Nfs3Option::Some as Some3;
 
-fn read(state: &mut State, asked: &READ3args) -> Results {
+fn read(state: &mut ServerState, asked: &READ3args) -> Results {
     let id = state.id(&asked.file)?;
     let file = state.tree.file(id)?;
     let begin = usize::try_from(asked.offset).unwrap_or(usize::MAX).min(file.now.len());
@@ -221,7 +221,7 @@ fn read(state: &mut State, asked: &READ3args) -> Results {
     Ok(ok)
 }
 
-fn write(state: &mut State, asked: &WRITE3args<'_>) -> Results {
+fn write(state: &mut ServerState, asked: &WRITE3args<'_>) -> Results {
     let id = state.id(&asked.file)?;
     let stable = asked.stable != stable_how::UNSTABLE;
     state.tree.file(id)?.write(asked.offset, &asked.data, stable)?;
@@ -241,9 +241,9 @@ fn write(state: &mut State, asked: &WRITE3args<'_>) -> Results {
 }
 
 fn make(
-    state: &mut State,
+    state: &mut ServerState,
     place: &diropargs3<'_>,
-    kind: Kind,
+    kind: Content,
     attributes: &sattr3,
     guarded: bool,
 ) -> Result<u64, nfsstat3> {
@@ -261,7 +261,7 @@ fn make(
     Ok(id)
 }
 
-fn list(state: &mut State, asked: &READDIRPLUS3args) -> Results {
+fn list(state: &mut ServerState, asked: &READDIRPLUS3args) -> Results {
     let directory = state.id(&asked.dir)?;
     let names = state.tree.names(directory)?.clone();
     let from = usize::try_from(asked.cookie).map_err(|_| NFS3ERR_BAD_COOKIE)?;
@@ -284,7 +284,7 @@ fn list(state: &mut State, asked: &READDIRPLUS3args) -> Results {
     }))
 }
 
-impl State {
+impl ServerState {
     /// The handle of a node. One from before the handles were lost is none any more.
     fn handle(&self, id: u64) -> nfs_fh3 {
         let bytes = [self.handles.to_be_bytes(), id.to_be_bytes()].concat();
@@ -303,8 +303,8 @@ impl State {
     fn attributes(&mut self, id: u64) -> Result<fattr3, nfsstat3> {
         let Node { mode, owner, modified, kind } = self.tree.node(id)?;
         let (type_, size) = match kind {
-            Kind::Directory(_) => (ftype3::NF3DIR, 4096),
-            Kind::File(file) => (ftype3::NF3REG, file.now.len() as u64),
+            Content::Directory(_) => (ftype3::NF3DIR, 4096),
+            Content::File(file) => (ftype3::NF3REG, file.now.len() as u64),
         };
         let time = nfstime3 { seconds: *modified, nseconds: 0 };
         Ok(fattr3 {

@@ -22,17 +22,17 @@ pub(super) struct Node {
     pub mode: u32,
     pub owner: (u32, u32),
     pub modified: u32,
-    pub kind: Kind,
+    pub kind: Content,
 }
 
-pub(super) enum Kind {
+pub(super) enum Content {
     Directory(BTreeMap<Vec<u8>, u64>),
     File(File),
 }
 
-impl Default for Kind {
+impl Default for Content {
     fn default() -> Self {
-        Kind::Directory(BTreeMap::new())
+        Content::Directory(BTreeMap::new())
     }
 }
 
@@ -61,15 +61,15 @@ impl Tree {
 
     pub fn file(&mut self, id: u64) -> Result<&mut File> {
         match &mut self.node(id)?.kind {
-            Kind::File(file) => Ok(file),
-            Kind::Directory(_) => Err(NFS3ERR_ISDIR),
+            Content::File(file) => Ok(file),
+            Content::Directory(_) => Err(NFS3ERR_ISDIR),
         }
     }
 
     pub fn names(&mut self, directory: u64) -> Result<&mut BTreeMap<Vec<u8>, u64>> {
         match &mut self.node(directory)?.kind {
-            Kind::Directory(names) => Ok(names),
-            Kind::File(_) => Err(NFS3ERR_NOTDIR),
+            Content::Directory(names) => Ok(names),
+            Content::File(_) => Err(NFS3ERR_NOTDIR),
         }
     }
 
@@ -93,9 +93,9 @@ impl Tree {
     pub fn remove(&mut self, directory: u64, name: &[u8], a_directory: bool) -> Result<()> {
         let id = self.look_up(directory, name)?;
         match (&self.node(id)?.kind, a_directory) {
-            (Kind::Directory(names), true) if !names.is_empty() => return Err(NFS3ERR_NOTEMPTY),
-            (Kind::Directory(_), false) => return Err(NFS3ERR_ISDIR),
-            (Kind::File(_), true) => return Err(NFS3ERR_NOTDIR),
+            (Content::Directory(names), true) if !names.is_empty() => return Err(NFS3ERR_NOTEMPTY),
+            (Content::Directory(_), false) => return Err(NFS3ERR_ISDIR),
+            (Content::File(_), true) => return Err(NFS3ERR_NOTDIR),
             _ => {}
         }
         self.names(directory)?.remove(name);
@@ -131,7 +131,7 @@ impl Tree {
         let mut paths = Vec::new();
         let mut directories = vec![(ROOT, String::new())];
         while let Some((id, above)) = directories.pop() {
-            if let Some(Node { kind: Kind::Directory(names), .. }) = self.nodes.get(&id) {
+            if let Some(Node { kind: Content::Directory(names), .. }) = self.nodes.get(&id) {
                 for (name, id) in names {
                     let path = format!("{above}{}", String::from_utf8_lossy(name));
                     directories.push((*id, format!("{path}/")));
@@ -146,8 +146,8 @@ impl Tree {
     /// What is not stable is gone; how many bytes were overwritten or added in vain.
     pub fn restart(&mut self) -> u64 {
         let files = self.nodes.values_mut().filter_map(|node| match &mut node.kind {
-            Kind::File(file) => Some(file),
-            Kind::Directory(_) => None,
+            Content::File(file) => Some(file),
+            Content::Directory(_) => None,
         });
         files.map(File::restart).sum()
     }

@@ -26,11 +26,11 @@ const STALE: u32 = 70;
 #[derive(Clone, Debug)]
 pub struct Nfs2Server {
     address: SocketAddr,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ServerState>>,
 }
 
 #[derive(Debug)]
-struct State {
+struct ServerState {
     nodes: Vec<Option<Node>>,
     calls: BTreeMap<(u32, u32), u64>,
     /// How many calls of NFS came from each.
@@ -56,7 +56,7 @@ impl Nfs2Server {
         let root = Node::Directory { entries: BTreeMap::new(), mode: 0o755 };
         let (nodes, calls, callers) = (vec![Some(root)], BTreeMap::new(), BTreeMap::new());
         let answered = BTreeMap::new();
-        let state = Arc::new(Mutex::new(State { nodes, calls, callers, answered }));
+        let state = Arc::new(Mutex::new(ServerState { nodes, calls, callers, answered }));
         let server = Nfs2Server { address, state };
         let of_udp = server.clone();
         std::thread::spawn(move || {
@@ -113,7 +113,7 @@ impl Nfs2Server {
         self.lock().nodes.iter().flatten().count() - 1
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ServerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -138,7 +138,7 @@ impl Nfs2Server {
     }
 }
 
-impl State {
+impl ServerState {
     /// The reply to a call; none to what is no call.
     fn answer(&mut self, call: &[u8], caller: SocketAddr) -> Option<Vec<u8>> {
         let mut from = Reader(call);

@@ -2,7 +2,7 @@
 
 use super::request::{Request, text, u32_at};
 use super::{Status, reply};
-use crate::responder::tree::{File, Kind, Node, ROOT, Tree};
+use crate::responder::tree::{Content, File, Node, ROOT, Tree};
 use nfs3_types::nfs3::nfsstat3;
 use std::collections::BTreeMap;
 
@@ -100,7 +100,7 @@ impl Files {
             to.extend(reply::close());
             return match open.name.filter(|_| open.removed) {
                 Some((directory, name)) => {
-                    let is_directory = matches!(tree.node(open.node)?.kind, Kind::Directory(_));
+                    let is_directory = matches!(tree.node(open.node)?.kind, Content::Directory(_));
                     Ok(tree.remove(directory, &name, is_directory)?)
                 }
                 None => Ok(()),
@@ -174,10 +174,10 @@ impl Files {
             (Some(_), CREATE) => return Err(Status::NAME_COLLISION),
             (Some(node), _) => {
                 match (&tree.node(node)?.kind, options) {
-                    (Kind::File(_), options) if options & DIRECTORY != 0 => {
+                    (Content::File(_), options) if options & DIRECTORY != 0 => {
                         return Err(Status::NOT_A_DIRECTORY);
                     }
-                    (Kind::Directory(_), options) if options & NO_DIRECTORY != 0 => {
+                    (Content::Directory(_), options) if options & NO_DIRECTORY != 0 => {
                         return Err(Status::IS_A_DIRECTORY);
                     }
                     _ => {}
@@ -194,8 +194,8 @@ impl Files {
             (None, _) => {
                 let (directory, name) = name.as_ref().ok_or(Status::INVALID)?;
                 let kind = match options & DIRECTORY {
-                    0 => Kind::File(File::default()),
-                    _ => Kind::default(),
+                    0 => Content::File(File::default()),
+                    _ => Content::default(),
                 };
                 (tree.add(*directory, name, Node { kind, ..Node::default() })?, 2)
             }
@@ -227,8 +227,8 @@ fn facts(node: u64, tree: &mut Tree) -> Result<(u32, u64, u64), Status> {
     let Node { modified, kind, .. } = tree.node(node)?;
     let written = (u64::from(*modified) + TO_1970) * TICKS;
     Ok(match kind {
-        Kind::Directory(_) => (ATTRIBUTE_DIRECTORY, 0, written),
-        Kind::File(file) => (ATTRIBUTE_NORMAL, file.now.len() as u64, written),
+        Content::Directory(_) => (ATTRIBUTE_DIRECTORY, 0, written),
+        Content::File(file) => (ATTRIBUTE_NORMAL, file.now.len() as u64, written),
     })
 }
 
@@ -337,7 +337,7 @@ impl Open {
             DISPOSITION => {
                 let removed = buffer.u8(0)? != 0;
                 if removed
-                    && let Kind::Directory(names) = &tree.node(self.node)?.kind
+                    && let Content::Directory(names) = &tree.node(self.node)?.kind
                     && !names.is_empty()
                 {
                     return Err(Status::NOT_EMPTY);
