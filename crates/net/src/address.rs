@@ -123,7 +123,8 @@ impl Way {
             return Ok(Way::default());
         };
         let login = ssh_connection(&asked(host, "printf %s \"$SSH_CONNECTION\"")?);
-        let Configured { hostname, proxy } = Configured::of(&named, &Settings::from_environment())?;
+        let Configured { hostname, proxy } =
+            Configured::for_host(&named, &Settings::from_environment())?;
         let resolved = |name: String| Some(resolve(&name).ok()?.first()?.to_canonical());
         let configured = hostname.filter(|_| login.is_none()).and_then(resolved);
         Ok(Way { login, configured, proxy })

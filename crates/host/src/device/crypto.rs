@@ -63,7 +63,7 @@ fn programs(
             let Some(rates) = repeated(bench, &command, WARM_UP, read)? else { return Ok(()) };
             match rates {
                 Ok(rates) => {
-                    crypto.algorithms.push(rates.of(algorithm, CryptoMeans::Cryptsetup, None));
+                    crypto.algorithms.push(rates.figure(algorithm, CryptoMeans::Cryptsetup, None));
                 }
                 Err(why) => {
                     bench.note(format!("cryptsetup could not measure AES-XTS: {why}"));
@@ -88,7 +88,11 @@ fn programs(
         match rates {
             Ok(rates) => {
                 let means = CryptoMeans::Openssl { version: version.clone() };
-                crypto.algorithms.push(rates.of(algorithm, means, Some(openssl::MESSAGE_BYTES)));
+                crypto.algorithms.push(rates.figure(
+                    algorithm,
+                    means,
+                    Some(openssl::MESSAGE_BYTES),
+                ));
             }
             Err(why) => bench.note(format!("openssl could not measure {algorithm}: {why}")),
         }
@@ -106,7 +110,7 @@ struct Rates {
 }
 
 impl Rates {
-    fn of(
+    fn figure(
         &self,
         algorithm: Algorithm,
         means: CryptoMeans,

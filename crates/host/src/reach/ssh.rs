@@ -72,7 +72,7 @@ impl Configured {
     ///
     /// # Errors
     /// ssh is not installed, or does not answer.
-    pub fn of(host: &HostName, settings: &Settings) -> Result<Configured, Failure> {
+    pub fn for_host(host: &HostName, settings: &Settings) -> Result<Configured, Failure> {
         let tried = "read the configuration of ssh";
         let failed = |happened: String| {
             let next = "Check the configuration: ssh -G prints it.";

@@ -168,7 +168,7 @@ impl Knob for ByCommands {
 
     /// The command is run also where all is as it was: whether it works shows before it is needed.
     fn undo(&self, host: &dyn Reach, original: &Original) -> Result<(), Failure> {
-        let [found, read, undo] = KEYS.map(|key| original.0.get(key).map_or("", String::as_str));
+        let [found, read, undo] = original.values(KEYS);
         self.run(host, "undo", undo, ("FOUND", found))?;
         let now = self.current(host, read)?;
         if now == found { Ok(()) } else { Err(self.wrong(host, &now, found)) }

@@ -69,7 +69,7 @@ pub(super) fn original(host: &dyn Reach, line: &str) -> Result<Original, Failure
 
 /// Whether an original has the part from [`original`].
 pub(super) fn check_original(original: &Original) -> Result<(), String> {
-    let [boot, index] = [BOOT, INDEX].map(|key| original.0.get(key).map_or("", String::as_str));
+    let [boot, index] = original.values([BOOT, INDEX]);
     let is_number = index.parse::<u32>().is_ok_and(|number| number.to_string() == index);
     match kernel_file::is_boot(boot) && is_number {
         true => Ok(()),

@@ -88,7 +88,7 @@ impl Journal {
         };
         write().map_err(|error: io::Error| match error.kind() {
             ErrorKind::AlreadyExists => {
-                let entries = self.of(&entry.host).unwrap_or_default();
+                let entries = self.entries_for(&entry.host).unwrap_or_default();
                 let other = entries.iter().find(|other| other.knob == entry.knob);
                 super::left::failure(other.unwrap_or(entry))
             }
@@ -137,7 +137,7 @@ impl Journal {
     }
 
     /// The entries of a host of that name.
-    pub fn of(&self, host: &HostName) -> Result<Vec<Entry>, Failure> {
+    pub fn entries_for(&self, host: &HostName) -> Result<Vec<Entry>, Failure> {
         let (mut entries, _) = self.list()?;
         entries.retain(|entry| entry.host == *host);
         Ok(entries)
@@ -226,13 +226,13 @@ mod tests {
         journal.add(&entry()).unwrap();
         let mode = fs::metadata(journal.directory()).unwrap().mode() & 0o7777;
         assert_eq!(mode, 0o700);
-        assert_eq!(journal.of(&entry().host).unwrap(), [entry()]);
-        assert_eq!(journal.of(&HostName::Local).unwrap(), []);
+        assert_eq!(journal.entries_for(&entry().host).unwrap(), [entry()]);
+        assert_eq!(journal.entries_for(&HostName::Local).unwrap(), []);
         let mut later = entry();
         later.study = "00000001".into();
         let again = journal.add(&later).unwrap_err();
         assert!(again.happened.contains("0123abcd is running"), "{again}");
-        assert_eq!(journal.of(&entry().host).unwrap(), [entry()]);
+        assert_eq!(journal.entries_for(&entry().host).unwrap(), [entry()]);
         journal.remove(&entry()).unwrap();
         journal.remove(&entry()).unwrap();
         assert!(!journal.path(&entry()).exists());

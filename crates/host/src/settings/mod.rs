@@ -125,6 +125,18 @@ pub trait Knob: Send + Sync {
 #[serde(transparent)]
 pub struct Original(pub BTreeMap<String, String>);
 
+impl Original {
+    /// Value of a key; an empty text if it has none.
+    pub fn value(&self, key: &str) -> &str {
+        self.0.get(key).map_or("", String::as_str)
+    }
+
+    /// Values of several keys.
+    pub fn values<const N: usize>(&self, keys: [&str; N]) -> [&str; N] {
+        keys.map(|key| self.value(key))
+    }
+}
+
 /// A setting as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {

@@ -161,7 +161,7 @@ impl Knob for Mtu {
         if interface::still_there(host, &self.interface, original)?.is_none() {
             return Ok(());
         }
-        let mtu = original.0.get(MTU).map_or("", String::as_str);
+        let mtu = original.value(MTU);
         self.put(host, mtu)?;
         self.expect(host, &interface::link(host, &self.interface)?, mtu)
     }

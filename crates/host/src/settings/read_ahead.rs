@@ -124,7 +124,7 @@ impl Knob for ReadAhead {
     }
 
     fn apply(&self, host: &dyn Reach, original: &Original, level: &str) -> Result<(), Failure> {
-        let boot = original.0.get("boot").map_or("", String::as_str);
+        let boot = original.value("boot");
         kernel_file::expect_boot(host, &self.name(), boot)?;
         let device = self.device(host)?;
         if original.0.get("device") != Some(&device) {
@@ -141,7 +141,7 @@ impl Knob for ReadAhead {
 
     /// A device that is gone, or has been started anew with its host, has not kept what was set.
     fn undo(&self, host: &dyn Reach, original: &Original) -> Result<(), Failure> {
-        let [boot, device, value] = KEYS.map(|key| original.0.get(key).map_or("", String::as_str));
+        let [boot, device, value] = original.values(KEYS);
         if kernel_file::boot(host)? != boot {
             return Ok(());
         }

@@ -143,8 +143,7 @@ impl Knob for Zfs {
     }
 
     fn check_original(&self, original: &Original) -> Result<(), String> {
-        let [value, source] =
-            [VALUE, SOURCE].map(|key| original.0.get(key).map_or("", String::as_str));
+        let [value, source] = original.values([VALUE, SOURCE]);
         match is_value(value) && SOURCES.contains(&source) && original.0.len() == 2 {
             true => Ok(()),
             false => Err(format!("its value '{value}' from '{source}' cannot be restored")),
@@ -176,8 +175,7 @@ impl Knob for Zfs {
     }
 
     fn undo(&self, host: &dyn Reach, original: &Original) -> Result<(), Failure> {
-        let [value, source] =
-            [VALUE, SOURCE].map(|key| original.0.get(key).map_or("", String::as_str));
+        let [value, source] = original.values([VALUE, SOURCE]);
         match source {
             "local" => self.put(host, value)?,
             "received" => {

@@ -160,7 +160,7 @@ impl Knob for ExportSync {
     }
 
     fn apply(&self, host: &dyn Reach, original: &Original, level: &str) -> Result<(), Failure> {
-        let [content, file, in_force] = self.of(original);
+        let [content, file, in_force] = original.values(KEYS);
         let wanted = Writes::from_word(level).unwrap_or(Writes::Sync);
         let now = config_file::content(host, file)?;
         if now != content
@@ -193,7 +193,7 @@ impl Knob for ExportSync {
     }
 
     fn undo(&self, host: &dyn Reach, original: &Original) -> Result<(), Failure> {
-        let [content, file, in_force] = self.of(original);
+        let [content, file, in_force] = original.values(KEYS);
         config_file::remove_part(host, file)?;
         let now = config_file::content(host, file)?;
         let ours = Writes::LEVELS.iter().any(|level| now == with_sync(content, &self.path, *level));
@@ -228,11 +228,5 @@ impl Knob for ExportSync {
                 ))
             }
         }
-    }
-}
-
-impl ExportSync {
-    fn of<'a>(&self, original: &'a Original) -> [&'a str; 3] {
-        KEYS.map(|key| original.0.get(key).map_or("", String::as_str))
     }
 }

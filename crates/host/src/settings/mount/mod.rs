@@ -164,7 +164,7 @@ impl Knob for MountOption {
     }
 
     fn apply(&self, host: &dyn Reach, original: &Original, level: &str) -> Result<(), Failure> {
-        let boot = original.0.get("boot").map_or("", String::as_str);
+        let boot = original.value("boot");
         kernel_file::expect_boot(host, &self.name(), boot)?;
         let mount = self.own(host)?;
         if original.0.get("source") != Some(&mount.source) {
@@ -190,8 +190,7 @@ impl Knob for MountOption {
     /// A mount that a killed run has unmounted is mounted as it was found; of one that is there this
     /// option alone is put back. After another start of the host it is as the host mounts it.
     fn undo(&self, host: &dyn Reach, original: &Original) -> Result<(), Failure> {
-        let [boot, _, found, source] =
-            KEYS.map(|key| original.0.get(key).map_or("", String::as_str));
+        let [boot, _, found, source] = original.values(KEYS);
         if kernel_file::boot(host)? != boot {
             return Ok(());
         }

@@ -20,8 +20,8 @@ pub(super) trait Part: Send + Sync {
     /// Changes it; `None` where the level is none.
     fn with(&self, server: Server, level: &str) -> Option<Server>;
 
-    /// What it is, as a level.
-    fn of(&self, server: &Server) -> String;
+    /// Its level.
+    fn level(&self, server: &Server) -> String;
 
     /// What its levels are.
     const LEVELS: &'static str;
@@ -40,7 +40,7 @@ impl Part for MaxBlockSize {
         sound.then_some(Server { max_block_size, ..server })
     }
 
-    fn of(&self, server: &Server) -> String {
+    fn level(&self, server: &Server) -> String {
         server.max_block_size.to_string()
     }
 }
@@ -56,7 +56,7 @@ impl Part for Versions {
         Some(Server { versions: versions_of(level)?, ..server })
     }
 
-    fn of(&self, server: &Server) -> String {
+    fn level(&self, server: &Server) -> String {
         words(&server.versions)
     }
 }
@@ -134,7 +134,7 @@ impl<P: Part> Knob for Restart<P> {
     fn read(&self, host: &dyn Reach) -> Result<Found, Failure> {
         let server = Server::running(host)?;
         let original = server.to_original(&kernel_file::boot(host)?);
-        Ok(Found { level: self.0.of(&server), original })
+        Ok(Found { level: self.0.level(&server), original })
     }
 
     fn apply(&self, host: &dyn Reach, original: &Original, level: &str) -> Result<(), Failure> {
@@ -159,13 +159,13 @@ impl<P: Part> Knob for Restart<P> {
         let now = Server::read(host)?;
         let wanted = match now.threads {
             0 => found,
-            _ => self.with(now.clone(), &self.0.of(&found)),
+            _ => self.with(now.clone(), &self.0.level(&found)),
         };
         self.start(host, &now, &wanted)
     }
 
     fn is_as_found(&self, original: &Original, now: &Original) -> bool {
-        let part = |of: &Original| Server::from_original(of).map(|server| self.0.of(&server));
+        let part = |of: &Original| Server::from_original(of).map(|server| self.0.level(&server));
         part(original) == part(now)
     }
 }

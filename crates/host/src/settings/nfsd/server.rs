@@ -178,7 +178,7 @@ pub(super) fn expect_same_boot(
     setting: &str,
     original: &Original,
 ) -> Result<(), Failure> {
-    kernel_file::expect_boot(host, setting, original.0.get(BOOT).map_or("", String::as_str))
+    kernel_file::expect_boot(host, setting, original.value(BOOT))
 }
 
 pub(super) fn check_boot(original: &Original) -> Result<(), String> {

@@ -139,10 +139,6 @@ impl Samba {
         let next = "Check testparm on the host, and give a value of smb.conf(5).";
         Err(Failure::new(Cause::Trial, tried, host.name(), happened, next))
     }
-
-    fn of<'a>(&self, original: &'a Original) -> [&'a str; 2] {
-        KEYS.map(|key| original.0.get(key).map_or("", String::as_str))
-    }
 }
 
 impl Knob for Samba {
@@ -159,7 +155,7 @@ impl Knob for Samba {
     }
 
     fn check_original(&self, original: &Original) -> Result<(), String> {
-        let [file, value] = self.of(original);
+        let [file, value] = original.values(KEYS);
         match original.0.len() == 2 && config_file::is_name(file) && block::is_value(value) {
             true => Ok(()),
             false => Err("it does not contain a file and a value".into()),
@@ -182,7 +178,7 @@ impl Knob for Samba {
     }
 
     fn apply(&self, host: &dyn Reach, original: &Original, level: &str) -> Result<(), Failure> {
-        let [file, _] = self.of(original);
+        let [file, _] = original.values(KEYS);
         let content = config_file::content(host, file)?;
         let line = format!("{} = {}", self.option.name, self.option.written(level));
         let changed = block::with(&content, &self.name(), self.section(), &line);
@@ -199,7 +195,7 @@ impl Knob for Samba {
 
     /// A file that is gone, or a server that does not run, has nothing to undo.
     fn undo(&self, host: &dyn Reach, original: &Original) -> Result<(), Failure> {
-        let [file, value] = self.of(original);
+        let [file, value] = original.values(KEYS);
         config_file::remove_part(host, file)?;
         let there = command(host, "check smb.conf", &format!("ls {} || true", quote(file)), b"")?;
         if there.trim().is_empty() {
@@ -217,8 +213,8 @@ impl Knob for Samba {
     }
 
     fn is_as_found(&self, original: &Original, now: &Original) -> bool {
-        let [file, value] = self.of(original);
-        let [other, now] = self.of(now);
+        let [file, value] = original.values(KEYS);
+        let [other, now] = now.values(KEYS);
         file == other && self.option.is_same(value, now)
     }
 }
