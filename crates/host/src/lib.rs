@@ -9,10 +9,10 @@ pub mod clock;
 pub mod clock_call;
 pub mod deploy;
 pub mod device;
-mod held;
 pub mod kernel_trace;
 pub mod mounts;
 pub mod names;
+mod open_directory;
 mod point;
 mod printed;
 mod private_dir;
@@ -24,4 +24,4 @@ pub mod settings;
 pub mod watch;
 
 pub use caches::drop_caches;
-pub use watch::{Ask, Asked, Local, Shell, Watch};
+pub use watch::{Ask, Local, PendingSample, Shell, Watch};

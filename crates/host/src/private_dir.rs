@@ -8,7 +8,7 @@
 //!
 //! [`is_closed`] has the same rule for a directory of this machine, without a shell.
 
-use crate::held::{Held, is_own};
+use crate::open_directory::{OpenDirectory, is_own};
 use nix::fcntl::OFlag;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -55,9 +55,9 @@ const DEEPEST: usize = 64;
 
 /// Whether nobody but this user and the system can exchange what is this user's in a directory, nor one of the
 /// directories above it: where `enter_below DIRECTORY sticky` enters.
-pub(crate) fn is_closed(directory: &Held) -> io::Result<bool> {
+pub(crate) fn is_closed(directory: &OpenDirectory) -> io::Result<bool> {
     let system = std::fs::metadata("/")?.uid();
-    let mut above = Held::open(&directory.path(), OFlag::O_PATH)?;
+    let mut above = OpenDirectory::open(&directory.path(), OFlag::O_PATH)?;
     for _ in 0..DEEPEST {
         let about = above.metadata()?;
         let others_exchange = about.mode() & 0o022 != 0 && about.mode() & 0o1000 == 0;
@@ -65,7 +65,7 @@ pub(crate) fn is_closed(directory: &Held) -> io::Result<bool> {
         if others_exchange || !trusted {
             return Ok(false);
         }
-        let next = Held::open(&above.path().join(".."), OFlag::O_PATH)?;
+        let next = OpenDirectory::open(&above.path().join(".."), OFlag::O_PATH)?;
         let same = next.metadata()?;
         if (same.dev(), same.ino()) == (about.dev(), about.ino()) {
             return Ok(true);
@@ -78,7 +78,7 @@ pub(crate) fn is_closed(directory: &Held) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::{FUNCTIONS, is_closed};
-    use crate::held::Held;
+    use crate::open_directory::OpenDirectory;
     use nix::fcntl::OFlag;
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -114,7 +114,7 @@ mod tests {
     #[track_caller]
     fn enters(name: &str, base: &Path) -> bool {
         let shells = does(&format!("enter_below ./{name} sticky"), base);
-        let held = Held::open(&base.join(name), OFlag::empty());
+        let held = OpenDirectory::open(&base.join(name), OFlag::empty());
         let here = held.is_ok_and(|held| is_closed(&held).unwrap());
         assert_eq!(shells, here, "{name}");
         here

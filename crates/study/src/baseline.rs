@@ -3,7 +3,7 @@
 use crate::hosts::{Hosts, Watched};
 use plimsoll_host::proc_files::Sample;
 use plimsoll_host::watch::Idle;
-use plimsoll_host::{Ask, Asked};
+use plimsoll_host::{Ask, PendingSample};
 use plimsoll_model::{Clock, Flag, HostLoad, IdleWindows};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -34,7 +34,7 @@ impl Hosts {
         }
         self.rest(clock);
         // Processes are asked for outside of the window: that costs more than a look.
-        let ask = |hosts: &mut Self| -> Vec<Asked> {
+        let ask = |hosts: &mut Self| -> Vec<PendingSample> {
             hosts.watched.iter_mut().map(|host| host.watch.ask(Ask::Processes)).collect()
         };
         let before = ask(self);

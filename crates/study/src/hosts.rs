@@ -3,7 +3,7 @@
 use plimsoll_host::mounts;
 use plimsoll_host::proc_files::Hardware;
 use plimsoll_host::watch::{Account, Idle};
-use plimsoll_host::{Ask, Asked, Watch};
+use plimsoll_host::{Ask, PendingSample, Watch};
 use plimsoll_model::{Clock, Flag, HostFacts, HostLoad, MountAccount};
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub(crate) struct Watched {
     pub(crate) idle: Option<Idle>,
     account: Account,
     /// Questions whose answers have not been taken in, the oldest first.
-    asked: VecDeque<(Moment, Asked)>,
+    asked: VecDeque<(Moment, PendingSample)>,
     /// Looks since it was last asked.
     looks: u32,
     ended: bool,

@@ -3,7 +3,7 @@
 
 use plimsoll_host::mounts::MountTexts;
 use plimsoll_host::proc_files::{Hardware, InterfaceCounters, ProcessTime, Sample};
-use plimsoll_host::{Ask, Asked, Watch};
+use plimsoll_host::{Ask, PendingSample, Watch};
 use plimsoll_load::{MockShare, Op, Reply, VirtualClock};
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
@@ -93,10 +93,10 @@ impl Watch for Server {
     fn hardware(&self) -> &Hardware {
         &self.hardware
     }
-    fn ask(&mut self, what: Ask) -> Asked {
+    fn ask(&mut self, what: Ask) -> PendingSample {
         let sample = (self.answers > 0).then(|| self.sample(what));
         self.answers = self.answers.saturating_sub(1);
-        Asked::answered(sample)
+        PendingSample::answered(sample)
     }
     fn interval(&self) -> Duration {
         Duration::from_secs(1)

@@ -2,7 +2,7 @@
 //! is this user's alone. It does not lie with the store, of which a user may have several.
 
 use super::{Entry, entry};
-use crate::held::{Held, is_own};
+use crate::open_directory::{OpenDirectory, is_own};
 use nix::fcntl::OFlag;
 use plimsoll_model::{Cause, Failure, HostName};
 use std::ffi::OsString;
@@ -162,7 +162,7 @@ impl Journal {
     fn files(
         &self,
         named: impl Fn(&str) -> bool,
-    ) -> Result<(Option<Held>, Vec<OsString>), Failure> {
+    ) -> Result<(Option<OpenDirectory>, Vec<OsString>), Failure> {
         let listing = || -> io::Result<_> {
             let held = open(&self.directory)?;
             let files = fs::read_dir(held.path())?.flatten().map(|file| file.file_name());
@@ -181,8 +181,8 @@ impl Journal {
 }
 
 /// The directory of a journal: it is this user's, and closed to others; nothing is changed about it.
-fn open(directory: &Path) -> io::Result<Held> {
-    let held = Held::open(directory, OFlag::O_NOFOLLOW)?;
+fn open(directory: &Path) -> io::Result<OpenDirectory> {
+    let held = OpenDirectory::open(directory, OFlag::O_NOFOLLOW)?;
     let about = held.metadata()?;
     if !is_own(&about) || about.mode() & 0o022 != 0 {
         let why = "it is not a directory that only this user can write to";

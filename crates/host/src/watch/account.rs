@@ -3,7 +3,7 @@
 //! Differences are taken from look to look and added up, so that counters of 32 bits may wrap
 //! between the ends of a trial, but hardly between two looks.
 
-use super::counted::{Odd, between};
+use super::difference::{Odd, between};
 use crate::proc_files::{Hardware, Sample};
 use plimsoll_model::{CpuTimes, Flag, HostLoad, LoadStretch, MemoryLoad};
 
@@ -78,8 +78,8 @@ impl Account {
         }
     }
 
-    fn take(&mut self, part: super::counted::Part, sample: &Sample) -> HostLoad {
-        let super::counted::Part { mut load, moved } = part;
+    fn take(&mut self, part: super::difference::Part, sample: &Sample) -> HostLoad {
+        let super::difference::Part { mut load, moved } = part;
         load.host.clone_from(&self.total.host);
         load.idle_baseline = self.total.idle_baseline;
         self.total.stretches.push(LoadStretch {
@@ -92,7 +92,7 @@ impl Account {
         if self.total.stretches.len() > MOST_STRETCHES {
             self.total.stretches = self.total.stretches.chunks(2).map(together).collect();
         }
-        super::counted::add(&mut self.total, &load);
+        super::difference::add(&mut self.total, &load);
         let total = &mut self.total;
         total.load_average = higher(total.load_average, sample.load_average);
         total.temperature_celsius = higher(total.temperature_celsius, sample.celsius);

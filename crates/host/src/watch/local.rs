@@ -1,6 +1,6 @@
 //! This machine.
 
-use super::{Ask, Asked, Watch};
+use super::{Ask, PendingSample, Watch};
 use crate::proc_files::{
     FileKind, Hardware, Sample, cpu_accounting, group_paths, parse_cpu_model, parse_disk_facts,
     parse_link_rates, parse_memory,
@@ -106,8 +106,8 @@ impl Watch for Local {
         &self.hardware
     }
 
-    fn ask(&mut self, what: Ask) -> Asked {
-        Asked::answered(self.sample(what))
+    fn ask(&mut self, what: Ask) -> PendingSample {
+        PendingSample::answered(self.sample(what))
     }
 
     fn interval(&self) -> Duration {

@@ -3,19 +3,19 @@
 //! knows when, and the answer's moment is known to half the time it took.
 
 mod account;
-mod asked;
-mod counted;
+mod difference;
 #[doc(hidden)]
 pub mod fuzzing;
 mod local;
+mod pending;
 mod probe;
 mod remote;
 mod shell;
 mod stream;
 
 pub use account::{Account, Idle, load_between};
-pub use asked::{Answer, Asked};
 pub use local::Local;
+pub use pending::{Answer, PendingSample};
 pub use probe::Probe;
 pub use remote::{Open, Opened, Remote, Source};
 pub use shell::{Connect, Shell};
@@ -45,7 +45,7 @@ pub trait Watch: Send {
     fn hardware(&self) -> &Hardware;
 
     /// Asks for its counters now, without waiting for them.
-    fn ask(&mut self, what: Ask) -> Asked;
+    fn ask(&mut self, what: Ask) -> PendingSample;
 
     /// How often it may be asked so that watching costs the host next to nothing.
     fn interval(&self) -> Duration;

@@ -1,6 +1,6 @@
 //! A host that is asked on a thread of its own, because its answers take time.
 
-use super::{Ask, Asked, Watch};
+use super::{Ask, PendingSample, Watch};
 use crate::proc_files::{GroupCounters, Hardware, Sample};
 use plimsoll_model::{Failure, HostFacts, LabFacts};
 use std::path::PathBuf;
@@ -92,14 +92,14 @@ impl Watch for Remote {
         &self.hardware
     }
 
-    fn ask(&mut self, what: Ask) -> Asked {
+    fn ask(&mut self, what: Ask) -> PendingSample {
         let mut state = self.lock();
         if state.lost.is_some() || state.waiting >= MOST_WAITING {
-            return Asked::answered(None);
+            return PendingSample::answered(None);
         }
         state.waiting += 1;
         drop(state);
-        let (answer, asked) = Asked::open();
+        let (answer, asked) = PendingSample::open();
         // Nobody there to answer drops the question, which settles it.
         let _ = self.questions.send(Question { what, answer });
         asked
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn questions_are_answered_in_their_order() {
         let mut remote = remote(3);
-        let mut asked: Vec<Asked> = (0..3).map(|_| remote.ask(Ask::Counters)).collect();
+        let mut asked: Vec<PendingSample> = (0..3).map(|_| remote.ask(Ask::Counters)).collect();
         let answers: Vec<_> =
             asked.iter_mut().map(|a| a.sample(LONG).unwrap().load_average.unwrap()).collect();
         assert_eq!(answers, [2.0, 1.0, 0.0]);
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn a_lost_host_is_reported_and_may_come_back() {
         let mut remote = remote(1);
-        let mut asked: Vec<Asked> = (0..3).map(|_| remote.ask(Ask::Counters)).collect();
+        let mut asked: Vec<PendingSample> = (0..3).map(|_| remote.ask(Ask::Counters)).collect();
         let answers: Vec<bool> = asked.iter_mut().map(|a| a.sample(LONG).is_some()).collect();
         assert_eq!(answers, [true, false, false]);
         assert_eq!(remote.lost().unwrap().happened, "gone");

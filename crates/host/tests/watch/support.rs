@@ -3,7 +3,7 @@
 use plimsoll_host::proc_files::Sample;
 use plimsoll_host::reach::{Channel, Local, Output, Reach};
 use plimsoll_host::watch::{Connect, Remote, Shell};
-use plimsoll_host::{Ask, Asked, Watch};
+use plimsoll_host::{Ask, PendingSample, Watch};
 use plimsoll_model::{Clock, Failure, HostName, Nanos};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -31,7 +31,7 @@ pub fn by_shell() -> Remote {
 
 /// Asks and waits for the answer.
 pub fn sample(watch: &mut dyn Watch, what: Ask) -> Sample {
-    let mut asked: Asked = watch.ask(what);
+    let mut asked: PendingSample = watch.ask(what);
     match asked.sample(LONG) {
         Some(sample) => sample.clone(),
         None => panic!("no answer: {:?}", watch.lost()),

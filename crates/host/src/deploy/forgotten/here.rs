@@ -2,7 +2,7 @@
 
 use super::{Forgotten, is_ours};
 use crate::deploy::{DIRECTORIES, HOME};
-use crate::held::{Held, is_own};
+use crate::open_directory::{OpenDirectory, is_own};
 use crate::private_dir;
 use nix::fcntl::OFlag;
 use std::ffi::OsString;
@@ -53,7 +53,7 @@ pub(super) fn look(
 
 /// Directories with programs in one place.
 struct Left {
-    place: Held,
+    place: OpenDirectory,
     /// The place without links.
     path: PathBuf,
     names: Vec<OsString>,
@@ -61,7 +61,7 @@ struct Left {
 
 /// The directories of this user in a place that have names of ours; `None` where there are none, as nearly always.
 fn left_in(place: &Path) -> io::Result<Option<Left>> {
-    let place = Held::open(place, OFlag::empty())?;
+    let place = OpenDirectory::open(place, OFlag::empty())?;
     let entries = fs::read_dir(place.path())?.flatten().map(|entry| entry.file_name());
     let mut names: Vec<OsString> =
         entries.filter(|name| name.to_str().is_some_and(is_ours)).collect();
@@ -102,7 +102,7 @@ impl Left {
 
 /// The space of the processes that could use a directory, as its guard noted it.
 fn owner(directory: &Path) -> io::Result<String> {
-    let bytes = Held::open(directory, OFlag::O_NOFOLLOW)?.read("owner", MOST_OWNER)?;
+    let bytes = OpenDirectory::open(directory, OFlag::O_NOFOLLOW)?.read("owner", MOST_OWNER)?;
     Ok(String::from_utf8_lossy(&bytes).trim_end_matches('\n').to_owned())
 }
 

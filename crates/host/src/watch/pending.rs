@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// Counters that were asked for.
 #[derive(Debug)]
-pub struct Asked {
+pub struct PendingSample {
     answer: Answer,
     coming: Option<Receiver<Sample>>,
 }
@@ -23,17 +23,17 @@ pub enum Answer {
     Never,
 }
 
-impl Asked {
+impl PendingSample {
     /// A question that is answered already, or never.
-    pub fn answered(sample: Option<Sample>) -> Asked {
+    pub fn answered(sample: Option<Sample>) -> PendingSample {
         let answer = sample.map_or(Answer::Never, |sample| Answer::Here(Box::new(sample)));
-        Asked { answer, coming: None }
+        PendingSample { answer, coming: None }
     }
 
     /// A question, and where its answer goes. Dropping that says that it never comes.
-    pub fn open() -> (SyncSender<Sample>, Asked) {
+    pub fn open() -> (SyncSender<Sample>, PendingSample) {
         let (answer, coming) = sync_channel(1);
-        (answer, Asked { answer: Answer::Coming, coming: Some(coming) })
+        (answer, PendingSample { answer: Answer::Coming, coming: Some(coming) })
     }
 
     /// The counters, waiting for them for so long at most; `None` where they have not come, or
@@ -74,15 +74,15 @@ mod tests {
     #[test]
     fn an_answer_comes_or_never_does() {
         let sample = Sample { load_average: Some(0.5), ..Sample::default() };
-        let (answer, mut asked) = Asked::open();
+        let (answer, mut asked) = PendingSample::open();
         assert!(asked.sample(Duration::ZERO).is_none() && !asked.is_settled());
         assert!(asked.sample(Duration::from_millis(1)).is_none() && !asked.is_settled());
         answer.send(sample.clone()).unwrap();
         assert_eq!(asked.sample(LONG), Some(&sample));
         assert_eq!(asked.sample(Duration::ZERO), Some(&sample), "it stays");
-        let (answer, mut asked) = Asked::open();
+        let (answer, mut asked) = PendingSample::open();
         drop(answer);
         assert!(asked.sample(LONG).is_none() && asked.is_settled());
-        assert!(Asked::answered(None).is_settled());
+        assert!(PendingSample::answered(None).is_settled());
     }
 }

@@ -8,13 +8,13 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// A directory that was opened once.
-pub(crate) struct Held(File);
+pub(crate) struct OpenDirectory(File);
 
-impl Held {
+impl OpenDirectory {
     /// Opens a directory. With [`OFlag::O_NOFOLLOW`] its last name is no link.
-    pub(crate) fn open(directory: &Path, more: OFlag) -> io::Result<Held> {
+    pub(crate) fn open(directory: &Path, more: OFlag) -> io::Result<OpenDirectory> {
         let flags = OFlag::O_DIRECTORY | more;
-        File::options().read(true).custom_flags(flags.bits()).open(directory).map(Held)
+        File::options().read(true).custom_flags(flags.bits()).open(directory).map(OpenDirectory)
     }
 
     /// Leads to this directory whatever its name is now.
