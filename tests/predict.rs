@@ -4,8 +4,11 @@ mod support;
 #[path = "../crates/explain/tests/support/mod.rs"]
 mod synthetic;
 
+use plimsoll_model::Study;
+use plimsoll_record::Store;
 use serde_json::Value;
 use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
 use support::{Plimsoll, unwrapped};
 use synthetic::servers::{SERVER, Truth, study};
 
@@ -65,7 +68,9 @@ fn a_faster_link_is_predicted_with_the_next_bottleneck() {
     // Both as a part of the store and as a file.
     program.run(&["import", file]).expect(0);
     let stored = program.run(&["predict", "latest", "--link", "2.5G"]).expect(0).out;
-    assert_eq!(unwrapped(&stored), said);
+    let kept = "The prediction is kept: plimsoll history compares it with the next study that shows the change. ";
+    assert_eq!(unwrapped(&stored).replace(kept, ""), said);
+    assert!(is_one_screen(&stored) && unwrapped(&stored).contains(kept), "{stored}");
     let details = program.run(&["predict", "latest", "--link=x2.5", "--details"]).expect(0).out;
     assert!(details.contains("Every row"), "{details}");
 }
@@ -116,6 +121,115 @@ fn a_prediction_is_held_against_what_was_measured_after_the_change() {
     };
     refused(&["predict", &before, "--link=2.5G", "--measured", &before], "the same study");
     refused(&["predict", "jonfk2024", "--link=2.5G", "--measured", &after], "no study");
+}
+
+/// A study of the store, which began so many days from now.
+fn begun(days: i64, id: &str, truth: Truth, link_bits: u64) -> Study {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
+    let mut study = study(truth, true);
+    study.id = plimsoll_model::StudyId(id.to_owned());
+    study.started_unix_seconds = now.saturating_add_signed(days * 86_400);
+    study.hosts[0].link_rates.insert("eth0".into(), link_bits);
+    study
+}
+
+fn keep(program: &Plimsoll, studies: &[Study]) {
+    Store::open(program.db()).expect("a store").import(studies).expect("new studies");
+}
+
+const GIGABIT: u64 = 1_000_000_000;
+
+#[test]
+fn a_prediction_is_kept_and_compared_with_the_next_study_that_shows_the_change() {
+    let program = Plimsoll::new();
+    let predict = |arguments: &[&str]| {
+        let ran = program.run(&[&["predict", "5eed0001"], arguments].concat()).expect(0);
+        assert!(is_one_screen(&ran.out) && ran.err.is_empty(), "{}{}", ran.out, ran.err);
+        unwrapped(&ran.out)
+    };
+    let history = |arguments: &[&str]| {
+        let words = [&["history", "nfs://nas/a"], arguments].concat();
+        program.run(&words).expect(0).out
+    };
+    keep(&program, &[begun(-9, "5eed0001", behind_a_link(), GIGABIT)]);
+    assert!(!history(&["--details"]).contains("rediction"), "nothing was predicted");
+    // The same change twice is one prediction.
+    predict(&["--link=2.5G"]);
+    assert!(predict(&["--link=2.5G"]).contains("The prediction is kept: plimsoll history"));
+    let said = history(&[]);
+    assert!(said.contains("1 prediction is kept: no study after the change is known."), "{said}");
+    let unrecorded = predict(&["--server-cpu=x2"]);
+    assert!(unrecorded.contains("name the next study with --measured"), "{unrecorded}");
+    // A study with the old link, one with the new link and other work, and one with the same work.
+    let faster = Truth { link: 160e-6, ..behind_a_link() };
+    let deeper = Truth { depth: 32, ..faster };
+    let next = begun(3, "5eed0004", faster, 5 * GIGABIT / 2);
+    keep(
+        &program,
+        &[
+            begun(1, "5eed0002", behind_a_link(), GIGABIT),
+            begun(2, "5eed0003", deeper, 5 * GIGABIT / 2),
+            next.clone(),
+            begun(4, "5eed0005", behind_a_link(), 5 * GIGABIT / 2),
+        ],
+    );
+    let said = unwrapped(&history(&[]));
+    let words =
+        "2 predictions, of which 1 can be compared: 1 of 1 rows are inside the predicted range.";
+    assert!(said.contains(words), "{said}");
+    let details = history(&["--details"]);
+    for words in ["a 2.5 Gbit/s link", "in 5eed0004, inside", "only with --measured"] {
+        assert!(unwrapped(&details).contains(words), "{words}:\n{details}");
+    }
+    // A study that the user names.
+    let scored = predict(&["--server-cpu=x2", "--measured=5eed0003"]);
+    assert!(scored.contains("Study 5eed0003 measured none of the predicted rows"), "{scored}");
+    let scored = predict(&["--server-cpu=x2", "--measured=5eed0004"]);
+    assert!(scored.contains("random read is above it"), "the link was another one: {scored}");
+    assert!(scored.contains("The result is kept: plimsoll history counts it."), "{scored}");
+    let said = unwrapped(&history(&[]));
+    let words = "2 predictions: 1 of 2 rows are inside the predicted range; 1 is above it.";
+    assert!(said.contains(words), "{said}");
+    // Other depth is other work, which the plan shows.
+    predict(&["--link=2.5G", "--depth=32"]);
+    let details = history(&["--details"]);
+    assert!(unwrapped(&details).contains("in 5eed0003,"), "{details}");
+    // Nothing is kept of files and published tables.
+    let file = exported(&program, behind_a_link(), true);
+    let of_file = program.run(&["predict", file.to_str().unwrap(), "--rtt=5ms"]).expect(0).out;
+    let published = program.run(&["predict", "jonfk2024", "--rtt=5ms"]).expect(0).out;
+    assert!(!of_file.contains("kept") && !published.contains("kept"), "{of_file}{published}");
+    assert!(history(&[]).contains("3 predictions: "), "{}", history(&[]));
+}
+
+/// Also one of the version before predictions were kept.
+#[test]
+fn a_store_that_cannot_be_written_keeps_no_prediction_and_a_warning_says_so() {
+    let script = "set -e; mount -t tmpfs -o size=4m none $DISK; cp $PLIMSOLL_DB $DISK/s.db; \
+        export PLIMSOLL_DB=$DISK/s.db; mount -o remount,ro $DISK; \
+        \"$0\" \"$@\"; \"$0\" history nfs://nas/a";
+    for older in [false, true] {
+        let program = Plimsoll::new();
+        keep(&program, &[begun(-9, "5eed0001", behind_a_link(), GIGABIT)]);
+        if older {
+            let raw = rusqlite::Connection::open(program.db()).expect("a store");
+            let sql = "DROP TABLE predictions; PRAGMA user_version = 1";
+            raw.execute_batch(sql).expect("the older version");
+        }
+        let disk = program.home().join("disk");
+        std::fs::create_dir(&disk).expect("a directory");
+        let mut namespace = std::process::Command::new("unshare");
+        let flag = if nix::unistd::geteuid().is_root() { "-m" } else { "-rm" };
+        namespace.args([flag, "/bin/sh", "-c", script]).env("DISK", &disk);
+        let words = ["predict", "5eed0001", "--link=2.5G"];
+        let output = program.command_under(namespace, &words).output().expect("unshare");
+        let ran = support::Ran::from(output).expect(0);
+        let said = unwrapped(&ran.out);
+        assert!(said.contains("A 2.5 Gbit/s link would bring"), "{ran:?}");
+        assert!(said.contains("nfs://nas/a: 1 study on ") && !said.contains("kept"), "{ran:?}");
+        assert!(ran.err.starts_with("plimsoll: warning: the prediction is not kept: "), "{ran:?}");
+        assert!(ran.err.contains("--db FILE"), "{ran:?}");
+    }
 }
 
 #[test]

@@ -28,6 +28,7 @@ fn show(store: &Store) {
     let loaded = studies.iter().take(SHOWN).filter_map(|study| store.load(&study.id.0).ok());
     for head in store.heads().unwrap_or_default().iter().take(SHOWN) {
         let _ = store.figures(&head.id);
+        let _ = store.predictions(&[&head.id]);
     }
     for study in loaded {
         harmless(plimsoll_report::openmetrics(&study, None));

@@ -288,6 +288,7 @@ pub fn exit_code(study: &Study, interrupted: Option<Cause>) -> u8 {
     }
 }
 
-fn unix_seconds() -> u64 {
+/// Now, in seconds since 1970-01-01 UTC.
+pub fn unix_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs())
 }

@@ -1,7 +1,7 @@
 //! `plimsoll history`: studies of one subject over time.
 
 use crate::arguments::{DocumentArguments, StoreArguments};
-use crate::{output, store};
+use crate::{output, predictions, store};
 use clap::Args;
 use plimsoll_config::nearest_word;
 use plimsoll_explain::{Place, Recognised, history, recognise};
@@ -38,7 +38,8 @@ pub fn run(arguments: &HistoryArguments, kept: &StoreArguments) -> Result<u8, Fa
     let found = history(&pasts, &places, SEED);
     let latest = pasts.iter().rev().take(WHOLE).map(|past| store.load(&past.study.id.0));
     let latest: Vec<Study> = latest.collect::<Result<_, _>>()?;
-    let document = Document::of_history(asked.text, &found, &recognised, &latest);
+    let predicted = predictions::checked(&found, &store)?;
+    let document = Document::of_history(asked.text, &found, &recognised, &predicted, &latest);
     output::document(&document, &arguments.output)
 }
 

@@ -29,6 +29,7 @@ mod output;
 mod plan;
 mod play;
 mod predict;
+mod predictions;
 mod reboot;
 mod references;
 mod report;

@@ -1,7 +1,7 @@
 //! `plimsoll predict`: what a change of hardware or of concurrency would bring.
 
 use crate::arguments::{DocumentArguments, StoreArguments, at_least_one};
-use crate::{explain, output, store};
+use crate::{explain, output, predictions, store};
 use clap::{Args, ValueEnum};
 use plimsoll_explain::whatif::{
     Encryption, LinkEnd, LinkRate, NewDisk, ProcessorSpeed, Processors, WhatIf, encryption_seconds,
@@ -127,17 +127,7 @@ pub fn run(predict: &PredictArguments, arguments: &StoreArguments) -> Result<u8,
             let changes = predict.changes.of(None, arguments)?;
             WhatIfReport::of_source(source, tables(), &changes)
         }
-        None => {
-            let name = &predict.subject;
-            // Only here can a published source be meant.
-            let study = match Path::new(name).is_file() {
-                true => study(name, arguments)?,
-                false => explain::study(name, arguments)?,
-            };
-            let changes = predict.changes.of(Some(&study), arguments)?;
-            let later = predict.measured.as_ref().map(|later| after(&study, later, arguments));
-            WhatIfReport::new(&study, &changes, later.transpose()?.as_ref())
-        }
+        None => of_study(predict, arguments)?,
     };
     if let Some(path) = &predict.json {
         output::write(path, &report.json())?;
@@ -146,6 +136,31 @@ pub fn run(predict: &PredictArguments, arguments: &StoreArguments) -> Result<u8,
         }
     }
     output::document(&report.document(), &predict.output)
+}
+
+/// Predicts for a study. The prediction for a study of the store is kept with it.
+fn of_study(
+    predict: &PredictArguments,
+    arguments: &StoreArguments,
+) -> Result<WhatIfReport, Failure> {
+    let name = &predict.subject;
+    let is_file = |name: &str| Path::new(name).is_file();
+    // Only here can a published source be meant.
+    let study = match is_file(name) {
+        true => study(name, arguments)?,
+        false => explain::study(name, arguments)?,
+    };
+    let changes = predict.changes.of(Some(&study), arguments)?;
+    let later =
+        predict.measured.as_ref().map(|later| after(&study, later, arguments)).transpose()?;
+    let mut report = WhatIfReport::new(&study, &changes, later.as_ref());
+    if !is_file(name) {
+        // A study in a file is not there when the history is read.
+        let is_stored = predict.measured.as_ref().is_some_and(|later| !is_file(later));
+        let measured = later.filter(|_| is_stored && report.is_scored()).map(|later| later.id);
+        predictions::keep(&mut report, &study, changes, measured, arguments);
+    }
+    Ok(report)
 }
 
 /// The study that was measured after the change.

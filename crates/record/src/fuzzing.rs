@@ -7,7 +7,7 @@ use rusqlite::{ToSql, params_from_iter};
 use std::path::Path;
 
 /// Columns of text and of numbers, in the order of the fields of a row.
-const TABLES: [(&[u8], &str, &[&str]); 3] = [
+const TABLES: [(&[u8], &str, &[&str]); 4] = [
     (
         b"study",
         "studies",
@@ -41,8 +41,13 @@ const TABLES: [(&[u8], &str, &[&str]); 3] = [
             "disturbed",
         ],
     ),
+    (
+        b"prediction",
+        "predictions",
+        &["study", "changes", "made_unix_seconds", "document", "measured"],
+    ),
 ];
-const NUMBERS: [&str; 8] = [
+const NUMBERS: [&str; 9] = [
     "started_unix_seconds",
     "number",
     "block",
@@ -51,6 +56,7 @@ const NUMBERS: [&str; 8] = [
     "workload",
     "setting",
     "disturbed",
+    "made_unix_seconds",
 ];
 
 /// An arbitrary file, opened as a store.
@@ -60,7 +66,7 @@ pub fn file(bytes: &[u8], path: &Path) -> Result<Store, Failure> {
 }
 
 /// A store with these rows, as far as the tables take them: rows end with the byte 0x1e, fields
-/// with 0x1f, and the first field of a row is "study", "trial" or "figure".
+/// with 0x1f, and the first field of a row is "study", "trial", "figure" or "prediction".
 pub fn rows(bytes: &[u8]) -> Store {
     let path = Path::new("fuzz");
     let store = Store::of(open::empty(path).expect("a store in memory"), path);

@@ -11,6 +11,7 @@ pub mod fuzzing;
 mod import;
 mod input;
 mod open;
+mod predictions;
 mod row;
 mod schema;
 mod store;

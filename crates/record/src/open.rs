@@ -16,7 +16,10 @@ use std::time::Duration;
 
 /// Every change of the tables, in order; the position is the version that SQLite's `user_version`
 /// holds. A released entry is never edited.
-const MIGRATIONS: &[M<'static>] = &[M::up(include_str!("../migrations/0001-studies.sql"))];
+const MIGRATIONS: &[M<'static>] = &[
+    M::up(include_str!("../migrations/0001-studies.sql")),
+    M::up(include_str!("../migrations/0002-predictions.sql")),
+];
 
 /// What `application_id` holds in a store, as set by the first migration.
 const APPLICATION_ID: i32 = 0x506c_696d;
@@ -220,15 +223,38 @@ fn settle(store: &Connection) -> rusqlite::Result<()> {
 
 /// Two programs may open the same new store: the later one waits, fails because the tables exist
 /// already, and finds at its second attempt that the store is up to date.
+///
+/// A store of an older version that cannot be written keeps its tables: later tables are only added.
 fn migrate(store: &mut Connection, path: &Path) -> Result<(), Failure> {
     store.set_transaction_behavior(TransactionBehavior::Immediate);
     let migrations = Migrations::from_slice(MIGRATIONS);
-    migrations.to_latest(store).or_else(|_| migrations.to_latest(store)).map_err(|e| match e {
-        rusqlite_migration::Error::RusqliteError { err, .. } => {
-            failures::sqlite("create the tables of the store of studies", path, &err)
+    match migrations.to_latest(store).or_else(|_| migrations.to_latest(store)) {
+        Ok(()) => Ok(()),
+        Err(rusqlite_migration::Error::RusqliteError { err, .. }) => {
+            undo(store);
+            let version = store.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0));
+            match is_unwritable(&err) && version.is_ok_and(|version| version > 0) {
+                true => Ok(()),
+                false => {
+                    Err(failures::sqlite("create the tables of the store of studies", path, &err))
+                }
+            }
         }
-        other => failures::unreadable(path, "the store's version", other),
-    })
+        Err(other) => Err(failures::unreadable(path, "the store's version", other)),
+    }
+}
+
+/// Whether the error says that nothing can be written there.
+fn is_unwritable(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(
+            ErrorCode::ReadOnly
+                | ErrorCode::PermissionDenied
+                | ErrorCode::CannotOpen
+                | ErrorCode::DiskFull
+        )
+    )
 }
 
 /// Whether the error says that a row with this key is there already.
@@ -254,6 +280,26 @@ mod tests {
         assert_eq!(path(None, Some("/h")).unwrap(), from_home);
         assert_eq!(path(Some("relative"), Some("/h")).unwrap(), from_home);
         assert_eq!(path(Some(""), None).unwrap_err().cause, Cause::Usage);
+    }
+
+    #[test]
+    fn an_older_store_that_cannot_be_written_keeps_its_tables() {
+        let mut store = Connection::open_in_memory().unwrap();
+        Migrations::from_slice(MIGRATIONS).to_version(&mut store, 1).unwrap();
+        let older = schema(&store).unwrap();
+        let has = |kind: &Schema, name: &str| kind.iter().any(|(_, own, _)| own == name);
+        store.pragma_update(None, "query_only", true).unwrap();
+        migrate(&mut store, Path::new("older")).unwrap();
+        assert_eq!(schema(&store).unwrap(), older);
+        assert!(has(&older, "figures") && !has(&older, "predictions"));
+        store.pragma_update(None, "query_only", false).unwrap();
+        migrate(&mut store, Path::new("older")).unwrap();
+        assert!(has(&schema(&store).unwrap(), "predictions"));
+        // A new store has no tables to keep.
+        let mut fresh = Connection::open_in_memory().unwrap();
+        fresh.pragma_update(None, "query_only", true).unwrap();
+        let failure = migrate(&mut fresh, Path::new("fresh")).unwrap_err();
+        assert_eq!(failure.cause, Cause::NotPermitted, "{failure}");
     }
 
     #[test]

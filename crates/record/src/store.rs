@@ -1,11 +1,14 @@
 //! The store: studies are begun, filled trial by trial, ended, and loaded again.
 
 use crate::export::{Each, write_json};
+use crate::predictions::{self, PredictionRow};
 use crate::row::{StudyRow, TrialRow};
 use crate::stored::{self, COLUMNS};
 use crate::summary::{self, StudySummary};
 use crate::{document, failures, open};
-use plimsoll_model::{Cause, Failure, Figure, MeasureInfo, Plan, Study, StudyId, Trial};
+use plimsoll_model::{
+    Cause, Failure, Figure, KeptPrediction, MeasureInfo, Plan, Study, StudyId, Trial,
+};
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -142,6 +145,29 @@ impl Store {
     /// Figures of the complete trials of a study, in their order.
     pub fn figures(&self, study: &StudyId) -> Result<Vec<Figure>, Failure> {
         stored::figures(&self.connection, &study.0, &self.path)
+    }
+
+    /// Keeps a prediction with its study. Of several predictions of the same changes the first one stays; the study
+    /// that measured them is added to it. The oldest predictions of the store make room for others.
+    pub fn keep_prediction(&self, prediction: &KeptPrediction) -> Result<(), Failure> {
+        let row = PredictionRow::new(prediction)?;
+        self.write(&format!("keep the prediction for study {}", prediction.study), |store| {
+            row.insert(store)
+        })
+    }
+
+    /// Predictions of these studies, by study, and the oldest first. None in a store of an older version that cannot
+    /// be written.
+    pub fn predictions(&self, studies: &[&StudyId]) -> Result<Vec<KeptPrediction>, Failure> {
+        let tried = |e: rusqlite::Error| failures::sqlite("read the predictions", &self.path, &e);
+        if !predictions::has_table(&self.connection).map_err(tried)? {
+            return Ok(Vec::new());
+        }
+        let mut all = Vec::new();
+        for study in studies {
+            all.extend(predictions::of_study(&self.connection, study, &self.path)?);
+        }
+        Ok(all)
     }
 
     /// The study with this id, whose id begins so and no other's does, or the `latest` begun. Its
@@ -309,6 +335,22 @@ mod tests {
         assert_eq!(store.expect_room().unwrap_err().cause, Cause::NoSpace);
         store.connection.pragma_update(None, "query_only", true).unwrap();
         assert_eq!(store.expect_room().unwrap_err().cause, Cause::NotPermitted);
+    }
+
+    #[test]
+    fn the_oldest_predictions_make_room_and_a_full_store_keeps_none() {
+        let (_directory, store) = store();
+        let id = support::full().id;
+        let keep = |number: u32| store.keep_prediction(&support::prediction(&id, number));
+        for number in 0..predictions::MOST + 3 {
+            keep(number).unwrap();
+        }
+        let kept = store.predictions(&[&id]).unwrap();
+        assert_eq!(kept.len(), predictions::MOST as usize);
+        assert_eq!(kept[0], support::prediction(&id, 3), "the oldest are gone");
+        store.connection.pragma_update(None, "query_only", true).unwrap();
+        assert_eq!(keep(9999).unwrap_err().cause, Cause::NotPermitted);
+        assert_eq!(store.predictions(&[&id]).unwrap(), kept);
     }
 
     #[test]

@@ -2,14 +2,14 @@
 
 mod support;
 
-use plimsoll_model::{Cause, Ended, Flag, Study, StudyId, SubjectKind};
+use plimsoll_model::{Cause, Ended, Flag, KeptPrediction, Study, StudyId, SubjectKind};
 use plimsoll_record::Store;
 use proptest::prelude::*;
 use rusqlite::Connection;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use support::{full, trial};
+use support::{full, prediction, trial};
 use tempfile::TempDir;
 
 fn fresh() -> (TempDir, PathBuf) {
@@ -128,7 +128,7 @@ fn files_that_are_not_a_store_are_left_as_they_are() {
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let before = fs::read(&path).unwrap();
     let failure = Store::open(&path).unwrap_err();
-    for said in ["version 99", "this plimsoll reads version 1", "before the first release"] {
+    for said in ["version 99", "this plimsoll reads version 2", "before the first release"] {
         assert!(failure.happened.contains(said), "{said}: {failure}");
     }
     for said in ["It was not changed", "move the file away", "--db FILE", "newer plimsoll"] {
@@ -242,6 +242,51 @@ fn a_store_that_is_not_there_is_not_made_for_reading() {
     assert!(store.list().unwrap().is_empty());
     assert!(store.load("latest").unwrap_err().happened.contains("the store is empty"));
     assert!(!path.parent().unwrap().exists());
+}
+
+#[test]
+fn the_first_prediction_of_a_change_stays_and_gets_the_study_that_measured_it() {
+    let (_directory, path) = fresh();
+    let store = Store::open(&path).unwrap();
+    let [first, second] = ["aa", "bb"].map(|id| StudyId(id.into()));
+    let early = prediction(&first, 1);
+    let unknown = store.keep_prediction(&early).unwrap_err();
+    assert!(unknown.tried.contains("the prediction for study aa"), "{unknown}");
+    store.begin(&named("aa", 1)).unwrap();
+    store.begin(&named("bb", 2)).unwrap();
+    store.keep_prediction(&early).unwrap();
+    store.keep_prediction(&prediction(&second, 2)).unwrap();
+    let again = KeptPrediction {
+        made_unix_seconds: 99,
+        rows: Vec::new(),
+        measured: Some(second.clone()),
+        ..early.clone()
+    };
+    store.keep_prediction(&again).unwrap();
+    let scored = KeptPrediction { measured: Some(second.clone()), ..early.clone() };
+    store.keep_prediction(&early).unwrap();
+    let all = store.predictions(&[&first, &second]).unwrap();
+    assert_eq!(all, [scored, prediction(&second, 2)]);
+    assert_eq!(store.predictions(&[&second]).unwrap(), all[1..]);
+    // A change that a newer version knows is left out; the other predictions stay.
+    let raw = Connection::open(&path).unwrap();
+    raw.execute("UPDATE predictions SET changes = '[{\"fan\": 2}]' WHERE study = 'aa'", [])
+        .unwrap();
+    assert_eq!(store.predictions(&[&first, &second]).unwrap(), [prediction(&second, 2)]);
+}
+
+/// Stores of the version before predictions were kept.
+#[test]
+fn a_store_without_the_table_of_predictions_gets_it() {
+    let (_directory, path) = fresh();
+    Store::open(&path).unwrap().begin(&full()).unwrap();
+    let older = "DROP TABLE predictions; PRAGMA user_version = 1";
+    Connection::open(&path).unwrap().execute_batch(older).unwrap();
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.load("latest").unwrap(), full());
+    let kept = prediction(&full().id, 7);
+    store.keep_prediction(&kept).unwrap();
+    assert_eq!(store.predictions(&[&full().id]).unwrap(), [kept]);
 }
 
 #[test]

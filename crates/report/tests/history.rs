@@ -2,8 +2,11 @@
 
 mod support;
 
+use plimsoll_explain::whatif::{CheckedPrediction, LinkEnd, LinkRate, Place, Score, WhatIf};
 use plimsoll_explain::{Recognised, gate, history, recognise};
-use plimsoll_model::{Figure, Gate, PastStudy, Pattern, Study, StudyId};
+use plimsoll_model::{
+    Cell, Figure, Gate, KeptPrediction, Measure, PastStudy, Pattern, PredictedRow, Study, StudyId,
+};
 use plimsoll_report::{Document, Style};
 use support::{plain, rate};
 
@@ -26,11 +29,15 @@ fn studies(count: u32, patterns: &[Pattern], level: impl Fn(u32) -> f64) -> Vec<
 }
 
 fn document(studies: &[Study]) -> Document {
+    with_predictions(studies, &[])
+}
+
+fn with_predictions(studies: &[Study], predicted: &[CheckedPrediction]) -> Document {
     let pasts: Vec<PastStudy> = studies.iter().map(PastStudy::of).collect();
     let recognised = recognise(studies, &|key| key.given == FILMS);
     let found = history(&pasts, &recognised.places, SEED);
     let latest = &studies[studies.len().saturating_sub(3)..];
-    Document::of_history(FILMS, &found, &recognised, latest)
+    Document::of_history(FILMS, &found, &recognised, predicted, latest)
 }
 
 #[track_caller]
@@ -65,6 +72,68 @@ fn a_long_history_fits_one_screen() {
     }
 }
 
+/// A prediction for the first rows of a study, each measured at this place beside its range.
+fn predicted(study: &Study, change: WhatIf, places: &[Place]) -> CheckedPrediction {
+    let cells = (0..2).map(|workload| Cell { workload, ..Cell::default() });
+    let row = |cell: Cell| PredictedRow {
+        cell,
+        measure: Measure::THROUGHPUT,
+        today: 112e6,
+        low: 112e6,
+        high: 294e6,
+        is_bound: true,
+    };
+    let rows: Vec<PredictedRow> = cells.map(row).collect();
+    let score = |(row, place): (&PredictedRow, &Place)| {
+        let measured = match place {
+            Place::Below => 99e6,
+            Place::Inside => 280e6,
+            Place::Above => 310e6,
+        };
+        Score { cell: row.cell, measured, place: *place }
+    };
+    let scores: Vec<Score> = rows.iter().zip(places).map(score).collect();
+    let prediction = KeptPrediction {
+        study: study.id.clone(),
+        made_unix_seconds: study.started_unix_seconds,
+        changes: vec![change],
+        rows,
+        measured: None,
+    };
+    let later = (!scores.is_empty()).then(|| StudyId("0000002f".into()));
+    CheckedPrediction { prediction, later, scores }
+}
+
+#[test]
+fn predictions_are_counted_on_the_screen_and_the_details_have_each_row() {
+    let all = studies(60, &Pattern::USUAL, |number| if number < 45 { 1.0 } else { 0.8 });
+    let link = || WhatIf::Link { end: LinkEnd::Path, to: LinkRate::BitsPerSecond(2_500_000_000) };
+    let faster = || WhatIf::Memory(2.0);
+    let said = |checked: &[CheckedPrediction]| {
+        let screen = with_predictions(&all, checked).screen(&TERMINAL);
+        assert_fits(&screen);
+        screen.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(!said(&[]).contains("prediction"));
+    let open = predicted(&all[50], faster(), &[]);
+    let words = "1 prediction is kept: no study after the change is known.";
+    assert!(said(std::slice::from_ref(&open)).contains(words));
+    let scored = predicted(&all[40], link(), &[Place::Inside, Place::Below]);
+    let words = "1 prediction: 1 of 2 rows are inside the predicted range; 1 is below it.";
+    assert!(said(std::slice::from_ref(&scored)).contains(words));
+    let above = predicted(&all[41], link(), &[Place::Above, Place::Above]);
+    let three = [scored, above, open];
+    let words = "3 predictions, of which 2 can be compared: 1 of 4 rows are inside the predicted range; 1 is below it; 2 \
+                 are above it.";
+    assert!(said(&three).contains(words), "{}", said(&three));
+    let details = with_predictions(&all, &three).text(&Style { width: 120, colour: false });
+    for words in
+        ["a 2.5 Gbit/s link", "280 MB/s in 0000002f, inside", "99.0 MB/s in 0000002f, below"]
+    {
+        assert!(details.contains(words), "{words}:\n{details}");
+    }
+}
+
 #[test]
 fn one_study_and_none_are_histories_too() {
     let one = document(&studies(1, &[Pattern::RandomRead], |_| 1.0)).screen(&TERMINAL);
@@ -72,7 +141,8 @@ fn one_study_and_none_are_histories_too() {
     assert!(one.starts_with(&format!("{FILMS}: 1 study on 2025-10-09\n")), "{one}");
     assert!(one.contains("needs 12 studies"), "{one}");
     let found = history(&[], &[], SEED);
-    let none = Document::of_history("x", &found, &Recognised::default(), &[]).screen(&TERMINAL);
+    let none = Document::of_history("x", &found, &Recognised::default(), &[], &[]);
+    let none = none.screen(&TERMINAL);
     assert!(none.contains("No study of it has a figure."), "{none}");
 }
 

@@ -1,8 +1,8 @@
 //! The demands of a row as changes make them.
 
-use super::change::{LinkEnd, LinkRate, ProcessorSpeed, Processors, WhatIf};
 use super::{Part, Refusal, Settle, Unknown, Why};
 use crate::{Condition, Limits, Resource, Role, Unseen, Use};
+use plimsoll_model::what_if::{LinkEnd, LinkRate, ProcessorSpeed, Processors, WhatIf};
 use plimsoll_model::{HostFacts, Parameter, Part as WorkloadPart, Study, Workload};
 
 /// Demands of a row after some changes.

@@ -1,11 +1,11 @@
 //! Changes of the server's storage: another disk, more memory, encryption.
 
-use super::change::{Encryption, NewDisk};
 use super::demands::{Applied, Demands, refused};
 use super::{Part, Settle, Unknown, Why};
 use crate::stored::reads_from;
 use crate::{Resource, Role, Unseen, Use};
 use plimsoll_model::device::{DiskFigures, DiskPhase};
+use plimsoll_model::what_if::{Encryption, NewDisk};
 use plimsoll_model::{Protection, StoredOn, Target};
 
 impl Demands<'_> {

@@ -9,21 +9,24 @@
 
 mod advise;
 mod bounds;
-mod change;
 mod demands;
 mod device;
 mod disk;
 mod flight;
+mod made;
 mod path;
 mod purpose;
 mod score;
 mod spread;
 
 pub use advise::{Advice, Cost, Gain, Proposal, RULES, Rule, Suggestion, Useless, advise};
-pub use change::{Encryption, LinkEnd, LinkRate, NewDisk, ProcessorSpeed, Processors, WhatIf};
 pub use device::{encryption_seconds, processor_speed};
+pub use made::{CheckedPrediction, is_recorded, measured_by};
+pub use plimsoll_model::what_if::{
+    Encryption, LinkEnd, LinkRate, NewDisk, ProcessorSpeed, Processors, WhatIf,
+};
 pub use purpose::Purpose;
-pub use score::{Place, Score, scores};
+pub use score::{Place, Score, predicted_rows, scores};
 
 use crate::gather::Gathered;
 use crate::{Limit, Limits, PathResource, Unseen, Use, is_ladder, limits};

@@ -1,11 +1,11 @@
 //! The same of streams over a network path, which is no closed network of operations: of each monitored resource only
 //! its utilisation is known, so that it allows today's rate over its utilisation.
 
-use super::change::{LinkEnd, LinkRate, Processors, WhatIf};
 use super::spread::Today;
 use super::{Answer, Next, Part, Prediction, Refusal, Settle, Unknown, Why};
 use crate::thresholds::{KNOWN_BEYOND, NEXT_TOO, PATH_SATURATED};
 use crate::{PathBottleneck, PathEnd, PathLimits, PathResource, PathUse, path_limits};
+use plimsoll_model::what_if::{LinkEnd, LinkRate, Processors, WhatIf};
 use plimsoll_model::{Cell, Study};
 
 /// Prediction of a row of a path.

@@ -4,7 +4,7 @@ use super::{Answer, Prediction, WhatIf, spread};
 use crate::across::across;
 use crate::gather::Gathered;
 use crate::limits;
-use plimsoll_model::{Cell, Study};
+use plimsoll_model::{Cell, PredictedRow, Study};
 
 /// A row that was predicted, and measured after the change.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,34 +28,45 @@ pub enum Place {
     Above,
 }
 
-/// The rows of predictions that a later study measured with equal work; those of which nothing was predicted have no
-/// score. Whether the changes were really made is for the user to know: a study does not record all of them.
+/// The rows of predictions that have a range. No difference is a difference within the margin of the study.
+pub fn predicted_rows(study: &Study, predictions: &[Prediction]) -> Vec<PredictedRow> {
+    let row = |one: &Prediction| {
+        let [low, high] = range(one, study.plan.design.margin)?;
+        let is_bound = matches!(one.answer, Answer::AtMost { .. });
+        let (cell, measure, today) = (one.cell, one.measure, one.today);
+        let is_usable = [today, low, high].into_iter().all(f64::is_finite);
+        is_usable.then_some(PredictedRow { cell, measure, today, low, high, is_bound })
+    };
+    predictions.iter().filter_map(row).collect()
+}
+
+/// The predicted rows that a later study measured with equal work. Whether the changes were really made is for the
+/// user to know: a study does not record all of them.
 pub fn scores(
     study: &Study,
     changes: &[WhatIf],
-    predictions: &[Prediction],
+    rows: &[PredictedRow],
     later: &Study,
 ) -> Vec<Score> {
     let gathered = Gathered::new(later);
     let known = limits(later);
     let pairs = across(&with_concurrency(study, changes), later).counterparts;
-    let score = |one: &Prediction| {
-        let cell = pairs.iter().find(|pair| pair.a == one.cell)?.b;
+    let score = |row: &PredictedRow| {
+        let cell = pairs.iter().find(|pair| pair.a == row.cell)?.b;
         let own = known.iter().find(|limits| limits.cell == cell);
         let measured = spread::today(later, &gathered, cell, own)?;
-        let [low, high] = range(one, study.plan.design.margin)?;
         let place = match (measured.figure * measured.low, measured.figure * measured.high) {
-            _ if measured.measure != one.measure => return None,
-            (_, most) if most < low => Place::Below,
-            (least, _) if least > high => Place::Above,
+            _ if measured.measure != row.measure => return None,
+            (_, most) if most < row.low => Place::Below,
+            (least, _) if least > row.high => Place::Above,
             _ => Place::Inside,
         };
-        Some(Score { cell: one.cell, measured: measured.figure, place })
+        Some(Score { cell: row.cell, measured: measured.figure, place })
     };
-    predictions.iter().filter_map(score).collect()
+    rows.iter().filter_map(score).collect()
 }
 
-/// Ends of what was predicted; no difference is a difference within the margin.
+/// Ends of what was predicted.
 fn range(of: &Prediction, margin: f64) -> Option<[f64; 2]> {
     match of.answer {
         Answer::Same { .. } => {
@@ -69,7 +80,7 @@ fn range(of: &Prediction, margin: f64) -> Option<[f64; 2]> {
 }
 
 /// The study as it would have been asked for with other numbers of workers or operations in flight.
-fn with_concurrency(study: &Study, changes: &[WhatIf]) -> Study {
+pub(super) fn with_concurrency(study: &Study, changes: &[WhatIf]) -> Study {
     let mut study = study.clone();
     for part in study.plan.workloads.iter_mut().flat_map(|workload| &mut workload.parts) {
         for change in changes.iter().filter(|_| part.job.has_workers()) {

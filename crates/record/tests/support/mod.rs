@@ -4,6 +4,7 @@
 pub mod any;
 
 use plimsoll_model::units::{Bytes, GIB, KIB, MIB};
+use plimsoll_model::what_if::WhatIf;
 use plimsoll_model::*;
 use std::num::NonZeroU16;
 
@@ -37,6 +38,26 @@ fn measures(more: &[Measure]) -> Vec<MeasureInfo> {
     let used: std::collections::BTreeSet<Measure> =
         metrics().map(|metric| metric.measure).chain(more.iter().copied()).collect();
     used.into_iter().map(|measure| measure.info().unwrap()).collect()
+}
+
+/// A prediction for so many readers.
+pub fn prediction(study: &StudyId, number: u32) -> KeptPrediction {
+    let readers = NonZeroU16::new(1 + number as u16).unwrap();
+    let row = PredictedRow {
+        cell: Cell { workload: 1, ..Cell::default() },
+        measure: Measure::THROUGHPUT,
+        today: 116e6,
+        low: 116.5e6,
+        high: 294e6,
+        is_bound: true,
+    };
+    KeptPrediction {
+        study: study.clone(),
+        made_unix_seconds: 1_760_000_000 + u64::from(number),
+        changes: vec![WhatIf::Readers(readers)],
+        rows: vec![row],
+        measured: None,
+    }
 }
 
 /// A complete trial with a figure for every metric.

@@ -1,6 +1,7 @@
 //! Studies of one subject over time: the latest rows and what changed on the screen; every series in the details.
 
 use super::answer::is_narrow;
+use super::predictions;
 use crate::chart::{Axis, COUNT, Line, Lines, Point, Table};
 use crate::date::day;
 use crate::document::{Document, Figure, Forms, Item, Layout, Section, Warning};
@@ -9,6 +10,7 @@ use crate::names;
 use crate::study::{Shown, bottleneck};
 use crate::text::{capital, counted, listed, printable, shortened, target};
 use crate::verdict::percent;
+use plimsoll_explain::whatif::CheckedPrediction;
 use plimsoll_explain::{Change, History, MOST_SEARCHED, Moment, Recognised, Series};
 use plimsoll_model::{Cell, Study, SubjectKey};
 use plimsoll_stats::divisive::{self, Shift};
@@ -62,11 +64,13 @@ impl<'a> Named<'a> {
 }
 
 impl Document {
-    /// Studies of one subject, the oldest first. `latest` are whole studies, whose bottlenecks are shown.
+    /// Studies of one subject, the oldest first, and its predictions. `latest` are whole studies, whose bottlenecks are
+    /// shown.
     pub fn of_history(
         asked: &str,
         history: &History<'_>,
         recognised: &Recognised,
+        predicted: &[CheckedPrediction],
         latest: &[Study],
     ) -> Document {
         let current: Vec<Named<'_>> = history.current().into_iter().map(Named::of).collect();
@@ -77,6 +81,7 @@ impl Document {
         let notes = Marks::of(history);
         add_rows(&mut answer, history, columns, &notes, &shown);
         answer.texts(notes.texts(history));
+        answer.nearly_always(predictions::in_words(predicted));
         answer.texts(left_out(history, &current));
         answer.warnings(conflicts(recognised));
         let quoted = quoted(asked);
@@ -85,6 +90,7 @@ impl Document {
         let all = history.series.iter().map(Named::of).enumerate();
         sections.extend(all.map(|(number, series)| section(history, number, &series)));
         sections.push(recorded(history));
+        sections.push(predictions::section(history, predicted));
         sections.push(method(history));
         let studies = studies(history.moments.len());
         let span = match (history.moments.first(), history.moments.last()) {

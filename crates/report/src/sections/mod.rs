@@ -18,6 +18,7 @@ mod limits;
 mod operations;
 mod over_time;
 mod planned;
+mod predictions;
 mod quantiles;
 mod resources;
 mod settings;

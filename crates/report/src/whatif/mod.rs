@@ -2,14 +2,15 @@
 
 mod advice;
 mod published;
-mod study;
-mod words;
+pub(crate) mod study;
+pub(crate) mod words;
 
 use crate::chart::Table;
 use crate::document::{Document, Layout, Section};
 use crate::figure::Kind;
 use crate::study::bottleneck::Notes;
 use crate::text::{capital, listed};
+use plimsoll_model::PredictedRow;
 use serde_json::{Value, json};
 
 /// Rows of one answer up to which each is named.
@@ -29,6 +30,10 @@ pub struct WhatIfReport {
     assumed: Vec<String>,
     /// The study that was measured after the change.
     later: Option<String>,
+    /// Rows with a predicted range, of a study.
+    ranges: Vec<PredictedRow>,
+    /// What becomes of the prediction, if it is kept.
+    kept: Option<&'static str>,
 }
 
 impl WhatIfReport {
@@ -309,7 +314,7 @@ pub(crate) fn sentence_of(reason: &str) -> String {
 
 /// The document of some rows: the answer, the rows, what is assumed, and what would settle it.
 fn document(of: &WhatIfReport) -> Document {
-    let WhatIfReport { titles, change, rows, assumed, later, .. } = of;
+    let WhatIfReport { titles, change, rows, assumed, later, kept, .. } = of;
     let [title, subtitle] = titles.clone();
     let mut answer = Section::new("answer", "");
     answer.texts(later.as_ref().map(|later| scored(later, rows)));
@@ -326,6 +331,7 @@ fn document(of: &WhatIfReport) -> Document {
     }
     notes.add_to(&mut answer);
     answer.asides(assumed.iter().cloned());
+    answer.asides(kept.map(str::to_owned));
     let mut settle: Vec<&Settling> = Vec::new();
     for one in rows.iter().flat_map(|row| &row.settle) {
         if !settle.contains(&one) {

@@ -32,6 +32,8 @@ impl WhatIfReport {
             rows: predicted.iter().map(row).collect(),
             assumed,
             later: None,
+            ranges: Vec::new(),
+            kept: None,
         }
     }
 }

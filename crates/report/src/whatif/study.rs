@@ -8,9 +8,10 @@ use crate::study::limits::{is_blind, server};
 use crate::study::{Shown, head, paths};
 use crate::text::{listed, printable};
 use plimsoll_explain::whatif::{
-    Answer, LinkRate, Next, Place, Prediction, Score, Settle, Unknown, WhatIf, predict, scores,
+    Answer, LinkRate, Next, Place, Prediction, Score, Settle, Unknown, WhatIf, is_recorded,
+    predict, predicted_rows, scores,
 };
-use plimsoll_model::{Cell, Measure, Study};
+use plimsoll_model::{Cell, KeptPrediction, Measure, PredictedRow, Study};
 use serde_json::json;
 
 impl WhatIfReport {
@@ -18,8 +19,8 @@ impl WhatIfReport {
     pub fn new(study: &Study, changes: &[WhatIf], later: Option<&Study>) -> WhatIfReport {
         let shown = Shown::new(study);
         let predictions = predict(study, changes);
-        let scores =
-            later.map_or_else(Vec::new, |later| scores(study, changes, &predictions, later));
+        let ranges = predicted_rows(study, &predictions);
+        let scores = later.map_or_else(Vec::new, |later| scores(study, changes, &ranges, later));
         let score = |one: &Prediction| scores.iter().find(|score| score.cell == one.cell);
         let measured = |one| Row { measured: score(one).map(of_score), ..row(&shown, one) };
         WhatIfReport {
@@ -32,17 +33,47 @@ impl WhatIfReport {
             rows: predictions.iter().map(measured).collect(),
             assumed: assumed(study, changes, &predictions),
             later: later.map(|later| printable(&later.id.0)),
+            ranges,
+            kept: None,
         }
+    }
+
+    /// Rows with a predicted range, to be kept.
+    pub fn ranges(&self) -> &[PredictedRow] {
+        &self.ranges
+    }
+
+    /// Whether a row was measured after the change.
+    pub fn is_scored(&self) -> bool {
+        self.rows.iter().any(|row| row.measured.is_some())
+    }
+
+    /// Adds that the prediction is kept.
+    pub fn set_kept(&mut self, kept: &KeptPrediction) {
+        let words = match (&kept.measured, is_recorded(&kept.changes)) {
+            (Some(_), _) => "The result is kept: plimsoll history counts it.",
+            (None, true) => {
+                "The prediction is kept: plimsoll history compares it with the next study that shows the change."
+            }
+            (None, false) => {
+                "The prediction is kept. A study does not show this change: name the next study with --measured."
+            }
+        };
+        self.kept = Some(words);
+    }
+}
+
+/// "inside", "below" or "above".
+pub(crate) fn place(of: Place) -> &'static str {
+    match of {
+        Place::Inside => "inside",
+        Place::Below => "below",
+        Place::Above => "above",
     }
 }
 
 fn of_score(score: &Score) -> Measured {
-    let place = match score.place {
-        Place::Inside => "inside",
-        Place::Below => "below",
-        Place::Above => "above",
-    };
-    Measured { figure: score.measured, place }
+    Measured { figure: score.measured, place: place(score.place) }
 }
 
 /// What every prediction of these changes assumes.

@@ -12,7 +12,7 @@ use plimsoll_explain::{PathEnd, PathResource};
 use plimsoll_model::units::three_digits;
 
 /// "a 2.5 Gbit/s link and CPUs 2 times as fast".
-pub(super) fn changes(changes: &[WhatIf]) -> String {
+pub(crate) fn changes(changes: &[WhatIf]) -> String {
     listed(&changes.iter().map(change).collect::<Vec<_>>())
 }
 

@@ -1,10 +1,12 @@
-//! Changes that a prediction is asked for.
+//! Changes of hardware or of concurrency whose effect is predicted.
 
-use plimsoll_model::device::DiskFigures;
+use crate::device::DiskFigures;
+use serde::{Deserialize, Serialize};
 use std::num::NonZeroU16;
 
 /// A change of hardware or of concurrency.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum WhatIf {
     /// Other links.
     Link {
@@ -43,7 +45,8 @@ pub enum WhatIf {
 }
 
 /// Encryption of data on their way or at rest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Encryption {
     /// Messages of SMB.
     Smb,
@@ -52,7 +55,8 @@ pub enum Encryption {
 }
 
 /// Links of a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LinkEnd {
     /// All of them.
     Path,
@@ -63,7 +67,8 @@ pub enum LinkEnd {
 }
 
 /// New rate of a link.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LinkRate {
     /// Bits per second.
     BitsPerSecond(u64),
@@ -72,7 +77,8 @@ pub enum LinkRate {
 }
 
 /// Hosts whose processors change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Processors {
     /// Those of client and server.
     All,
@@ -83,7 +89,7 @@ pub enum Processors {
 }
 
 /// How much faster a processor is.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProcessorSpeed {
     /// One core, as times that of today.
     pub one_core: f64,
@@ -101,7 +107,8 @@ impl ProcessorSpeed {
 }
 
 /// A disk instead of the server's.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NewDisk {
     /// So many times as fast.
     Times(f64),
