@@ -18,9 +18,7 @@ pub(crate) fn study(
 ) -> Result<Study, Failure> {
     let id: String = get(row, 0, path, "a study's id")?;
     let named = |part: &str| format!("the {part} of study {id}");
-    let schema: String = get(row, 2, path, &named("schema"))?;
-    schema::check(&schema)
-        .map_err(|why| failures::unreadable(path, &format!("study {id}"), why))?;
+    let schema = expect_readable(row, 2, path, &id)?;
     Ok(Study {
         started_unix_seconds: get(row, 1, path, &named("start"))?,
         schema,
@@ -34,6 +32,18 @@ pub(crate) fn study(
         trials: self::trials(trials, &id, path)?,
         id: StudyId(id),
     })
+}
+
+/// The schema of a study in a column, which this version reads.
+pub(crate) fn expect_readable(
+    row: &Row<'_>,
+    column: usize,
+    path: &Path,
+    id: &str,
+) -> Result<String, Failure> {
+    let schema: String = get(row, column, path, &format!("the schema of study {id}"))?;
+    let unreadable = |why: String| failures::unreadable(path, &format!("study {id}"), why);
+    schema::check(&schema).map(|()| schema).map_err(unreadable)
 }
 
 fn trials(store: Option<&Connection>, id: &str, path: &Path) -> Result<Vec<Trial>, Failure> {

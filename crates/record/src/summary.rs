@@ -1,9 +1,12 @@
 //! Summary of a study for lists.
 
 use crate::failures;
-use crate::stored::{self, COLUMNS, get};
-use plimsoll_model::{Ended, Failure, Origin, Study, StudyId, SubjectKind};
+use crate::stored::{self, get, json};
+use plimsoll_model::{
+    Ended, Failure, Origin, StudyId, Subject, SubjectFacts, SubjectKind, Workload,
+};
 use rusqlite::{Connection, Row};
+use serde::Deserialize;
 use std::path::Path;
 
 /// One study in a list.
@@ -40,17 +43,22 @@ pub struct SubjectSummary {
     pub model: Option<String>,
 }
 
-/// Every study in the order begun, the latest last.
+/// What a list needs of a plan; the rest of the document is passed over.
+#[derive(Deserialize)]
+struct ListedPlan {
+    subjects: Vec<Subject>,
+    workloads: Vec<Workload>,
+}
+
+/// Every study in the order begun, the latest last. Only the documents that are shown are read.
 pub(crate) fn list(store: &Connection, path: &Path) -> Result<Vec<StudySummary>, Failure> {
     let tried = |e: rusqlite::Error| failures::sqlite("list the studies", path, &e);
-    let sql = format!(
-        "SELECT {COLUMNS},
-                (SELECT count(DISTINCT block) FROM trials WHERE study = id),
-                (SELECT count(*) FROM trials WHERE study = id AND outcome = 'complete'),
-                (SELECT count(*) FROM trials WHERE study = id AND outcome <> 'complete')
-         FROM studies ORDER BY started_unix_seconds, sequence"
-    );
-    let mut query = store.prepare_cached(&sql).map_err(tried)?;
+    let sql = "SELECT id, started_unix_seconds, schema, origin, plan, subjects, ended,
+                      (SELECT count(DISTINCT block) FROM trials WHERE study = id),
+                      (SELECT count(*) FROM trials WHERE study = id AND outcome = 'complete'),
+                      (SELECT count(*) FROM trials WHERE study = id AND outcome <> 'complete')
+               FROM studies ORDER BY started_unix_seconds, sequence";
+    let mut query = store.prepare_cached(sql).map_err(tried)?;
     let mut rows = query.query([]).map_err(tried)?;
     let mut summaries = Vec::new();
     while let Some(row) = rows.next().map_err(tried)? {
@@ -60,25 +68,30 @@ pub(crate) fn list(store: &Connection, path: &Path) -> Result<Vec<StudySummary>,
 }
 
 fn summary(row: &Row<'_>, path: &Path) -> Result<StudySummary, Failure> {
-    let study = stored::study(row, path, None)?;
-    let count = |column| get(row, column, path, &format!("the study {}", study.id));
+    let id: String = get(row, 0, path, "a study's id")?;
+    let named = |part: &str| format!("the {part} of study {id}");
+    stored::expect_readable(row, 2, path, &id)?;
+    let plan: ListedPlan = json(row, 4, path, &named("plan"))?;
+    let count = |column| get(row, column, path, &format!("the study {id}"));
     Ok(StudySummary {
-        blocks: count(10)?,
-        complete: count(11)?,
-        incomplete: count(12)?,
-        subjects: subjects(&study),
-        jobs: jobs(&study),
-        id: study.id,
-        started_unix_seconds: study.started_unix_seconds,
-        ended: study.ended,
-        origin: study.origin,
+        started_unix_seconds: get(row, 1, path, &named("start"))?,
+        origin: json(row, 3, path, &named("origin"))?,
+        subjects: subjects(
+            &plan.subjects,
+            &json::<Vec<SubjectFacts>>(row, 5, path, &named("subjects"))?,
+        ),
+        ended: json(row, 6, path, &named("end"))?,
+        blocks: count(7)?,
+        complete: count(8)?,
+        incomplete: count(9)?,
+        jobs: jobs(&plan.workloads),
+        id: StudyId(id),
     })
 }
 
 /// Subjects with their properties; if no subject was reached, as planned.
-fn subjects(study: &Study) -> Vec<SubjectSummary> {
-    let planned = &study.plan.subjects;
-    if study.subjects.is_empty() {
+fn subjects(planned: &[Subject], reached: &[SubjectFacts]) -> Vec<SubjectSummary> {
+    if reached.is_empty() {
         let planned = planned.iter().map(|subject| SubjectSummary {
             given: subject.to_string(),
             kind: Some(subject.kind()),
@@ -86,7 +99,7 @@ fn subjects(study: &Study) -> Vec<SubjectSummary> {
         });
         return planned.collect();
     }
-    let found = study.subjects.iter().enumerate().map(|(number, facts)| SubjectSummary {
+    let found = reached.iter().enumerate().map(|(number, facts)| SubjectSummary {
         given: facts.given().to_owned(),
         kind: planned.get(number).map(|subject| subject.kind()),
         model: facts.model().map(str::to_owned),
@@ -94,9 +107,9 @@ fn subjects(study: &Study) -> Vec<SubjectSummary> {
     found.collect()
 }
 
-fn jobs(study: &Study) -> Vec<&'static str> {
+fn jobs(workloads: &[Workload]) -> Vec<&'static str> {
     let mut kinds = Vec::new();
-    for part in study.plan.workloads.iter().flat_map(|workload| &workload.parts) {
+    for part in workloads.iter().flat_map(|workload| &workload.parts) {
         let kind = part.job.kind();
         if !kinds.contains(&kind) {
             kinds.push(kind);
