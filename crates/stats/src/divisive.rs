@@ -23,6 +23,11 @@
 //! | 30 | 3% | 96% | 1.8% | 4.8% |
 //! | 60 | 3% | 99% | 1.2% | 5.2% |
 //! | 60 | 5% | 80% | 1.2% | 4.8% |
+//!
+//! The test against drifts costs the power of short series: of 12 studies with a spread of 3%, the first test alone finds
+//! 94%. The ratio of the squared errors of line and levels, held against the one value that keeps false alarms at 5% under
+//! every drift, finds 64% (6,000 series), a step beside a line against the line alone 51%, and deviations from a line with
+//! a step, in place of those from the line, 62% at 5.3% of false alarms (1,500 series).
 
 use crate::order::{generator, shuffled};
 use crate::synthetic::standard_normal;
