@@ -4,12 +4,14 @@
 mod probe_support;
 mod support;
 
+use plimsoll_model::units::Bytes;
 use plimsoll_model::{Ended, Flag, Measure, Metric, Outcome, StreamJob, Study, SubjectFacts};
 use plimsoll_testkit::iperf3::Iperf3;
 use plimsoll_testkit::servers::{Sshd, SshdConfig};
 use plimsoll_testkit::{Need, enter_or_skip};
 use probe_support::processes_with;
 use support::beds::Beds;
+use support::terminal::AtTerminal;
 use support::{Plimsoll, Ran, ended, probes, signal, unwrapped, wait_until};
 
 fn program() -> Plimsoll {
@@ -108,6 +110,29 @@ fn this_machine_is_measured_kept_shown_and_compared() {
         "{}",
         refused.err
     );
+}
+
+#[test]
+fn both_ends_may_be_known_by_ipv6_alone() {
+    if std::net::TcpListener::bind("[::1]:0").is_err() {
+        return;
+    }
+    let jobs = "--job=tcp-both,udp-in,request,connect";
+    let words = ["net", "local", "--quick", "--time=400ms", "--rate=500", jobs, "--json=-"];
+    let six = ["--address=::1", "--address-a=::1"];
+    let whole = study(&program().run(&[&words[..], &six].concat()).expect(0));
+    assert!(whole.trials.iter().all(|trial| trial.result.outcome == Outcome::Complete));
+    let SubjectFacts::Path(path) = &whole.subjects[0] else { panic!("{:?}", whole.subjects) };
+    assert!(path.notes[0].contains("data between ::1 and ::1"), "{path:?}");
+    let mixed = program().run(&[&words[..], &six[..1]].concat()).expect(2);
+    assert!(mixed.err.contains("one is an IPv4 address"), "{}", mixed.err);
+    if plimsoll_testkit::available(Need::Iperf3) {
+        let server = Iperf3::start().unwrap();
+        let given = format!("iperf3://[::1]:{}", server.address().port());
+        let words = ["net", &given, "--quick", "--time=400ms", "--job=tcp-both", "--json=-"];
+        let whole = study(&program().run(&words).expect(0));
+        assert_eq!(whole.trials[0].result.outcome, Outcome::Complete);
+    }
 }
 
 #[test]
@@ -246,13 +271,13 @@ fn an_iperf3_server_is_measured_without_a_login() {
     }
     let (program, server) = (program(), Iperf3::start().unwrap());
     let given = format!("iperf3://{}", server.address());
-    let jobs = "--job=tcp-out,tcp-in,udp-out,udp-in";
+    let jobs = "--job=tcp-out,tcp-in,tcp-both,udp-out,udp-in";
     let words = ["net", &given, "--quick", "--time=400ms", "--rate=2000", jobs, "--json=-"];
     let ran = program.run(&words).expect(0);
     let whole = study(&ran);
-    assert_eq!((&whole.ended, whole.trials.len()), (&Ended::Done, 4));
+    assert_eq!((&whole.ended, whole.trials.len()), (&Ended::Done, 5));
     assert!(whole.trials.iter().all(|trial| trial.result.outcome == Outcome::Complete));
-    for workload in 0..4 {
+    for workload in 0..5 {
         assert!(figures(&whole, workload, Measure::THROUGHPUT)[0] > 1e5, "{workload}");
         assert!(figures(&whole, workload, Measure::FAR_CPU_PER_BYTE)[0] > 0.0, "{workload}");
     }
@@ -262,7 +287,7 @@ fn an_iperf3_server_is_measured_without_a_login() {
     let SubjectFacts::Path(path) = &whole.subjects[0] else { panic!("{:?}", whole.subjects) };
     assert!(path.notes[0].contains("B is an iperf3 server"), "{path:?}");
     let shown = program.run(&["show"]).expect(0).out;
-    assert!(shown.contains("TCP out") && shown.contains("bit/s"), "{shown}");
+    assert!(shown.contains("TCP both: in") && shown.contains("bit/s"), "{shown}");
     assert!(shown.starts_with("Network path: this machine to 127.0.0.1: "), "{shown}");
     assert!(!shown.contains("core of") && !shown.contains("machin.."), "{shown}");
 }
@@ -288,6 +313,101 @@ fn the_probe_of_another_host_relays_the_control_connection() {
     }
 }
 
+/// A stands for a router that marks packets in place of dropping them.
+#[test]
+fn packets_that_the_path_marks_are_counted() {
+    let Some(beds) = lab(PAIR) else { return };
+    for host in ["pair/a", "pair/b"] {
+        beds.on(host, "sysctl -q -w net.ipv4.tcp_ecn=1");
+    }
+    beds.on(
+        "pair/a",
+        "nft 'add table ip e; add chain ip e o { type filter hook output priority 0; }; \
+        add rule ip e o meta l4proto tcp ip ecn ect0 limit rate 50/second ip ecn set ce'",
+    );
+    let whole =
+        study(&net(&beds, &["--quick", "--time=1s", "--job=tcp-out", "--json=-"]).expect(0));
+    let marked = figures(&whole, 0, Measure::ECN_MARKED)[0];
+    assert!(marked > 0.0 && marked < 1.0, "{marked}");
+    let details = beds.program.run(&["show", "--details"]).expect(0).out;
+    assert!(unwrapped(&details).contains("marked by ECN"), "{details}");
+}
+
+/// The link between both takes packets of 1280 bytes.
+#[test]
+fn a_payload_that_does_not_fit_is_capped() {
+    let Some(beds) = lab(PAIR) else { return };
+    for host in ["pair/a", "pair/b"] {
+        beds.on(host, "ip link set dev lan mtu 1280");
+    }
+    let words = ["--quick", "--time=400ms", "--job=udp-out,udp-in", "--rate=200", "--json=-"];
+    let whole = study(&net(&beds, &words).expect(0));
+    for trial in &whole.trials {
+        assert_eq!(trial.result.outcome, Outcome::Complete, "{trial:?}");
+        let capped =
+            Flag::PayloadCapped { wanted: Bytes(1400), used: Bytes(1252), path_mtu: Bytes(1280) };
+        assert!(trial.result.flags.contains(&capped), "{:?}", trial.result.flags);
+        // 200 datagrams a second of 1252 bytes.
+        let goodput = trial.result.value(0, Metric::all(Measure::THROUGHPUT)).unwrap();
+        assert!((0.8 * 250_400.0..1.2 * 250_400.0).contains(&goodput), "{goodput}");
+    }
+    let shown = unwrapped(&beds.program.run(&["show"]).expect(0).out);
+    assert!(shown.contains("the path takes packets of 1280 bytes"), "{shown}");
+}
+
+#[test]
+fn an_end_that_is_the_router_of_the_other_one_is_named() {
+    let routed = PAIR
+        .replacen("[host.a]\n", "[host.a]\ngateway = \"b\"\n", 1)
+        .replacen("[host.b]\n", "[host.b]\nforward = true\n", 1);
+    let Some(beds) = lab(&routed) else { return };
+    let words = ["--quick", "--time=400ms", "--job=tcp-out", "--json=-"];
+    let whole = study(&net(&beds, &words).expect(0));
+    let flag = Flag::EndIsRouter { host: ENDS[1].to_owned() };
+    assert!(whole.flags.contains(&flag), "{:?}", whole.flags);
+    let shown = unwrapped(&beds.program.run(&["show"]).expect(0).out);
+    assert!(shown.contains("is the router of the other end"), "{shown}");
+}
+
+#[test]
+fn a_host_without_a_login_may_run_an_iperf3_server() {
+    if !plimsoll_testkit::available(Need::SshClient) {
+        return;
+    }
+    let ran = program().run(&["net", "ssh://127.0.0.1:1", "--quick"]);
+    assert!([Some(3), Some(4)].contains(&ran.code), "{ran:?}");
+    assert!(ran.err.contains("iperf3 -s") && ran.err.contains("iperf3://127.0.0.1"), "{}", ran.err);
+}
+
+/// Without root, the kernel grants less than is asked for, and reports no error.
+#[test]
+fn socket_buffers_that_are_not_granted_are_named() {
+    let words = ["net", "local", "--quick", "--time=300ms", "--job=tcp-out", "--json=-"];
+    let buffer = ["--socket-buffer=256MiB"];
+    let program = program();
+    let mut without = std::process::Command::new("setpriv");
+    without.args(["--bounding-set", "-net_admin", "--inh-caps", "-net_admin"]);
+    let command = program.command_under(without, &[&words[..], &buffer].concat()).output();
+    let whole = study(&Ran::from(command.unwrap()).expect(0));
+    let flags = &whole.trials[0].result.flags;
+    let capped = |flag: &&Flag| matches!(flag, Flag::SocketBufferCapped { wanted, used, .. } if used < wanted);
+    assert_eq!(flags.iter().filter(capped).count(), 1, "{flags:?}");
+    let shown = unwrapped(&program.run(&["show"]).expect(0).out);
+    assert!(shown.contains("instead of 256 MiB"), "{shown}");
+}
+
+/// Both ends have a faster link in common, over which no data goes.
+#[test]
+fn a_slower_link_that_is_used_instead_of_a_faster_one_is_named() {
+    let wide = "[link.wide]\nbetween = [\"a\", \"b\"]\nrate = \"100Mbit/s\"\n";
+    let Some(beds) = lab(&format!("{PAIR}{wide}")) else { return };
+    net(&beds, &["--quick", "--time=2s", "--job=tcp-out"]).expect(0);
+    let shown = unwrapped(&beds.program.run(&["show", "--details"]).expect(0).out);
+    for words in ["went over lan (20", "wide (100 Mbit/s) was idle", "address on the faster link"] {
+        assert!(shown.contains(words), "{words} in {shown}");
+    }
+}
+
 #[test]
 fn a_setting_is_compared_on_a_path() {
     let Some(beds) = lab(PAIR) else { return };
@@ -300,6 +420,80 @@ fn a_setting_is_compared_on_a_path() {
 }
 
 #[test]
+fn presets_have_round_trips_during_four_streams() {
+    let words = ["net", "local", "--quick", "--time=600ms", "--job=up,down,rrul", "--json=-"];
+    let whole = study(&program().run(&words).expect(0));
+    assert_eq!(whole.trials.len(), 3);
+    for trial in &whole.trials {
+        assert_eq!(trial.result.outcome, Outcome::Complete, "{trial:?}");
+        let value = |part, measure| trial.result.value(part, Metric::all(measure)).unwrap();
+        assert!(value(0, Measure::LATENCY_MEAN) > 0.0 && value(1, Measure::THROUGHPUT) > 1e6);
+        let load = &whole.plan.workload(trial.cell).unwrap().parts[1].job;
+        assert!(load.settings().iter().any(|words| words.starts_with("4 streams")), "{load:?}");
+    }
+}
+
+/// The sizes of the publication, and its points beside the own ones.
+#[test]
+fn a_published_figure_is_repeated() {
+    let program = program();
+    let page = program.home().join("page.html");
+    for (figure, sizes, points) in
+        [("1", 9, ["256 KiB", "363 Mbit/s"]), ("2", 8, ["1450 B", "418 Mbit/s"])]
+    {
+        let design = ["net", "local", "--design=kofler2011", "--figure", figure];
+        let short = ["--time=300ms", "--repeats=1", "--json=-"];
+        let whole = study(&program.run(&[&design[..], &short].concat()).expect(0));
+        assert_eq!((&whole.ended, whole.trials.len()), (&Ended::Done, sizes));
+        let words = ["report", "--force", "--output", page.to_str().unwrap()];
+        program.run(&words).expect(0);
+        let beside = program.run(&["compare", "latest", "--with", "kofler2011"]).expect(0).out;
+        assert!(beside.contains(points[1]) && beside.contains("RSPRO"), "{beside}");
+        let text = std::fs::read_to_string(&page).unwrap();
+        for words in points.into_iter().chain(["RSPRO, published", "Kofler"]) {
+            assert!(text.contains(words), "{words} in the page of figure {figure}");
+        }
+    }
+}
+
+/// Commands that the command line brings run only if somebody agrees.
+#[test]
+fn a_setting_by_commands_is_compared_after_consent() {
+    let Some(beds) = lab(PAIR) else { return };
+    let place = tempfile::tempdir().unwrap();
+    let (own, applied) = (place.path().join("own"), place.path().join("applied"));
+    let (file, log) = (own.to_str().unwrap(), applied.to_str().unwrap());
+    let now = || std::fs::read_to_string(&own).unwrap();
+    std::fs::write(&own, "found\n").unwrap();
+    let read = format!("--command=own:read=cat '{file}'");
+    let apply = format!("--command=own:apply=echo \"$LEVEL\" >'{file}'; echo \"$LEVEL\" >>'{log}'");
+    let set = "--set=lab://pair/a/command:own=as-found,x";
+    let words = ["--quick", "--time=300ms", "--job=request", set, &read, &apply];
+    let ran = net(&beds, &words).expect(2);
+    for word in ["--trust", ENDS[0], "consent"] {
+        assert!(ran.err.contains(word), "{word} in {}", ran.err);
+    }
+    let all = [&["net"], &ENDS[..], &words].concat();
+    for (answer, expected) in [("n\r", "2"), ("y\r", "0")] {
+        assert!(!applied.exists(), "nothing ran before somebody agreed");
+        let mut terminal = AtTerminal::start(&beds.program, &all);
+        terminal.wait_for("[y/N]");
+        assert!(terminal.said().contains("own:apply=echo"), "{}", terminal.said());
+        terminal.type_in(answer);
+        let (said, code) = terminal.ended();
+        assert_eq!(code, expected, "{said}");
+    }
+    assert!(std::fs::read_to_string(&applied).unwrap().contains("x\n"));
+    assert_eq!(now(), "found\n");
+    let whole = study(&net(&beds, &[&words[..], &["--trust", "--json=-"]].concat()).expect(0));
+    assert_eq!((whole.plan.contrasts.len(), whole.trials.len()), (1, 2));
+    assert_eq!(
+        (whole.plan.commands["own"].read.as_str(), now().as_str()),
+        (&read[19..], "found\n")
+    );
+}
+
+#[test]
 fn bad_arguments_are_refused_before_anything_is_reached() {
     let program = program();
     for (words, code, expected) in [
@@ -309,7 +503,16 @@ fn bad_arguments_are_refused_before_anything_is_reached() {
         (&["net", "ssh://root:secret@nas"], 2, "password"),
         (&["net", "local", "--job", "sctp"], 2, "sctp"),
         (&["net", "local", "--payloads", "8"], 2, "16 to 65507"),
-        (&["net", "local", "--payloads", "18"], 2, "udp-out"),
+        (&["net", "local", "--payloads", "18"], 2, "--payloads is for UDP jobs"),
+        (&["net", "local", "--payloads", "18"], 2, "Add --job udp-out"),
+        (&["net", "local", "--loss", "1"], 2, "Add --job udp-out"),
+        (&["net", "local", "--job", "udp-out", "--rate", "max", "--loss", "1"], 2, "--rate"),
+        (&["net", "local", "--blocks", "1KiB", "--job", "udp-in"], 2, "Add --job tcp-out"),
+        (&["net", "local", "--set", "command:x=1,2"], 2, "--command 'x:read=…'"),
+        (&["net", "local", "--trust"], 2, "--command"),
+        (&["net", "local", "--figure", "1"], 2, "--design"),
+        (&["net", "local", "--design", "kofler2011"], 2, "--figure"),
+        (&["net", "local", "--design", "kofler2011", "--figure", "3"], 2, "3"),
         (&["net", "local", "--rate", "fast"], 2, "neither max"),
         (&["net", "local", "--job", "udp-out", "--rate", "100000001"], 2, "from 1 to 100000000"),
         (&["net", "local", "--loss", "80"], 2, "0 to 50"),

@@ -6,13 +6,13 @@ use plimsoll_testkit::servers::samba::{PASSWORD, USER};
 use plimsoll_testkit::servers::{Samba, SambaConfig, SambaShare};
 use plimsoll_testkit::{Need, Stage, enter_or_skip};
 use std::fs::Permissions;
-use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 use support::rows::check;
-use support::{Plimsoll, Ran, wait_until};
+use support::terminal::AtTerminal;
+use support::{Plimsoll, Ran};
 
 fn serve(stage: &Stage) -> Samba {
     Samba::start(stage, SambaConfig::one(SambaShare::new("films"))).unwrap()
@@ -121,69 +121,6 @@ fn without_a_terminal_it_says_what_to_set() {
     let ran = Ran::from(ran).expect(4);
     for word in ["PLIMSOLL_PASSWORD", &format!("[{USER}@127.0.0.1]"), "terminal", &url] {
         assert!(ran.err.contains(word), "{word}: {}", ran.err);
-    }
-}
-
-/// The program at a terminal of its own, made by `script`, with what its shell says after it.
-struct AtTerminal {
-    script: Child,
-    said: std::sync::Arc<std::sync::Mutex<String>>,
-}
-
-impl AtTerminal {
-    fn start(program: &Plimsoll, arguments: &[&str]) -> Self {
-        let inner = program.command(arguments);
-        let quoted = |word: &std::ffi::OsStr| format!("'{}'", word.to_str().unwrap());
-        let words: Vec<_> =
-            [inner.get_program()].into_iter().chain(inner.get_args()).map(quoted).collect();
-        let line = format!("{}; echo code=$?; stty -a", words.join(" "));
-        let mut command = Command::new("script");
-        command.args(["--quiet", "--command", &line, "/dev/null"]);
-        for (name, value) in inner.get_envs() {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
-        let mut script =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("script starts");
-        let said = std::sync::Arc::<std::sync::Mutex<String>>::default();
-        let (mut from, to) = (script.stdout.take().unwrap(), said.clone());
-        std::thread::spawn(move || {
-            let mut bytes = [0; 4096];
-            while let Ok(count @ 1..) = from.read(&mut bytes) {
-                to.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..count]));
-            }
-        });
-        AtTerminal { script, said }
-    }
-
-    fn said(&self) -> String {
-        self.said.lock().unwrap().clone()
-    }
-
-    fn wait_for(&self, word: &str) {
-        wait_until(word, || self.said().contains(word));
-    }
-
-    fn type_in(&mut self, keys: &str) {
-        let input = self.script.stdin.as_mut().unwrap();
-        input.write_all(keys.as_bytes()).and_then(|()| input.flush()).unwrap();
-    }
-
-    /// The exit code, after the terminal was found as it was before.
-    #[track_caller]
-    fn ended(mut self) -> (String, String) {
-        self.wait_for("echoprt");
-        drop(self.script.stdin.take());
-        let _ = self.script.wait();
-        let said = self.said();
-        let settings: Vec<_> = said.split_once("code=").unwrap().1.split_whitespace().collect();
-        for setting in ["echo", "icanon", "isig"] {
-            assert!(settings.contains(&setting), "{setting} is off:\n{said}");
-        }
-        let code = settings[0].to_owned();
-        (said, code)
     }
 }
 

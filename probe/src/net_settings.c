@@ -120,8 +120,8 @@ static bool read_iperf3(const struct request *request, struct net_settings *sett
         return refuse(error, "header", "it must be iperf3, of a UDP stream with a cookie");
     if (cookie == NULL)
         return true;
-    if (settings->listens || settings->job > NET_RECEIVE)
-        return refuse(error, "cookie", "only send and receive are opened with it, and from here");
+    if (settings->listens || settings->job > NET_BOTH)
+        return refuse(error, "cookie", "only streams are opened with it, and from here");
     if (request_text(request, "token") != NULL)
         return refuse(error, "token", "a stream with a cookie has none");
     size_t letters = 0;

@@ -20,6 +20,7 @@ pub mod setter;
 pub mod sound;
 pub mod stepped;
 pub mod strace;
+pub mod terminal;
 pub mod trial;
 
 use std::fs::Permissions;

@@ -13,7 +13,7 @@ const OPTIONS: [(&str, &[&str]); 34] = [
     ("--data", &["copy"]),
     ("--dataset", &["copy"]),
     ("--depth", &["check", "copy"]),
-    ("--design", &["check"]),
+    ("--design", &["check", "net"]),
     ("--disk", &["device"]),
     ("--drop-caches", STORAGE),
     ("--engine", &["check", "ops"]),

@@ -494,8 +494,31 @@ pub enum Flag {
         /// Largest packet of the path.
         path_mtu: Bytes,
     },
+    /// The kernel of a host grants a program without root a smaller socket buffer.
+    SocketBufferCapped {
+        /// The host.
+        host: String,
+        /// Bytes that were wanted.
+        wanted: Bytes,
+        /// Bytes that are used.
+        used: Bytes,
+    },
+    /// A payload is longer than a packet of the path takes, and was made shorter.
+    PayloadCapped {
+        /// Bytes that were wanted.
+        wanted: Bytes,
+        /// Bytes that are used.
+        used: Bytes,
+        /// Largest packet of the path.
+        path_mtu: Bytes,
+    },
     /// The router of a path is one of its ends.
     RouterIsEnd {
+        /// The host.
+        host: String,
+    },
+    /// An end of a path is the router over which the other end reaches other networks.
+    EndIsRouter {
         /// The host.
         host: String,
     },
@@ -599,6 +622,8 @@ impl Flag {
             | Flag::SettingNotRestored { host, .. }
             | Flag::CachesKept { host, .. }
             | Flag::RouterIsEnd { host }
+            | Flag::EndIsRouter { host }
+            | Flag::SocketBufferCapped { host, .. }
             | Flag::SameMachine { host } => Some(host),
             _ => None,
         }

@@ -5,6 +5,7 @@ use crate::ends::Side;
 use plimsoll_host::device;
 use plimsoll_host::reach::{Reach, quote};
 use plimsoll_model::PathInterface;
+use std::net::IpAddr;
 
 /// Longest name of an interface (IFNAMSIZ of the kernel, less its end).
 const MOST_LETTERS: usize = 15;
@@ -24,6 +25,25 @@ pub fn interfaces(a: &dyn Reach, b: &dyn Reach, addresses: Addresses) -> Vec<Pat
     [at(a, Side::A), at(b, Side::B)].into_iter().flatten().collect()
 }
 
+/// The ends that are the router of the other one: over which it reaches other networks.
+pub fn routers(a: &dyn Reach, b: &dyn Reach, addresses: Addresses) -> Vec<Side> {
+    let is_router = |side: Side, other: &dyn Reach| {
+        let address = addresses.of(side);
+        let family = if address.is_ipv6() { "-6" } else { "-4" };
+        let routes = asked(other, &format!("ip {family} route 2>/dev/null"));
+        routes.is_ok_and(|routes| next_hops(&routes).any(|hop| hop == address))
+    };
+    let of = [(Side::A, b), (Side::B, a)].into_iter();
+    of.filter(|(side, other)| is_router(*side, *other)).map(|(side, _)| side).collect()
+}
+
+/// The next hops of default routes: "default via 192.168.1.1 dev eth0".
+fn next_hops(routes: &str) -> impl Iterator<Item = IpAddr> {
+    let hop =
+        |line: &str| line.strip_prefix("default via ")?.split_whitespace().next()?.parse().ok();
+    routes.lines().filter_map(hop)
+}
+
 /// The interface of a route: "192.168.1.2 dev eth0 src 192.168.1.5 uid 0".
 fn route_device(text: &str) -> Option<String> {
     let name = text.split_whitespace().skip_while(|word| *word != "dev").nth(1)?;
@@ -36,6 +56,16 @@ fn route_device(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn routers_are_the_next_hops_of_default_routes() {
+        let routes = "default via 192.168.1.1 dev eth0 proto dhcp metric 100\n\
+            default via fd00::1 dev eth1\ndefault dev wg0 scope link\n\
+            10.9.0.0/16 via 192.168.1.7 dev eth0\n192.168.1.0/24 dev eth0 scope link\n";
+        let hops: Vec<String> = next_hops(routes).map(|hop| hop.to_string()).collect();
+        assert_eq!(hops, ["192.168.1.1", "fd00::1"]);
+        assert_eq!(next_hops("default via\ndefault via x dev y").count(), 0);
+    }
 
     #[test]
     fn the_interface_of_a_route_is_a_name() {

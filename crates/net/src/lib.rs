@@ -11,8 +11,10 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod buffers;
 mod ends;
 mod figures;
+mod fit;
 mod forwarded;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -26,7 +28,7 @@ mod stalls;
 
 pub use address::{Addresses, Wanted};
 pub use ends::{End, Ends, Side};
-pub use interface::interfaces;
+pub use interface::{interfaces, routers};
 pub use iperf3::{Iperf3Runner, PORT as IPERF3_PORT, Totals as Iperf3Totals};
 pub use order::MOST_PACKETS_PER_SECOND;
 pub use runner::{PathRunner, Token};

@@ -22,7 +22,7 @@ const MOST_INTERVALS: u128 = 4000;
 /// Time between two batches of frames that are forwarded: as few as the sender can in each.
 const FORWARDING_PACE: Duration = Duration::from_micros(50);
 /// Least payload of a datagram of the probe: its header.
-const LEAST_PAYLOAD: u64 = 16;
+pub(crate) const LEAST_PAYLOAD: u64 = 16;
 /// Most datagrams per second that the probe takes of a stream; no sender reaches them.
 pub const MOST_PACKETS_PER_SECOND: u32 = 100_000_000;
 
@@ -327,6 +327,8 @@ mod tests {
         let tcp = text(TcpStreamJob::new(Flow::Out).into());
         let start = "send\nopen=connect\npeer=192.0.2.1\nport=5201\ncookie=c00k1e\ntrial=7\n";
         assert!(tcp.starts_with(start) && !tcp.contains("token="), "{tcp}");
+        let both = text(TcpStreamJob::new(Flow::Both).into());
+        assert!(both.starts_with("both\nopen=connect\n"), "{both}");
         let udp = text(DatagramsJob::new(Flow::In).into());
         assert!(udp.starts_with("receive\n") && udp.contains("\nheader=iperf3\n"), "{udp}");
     }

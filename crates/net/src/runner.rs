@@ -1,16 +1,17 @@
 //! Paths as the subjects of a study: a point is a trial of the probes at both ends.
 
 use crate::address::Addresses;
+use crate::buffers;
 use crate::ends::{Ends, Pair, Side};
 use crate::figures;
+use crate::fit;
 use crate::forwarded;
 use crate::order::{DRAIN, Once, Order, SETUP};
 use crate::report::{Complaint, Ending, Report};
 use crate::stalls;
-use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Cause, Event, Failure, Flag, ForwardingJob, HostName, Job, Length, LoadObserver, Outcome,
-    PartResult, PathFacts, PathInterface, Phase, PointResult, PointSpec, RequestJob, SubjectFacts,
+    Cause, Event, Failure, Flag, HostName, Job, Length, LoadObserver, Outcome, PartResult,
+    PathFacts, PathInterface, Phase, PointResult, PointSpec, RequestJob, SubjectFacts,
     SubjectRunner, Workload,
 };
 use std::sync::Arc;
@@ -26,15 +27,12 @@ const CANCELLING: Duration = Duration::from_secs(10);
 /// Time by which a part that runs beside the first one outlasts it: the connections of the first one are opened
 /// through the queue of the others.
 const OUTLASTS: Duration = Duration::from_secs(1);
-/// Bytes of the headers of a datagram in a packet.
-const IPV4_UDP_HEADERS: u64 = 28;
-const IPV6_UDP_HEADERS: u64 = 48;
 /// What the probe tried if it cannot have its port, or if the kernel lacks an algorithm or refuses it to users.
 const TAKE_THE_PORT: &str = "take the port";
 const CHOOSE_CONGESTION_CONTROL: &str = "choose the congestion control";
 /// What a stream of the probe tried if its kernel refused a datagram.
 const SEND_A_DATAGRAM: &str = "could not send a datagram";
-/// Times that a trial of forwarding is done again.
+/// Times that a trial is done again.
 const MOST_AGAIN: usize = 3;
 /// Length of the trial that shows whether the ends reach each other.
 pub(crate) const FIRST_CONTACT: Duration = Duration::from_millis(50);
@@ -60,13 +58,15 @@ struct Way {
     facts: PathFacts,
     /// Largest packet, once one was too large.
     path_mtu: Option<u64>,
+    /// The same, if one was too large in the last trial. A setting may change it between two points.
+    last_mtu: Option<u64>,
 }
 
 impl Way {
     fn new(given: String, label: String, ends: &Ends) -> Way {
         let notes = vec![note(ends)];
         let facts = PathFacts { label, given, notes, ..PathFacts::default() };
-        Way { addresses: ends.addresses, facts, path_mtu: None }
+        Way { addresses: ends.addresses, facts, path_mtu: None, last_mtu: None }
     }
 }
 
@@ -155,6 +155,7 @@ impl PathRunner {
         let mtu = too_long.filter_map(|report| report.failed.as_ref()?.path_mtu).min();
         if let Some(way) = self.ways.get_mut(subject) {
             way.path_mtu = mtu.or(way.path_mtu);
+            way.last_mtu = mtu;
         }
         // Where one part failed, the connections of the others broke off.
         for (running, (near, far)) in running.iter().zip(&reports) {
@@ -168,21 +169,15 @@ impl PathRunner {
 }
 
 impl PathRunner {
-    /// Makes frames as short as the path needs; a flag for each that was longer.
+    /// Makes frames and payloads as short as the path needs; a flag for each that was longer.
     fn fit(&self, subject: usize, jobs: &mut [Job]) -> Vec<Flag> {
-        let mtu = self.ways.get(subject).and_then(|way| way.path_mtu);
-        let Some(mtu) = mtu else { return Vec::new() };
-        let longest = Bytes(mtu + ForwardingJob::AROUND_PACKET);
-        let too_long = jobs.iter_mut().filter_map(|job| match job {
-            Job::Forwarding(job) if job.longest() > longest => Some(job),
+        let Some(way) = self.ways.get(subject) else { return Vec::new() };
+        let shorten = |job: &mut Job| match job {
+            Job::Forwarding(job) => fit::frame(job, way.path_mtu?),
+            Job::Datagrams(job) => fit::payload(job, way.last_mtu?, way.addresses.a),
             _ => None,
-        });
-        let shorten = |job: &mut ForwardingJob| {
-            let wanted = job.longest();
-            *job = job.capped(longest);
-            Flag::FrameCapped { wanted, used: longest, path_mtu: Bytes(mtu) }
         };
-        too_long.map(shorten).collect()
+        jobs.iter_mut().filter_map(shorten).collect()
     }
 
     /// A failure to reach the other end, with the router on the way to it.
@@ -203,13 +198,14 @@ impl PathRunner {
     }
 }
 
-/// Whether a trial of forwarding may succeed when it is done again: a frame was too long for a router on the path, which
-/// the sender is told by its kernel; or the ends did not find each other, though they have before: a search of minutes
-/// does not end with that.
+/// Whether a trial may succeed when it is done again: a frame or payload was too long for a router on the path, which the
+/// sender is told by its kernel; or the ends of a path that forwards did not find each other, though they have before: a
+/// search of minutes does not end with that.
 fn may_pass(jobs: &[Job], failure: &Failure) -> bool {
     let forwards = jobs.iter().any(|job| matches!(job, Job::Forwarding(_)));
+    let sends = forwards || jobs.iter().any(|job| matches!(job, Job::Datagrams(_)));
     let is_lost = failure.cause == Cause::Unreachable;
-    forwards && (is_lost || failure.happened.contains(SEND_A_DATAGRAM))
+    forwards && is_lost || sends && failure.happened.contains(SEND_A_DATAGRAM)
 }
 
 fn all(jobs: &[Job]) -> Vec<&Job> {
@@ -402,7 +398,7 @@ fn failed(ends: &Ends, part: &Running<'_>, side: Side, why: &Complaint, stage: S
     };
     let tried = format!("{tried} for {}", part.job.title());
     if let Some(bytes) = path_mtu {
-        let headers = if ends.addresses.a.is_ipv4() { IPV4_UDP_HEADERS } else { IPV6_UDP_HEADERS };
+        let headers = fit::udp_headers(ends.addresses.a);
         let happened =
             format!("the payload does not fit into a packet of the path ({bytes} bytes)");
         let next = format!("Give --payloads {} or less.", bytes.saturating_sub(headers));
@@ -500,6 +496,9 @@ impl SubjectRunner for PathRunner {
             observer.event(Event::Step { what: main.job.title() });
         }
         let mut jobs: Vec<Job> = spec.workload.parts.iter().map(|part| part.job.clone()).collect();
+        if let Some(way) = self.ways.get_mut(spec.subject) {
+            way.last_mtu = None;
+        }
         let mut flags = self.fit(spec.subject, &mut jobs);
         let mut ran = self.run(spec.subject, &all(&jobs), times(&spec.workload), observer);
         // The path says that a frame is too long when it gets one, and is asked for its size before the next one. That
@@ -526,6 +525,18 @@ impl SubjectRunner for PathRunner {
                 });
                 let mut parts: Vec<PartResult> = parts.collect();
                 figures::add_responsiveness(&jobs, &reports, &mut parts);
+                if let Some(ends) = &self.ends {
+                    let of = |(job, (near, far)): (&&Job, &(Report, Report))| {
+                        let at = |side, report| buffers::flag(job, report, &ends.end(side).name);
+                        [at(Side::A, near), at(Side::B, far)]
+                    };
+                    for flag in jobs.iter().zip(&reports).flat_map(of).flatten() {
+                        // Both ends may be one host.
+                        if !flags.contains(&flag) {
+                            flags.push(flag);
+                        }
+                    }
+                }
                 flags.extend(stalls::flags(&parts));
                 PointResult { parts, flags, ..PointResult::empty(Outcome::Complete) }
             }

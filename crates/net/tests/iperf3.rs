@@ -91,11 +91,14 @@ impl Bench {
     }
 }
 
-/// Payload bytes in the output of a server: one of the sums is 0.
+/// Payload bytes in the output of a server, of each direction: one of the two sums is 0.
 fn bytes(test: &Value) -> f64 {
-    let sums =
-        ["sum_sent", "sum_received"].iter().filter_map(|sum| test["end"][sum]["bytes"].as_f64());
-    sums.fold(0.0, f64::max)
+    let of = |sums: [&str; 2]| {
+        let sums = sums.iter().filter_map(|sum| test["end"][sum]["bytes"].as_f64());
+        sums.fold(0.0, f64::max)
+    };
+    let back = ["sum_sent_bidir_reverse", "sum_received_bidir_reverse"];
+    of(["sum_sent", "sum_received"]) + of(back)
 }
 
 #[track_caller]
@@ -119,6 +122,8 @@ fn both_ends_count_the_same_in_both_directions() {
         tcp(Flow::In, 1),
         tcp(Flow::Out, 3),
         tcp(Flow::In, 3),
+        tcp(Flow::Both, 1),
+        tcp(Flow::Both, 2),
         udp(Flow::Out, 1),
         udp(Flow::In, 1),
         udp(Flow::Out, 3),
@@ -132,11 +137,16 @@ fn both_ends_count_the_same_in_both_directions() {
         within_a_hundredth(totals.own as f64, totals.server as f64);
         soon("the server has printed the test", || tests(&server).len() == number + 2);
         within_a_hundredth(totals.own as f64, bytes(&tests(&server)[number + 1]));
+        if title.contains("flow: Both") {
+            assert!(value(&result, Measure::GOODPUT_OUT) > 1e5, "{title}: {result:?}");
+            assert!(value(&result, Measure::GOODPUT_IN) > 1e5, "{title}: {result:?}");
+        }
         assert!(value(&result, Measure::THROUGHPUT) > 1e5, "{title}: {result:?}");
         assert!(value(&result, Measure::NEAR_CPU_PER_BYTE) > 0.0, "{title}");
         assert!(value(&result, Measure::FAR_CPU_PER_BYTE) > 0.0, "{title}");
         let far = result.quantities.get(&Metric::all(Measure::FAR_BUSIEST));
-        assert_eq!(far.is_some(), title.contains("streams: 1,"), "{title}");
+        let is_one = title.contains("streams: 1,") && !title.contains("flow: Both");
+        assert_eq!(far.is_some(), is_one, "{title}");
     }
     let facts = bench.runner.facts();
     let [SubjectFacts::Path(path)] = facts.as_slice() else { panic!("{facts:?}") };
@@ -311,6 +321,66 @@ fn other_servers_are_named_by_their_answer() {
     let failure = bench.runner.attach(0).unwrap_err();
     assert_eq!(failure.cause, Cause::Unreachable, "{failure}");
     assert!(failure.happened.contains("nothing listens"), "{failure}");
+    bench.leaves_nothing();
+}
+
+/// The real program, with a pair of keys and a list of users.
+#[test]
+fn a_server_that_requires_authentication_says_so() {
+    let printed = |program: &str, words: &[&str]| {
+        let output = std::process::Command::new(program).args(words).output();
+        output.ok().filter(|output| output.status.success()).map(|output| output.stdout)
+    };
+    let features = printed("iperf3", &["--version"]).unwrap_or_default();
+    let is_built_with_it = String::from_utf8_lossy(&features).contains("authentication");
+    let place = tempfile::tempdir().unwrap();
+    let [key, users] = ["key.pem", "users.csv"].map(|name| place.path().join(name));
+    let (key, users) = (key.to_str().unwrap(), users.to_str().unwrap());
+    let made = printed("openssl", &["genrsa", "-traditional", "-out", key, "2048"]);
+    if !is_built_with_it || made.is_none() {
+        return;
+    }
+    std::fs::write(users, "jane,0000\n").unwrap();
+    let words = ["--rsa-private-key-path", key, "--authorized-users-path", users];
+    let server = Iperf3::start_with(&words).unwrap();
+    let mut bench = Bench::new(server.address());
+    let failure = bench.runner.attach(0).unwrap_err();
+    assert_eq!(failure.cause, Cause::Authentication, "{failure}");
+    assert!(failure.happened.contains("requires authentication"), "{failure}");
+    assert!(failure.next.contains("cannot log in"), "{failure}");
+    bench.leaves_nothing();
+}
+
+/// It knows no test in both directions: after the streams that it receives, it is busy for everybody.
+#[test]
+fn a_server_that_only_receives_is_named_as_an_old_one() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut bench = Bench::new(listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let (mut control, _) = listener.accept().unwrap();
+        control.write_all(&[9]).unwrap();
+        control.read_exact(&mut [0; 37]).unwrap();
+        let mut length = [0; 4];
+        control.read_exact(&mut length).unwrap();
+        let mut parameters = vec![0; u32::from_be_bytes(length) as usize];
+        control.read_exact(&mut parameters).unwrap();
+        assert!(String::from_utf8(parameters).unwrap().contains("\"bidirectional\":true"));
+        control.write_all(&[10]).unwrap();
+        let (mut received, _) = listener.accept().unwrap();
+        control.write_all(&[1, 2]).unwrap();
+        std::thread::spawn(move || std::io::copy(&mut received, &mut std::io::sink()));
+        let (mut refused, _) = listener.accept().unwrap();
+        refused.write_all(&[0xff]).unwrap();
+        drop(refused);
+        let mut word = [0];
+        control.read_exact(&mut word).unwrap();
+        control.write_all(&[13]).unwrap();
+        let _ = control.read_to_end(&mut Vec::new());
+    });
+    let job = TcpStreamJob::new(Flow::Both);
+    let failure = failure(bench.point(job.into(), 0.5, &mut Observer::default()));
+    assert!(failure.happened.contains("before 3.7"), "{failure}");
+    assert!(failure.next.contains("tcp-out,tcp-in"), "{failure}");
     bench.leaves_nothing();
 }
 

@@ -1,21 +1,23 @@
 //! `plimsoll net`: what the network between two hosts carries, how late it is under load, and its bottleneck.
 
+mod design;
 mod iperf3;
 mod via;
 
 use crate::arguments::{OutputArguments, ProbeArguments, StoreArguments, at_least_one};
 use crate::check::{self, More, SetUp};
 use crate::output::Progress;
+use crate::settings::CommandArguments;
 use crate::signals::Signals;
-use crate::{hosts, plan, restore, settings};
+use crate::{hosts, plan, restore};
 use clap::{Args, ValueEnum};
 use plimsoll_host::reach::Reach;
 use plimsoll_load::SystemClock;
 use plimsoll_model::units::{Bytes, parse_duration};
 use plimsoll_model::{
     Accept, Cause, Clock, ConnectJob, Contrast, DatagramCall, DatagramsJob, Deadline, Endpoint,
-    Failure, Flow, HostName, Job, Length, Metric, Parameter, Part, PathSubject, Plan, RequestJob,
-    ServerHost, Steps, StreamJob, SubjectKind, SubjectRunner, TcpStreamJob, Workload,
+    Failure, Flag, Flow, HostName, Job, Length, Metric, Parameter, Part, PathSubject, Plan,
+    RequestJob, ServerHost, Steps, StreamJob, SubjectKind, SubjectRunner, TcpStreamJob, Workload,
 };
 use plimsoll_net::{
     Addresses, End, Ends, Iperf3Runner, MOST_PACKETS_PER_SECOND, PathRunner, Side, Token, Wanted,
@@ -53,6 +55,8 @@ const MOST_STREAMS: u16 = 64;
 const LARGEST_BLOCK: u64 = 4 << 20;
 const PAYLOADS: std::ops::RangeInclusive<u64> = 16..=65_507;
 const SOCKET_BUFFERS: std::ops::RangeInclusive<u64> = 1024..=1 << 30;
+/// Largest share of datagrams that may be lost at the highest rate, if the user names none.
+const LOSS: f64 = 0.005;
 
 /// Shown by `--help`.
 pub const EXAMPLES: &str = "Examples:
@@ -70,6 +74,8 @@ pub const EXAMPLES: &str = "Examples:
     plimsoll net --port 5201 ssh://root@nas
   A host without a login, where iperf3 -s runs:
     plimsoll net iperf3://nas
+  Figure 1 of a published evaluation of routers, repeated:
+    plimsoll net --design kofler2011 --figure 1 ssh://root@router ssh://pc
   The rate that a router forwards between two hosts, by frame size:
     plimsoll net ssh://lan ssh://wan --via ssh://root@router";
 
@@ -104,9 +110,9 @@ pub struct NetArguments {
     /// With 'max', as many as the sender can
     #[arg(long, value_name = "PER SECOND", value_parser = rate)]
     pub rate: Option<RateChoice>,
-    /// Largest loss at the highest rate of UDP
-    #[arg(long, value_name = "PERCENT", default_value = "0.5", value_parser = loss)]
-    pub loss: f64,
+    /// Largest loss at the highest rate of UDP [default: 0.5]
+    #[arg(long, value_name = "PERCENT", value_parser = loss)]
+    pub loss: Option<f64>,
     /// How datagrams are handed to the kernel [default: one]
     #[arg(long, value_enum)]
     pub call: Option<CallChoice>,
@@ -137,9 +143,13 @@ pub struct NetArguments {
     /// As for plimsoll check: docs/settings.md lists the settings
     #[arg(long = "set", value_name = "[HOST/]NAME=A,B")]
     pub set: Vec<String>,
+    #[command(flatten)]
+    pub commands: CommandArguments,
     /// Length of one trial [default: 2.5s; 1.2s of requests, 7.5s under load, 1s of each rate of a search]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub time: Option<Duration>,
+    #[command(flatten)]
+    pub design: design::DesignArguments,
     #[command(flatten)]
     pub via: via::ViaArguments,
     #[command(flatten)]
@@ -251,6 +261,7 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
     let router = arguments.via.router()?;
     let mut plan = plan(arguments, &a, &b)?;
     plan.command = plan::repeatable_command(&plan);
+    arguments.commands.expect_consent(&plan)?;
     let mut concerned = vec![&a, &b];
     concerned.extend(&router);
     concerned.extend(plan.factors.iter().map(|factor| &factor.host));
@@ -261,7 +272,7 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
             let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
             let deadline = Deadline::new(clock.clone(), signals.stop.clone());
             let progress = Progress::new(quiet);
-            let (at_a, reach_a) = end(&a, arguments, &deadline, &progress)?;
+            let (at_a, reach_a) = end((Side::A, &a), arguments, &deadline, &progress)?;
             let given = plan.subjects.first().map(ToString::to_string).unwrap_or_default();
             let stop = signals.stop.clone();
             let token: Token = Box::new(rand::random::<[u8; 16]>);
@@ -276,20 +287,21 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
                     Box::new(Iperf3Runner::new(given, at_a, (b.clone(), addresses), stop, token))
                 }
                 _ => {
-                    let (at_b, reach_b) = end(&b, arguments, &deadline, &progress)?;
+                    let (at_b, reach_b) = end((Side::B, &b), arguments, &deadline, &progress)?;
                     let opener = arguments.connect_from.side();
                     let wanted = wanted(arguments, &a, &b)?;
                     let beside = arguments.via.direct.map(|b| Wanted { a: None, b: Some(b) });
                     let (reach_a, on_path) = (reach_a.clone(), reach_a.clone());
-                    let (addresses, interfaces, direct) =
+                    let (addresses, interfaces, direct, routers) =
                         Signals::leave_when_over(&deadline, "find the addresses", &b, move || {
                             let addresses =
                                 Addresses::find(&*reach_a, &*reach_b, opener.other(), wanted)?;
                             let interfaces =
                                 plimsoll_net::interfaces(&*reach_a, &*reach_b, addresses);
+                            let routers = plimsoll_net::routers(&*reach_a, &*reach_b, addresses);
                             let find =
                                 |wanted| Addresses::find(&*reach_a, &*reach_b, Side::B, wanted);
-                            Ok((addresses, interfaces, beside.map(find).transpose()?))
+                            Ok((addresses, interfaces, beside.map(find).transpose()?, routers))
                         })?;
                     if let Some(router) = &router {
                         let router = router.clone();
@@ -300,6 +312,10 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
                             &b,
                             move || via::look(&router, &*on_path, (addresses, direct), is_allowed),
                         )?;
+                    } else {
+                        let named = |side: Side| if side == Side::A { &a } else { &b };
+                        let flag = |side: Side| Flag::EndIsRouter { host: named(side).to_string() };
+                        flags = routers.into_iter().map(flag).collect();
                     }
                     let port = arguments.port.map_or(0, NonZeroU16::get);
                     let ends = Ends { a: at_a, b: at_b, addresses, opener, port };
@@ -324,16 +340,22 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
     Ok(check::exit_code(&study, interrupted))
 }
 
-/// Reaches a host and deploys the probe there.
+/// Reaches the host of an end and deploys the probe there.
 fn end(
-    host: &HostName,
+    (side, host): (Side, &HostName),
     arguments: &NetArguments,
     deadline: &Deadline,
     progress: &Progress,
 ) -> Result<(End, Arc<dyn Reach>), Failure> {
     let directory = arguments.study.probe_dir.as_deref();
-    let hosts::Measured { reach, placed } = hosts::with_probe(host, directory, deadline, progress)?;
-    Ok((End { name: host.clone(), placed: placed? }, reach))
+    let proposing =
+        |failure| if side == Side::B { iperf3::proposed(failure, host) } else { failure };
+    let measured = hosts::with_probe(host, directory, deadline, progress);
+    let hosts::Measured { reach, placed } = measured.map_err(|failure| match failure.cause {
+        Cause::Usage => failure,
+        _ => proposing(failure),
+    })?;
+    Ok((End { name: host.clone(), placed: placed.map_err(proposing)? }, reach))
 }
 
 /// The addresses that the user names, or a lab knows.
@@ -381,9 +403,10 @@ fn plan(arguments: &NetArguments, a: &HostName, b: &HostName) -> Result<Plan, Fa
     expect_used(arguments, jobs)?;
     let router = arguments.via.router()?;
     let mut workloads: Vec<Workload> = Vec::new();
-    let planned = match router {
-        Some(_) => via::workloads(arguments)?,
-        None => jobs.iter().flat_map(|job| self::workloads(arguments, *job)).collect(),
+    let planned = match (&router, design::workloads(arguments)) {
+        (Some(_), _) => via::workloads(arguments)?,
+        (None, Some(published)) => published,
+        (None, None) => jobs.iter().flat_map(|job| self::workloads(arguments, *job)).collect(),
     };
     for workload in planned {
         if !workloads.contains(&workload) {
@@ -397,9 +420,10 @@ fn plan(arguments: &NetArguments, a: &HostName, b: &HostName) -> Result<Plan, Fa
         via: router.clone(),
     };
     let baseline_seconds = if arguments.study.quick { 1.0 } else { BASELINE_SECONDS };
-    let design = match router {
-        Some(_) => via::design(&arguments.study, baseline_seconds),
-        None => arguments.study.design(ProbeArguments::CAP_SECONDS, baseline_seconds),
+    let design = match (&router, arguments.design.design) {
+        (Some(_), _) => via::design(&arguments.study, baseline_seconds),
+        (None, Some(_)) => design::design(&arguments.study, baseline_seconds),
+        (None, None) => arguments.study.design(ProbeArguments::CAP_SECONDS, baseline_seconds),
     };
     let mut subjects = vec![path.into()];
     if let Some(direct) = arguments.via.direct {
@@ -414,7 +438,7 @@ fn plan(arguments: &NetArguments, a: &HostName, b: &HostName) -> Result<Plan, Fa
         plan.hosts = vec![ServerHost { host: b.clone(), subject: None, guessed: false }];
     }
     plan.hosts.extend(router.map(|host| ServerHost { host, subject: None, guessed: false }));
-    plan.factors = settings::factors(&arguments.set, a)?;
+    (plan.factors, plan.commands) = arguments.commands.factors(&arguments.set, a)?;
     plan.contrasts = Contrast::against_first(&plan);
     Ok(plan)
 }
@@ -468,22 +492,37 @@ fn expect_used(arguments: &NetArguments, jobs: &[JobChoice]) -> Result<(), Failu
     let has_streams = |job: &JobChoice| !matches!(job, JobChoice::Request | JobChoice::Connect);
     let (udp, streams) = (jobs.iter().any(is_udp), jobs.iter().any(has_streams));
     let tcp = jobs.iter().any(|job| has_streams(job) && !is_udp(job));
-    let (of_tcp, of_udp) = ("TCP streams: tcp-out, for example", "datagrams: udp-out or udp-in");
-    let of_both = "streams or datagrams: tcp-out, for example";
+    let (of_tcp, of_udp) = (("TCP streams", "tcp-out"), ("UDP jobs", "udp-out"));
+    // A router's rates have losses, too.
+    let searches = arguments.via.via.is_some() || udp;
     let options = [
-        ("--streams", !arguments.streams.is_empty(), streams, of_both),
-        ("--socket-buffer", arguments.socket_buffer.is_some(), streams, of_both),
+        ("--streams", !arguments.streams.is_empty(), streams, of_tcp),
+        ("--socket-buffer", arguments.socket_buffer.is_some(), streams, of_tcp),
         ("--blocks", !arguments.blocks.is_empty(), tcp, of_tcp),
         ("--congestion", arguments.congestion.is_some(), tcp, of_tcp),
         ("--payloads", !arguments.payloads.is_empty(), udp, of_udp),
         ("--rate", arguments.rate.is_some(), udp, of_udp),
         ("--call", arguments.call.is_some(), udp, of_udp),
+        ("--loss", arguments.loss.is_some(), searches, of_udp),
     ];
+    let refuse = |option: &str, happened: String, next: String| {
+        Err(Failure::new(Cause::Usage, "plan the study", option, happened, next))
+    };
     let unused = options.into_iter().find(|(_, is_given, is_used, _)| *is_given && !is_used);
-    let Some((option, _, _, of)) = unused else { return Ok(()) };
-    let happened = "none of the jobs uses it";
-    let next = format!("Leave {option} out, or add a --job of {of}.");
-    Err(Failure::new(Cause::Usage, "plan the study", option, happened, next))
+    if let Some((option, _, _, (of, job))) = unused {
+        let happened = format!("{option} is for {of}, and the study has none");
+        return refuse(option, happened, format!("Add --job {job}, or leave {option} out."));
+    }
+    if let Some(rate) = arguments.rate.filter(|_| arguments.loss.is_some()) {
+        let happened = match rate {
+            RateChoice::Max => "with --rate max, no rate is searched",
+            RateChoice::Fixed(_) => "with a --rate, no rate is searched",
+        };
+        let next =
+            "Leave --rate out to search the highest rate with this loss, or leave --loss out.";
+        return refuse("--loss", happened.to_owned(), next.to_owned());
+    }
+    Ok(())
 }
 
 /// The workloads of a kind of load: one for each combination of the sizes and numbers that matter to it.
@@ -576,7 +615,8 @@ fn workloads(arguments: &NetArguments, job: JobChoice) -> Vec<Workload> {
 fn highest_rate(arguments: &NetArguments) -> Steps {
     let [from, to] = SEARCHED_BYTES_PER_SECOND;
     let resolution = if arguments.study.margin <= FINE_MARGIN { FINE_WIDTH } else { WIDTH };
-    let accept = Accept { metric: Metric::all(StreamJob::LOSS), at_most: arguments.loss };
+    let accept =
+        Accept { metric: Metric::all(StreamJob::LOSS), at_most: arguments.loss.unwrap_or(LOSS) };
     Steps::Search { over: Parameter::Rate, from, to, resolution, accept }
 }
 
@@ -594,7 +634,7 @@ mod tests {
     use crate::command_line::{Arguments, Command};
     use clap::Parser;
 
-    fn planned(words: &[&str]) -> Result<Plan, Failure> {
+    pub(super) fn planned(words: &[&str]) -> Result<Plan, Failure> {
         let words = ["plimsoll", "net"].iter().chain(words);
         let Command::Net(given) = Arguments::parse_from(words).command else { panic!() };
         plan(&given, &HostName::Local, &"ssh://nas".parse().unwrap())
@@ -654,7 +694,7 @@ mod tests {
         iperf3::expect_possible(&given(&[]), &elsewhere, &server).unwrap();
         let failure = iperf3::expect_possible(&given(&[]), &server, &local).unwrap_err();
         assert!(failure.next.contains("plimsoll net local iperf3://nas"), "{failure}");
-        iperf3::expect_possible(&given(&["--job=udp-in,tcp-out"]), &local, &server).unwrap();
+        iperf3::expect_possible(&given(&["--job=udp-in,tcp-both"]), &local, &server).unwrap();
     }
 
     #[test]
@@ -667,15 +707,24 @@ mod tests {
             (&["--payloads=18"], "--payloads", "udp-out"),
             (&["--rate=500", "--job=tcp-out"], "--rate", "udp-out"),
             (&["--call=gso", "--job=rrul"], "--call", "udp-out"),
+            (&["--loss=1"], "--loss", "udp-out"),
         ] {
             let failure = planned(&[&["ssh://nas"], words].concat()).unwrap_err();
             assert_eq!((failure.cause, &*failure.on), (Cause::Usage, option), "{failure}");
-            assert!(failure.next.contains(job), "{failure}");
+            assert!(failure.next.contains(&format!("Add --job {job}")), "{failure}");
+        }
+        for rate in ["max", "500"] {
+            let words = ["ssh://nas", "--job=udp-in", "--loss=1", "--rate", rate];
+            let failure = planned(&words).unwrap_err();
+            assert_eq!((failure.cause, &*failure.on), (Cause::Usage, "--loss"), "{failure}");
+            assert!(failure.happened.contains("--rate"), "{failure}");
         }
         for words in [
             &["--streams=2", "--job=up"][..],
             &["--streams=2", "--blocks=1KiB", "--congestion=cubic"],
             &["--socket-buffer=4MiB", "--payloads=18", "--rate=max", "--job=tcp-in,udp-out"],
+            &["--job=udp-in", "--loss=1"],
+            &["--via=ssh://router", "--loss=1"],
         ] {
             planned(&[&["ssh://nas"], words].concat()).unwrap();
         }

@@ -12,7 +12,7 @@ use plimsoll_report::Document;
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
-use std::io::{BufWriter, ErrorKind, IsTerminal, Read, Write, stderr, stdout};
+use std::io::{BufWriter, ErrorKind, IsTerminal, Read, Write, stderr, stdin, stdout};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -34,6 +34,18 @@ fn put(text: &str) -> Result<(), Failure> {
 /// Prints a line, or several, to standard error, whatever becomes of it.
 pub fn complain(line: &str) {
     let _ = writeln!(stderr().lock(), "{}", printable_lines(line));
+}
+
+/// Whether somebody at the terminal can be asked.
+pub fn can_ask() -> bool {
+    stdin().is_terminal() && stderr().is_terminal()
+}
+
+/// Asks a question at the terminal; whether the answer is yes.
+pub fn agrees(question: &str) -> bool {
+    complain(question);
+    let mut answer = String::new();
+    stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
 }
 
 /// The same for panics, which can have anything in their message.

@@ -1,6 +1,10 @@
 //! `--set`: settings of hosts become factors of a plan, and are set while it is conducted; and
 //! `--drop-caches`, which is done on hosts between trials.
 
+mod commands;
+
+pub use commands::CommandArguments;
+
 use crate::{hosts, reboot};
 use plimsoll_host::reach::{Local, Reach};
 use plimsoll_host::settings::{self, Asked, Journal, Knob, Session, by_commands, knob};

@@ -14,6 +14,32 @@ const FULL: f64 = 0.9;
 /// A gain in percent and that of the two rates differ by more than they were rounded.
 const ROUNDED: f64 = 1.0;
 
+/// What a platform sends, as figures 1 and 2 show it: the points that the text has in numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sent {
+    /// The platform.
+    pub platform: String,
+    /// Bytes of a block or a payload, and bits per second.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Every platform with points in a scenario, `tcp_out` or `udp_out`. The kernels have netfilter.
+pub fn sent(tables: &[Table], scenario: &str) -> Vec<Sent> {
+    let mut all: Vec<Sent> = Vec::new();
+    let of = |row: &&Row| row.is("scenario", scenario) && !row.is("netfilter", "no");
+    for row in rows(tables, NETWORK).iter().filter(of) {
+        let (Some(bytes), Some(rate)) = (row.number("block_or_payload_B"), bits(row)) else {
+            continue;
+        };
+        let platform = named(row, &["platform"]);
+        match all.iter_mut().find(|sent| sent.platform == platform) {
+            Some(sent) => sent.points.push((bytes, rate)),
+            None => all.push(Sent { platform, points: vec![(bytes, rate)] }),
+        }
+    }
+    all
+}
+
 /// What a platform sends over TCP in blocks of several sizes.
 #[derive(Clone, Debug)]
 pub struct Sender {
@@ -27,27 +53,17 @@ pub struct Sender {
 
 /// Every platform with more than one size of block.
 pub fn senders(tables: &[Table]) -> Vec<Sender> {
-    let mut senders: Vec<Sender> = Vec::new();
-    for row in rows(tables, NETWORK).iter().filter(|row| row.is("scenario", "tcp_out")) {
-        let (Some(bytes), Some(rate)) = (row.number("block_or_payload_B"), bits(row)) else {
-            continue;
-        };
-        let platform = named(row, &["platform"]);
-        match senders.iter_mut().find(|sender| sender.platform == platform) {
-            Some(sender) => sender.points.push((bytes, rate)),
-            None => senders.push(Sender { platform, points: vec![(bytes, rate)], model: None }),
-        }
-    }
-    senders.retain(|sender| sender.points.len() > 1);
-    for sender in &mut senders {
-        let cell = |(bytes, rate): &(f64, f64)| Cell {
-            work: Work { files: 1.0, operations: 0.0, bytes: *bytes },
-            groups: Groups::default(),
-            seconds: vec![Some(bytes * 8.0 / rate)],
-        };
-        sender.model = Model::of(&sender.points.iter().map(cell).collect::<Vec<_>>());
-    }
-    senders
+    let cell = |(bytes, rate): &(f64, f64)| Cell {
+        work: Work { files: 1.0, operations: 0.0, bytes: *bytes },
+        groups: Groups::default(),
+        seconds: vec![Some(bytes * 8.0 / rate)],
+    };
+    let sender = |Sent { platform, points }: Sent| {
+        let model = Model::of(&points.iter().map(cell).collect::<Vec<_>>());
+        Sender { platform, points, model }
+    };
+    let all = sent(tables, "tcp_out").into_iter();
+    all.filter(|sent| sent.points.len() > 1).map(sender).collect()
 }
 
 fn bits(row: &Row) -> Option<f64> {

@@ -271,6 +271,24 @@ fn two_costs_do_not_describe_the_tlwr_of_kofler2011() {
     assert_eq!(senders.len(), 3);
 }
 
+/// Figures 1 and 2 are drawings: only the points of the text are known.
+#[test]
+fn the_points_of_both_figures_of_kofler2011() {
+    let of = |scenario: &str| {
+        let all = kofler2011::sent(tables(), scenario).into_iter();
+        all.map(|sent| (sent.platform, sent.points.len())).collect::<Vec<_>>()
+    };
+    let named = |counts: [usize; 3]| {
+        let names = ["RSPRO", "TLWR", "WRT54"].map(str::to_owned);
+        names.into_iter().zip(counts).collect::<Vec<_>>()
+    };
+    assert_eq!(of("tcp_out"), named([2, 3, 2]));
+    assert_eq!(of("udp_out"), named([1, 1, 1]));
+    let udp = &kofler2011::sent(tables(), "udp_out")[0];
+    assert_eq!(udp.points, [(1450.0, 418e6)]);
+    assert_eq!(of("sctp_out"), []);
+}
+
 #[test]
 fn platforms_of_kofler2011_are_confounded_and_kernels_are_not() {
     let confounded = kofler2011::confounded(tables());

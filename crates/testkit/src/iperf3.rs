@@ -28,9 +28,19 @@ impl Iperf3 {
     /// # Errors
     /// It cannot be started, or does not listen.
     pub fn start() -> Result<Iperf3, Error> {
+        Iperf3::start_with(&[])
+    }
+
+    /// The same with more options.
+    ///
+    /// # Errors
+    /// It cannot be started, or does not listen.
+    pub fn start_with(more: &[&str]) -> Result<Iperf3, Error> {
         let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|free| free.local_addr());
         let port = free.map_err(Error::when("cannot find a free port"))?.port();
-        let mut child = run(&["-s", "-J", "-p", &port.to_string()], Stdio::piped())?;
+        let own = port.to_string();
+        let words = [&["-s", "-J", "-p", own.as_str()], more].concat();
+        let mut child = run(&words, Stdio::piped())?;
         let output = Arc::default();
         if let Some(pipe) = child.stdout.take() {
             let output = Arc::clone(&output);

@@ -480,6 +480,28 @@ impl Flag {
                     wanted.0, path_mtu.0, used.0
                 ),
             ),
+            Flag::PayloadCapped { wanted, used, path_mtu } => Words::new(
+                Severity::NotMeant,
+                format!(
+                    "A payload of {} bytes does not fit: the path takes packets of {} bytes, so {} bytes were sent",
+                    wanted.0, path_mtu.0, used.0
+                ),
+            ),
+            Flag::SocketBufferCapped { host, wanted, used } => Words::new(
+                Severity::NotMeant,
+                format!(
+                    "{} has socket buffers of {used} instead of {wanted}: its kernel grants no more without root",
+                    place(host)
+                ),
+            )
+            .action("Log in as root, or raise net.core.rmem_max and net.core.wmem_max there."),
+            Flag::EndIsRouter { host } => Words::new(
+                Severity::NotMeant,
+                format!(
+                    "{host} is the router of the other end, and its own programs move this data: it forwards at another rate"
+                ),
+            )
+            .action("Measure the rate that it forwards with --via."),
             Flag::RouterIsEnd { host } => Words::new(
                 Severity::NotMeant,
                 format!("{host} is the router and an end: it does not forward these frames, it ends or sends them"),

@@ -3,7 +3,7 @@
 use super::control::Trouble;
 use super::protocol::{Heard, Refusal};
 use super::runner::Iperf3Server;
-use crate::report::{Complaint, Report};
+use crate::report::{Complaint, Report, Stream};
 use crate::runner::sentence;
 use plimsoll_model::{Cause, Failure};
 use std::io::ErrorKind;
@@ -130,6 +130,19 @@ fn error(number: u32) -> (Cause, String, String) {
         ),
     };
     (cause, happened, next.to_owned())
+}
+
+/// The failure of a test in both directions whose server sent nothing. Versions before 3.7 do not know the parameter: they
+/// take the connections to send for those of another client, to which they say at most that they are busy.
+pub(super) fn of_one_way(near: &Report, server: &Iperf3Server, job: &str) -> Option<Failure> {
+    let is_silent =
+        |stream: &Stream| stream.number("total_bytes").is_some_and(|bytes| bytes <= 1.0);
+    near.received().find(|stream| is_silent(stream))?;
+    let happened =
+        "the server sent nothing: iperf3 before 3.7 cannot send and receive at the same time";
+    let next = "Update iperf3 at the server, or choose --job tcp-out,tcp-in.";
+    let (tried, on) = (format!("run {job}"), format!("A to {server}"));
+    Some(Failure::new(Cause::Trial, tried, on, happened, next))
 }
 
 /// The failure of the probe at A, in its own words.

@@ -177,6 +177,10 @@ pub(super) fn parameters(job: &Job, whole: Duration) -> Result<Value, Failure> {
         Flow::In => {
             parameters.insert("reverse".to_owned(), true.into());
         }
+        // Versions before 3.7 pass over this.
+        Flow::Both if matches!(job, Job::TcpStream(_)) => {
+            parameters.insert("bidirectional".to_owned(), true.into());
+        }
         Flow::Both => return Err(unavailable(&job.title())),
     }
     parameters.insert("omit".to_owned(), 0.into());
@@ -189,8 +193,7 @@ pub(super) fn parameters(job: &Job, whole: Duration) -> Result<Value, Failure> {
 /// The failure of a job that needs a probe at both ends.
 pub(super) fn unavailable(job: &str) -> Failure {
     let happened = "iperf3 has no such test: it needs a probe at both ends";
-    let next =
-        "Choose --job tcp-out, tcp-in, udp-out or udp-in, or name a host with a login: ssh://HOST.";
+    let next = "Choose --job tcp-out, tcp-in, tcp-both, udp-out or udp-in, or name a host with a login: ssh://HOST.";
     Failure::new(Cause::Usage, "measure with an iperf3 server", job, happened, next)
 }
 
@@ -303,7 +306,9 @@ mod tests {
         let job = DatagramsJob { payload: Bytes(500), rate, ..DatagramsJob::new(Flow::Out) };
         let value = parameters(&job.into(), whole).unwrap();
         assert_eq!((&value["bandwidth"], &value["reverse"]), (&json!(4_000_000), &Value::Null));
-        for job in [Job::from(RequestJob::new()), TcpStreamJob::new(Flow::Both).into()] {
+        let value = parameters(&TcpStreamJob::new(Flow::Both).into(), whole).unwrap();
+        assert_eq!((&value["bidirectional"], &value["reverse"]), (&json!(true), &Value::Null));
+        for job in [Job::from(RequestJob::new()), DatagramsJob::new(Flow::Both).into()] {
             let failure = parameters(&job, whole).unwrap_err();
             assert!(failure.next.contains("tcp-out"), "{failure}");
         }

@@ -2,7 +2,7 @@
 //! believed: keys that are missing, of another type or below zero are unknown.
 
 use crate::report::{Report, Stream};
-use plimsoll_model::{Flow, Job};
+use plimsoll_model::Job;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
@@ -68,19 +68,18 @@ impl Results {
     /// The far end's report, as a probe there would have made it: as much of it as the server counts. The server
     /// counts the whole test, which lasted so long; what it counted is scaled to the part of the trial that counts.
     pub fn report(&self, job: &Job, near: &Report, whole: Duration) -> Report {
-        let (flow, is_udp) = match job {
-            Job::Datagrams(job) => (job.flow, true),
-            Job::TcpStream(job) => (job.flow, false),
+        let is_udp = match job {
+            Job::Datagrams(_) => true,
+            Job::TcpStream(_) => false,
             _ => return Report::default(),
         };
-        let sends = flow == Flow::In;
         let sum = |key: &str| Report::sum(near.streams.iter(), key);
         let part = sum("bytes").zip(sum("total_bytes").filter(|bytes| *bytes > 0.0));
         let part = part.map_or(0.0, |(counted, whole)| (counted / whole).min(1.0));
         let cpu = self.cores.map(|cores| cores * whole.as_secs_f64() * NANOSECONDS * part);
         let mut far = Report::default();
         for (own, other) in near.streams.iter().zip(&self.streams) {
-            let mut values = Values::default();
+            let (mut values, sends) = (Values::default(), !own.sends);
             values.put("elapsed_ns", own.number("elapsed_ns"));
             if sends {
                 values.put("bytes", other.bytes.map(|bytes| bytes * part));
@@ -173,7 +172,7 @@ pub(super) fn own(near: &Report) -> Value {
 mod tests {
     use super::*;
     use crate::figures;
-    use plimsoll_model::{DatagramsJob, Measure, Metric, StreamJob, TcpStreamJob};
+    use plimsoll_model::{DatagramsJob, Flow, Measure, Metric, StreamJob, TcpStreamJob};
 
     fn near(direction: &str, more: Value) -> Report {
         let mut section = json!({"section": "net_stream", "stream_number": 0, "direction": direction,
@@ -219,6 +218,23 @@ mod tests {
         assert_eq!(value(&job, &near, &results, Measure::FAR_BUSIEST), None);
         assert!(value(&job, &near, &results, Measure::FAR_CPU_PER_BYTE).unwrap() > 0.0);
         assert_eq!(value(&job, &near, &results, Measure::THROUGHPUT), Some(8e6));
+    }
+
+    #[test]
+    fn streams_in_both_directions_are_counted_where_they_arrive() {
+        let results = read(&json!({"cpu_util_total": 80, "streams": [
+            {"id": 1, "bytes": 10_000_000}, {"id": 3, "bytes": 5_000_000}]}));
+        let job = Job::from(TcpStreamJob::new(Flow::Both));
+        let mut both = near("send", json!({"counted_acked_bytes": 7_900_000}));
+        let back = json!({"bytes": 4_000_000, "total_bytes": 5_000_000, "stream_number": 1});
+        both.streams.extend(near("receive", back).streams);
+        let of = |measure| value(&job, &both, &results, measure);
+        assert_eq!(of(Measure::GOODPUT_OUT), Some(3_950_000.0));
+        assert_eq!(of(Measure::GOODPUT_IN), Some(2_000_000.0));
+        // One process of the server serves both.
+        assert_eq!(of(Measure::FAR_BUSIEST), None);
+        assert!(of(Measure::FAR_CPU_PER_BYTE).unwrap() > 0.0);
+        assert_eq!(own(&both)["streams"][1]["id"], 3);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::complaints;
 use super::control::{ANSWER, Control, Trouble};
 use super::protocol::{self, CLIENT_TERMINATE, DONE, Heard, TEST_END, framed};
 use super::results::{self, Results};
+use crate::buffers;
 use crate::ends::{End, Side};
 use crate::figures;
 use crate::order::{DRAIN, Once, Order, SETUP};
@@ -29,6 +30,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 const SETTLE: Duration = Duration::from_millis(200);
 /// A server that sends goes on for so long after the end of the trial, which the probe takes by its own clock.
 const OVERTIME: Duration = Duration::from_millis(150);
+/// The same of a server that receives, too: what was sent to it has to be acknowledged first. The probe still reads then
+/// ([`DRAIN`]).
+const OVERTIME_OF_BOTH: Duration = Duration::from_millis(400);
 
 /// An iperf3 server.
 #[derive(Clone, Debug)]
@@ -243,12 +247,11 @@ impl Test<'_> {
         if self.stop.load(Ordering::Relaxed) { Err(Trouble::Stopped) } else { Ok(()) }
     }
 
-    /// The server sends.
-    fn is_reverse(&self) -> bool {
+    fn flow(&self) -> Flow {
         match self.job {
-            Job::TcpStream(job) => job.flow == Flow::In,
-            Job::Datagrams(job) => job.flow == Flow::In,
-            _ => false,
+            Job::TcpStream(job) => job.flow,
+            Job::Datagrams(job) => job.flow,
+            _ => Flow::Out,
         }
     }
 
@@ -262,15 +265,16 @@ impl Test<'_> {
         control.expect(Heard::Runs, ANSWER, self.stop)?;
         let begun = Instant::now();
         let trial = self.once.lead + self.once.duration;
-        match self.is_reverse() {
-            // It would never end by itself.
-            true => {
-                let end = begun + trial + OVERTIME;
-                self.watch(session, control, trial + REPORTING, |_| Instant::now() >= end)?;
-            }
-            false => {
+        match self.flow() {
+            Flow::Out => {
                 self.watch(session, control, trial + DRAIN + REPORTING, |_| false)?;
                 std::thread::sleep(SETTLE);
+            }
+            // A server that sends would never end by itself.
+            flow => {
+                let overtime = if flow == Flow::Both { OVERTIME_OF_BOTH } else { OVERTIME };
+                let end = begun + trial + overtime;
+                self.watch(session, control, trial + REPORTING, |_| Instant::now() >= end)?;
             }
         }
         let whole = begun.elapsed();
@@ -313,6 +317,11 @@ impl Test<'_> {
 
     /// Fails if the trial failed at A. The server knows better why, if it says so.
     fn expect_whole(&self, session: &Session, control: &mut Control) -> Result<(), Broken> {
+        let one_way = (self.flow() == Flow::Both)
+            .then(|| complaints::of_one_way(&session.report, self.server, &self.job.title()));
+        if let Some(failure) = one_way.flatten() {
+            return Err(failure.into());
+        }
         let failure = complaints::of_probe(&session.report, self.server, &self.job.title());
         let unsaid = session.report.end == Some(Ending::Failed);
         if failure.is_some() || unsaid {
@@ -365,15 +374,18 @@ impl SubjectRunner for Iperf3Runner {
                 observer.event(Event::Step { what: part.job.title() });
                 self.run(&part.job, times(&spec.workload), observer).map(|reports| {
                     let (near, far) = reports?;
-                    Some(figures::part(&part.job, &near, &far, spec.window_seconds))
+                    let capped = self.near.as_ref();
+                    let capped = capped.and_then(|end| buffers::flag(&part.job, &near, &end.name));
+                    Some((figures::part(&part.job, &near, &far, spec.window_seconds), capped))
                 })
             }
             _ => Err(protocol::unavailable("several loads at the same time")),
         };
         match run {
-            Ok(Some(part)) if !self.stop.load(Ordering::Relaxed) => {
+            Ok(Some((part, capped))) if !self.stop.load(Ordering::Relaxed) => {
                 let parts = vec![part];
-                let flags = stalls::flags(&parts);
+                let mut flags = stalls::flags(&parts);
+                flags.extend(capped);
                 PointResult { parts, flags, ..PointResult::empty(Outcome::Complete) }
             }
             Ok(_) => PointResult::empty(Outcome::Stopped),

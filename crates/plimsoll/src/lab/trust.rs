@@ -3,7 +3,6 @@
 use crate::output;
 use plimsoll_lab::Plan;
 use plimsoll_model::{Failure, printable};
-use std::io::{IsTerminal, stderr, stdin};
 
 /// Asks at the terminal about what the file would do beside the lab; `false` where that is nothing.
 ///
@@ -13,15 +12,12 @@ pub fn asked(plan: &Plan, text: &str, source: &str) -> Result<bool, Failure> {
     let Err(refused) = plan.refuse_risks(|risk| risk.shown(text, source)) else {
         return Ok(false);
     };
-    if !stdin().is_terminal() || !stderr().is_terminal() {
+    if !output::can_ask() {
         return Err(refused);
     }
     output::complain(&printable(&refused.happened));
-    output::complain("Do you trust the author of this file? Start the lab? [y/N]");
-    let mut answer = String::new();
-    let read = stdin().read_line(&mut answer);
-    match answer.trim() {
-        "y" | "Y" | "yes" if read.is_ok() => Ok(true),
-        _ => Err(Failure { happened: "you did not agree".to_owned(), ..refused }),
+    match output::agrees("Do you trust the author of this file? Start the lab? [y/N]") {
+        true => Ok(true),
+        false => Err(Failure { happened: "you did not agree".to_owned(), ..refused }),
     }
 }

@@ -23,13 +23,18 @@ pub(super) fn expect_possible(
         return refuse(a.to_string(), happened, &next);
     }
     let HostName::Iperf3 { .. } = b else { return Ok(()) };
-    let possible = [JobChoice::TcpOut, JobChoice::TcpIn, JobChoice::UdpOut, JobChoice::UdpIn];
+    let possible = [
+        JobChoice::TcpOut,
+        JobChoice::TcpIn,
+        JobChoice::TcpBoth,
+        JobChoice::UdpOut,
+        JobChoice::UdpIn,
+    ];
     if let Some(job) = arguments.jobs.iter().find(|job| !possible.contains(job)) {
         let name = clap::ValueEnum::to_possible_value(job);
         let name = name.map_or_else(String::new, |value| value.get_name().to_owned());
         let happened = "iperf3 has no such test: it needs a probe at both ends";
-        let next =
-            "Choose tcp-out, tcp-in, udp-out or udp-in, or name a host with a login: ssh://HOST.";
+        let next = "Choose tcp-out, tcp-in, tcp-both, udp-out or udp-in, or name a host with a login: ssh://HOST.";
         return refuse(format!("--job {name}"), happened, next);
     }
     let options = [
@@ -44,6 +49,17 @@ pub(super) fn expect_possible(
         return refuse(option.to_owned(), happened, "Name both: iperf3://HOST:PORT.");
     }
     Ok(())
+}
+
+/// A failure to log in to B or to start the probe there, with what needs neither.
+pub(super) fn proposed(failure: Failure, b: &HostName) -> Failure {
+    let HostName::Ssh { host, .. } = b else { return failure };
+    if matches!(failure.cause, Cause::Interrupted | Cause::Terminated) {
+        return failure;
+    }
+    let server = HostName::Iperf3 { host: host.clone(), port: None };
+    let next = format!("{} Or start iperf3 -s on it, and name {server}.", failure.next);
+    Failure { next: next.trim_start().to_owned(), ..failure }
 }
 
 /// Addresses of a server, as this machine knows its name.

@@ -1,6 +1,6 @@
 //! A router between the ends: the rate that it forwards, by direction and frame size.
 
-use super::{FINE_MARGIN, FINE_WIDTH, NetArguments, SideChoice, WIDTH, part};
+use super::{FINE_MARGIN, FINE_WIDTH, LOSS, NetArguments, SideChoice, WIDTH, part};
 use crate::arguments::ProbeArguments;
 use crate::hosts;
 use clap::{Args, ValueEnum};
@@ -179,7 +179,7 @@ pub(super) fn workloads(arguments: &NetArguments) -> Result<Vec<Workload>, Failu
 /// The search for the rates kept with the loss that is allowed, and without loss.
 fn kept(arguments: &NetArguments, frame: Bytes) -> Steps {
     let width = if arguments.study.margin <= FINE_MARGIN { FINE_WIDTH } else { WIDTH };
-    let mut losses = vec![arguments.loss, 0.0];
+    let mut losses = vec![arguments.loss.unwrap_or(LOSS), 0.0];
     losses.dedup();
     let [from, to] = [LOWEST, HIGHEST].map(|rate| rate * frame.0 as f64);
     Steps::Kept { over: Parameter::Rate, from, to, width, losses }

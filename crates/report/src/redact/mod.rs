@@ -154,7 +154,14 @@ fn relabel(study: &mut Value) {
         plan.remove("names");
         plan.remove("gate");
         // Lines of shell may name anything.
-        plan.remove("commands");
+        let has_commands = plan.remove("commands").is_some();
+        if let Some(command) = plan.get_mut("command").filter(|_| has_commands) {
+            let text = command.as_str().unwrap_or_default();
+            let before = text.split_once(" --command").map(|(before, _)| format!("{before} …"));
+            if let Some(before) = before {
+                *command = Value::String(before);
+            }
+        }
         if let Some(reboot) = plan.get_mut("reboot").and_then(Value::as_object_mut) {
             reboot.remove("command");
         }

@@ -2,6 +2,7 @@
 
 mod answer;
 mod beside;
+mod by_size;
 mod changed;
 mod clients;
 mod common;
@@ -32,4 +33,5 @@ mod workload;
 
 pub(crate) use answer::{more, repeated};
 pub(crate) use beside::section as beside_copies;
+pub(crate) use by_size::published_sizes;
 pub(crate) use gate::in_words as gate_row;

@@ -419,6 +419,85 @@ fn a_network_path_on_one_screen() {
     assert!(!redacted.plan.subjects[0].to_string().contains("nas"), "{redacted:?}");
 }
 
+/// Loads that differ in their size have a chart, with the points of a publication where its load is the same.
+#[test]
+fn a_network_path_by_size() {
+    let alone = |job: Job| Workload::of(part(job), SHORT);
+    let tcp = |flow, block, streams| {
+        let job = TcpStreamJob { block: Bytes(block), streams, ..TcpStreamJob::new(flow) };
+        alone(job.into())
+    };
+    let udp = |payload| {
+        let job = DatagramsJob { payload: Bytes(payload), ..DatagramsJob::new(Flow::Out) };
+        alone(job.into())
+    };
+    let charts = |workloads: Vec<Workload>| {
+        let mut study = of(&[path("ssh://router", "ssh://pc")], workloads);
+        measure(&mut study, 5, |cell, off| {
+            let rate = 10e6 * f64::from(1 + cell.workload) * off;
+            vec![result(&[(Metric::all(Measure::THROUGHPUT), rate)])]
+        });
+        shown(&study);
+        let charts = Document::of_study(&study).charts().collect::<Vec<_>>();
+        charts.into_iter().filter(|(name, _)| name.starts_with("by-size")).collect::<Vec<_>>()
+    };
+    let all = charts(vec![
+        tcp(Flow::Out, 131_072, 1),
+        tcp(Flow::Out, 1024, 1),
+        udp(400),
+        tcp(Flow::In, 1024, 1),
+        udp(1450),
+        tcp(Flow::In, 4096, 1),
+    ]);
+    let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["by-size.svg", "by-size-2.svg", "by-size-3.svg"]);
+    // The points of the text, and 10 MB/s of the largest block.
+    for words in
+        ["TCP out: goodput by block", "RSPRO, published", "8 KiB", "363 Mbit/s", "80.0 Mbit/s"]
+    {
+        assert!(all[0].1.contains(words), "{words} in {}", all[0].1);
+    }
+    for words in ["by payload", "1450 B", "418 Mbit/s", "figure 2"] {
+        assert!(all[1].1.contains(words), "{words} in {}", all[1].1);
+    }
+    assert!(!all[2].1.contains("published") && all[2].1.contains("4 KiB"), "{}", all[2].1);
+    // Of several streams nothing was published, and one size is no chart.
+    let four = charts(vec![tcp(Flow::Out, 1024, 4), tcp(Flow::Out, 8192, 4), udp(400)]);
+    assert_eq!(four.len(), 1);
+    assert!(!four[0].1.contains("published"), "{}", four[0].1);
+}
+
+/// The same goodput may take much more CPU time.
+#[test]
+fn a_network_path_that_is_equally_fast_with_less_cpu_time() {
+    let workload = Workload::of(part(TcpStreamJob::new(Flow::Out).into()), SHORT);
+    let mut study = of(&[path("ssh://a", "ssh://b")], vec![workload]);
+    study.plan.factors = vec![Factor {
+        name: "offload:eth0:tso".into(),
+        host: "ssh://a".parse().unwrap(),
+        levels: ["off", "on"].map(|value| FactorLevel::Set { value: value.into() }).into(),
+        switch: Switch::Live,
+    }];
+    study.plan.contrasts = Contrast::against_first(&study.plan);
+    measure(&mut study, 12, |cell, off| {
+        let at_a = if cell.setting == 0 { 0.5e-9 } else { 0.01e-9 };
+        vec![result(&[
+            (Metric::all(Measure::THROUGHPUT), 117e6 * off),
+            (Metric::all(Measure::NEAR_CPU_PER_BYTE), at_a * off),
+            (Metric::all(Measure::FAR_CPU_PER_BYTE), 1e-9 * off),
+        ])]
+    });
+    let screen = Document::of_study(&study).screen(&Style { width: 80, colour: false });
+    let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("TCP out is equally fast, but A needs 0.500 s/GB of CPU with"),
+        "{screen}"
+    );
+    assert!(words.contains("off and 0.0100 s/GB with"), "{screen}");
+    assert!(!words.contains("but B needs"), "{screen}");
+    shown(&study);
+}
+
 /// TCP that stopped in a trial had a low rate, and nothing said why.
 #[test]
 fn a_network_path_whose_streams_stalled() {

@@ -97,6 +97,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
         }
         section.texts(sentences::left_out(shown));
     }
+    section.texts(paths::equally_fast(shown, &|cell| brief.setup(shown, cell)));
     section.texts(clients::sentences(shown));
     section.texts(mounts::slots(shown, &|cell| brief.setup(shown, cell)));
     section.texts(hosts::slower_interfaces(shown));

@@ -8,7 +8,8 @@ use crate::study::{Shown, hosts, paths, stalls};
 use crate::text::{capital, listed};
 use crate::verdict::percent;
 use plimsoll_explain::{CellFindings, Levels, WorkloadFindings};
-use plimsoll_model::{HostName, Measure, Metric, Outcome, Steps, StreamJob, Subject, Trial};
+use plimsoll_model::{Cell, HostName, Measure, Metric, Outcome, Steps, StreamJob, Subject, Trial};
+use plimsoll_stats::verdict::Verdict;
 
 /// Headings, in the order of [`Line::cells`].
 const HEADINGS: [&str; 8] = [
@@ -130,18 +131,62 @@ fn lines_of(
     vec![line(name, goodput, cpu, bottleneck)]
 }
 
-/// "0.51 / 1.20".
-fn cpu(levels: &Levels, cpu_of: CpuOf) -> String {
-    let measures = match cpu_of {
+/// CPU time per byte, at A and at B.
+fn measures(cpu_of: CpuOf) -> [Measure; 2] {
+    match cpu_of {
         CpuOf::Hosts => [Measure::MACHINE_CPU_PER_BYTE, Measure::SERVER_CPU_PER_BYTE],
         CpuOf::Processes => [Measure::NEAR_CPU_PER_BYTE, Measure::FAR_CPU_PER_BYTE],
-    };
+    }
+}
+
+/// Ends that need more CPU time under one of two settings with the same goodput: "TCP out is equally fast, but A needs
+/// 0.480 s/GB of CPU with X and 0.00100 s/GB with Y."
+pub(super) fn equally_fast(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Vec<String> {
+    let mut all = Vec::new();
+    if !paths::is_path(shown.study) || shown.findings.imported {
+        return all;
+    }
+    let within = 1.0 + shown.study.plan.design.margin;
+    for found in &shown.findings.workloads {
+        for pair in &found.pairs {
+            let verdict = pair.claim.and_then(|claim| claim.verdict);
+            let is_equal = matches!(verdict, Some(Verdict::NoPracticalDifference(_)));
+            if !is_equal || pair.contrast.of.metric.measure != Measure::THROUGHPUT {
+                continue;
+            }
+            for (end, measure) in ["A", "B"].into_iter().zip(measures(cpu_of(shown))) {
+                let metric = Metric::all(measure);
+                let interval = pair.ratios.get(&metric).and_then(|ratio| ratio.interval);
+                let differs = interval.is_some_and(|i| i.low > within || i.high < 1.0 / within);
+                let needs = |cell: Cell| {
+                    let own = found.cells.iter().find(|own| own.cell == cell)?;
+                    let level = own.levels.get(&metric)?;
+                    Some(CPU_PER_GB.value(level.estimate.max(0.0)))
+                };
+                let (first, second) = (pair.contrast.against.cell, pair.contrast.of.cell);
+                let both = needs(first).zip(needs(second)).filter(|_| differs);
+                all.extend(both.map(|(a, b)| {
+                    format!(
+                        "{} is equally fast, but {end} needs {a} of CPU with {} and {b} with {}.",
+                        capital(&shown.names.workload(found.number)),
+                        name(first),
+                        name(second)
+                    )
+                }));
+            }
+        }
+    }
+    all
+}
+
+/// "0.51 / 1.20".
+fn cpu(levels: &Levels, cpu_of: CpuOf) -> String {
     let bare = |measure: &Measure| {
         let level = levels.get(&Metric::all(*measure))?;
         let value = CPU_PER_GB.value(level.estimate.max(0.0));
         Some(value.trim_end_matches(" s/GB").to_owned())
     };
-    let ends: Vec<Option<String>> = measures.iter().map(bare).collect();
+    let ends: Vec<Option<String>> = measures(cpu_of).iter().map(bare).collect();
     match ends.iter().any(Option::is_some) {
         true => {
             let ends = ends.into_iter().map(|end| end.unwrap_or_else(|| NOTHING.to_owned()));
