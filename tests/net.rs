@@ -357,9 +357,11 @@ fn a_payload_that_does_not_fit_is_capped() {
 
 #[test]
 fn an_end_that_is_the_router_of_the_other_one_is_named() {
-    let routed = PAIR
-        .replacen("[host.a]\n", "[host.a]\ngateway = \"b\"\n", 1)
-        .replacen("[host.b]\n", "[host.b]\nforward = true\n", 1);
+    let routed = PAIR.replacen("[host.a]\n", "[host.a]\ngateway = \"b\"\n", 1).replacen(
+        "[host.b]\n",
+        "[host.b]\nforward = true\n",
+        1,
+    );
     let Some(beds) = lab(&routed) else { return };
     let words = ["--quick", "--time=400ms", "--job=tcp-out", "--json=-"];
     let whole = study(&net(&beds, &words).expect(0));
@@ -394,18 +396,6 @@ fn socket_buffers_that_are_not_granted_are_named() {
     assert_eq!(flags.iter().filter(capped).count(), 1, "{flags:?}");
     let shown = unwrapped(&program.run(&["show"]).expect(0).out);
     assert!(shown.contains("instead of 256 MiB"), "{shown}");
-}
-
-/// Both ends have a faster link in common, over which no data goes.
-#[test]
-fn a_slower_link_that_is_used_instead_of_a_faster_one_is_named() {
-    let wide = "[link.wide]\nbetween = [\"a\", \"b\"]\nrate = \"100Mbit/s\"\n";
-    let Some(beds) = lab(&format!("{PAIR}{wide}")) else { return };
-    net(&beds, &["--quick", "--time=2s", "--job=tcp-out"]).expect(0);
-    let shown = unwrapped(&beds.program.run(&["show", "--details"]).expect(0).out);
-    for words in ["went over lan (20", "wide (100 Mbit/s) was idle", "address on the faster link"] {
-        assert!(shown.contains(words), "{words} in {shown}");
-    }
 }
 
 #[test]

@@ -378,7 +378,7 @@ fn a_server_that_only_receives_is_named_as_an_old_one() {
         let _ = control.read_to_end(&mut Vec::new());
     });
     let job = TcpStreamJob::new(Flow::Both);
-    let failure = failure(bench.point(job.into(), 0.5, &mut Observer::default()));
+    let failure = failure(bench.point(job.into(), 0.5, &mut Loads::default()));
     assert!(failure.happened.contains("before 3.7"), "{failure}");
     assert!(failure.next.contains("tcp-out,tcp-in"), "{failure}");
     bench.leaves_nothing();

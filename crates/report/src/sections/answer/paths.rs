@@ -139,8 +139,8 @@ fn measures(cpu_of: CpuOf) -> [Measure; 2] {
     }
 }
 
-/// Ends that need more CPU time under one of two settings with the same goodput: "TCP out is equally fast, but A needs
-/// 0.480 s/GB of CPU with X and 0.00100 s/GB with Y."
+/// Ends that need more CPU time under one of two settings with the same goodput: "TCP out is equally fast, but host A
+/// needs 0.480 s/GB of CPU with X and 0.00100 s/GB with Y."
 pub(super) fn equally_fast(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Vec<String> {
     let mut all = Vec::new();
     if !paths::is_path(shown.study) || shown.findings.imported {
@@ -167,7 +167,7 @@ pub(super) fn equally_fast(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> 
                 let both = needs(first).zip(needs(second)).filter(|_| differs);
                 all.extend(both.map(|(a, b)| {
                     format!(
-                        "{} is equally fast, but {end} needs {a} of CPU with {} and {b} with {}.",
+                        "{} is equally fast, but host {end} needs {a} of CPU with {} and {b} with {}.",
                         capital(&shown.names.workload(found.number)),
                         name(first),
                         name(second)
