@@ -27,9 +27,6 @@ const APPLICATION_ID: i32 = 0x506c_696d;
 /// How long a program waits for another one that is writing.
 const BUSY: Duration = Duration::from_secs(10);
 
-/// Tables that lists and histories are made from.
-const LISTS: [&str; 3] = ["studies", "figures", "predictions"];
-
 const TRIED: &str = "open the store of studies";
 const DEVELOPMENT: &str = "It was not changed. No release reads stores of development versions: move the file away, or \
                            name another store with --db FILE.";
@@ -58,15 +55,6 @@ fn below(data_home: Option<OsString>, home: Option<OsString>) -> Result<PathBuf,
         })
 }
 
-/// How much of the file is checked when it is opened.
-#[derive(Clone, Copy)]
-pub(crate) enum Checked {
-    /// All of it.
-    Whole,
-    /// All but the documents of the trials, which are most of it. SQLite finds damage in them when they are read.
-    Lists,
-}
-
 /// Longest text in bytes that a row may hold.
 const LONGEST: i32 = 256 << 20;
 /// Steps of SQLite's machine that a statement may take: a row is over 100 bytes in the file and
@@ -77,7 +65,7 @@ const ROOM_BYTES: u32 = 1 << 20;
 
 /// Opens or creates the store at `path`, checked. The store and missing directories are created for
 /// the owner only. Any other file stays unchanged.
-pub(crate) fn open(path: &Path, checked: Checked) -> Result<Connection, Failure> {
+pub(crate) fn open(path: &Path) -> Result<Connection, Failure> {
     if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|e| {
             Failure::new(
@@ -96,7 +84,7 @@ pub(crate) fn open(path: &Path, checked: Checked) -> Result<Connection, Failure>
     let mut store = Connection::open_with_flags(path, flags).map_err(failed)?;
     store.busy_timeout(BUSY).map_err(failed)?;
     bound(&store, length).map_err(failed)?;
-    check(&store, path, checked)?;
+    check(&store, path)?;
     settle(&store).map_err(failed)?;
     migrate(&mut store, path)?;
     Ok(store)
@@ -143,7 +131,7 @@ fn bound(store: &Connection, length: u64) -> rusqlite::Result<()> {
 
 /// Refuses a file that is not a store of plimsoll, is a newer one, holds anything else or is
 /// damaged, before anything is written.
-fn check(store: &Connection, path: &Path, checked: Checked) -> Result<(), Failure> {
+fn check(store: &Connection, path: &Path) -> Result<(), Failure> {
     let failed = |e: rusqlite::Error| failures::sqlite(TRIED, path, &e);
     let refused =
         |why: &str, next: &str| Err(Failure::new(Cause::Usage, TRIED, path.display(), why, next));
@@ -174,19 +162,12 @@ fn check(store: &Connection, path: &Path, checked: Checked) -> Result<(), Failur
         let why = format!("its {kind} '{}' is not that of plimsoll", name.escape_debug());
         return refused(&why, DEVELOPMENT);
     }
-    // A store of an older version gets new tables.
-    let parts: &[&str] = match checked {
-        Checked::Lists if known == MIGRATIONS.len() => &LISTS,
-        Checked::Lists | Checked::Whole => &["1"],
-    };
-    for part in parts {
-        // Pages that are lost, used twice or in disorder; one line a complaint.
-        let sql = format!("PRAGMA quick_check({part})");
-        let sound: String = moment.query_row(&sql, [], |row| row.get(0)).map_err(failed)?;
-        if sound != "ok" {
-            let complaint = sound.replace("*** in database main ***", "").replace('\n', " ");
-            return Err(failures::damaged(TRIED, path, complaint.trim()));
-        }
+    // Pages that are lost, used twice or in disorder; one line a complaint.
+    let sound: String =
+        moment.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(failed)?;
+    if sound != "ok" {
+        let complaint = sound.replace("*** in database main ***", "").replace('\n', " ");
+        return Err(failures::damaged(TRIED, path, complaint.trim()));
     }
     moment.finish().map_err(failed)
 }

@@ -1,12 +1,11 @@
 //! The store: studies are begun, filled trial by trial, ended, and loaded again.
 
 use crate::export::{Each, write_json};
-use crate::open::{self, Checked};
 use crate::predictions::{self, PredictionRow};
 use crate::row::{StudyRow, TrialRow};
 use crate::stored::{self, COLUMNS};
 use crate::summary::{self, StudySummary};
-use crate::{document, failures};
+use crate::{document, failures, open};
 use plimsoll_model::{
     Cause, Failure, Figure, KeptPrediction, MeasureInfo, Plan, Study, StudyId, Trial,
 };
@@ -28,18 +27,16 @@ impl Store {
     /// and stays unchanged.
     pub fn open(path: impl AsRef<Path>) -> Result<Store, Failure> {
         let path = path.as_ref().to_owned();
-        Ok(Store { connection: open::open(&path, Checked::Whole)?, path })
+        Ok(Store { connection: open::open(&path)?, path })
     }
 
-    /// The same for reading what is kept: a store that is not there is not made, but is empty. The documents of trials
-    /// are checked when they are read.
+    /// The same for reading what is kept: a store that is not there is not made, but is empty.
     pub fn open_to_read(path: impl AsRef<Path>) -> Result<Store, Failure> {
         let path = path.as_ref().to_owned();
-        let connection = match path.try_exists() {
-            Ok(false) => open::empty(&path)?,
-            _ => open::open(&path, Checked::Lists)?,
-        };
-        Ok(Store { connection, path })
+        match path.try_exists() {
+            Ok(false) => Ok(Store::of(open::empty(&path)?, &path)),
+            _ => Store::open(path),
+        }
     }
 
     /// Fails where results could not be kept: on a full disk, or where the file or its directory is
