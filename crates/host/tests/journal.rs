@@ -10,6 +10,7 @@ use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 const PARAMETER: &str = "/proc/sys/net/ipv4/tcp_keepalive_time";
@@ -87,6 +88,29 @@ impl Reach for Attacked<'_> {
 
     fn open(&self, command: &str) -> Result<Box<dyn Channel>, Failure> {
         Local.open(&self.text(command))
+    }
+}
+
+/// This machine, where the run of an entry ends after its name was read.
+struct Ending<'a> {
+    entry: &'a Entry,
+    commands: AtomicUsize,
+}
+
+impl Reach for Ending<'_> {
+    fn name(&self) -> &str {
+        "local"
+    }
+
+    fn run(&self, command: &str, input: &[u8], limit: Duration) -> Result<Output, Failure> {
+        if self.commands.fetch_add(1, Ordering::Relaxed) == 1 {
+            device::remove(&Local, self.entry).unwrap();
+        }
+        Local.run(command, input, limit)
+    }
+
+    fn open(&self, command: &str) -> Result<Box<dyn Channel>, Failure> {
+        Local.open(command)
     }
 }
 
@@ -302,6 +326,20 @@ fn leave_changed(journal: &Journal, name: &HostName, host: &dyn Reach) {
     journal.add(&entry).unwrap();
     device::add(host, &entry).unwrap();
     knob(KNOB).unwrap().apply(host, &entry.original, "300").unwrap();
+}
+
+/// It is neither an entry nor a file that cannot be read.
+#[test]
+fn an_entry_whose_run_ends_meanwhile_is_gone() {
+    let stage = enter_or_skip!();
+    let _place = OwnPlace::new(&stage);
+    let entry = dead(&HostName::Local, &Local, KNOB);
+    device::add(&Local, &entry).unwrap();
+    assert_eq!(device::list(&Local).unwrap().0.len(), 1);
+    let ending = Ending { entry: &entry, commands: AtomicUsize::new(0) };
+    let (entries, unreadable) = device::list(&ending).unwrap();
+    assert_eq!(ending.commands.into_inner(), 3, "names, the entry, and whether it is there");
+    assert!(entries.is_empty() && unreadable.is_empty(), "{unreadable:?}");
 }
 
 #[test]

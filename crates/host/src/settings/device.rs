@@ -179,6 +179,10 @@ pub(super) fn read(host: &dyn Reach) -> Result<There, Failure> {
     let paths = names.lines().skip(origin::LINES).filter(|path| is_path(path));
     for path in paths.take(MOST_ENTRIES) {
         let said = command(host, TRIED, &contents(path), b"").map_err(|failure| failure.happened);
+        // Its run may have ended since the names were read.
+        if said.is_err() && is_gone(host, path) {
+            continue;
+        }
         match said.and_then(|text| Entry::from_bytes(text.as_bytes())) {
             Ok(entry) if path.ends_with(&entry.name_on_host()) => {
                 if entry.is_of(&origin) {
@@ -192,6 +196,14 @@ pub(super) fn read(host: &dyn Reach) -> Result<There, Failure> {
         }
     }
     Ok(There { origin, entries, unreadable })
+}
+
+/// Whether nothing has this path any more.
+fn is_gone(host: &dyn Reach, path: &str) -> bool {
+    let path = quote(path);
+    let test = format!("[ -e {path} ] || [ -L {path} ] || echo gone");
+    command(host, "look for an entry of the undo journal", &test, b"")
+        .is_ok_and(|said| said.trim() == "gone")
 }
 
 /// The command that prints an entry.
