@@ -493,6 +493,18 @@ fn nothing_of_the_user_is_left_after_redaction() {
     );
 }
 
+/// A host of a lab has no address, and its name stands wherever the study names it.
+#[test]
+fn hosts_of_labs_keep_their_names() {
+    let mut study = measured(&["nfs://10.77.1.1/films"], 2);
+    support::watch(&mut study, "lab://home/router");
+    let redacted = redact(&study, &[]).unwrap();
+    assert_eq!(redacted.plan.hosts, study.plan.hosts);
+    assert_eq!(redacted.hosts[1].name, "lab://home/router");
+    assert!(redacted.trials.iter().all(|trial| trial.loads[1].host == "lab://home/router"));
+    redact(&redacted, &[]).unwrap();
+}
+
 #[test]
 fn words_of_the_schema_survive_hosts_that_are_called_so() {
     for host in ["nfs", "read", "complete", "local", "sequential_read", "done", "a", "iops"] {

@@ -157,9 +157,9 @@ fn relabel(study: &mut Value) {
         let has_commands = plan.remove("commands").is_some();
         if let Some(command) = plan.get_mut("command").filter(|_| has_commands) {
             let text = command.as_str().unwrap_or_default();
-            let before = text.split_once(" --command").map(|(before, _)| format!("{before} …"));
-            if let Some(before) = before {
-                *command = Value::String(before);
+            // The option may be inside quotes.
+            if let Some((before, _)) = text.split_once("--command") {
+                *command = Value::String(format!("{} …", before.trim_end_matches([' ', '\''])));
             }
         }
         if let Some(reboot) = plan.get_mut("reboot").and_then(Value::as_object_mut) {
@@ -190,7 +190,10 @@ fn walk(value: &mut Value, key: &str, pseudonyms: &mut Pseudonyms) {
                 "kernel" => pseudonyms.replace(text),
                 "path" | "file" | "directory" | "directories" | "data" => pseudonyms.path(text),
                 "name" | "setting" if text.starts_with("sysctl:") => std::mem::take(text),
-                "host" | "name" if text == "local" => std::mem::take(text),
+                // Hosts of labs keep their names.
+                "host" | "name" if text == "local" || text.starts_with("lab://") => {
+                    std::mem::take(text)
+                }
                 "host" => pseudonyms.replace_all(Kind::Host, text),
                 "user" => pseudonyms.replace_all(Kind::User, text),
                 "domain" => pseudonyms.replace_all(Kind::Domain, text),

@@ -48,6 +48,9 @@ fn piece(text: &str, pseudonyms: &mut Pseudonyms) -> String {
     if text.is_empty() {
         return String::new();
     }
+    if text.starts_with("lab://") {
+        return text.to_owned();
+    }
     if let Some((scheme, rest)) = text.split_once("://") {
         let (authority, path) = rest.find('/').map_or((rest, ""), |i| rest.split_at(i));
         return format!(
