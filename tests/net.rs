@@ -365,10 +365,10 @@ fn an_end_that_is_the_router_of_the_other_one_is_named() {
     let Some(beds) = lab(&routed) else { return };
     let words = ["--quick", "--time=400ms", "--job=tcp-out", "--json=-"];
     let whole = study(&net(&beds, &words).expect(0));
-    let flag = Flag::EndIsRouter { host: ENDS[1].to_owned() };
+    let flag = Flag::EndIsGateway { host: ENDS[1].to_owned() };
     assert!(whole.flags.contains(&flag), "{:?}", whole.flags);
     let shown = unwrapped(&beds.program.run(&["show"]).expect(0).out);
-    assert!(shown.contains("is the router of the other end"), "{shown}");
+    assert!(shown.contains("is the gateway of the other end"), "{shown}");
 }
 
 #[test]
@@ -396,6 +396,18 @@ fn socket_buffers_that_are_not_granted_are_named() {
     assert_eq!(flags.iter().filter(capped).count(), 1, "{flags:?}");
     let shown = unwrapped(&program.run(&["show"]).expect(0).out);
     assert!(shown.contains("instead of 256 MiB"), "{shown}");
+}
+
+/// Both ends have a faster link in common, over which no data goes.
+#[test]
+fn a_slower_link_that_is_used_instead_of_a_faster_one_is_named() {
+    let wide = "[link.wide]\nbetween = [\"a\", \"b\"]\nrate = \"100Mbit/s\"\n";
+    let Some(beds) = lab(&format!("{PAIR}{wide}")) else { return };
+    net(&beds, &["--quick", "--time=2s", "--job=tcp-out"]).expect(0);
+    let shown = unwrapped(&beds.program.run(&["show"]).expect(0).out);
+    for words in ["went over lan (20", "wide (100 Mbit/s) was idle", "address on the faster link"] {
+        assert!(shown.contains(words), "{words} in {shown}");
+    }
 }
 
 #[test]
@@ -481,6 +493,16 @@ fn a_setting_by_commands_is_compared_after_consent() {
         (whole.plan.commands["own"].read.as_str(), now().as_str()),
         (&read[19..], "found\n")
     );
+    // The text of a command may name anything, so a page to be published has none.
+    let page = place.path().join("page.html");
+    let words = ["report", "--redact", "--output", page.to_str().unwrap()];
+    beds.program.run(&words).expect(0);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains(ENDS[0]) && page.contains("command:own"), "the host and the setting");
+    for secret in [file, log, "$LEVEL"] {
+        let found = page.find(secret).map(|at| &page[at.saturating_sub(80)..at + 20]);
+        assert_eq!(found, None, "no command");
+    }
 }
 
 #[test]

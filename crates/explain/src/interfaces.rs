@@ -65,7 +65,7 @@ fn of_host(study: &Study, facts: &HostFacts, others: &[String]) -> Option<Slower
     let (used, (bytes, most)) = carried.iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
     let rate = facts.link_rate(used)?;
     let share = 8.0 * most / rate as f64;
-    let names = facts.link_rates.keys().map(String::as_str).filter(|name| is_real(facts, name));
+    let names = facts.interfaces().into_iter().filter(|name| is_real(facts, name));
     let idle = names
         .filter(|name| name != used)
         .filter(|name| carried.get(name).is_none_or(|(own, _)| *own < IDLE_INTERFACE * bytes))
@@ -79,7 +79,7 @@ fn of_host(study: &Study, facts: &HostFacts, others: &[String]) -> Option<Slower
         leads_to_other_end: study.hosts.iter().filter(|host| others.contains(&host.name)).any(
             |host| {
                 // Links of a lab have one name at both of their ends.
-                facts.lab.is_some() && host.lab == facts.lab && host.link_rates.contains_key(idle.0)
+                facts.lab.is_some() && host.lab == facts.lab && host.interfaces().contains(idle.0)
             },
         ),
         is_path: false,

@@ -518,7 +518,7 @@ pub enum Flag {
         host: String,
     },
     /// An end of a path is the router over which the other end reaches other networks.
-    EndIsRouter {
+    EndIsGateway {
         /// The host.
         host: String,
     },
@@ -622,7 +622,7 @@ impl Flag {
             | Flag::SettingNotRestored { host, .. }
             | Flag::CachesKept { host, .. }
             | Flag::RouterIsEnd { host }
-            | Flag::EndIsRouter { host }
+            | Flag::EndIsGateway { host }
             | Flag::SocketBufferCapped { host, .. }
             | Flag::SameMachine { host } => Some(host),
             _ => None,

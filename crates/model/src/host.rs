@@ -89,6 +89,18 @@ impl HostFacts {
         lab("shaped rate").or(lab("rate")).or(self.link_rates.get(interface).copied())
     }
 
+    /// Names of its network interfaces whose rates may be known; those of a host of a lab are called as its links.
+    pub fn interfaces(&self) -> BTreeSet<&str> {
+        let mut names: BTreeSet<&str> = self.link_rates.keys().map(String::as_str).collect();
+        let own = self.name.rsplit('/').next().unwrap_or_default();
+        for (key, ends) in self.lab.iter().flat_map(|lab| &lab.settings) {
+            let link = key.strip_prefix("link ").and_then(|key| key.strip_suffix(" between"));
+            let is_own = ends.split(", ").any(|end| end == own);
+            names.extend(link.filter(|_| is_own));
+        }
+        names
+    }
+
     /// How many cores' time a lab lets this host have, where its lab file or `lab set` limits that.
     pub fn lab_quota(&self) -> Option<f64> {
         let (_, host) = self.name.strip_prefix("lab://")?.split_once('/')?;

@@ -162,21 +162,9 @@ fn has_link(end: LinkEnd, to: LinkRate, before: Side<'_>, later: Side<'_>) -> bo
 }
 
 /// Rates of the interfaces of a host in bits per second, as far as they are known.
-fn rates(host: &HostFacts) -> BTreeMap<String, u64> {
-    let rate = |name: String| host.link_rate(&name).map(|rate| (name, rate));
-    interfaces(host).into_iter().filter_map(rate).collect()
-}
-
-/// Interfaces of a host whose rates may be known; of a host of a lab its links.
-fn interfaces(host: &HostFacts) -> BTreeSet<String> {
-    let mut names: BTreeSet<String> = host.link_rates.keys().cloned().collect();
-    let own = host.name.rsplit('/').next().unwrap_or_default();
-    for (key, ends) in host.lab.iter().flat_map(|lab| &lab.settings) {
-        let link = key.strip_prefix("link ").and_then(|key| key.strip_suffix(" between"));
-        let is_own = ends.split(", ").any(|end| end == own);
-        names.extend(link.filter(|_| is_own).map(str::to_owned));
-    }
-    names
+fn rates(host: &HostFacts) -> BTreeMap<&str, u64> {
+    let rate = |name| host.link_rate(name).map(|rate| (name, rate));
+    host.interfaces().into_iter().filter_map(rate).collect()
 }
 
 fn is_same(figure: f64, wanted: f64, within: f64) -> bool {

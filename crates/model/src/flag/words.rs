@@ -495,10 +495,10 @@ impl Flag {
                 ),
             )
             .action("Log in as root, or raise net.core.rmem_max and net.core.wmem_max there."),
-            Flag::EndIsRouter { host } => Words::new(
+            Flag::EndIsGateway { host } => Words::new(
                 Severity::NotMeant,
                 format!(
-                    "{host} is the router of the other end, and its own programs move this data: it forwards at another rate"
+                    "{host} is the gateway of the other end: its own programs send or receive this data, and it forwards at another rate"
                 ),
             )
             .action("Measure the rate that it forwards with --via."),

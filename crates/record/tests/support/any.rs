@@ -78,7 +78,7 @@ pub fn flags_since(x: f64, n: u64, text: &str) -> Vec<Flag> {
         Flag::FrameCapped { wanted: Bytes(n), used: Bytes(n), path_mtu: Bytes(n) },
         Flag::PayloadCapped { wanted: Bytes(n), used: Bytes(n), path_mtu: Bytes(n) },
         Flag::RouterIsEnd { host: text() },
-        Flag::EndIsRouter { host: text() },
+        Flag::EndIsGateway { host: text() },
         Flag::SocketBufferCapped { host: text(), wanted: Bytes(n), used: Bytes(n) },
         Flag::WarmScan { target: text() },
         Flag::SecondWriter { target: text() },

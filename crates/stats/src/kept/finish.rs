@@ -17,7 +17,7 @@ const OWN_LIMIT: f64 = 0.9;
 /// Events of loss per second at half of the rate from which the loss has another cause than the rate, and share of what
 /// passed at overload below which a rate is not the router's capacity.
 const INTERRUPTIONS: f64 = 0.5;
-const CAPACITY: f64 = 0.7;
+const LEAST_OF_PASSED: f64 = 0.7;
 /// Steps of the grid around a bound whose trials tell how busy the sender's machine was.
 const AROUND: i64 = 2;
 
@@ -148,7 +148,7 @@ pub(super) fn found(search: &Search) -> Found {
     let plateau = search.passed.or(found.plateau).unwrap_or(lower);
     let at_half = search.events.first().filter(|seen| seen.seconds >= LONG_ENOUGH);
     let loses = at_half.is_some_and(|seen| seen.loss_events / seen.seconds >= INTERRUPTIONS);
-    if loses || lower < CAPACITY * plateau {
+    if loses || lower < LEAST_OF_PASSED * plateau {
         found.caveats.push(Caveat::Interruptions { plateau });
     } else {
         found.caveats.extend(long_trials(search, first.loss, lower));
