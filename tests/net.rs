@@ -92,7 +92,8 @@ fn this_machine_is_measured_kept_shown_and_compared() {
         assert!(shown.contains(words), "{words} in\n{shown}");
     }
     let details = program.run(&["show", id, "--details"]).expect(0).out;
-    for words in ["TCP out", "goodput", "128 KiB blocks", "least", "RFC 6349", "TCP efficiency"] {
+    for words in ["TCP out", "goodput", "Block size 128 KiB", "least", "RFC 6349", "TCP efficiency"]
+    {
         assert!(details.contains(words), "{words} in\n{details}");
     }
     assert!(!details.contains("1 worker"), "{details}");

@@ -342,7 +342,7 @@ fn bad_targets_passwords_and_options_say_what_to_do() {
     let here = Path::new(env!("CARGO_TARGET_TMPDIR")).to_str().unwrap();
     for (option, word) in [
         ("--blocks=1000B", "multiple of 512"),
-        ("--blocks=2MiB", "smaller than a block"),
+        ("--blocks=2MiB", "smaller than the block size"),
         ("--time=1ms", "at least 50 ms"),
         ("--entries=0", "--entries"),
         ("--depths=0", "--depths"),

@@ -332,7 +332,7 @@ impl Part {
         }
     }
 
-    /// Its settings in words: "4 KiB blocks, 1 GiB, 4 workers, 1 in flight each".
+    /// Its settings in words: "block size 4 KiB, 1 GiB, 4 workers, 1 in flight each".
     pub fn settings(&self) -> String {
         let mut settings = self.job.settings();
         if self.job.has_workers() {

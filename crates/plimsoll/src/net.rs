@@ -51,7 +51,7 @@ const BASELINE_SECONDS: f64 = 2.0;
 const PRESET_STREAMS: u16 = 4;
 /// Most streams in one direction of a trial.
 const MOST_STREAMS: u16 = 64;
-/// Largest block that the probe takes, and payloads of datagrams: its header, and the most that IPv4 has room for.
+/// Largest block size that the probe takes, and payloads of datagrams: its header, and the most that IPv4 has room for.
 const LARGEST_BLOCK: u64 = 4 << 20;
 const PAYLOADS: std::ops::RangeInclusive<u64> = 16..=65_507;
 const SOCKET_BUFFERS: std::ops::RangeInclusive<u64> = 1024..=1 << 30;
@@ -451,7 +451,7 @@ fn expect_sizes(arguments: &NetArguments) -> Result<(), Failure> {
         Err(Failure::new(Cause::Usage, "plan the study", on, happened, next))
     };
     if let Some(block) = arguments.blocks.iter().find(|b| !(1..=LARGEST_BLOCK).contains(&b.0)) {
-        let happened = "a block has 1 byte to 4 MiB";
+        let happened = "a block size is 1 byte to 4 MiB";
         return refuse("--blocks", block.to_string(), happened, "Give a size such as 128KiB.");
     }
     if let Some(payload) = arguments.payloads.iter().find(|p| !PAYLOADS.contains(&p.0)) {

@@ -273,8 +273,9 @@ impl OperationArguments {
             ..PatternJob::new(pattern, block, size)
         };
         if size.0 / u64::from(PatternJob::FILES) < block.0 {
-            let happened =
-                format!("each of the eight test files would be smaller than a block of {block}");
+            let happened = format!(
+                "each of the eight test files would be smaller than the block size {block}"
+            );
             let next = "Give a larger --size.";
             let on = format!("--size {size}");
             return Err(Failure::new(Cause::Usage, "plan the transfers", on, happened, next));

@@ -1,4 +1,4 @@
-//! `plimsoll trace`: which functions one operation runs in the kernel of a host, by building block.
+//! `plimsoll trace`: which functions one operation runs in the kernel of a host, by subsystem.
 
 use crate::arguments::{OutputArguments, ProbeArguments, StoreArguments};
 use crate::check::{self, More, SetUp};
@@ -31,7 +31,7 @@ const FILE: [Bytes; 1] = [Bytes(4096)];
 const PAYLOADS: std::ops::RangeInclusive<u64> = 1..=65_507;
 /// Longest time of one measurement, in seconds: an emulated machine takes seconds for each change of the tracer.
 const AT_MOST_SECONDS: f64 = 120.0;
-/// Largest table of blocks, in bytes.
+/// Largest table of subsystems, in bytes.
 const MOST_TABLE: u64 = 1 << 20;
 
 /// Shown by `--help`.
@@ -66,11 +66,11 @@ pub struct TraceArguments {
     /// Directory on the host for the file of write, fsync and read
     #[arg(long, value_name = "DIR")]
     pub dir: Option<String>,
-    /// File with more building blocks: the beginning of a function's name and a block in each line
+    /// File with more subsystems: the beginning of a function's name and a subsystem in each line
     ///
     /// These lines win over the built-in table, and longer beginnings over shorter ones
     #[arg(long, value_name = "FILE")]
-    pub blocks: Option<PathBuf>,
+    pub subsystems: Option<PathBuf>,
     /// Compare values of a setting of a host [default host: HOST]
     ///
     /// As for plimsoll check: docs/settings.md lists the settings
@@ -113,7 +113,7 @@ pub fn run(arguments: &TraceArguments, kept: &StoreArguments) -> Result<u8, Fail
     let operations = operations(arguments);
     let mut plan = plan(arguments, &host, &operations)?;
     plan.command = plan::repeatable_command(&plan);
-    let blocks = blocks(arguments.blocks.as_deref())?;
+    let blocks = subsystems(arguments.subsystems.as_deref())?;
     let to = match arguments.to {
         None => of_lab(&host)?,
         named => named,
@@ -234,12 +234,12 @@ fn plan(
     Ok(Plan::new(subjects, workloads, design).with_factors(factors))
 }
 
-/// The built-in blocks, and those of a file.
-fn blocks(file: Option<&Path>) -> Result<Blocks, Failure> {
+/// The built-in subsystems, and those of a file.
+fn subsystems(file: Option<&Path>) -> Result<Blocks, Failure> {
     let Some(path) = file else { return Ok(Blocks::built_in()) };
     let failed = |happened: String| {
         let next = "Give a file with lines such as: nft_ netfilter";
-        let tried = "read the table of blocks";
+        let tried = "read the table of subsystems";
         Failure::new(Cause::Usage, tried, path.display(), happened, next)
     };
     let facts = fs::metadata(path).map_err(|error| failed(error.to_string()))?;
@@ -310,12 +310,12 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("blocks");
         fs::write(&path, "# mine\nmy_driver my driver\n").unwrap();
-        assert_eq!(blocks(Some(&path)).unwrap().block("my_driver_xmit"), Some("my driver"));
+        assert_eq!(subsystems(Some(&path)).unwrap().block("my_driver_xmit"), Some("my driver"));
         fs::write(&path, "alone\n").unwrap();
-        let failure = blocks(Some(&path)).unwrap_err();
+        let failure = subsystems(Some(&path)).unwrap_err();
         assert!(failure.happened.contains("line 1"), "{failure}");
         for other in [place.path(), Path::new("/dev/zero"), Path::new("/no/such/file")] {
-            assert_eq!(blocks(Some(other)).unwrap_err().cause, Cause::Usage);
+            assert_eq!(subsystems(Some(other)).unwrap_err().cause, Cause::Usage);
         }
     }
 }

@@ -37,7 +37,7 @@ fn orders_that_make_no_sense_are_refused() {
         &["trace", "local", "fsync"],
         &["trace", "local", "fork"],
         &["trace", "local", "--payload=0"],
-        &["trace", "local", "--blocks=/no/such/file"],
+        &["trace", "local", "--subsystems=/no/such/file"],
         &["trace", "local", "--dir=/tmp"],
     ] {
         program.run(words).expect(2);

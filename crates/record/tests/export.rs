@@ -234,7 +234,7 @@ fn csv_has_a_row_for_each_result_and_quotes_what_needs_it() {
     );
     assert_eq!(of(0, &["layout", "stability", "block_bytes"]), ["disjoint", "unstable", "4096"]);
     assert_eq!(of(0, &["read_operations", "write_errors"]), ["5000", "2"]);
-    assert_eq!(of(0, &["settings"]), ["4 KiB blocks, 1 GiB, 4 workers, 1 in flight each"]);
+    assert_eq!(of(0, &["settings"]), ["block size 4 KiB, 1 GiB, 4 workers, 1 in flight each"]);
     assert_eq!(of(1, &["outcome", "started_seconds", "block"]), ["failed", "5.25", "0"]);
     assert!(rows[1][column("failure")].contains("Free 1 GiB there."));
     assert_eq!(of(2, &["outcome", "block"]), ["stopped", ""]);

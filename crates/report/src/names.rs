@@ -208,7 +208,7 @@ pub(crate) fn title(workload: &Workload) -> String {
     }
 }
 
-/// "1 MiB blocks, 1 GiB, 4 workers, 1 in flight each", part by part.
+/// "block size 1 MiB, 1 GiB, 4 workers, 1 in flight each", part by part.
 pub(crate) fn settings(workload: &Workload) -> String {
     let parts = match workload.together() {
         Some(_) => &workload.parts[..1],

@@ -127,7 +127,7 @@ fn a_screen_says_what_rules_add() {
         "netfilter 1 101 1 101",
         "all functions 185 285 185 285",
         "calls with this number 98.0 % 98.0 % 98.0 % 98.0 %",
-        "No times by block: a traced call takes up to 8.00 times as long",
+        "No times by subsystem: a traced call takes up to 8.00 times as long",
     ] {
         assert!(said.contains(sentence), "'{sentence}' is missing in:\n{screen}");
     }
@@ -153,7 +153,7 @@ fn without_settings_the_largest_blocks_are_named() {
 fn times_are_shown_where_they_are_valid() {
     let screen = words(&Document::of_study(&study(&[400], &[], true)).screen(&SCREEN));
     assert!(screen.contains("driver 41, 4.10 µs"), "{screen}");
-    assert!(!screen.contains("No times by block"), "{screen}");
+    assert!(!screen.contains("No times by subsystem"), "{screen}");
 }
 
 #[test]

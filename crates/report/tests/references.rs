@@ -56,7 +56,7 @@ fn puskas2017_is_explained_with_its_figures() {
              predicts Pictures and Music within 7.8%.",
             "async: the cost per uploaded file is 12.9 ms instead of 27.7 ms (0.466 times). The bandwidth \
              does not change measurably: 9.97 MB/s",
-            "Blocks of 32.0 KiB instead of 16.0 KiB: Movies, upload, sync takes 122 s instead of 154 s \
+            "Block size 32.0 KiB instead of 16.0 KiB: Movies, upload, sync takes 122 s instead of 154 s \
              (28341 fewer operations, which the model values at 30.7 s)",
             CPU,
             "Large files to NFS, sync: no resource is saturated. The CPU is 71% busy (43 system, 28 \
@@ -112,9 +112,9 @@ fn a_table_that_does_not_fit_is_reported_not_to_fit() {
     assert_says(
         &text,
         &[
-            "TLWR over TCP in blocks of 128 KiB, 8.00 KiB and 1.00 KiB: no costs are given, because the \
+            "TLWR over TCP with block sizes 128 KiB, 8.00 KiB and 1.00 KiB: no costs are given, because the \
              cost model does not fit (largest error 13%).",
-            "RSPRO over TCP in blocks of 128 KiB and 8.00 KiB: no costs are given, because two times \
+            "RSPRO over TCP with block sizes 128 KiB and 8.00 KiB: no costs are given, because two times \
              determine both costs of the model and leave no time to test it.",
             "Comparisons of platforms are confounded, because several properties differ at once: WRT54 and \
              TLWR (10 of 10 properties)",
@@ -138,10 +138,10 @@ fn rtems2012_has_both_models_where_they_differ() {
             "3 readers  9.60 MB/s  9.05 MB/s   -5.7%      9.94 MB/s   +3.5%",
             "a cost of 252 µs per operation and a bandwidth of 9.97 MB/s. The times of several readers \
              test these costs.",
-            "Batches: the blocks of all readers are requested together, and the next blocks when all have \
+            "Batches: all readers send a request at the same time, and the next ones when all replies have \
              arrived",
             "The measurements lie between the two models.",
-            "2 blocks in flight give at most 9.97 MB/s instead of 7.63 MB/s",
+            "2 requests in flight give at most 9.97 MB/s instead of 7.63 MB/s",
             "64.0 KiB 9.60 MB/s. NFS version 2 reads at most 8.00 KiB at a time",
             "The link takes 80% of the cost of a byte.",
             "The comparison is confounded, because system and network both differ.",

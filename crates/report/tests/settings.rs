@@ -198,7 +198,7 @@ fn what_a_plan_is_going_to_do_is_said_before() {
     for said in [
         "the plan",
         "/a nfs://nas/a",
-        "- random write: 4 KiB blocks",
+        "- random write: block size 4 KiB",
         "nfsd-max-block-size on this machine: 16384 and 32768; changed in whole plots, because it restarts \
          something; now 1 MiB",
         "- export-sync:/srv/films on this machine: sync and async; changed from trial to trial",

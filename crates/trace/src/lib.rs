@@ -1,4 +1,4 @@
-//! Call trees of kernel functions: the text of the function_graph tracer, and calls and time by building block. Pure.
+//! Call trees of kernel functions: the text of the function_graph tracer, and calls and time by subsystem. Pure.
 #![forbid(unsafe_code)]
 
 mod blocks;

@@ -1,4 +1,4 @@
-//! Calls and time by building block.
+//! Calls and time by subsystem.
 
 use crate::blocks::Blocks;
 use crate::call::Call;
@@ -26,7 +26,7 @@ pub struct BlockShare {
     pub own_ns: Option<u64>,
 }
 
-/// The calls of an operation by block.
+/// The calls of an operation by subsystem.
 pub fn shares(call: &Call, blocks: &Blocks) -> Shares {
     let mut found: BTreeMap<&str, (u64, Option<u64>)> = BTreeMap::new();
     let mut shares = Shares::default();

@@ -176,7 +176,7 @@ impl Share for DirectoryShare {
         }
         if let Some(alignment) = self.direct.filter(|a| *a > file::SMALLEST_ALIGNMENT) {
             notes.push(format!(
-                "O_DIRECT needs multiples of {alignment} bytes; smaller blocks use the page cache"
+                "O_DIRECT needs multiples of {alignment} bytes; smaller block sizes use the page cache"
             ));
         }
         let engine = match self.engine {

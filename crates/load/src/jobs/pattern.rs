@@ -163,11 +163,11 @@ impl PatternSource {
         let block = u32::try_from(job.block.0)
             .ok()
             .and_then(NonZeroU32::new)
-            .ok_or_else(|| format!("a block of {} is not supported", job.block))?;
+            .ok_or_else(|| format!("a block size of {} is not supported", job.block))?;
         let all = job.size.0 / u64::from(block.get());
         if range(job.layout, all, workers, worker).is_empty() {
             return Err(format!(
-                "{} in blocks of {} cannot be divided among {workers} workers",
+                "{} with a block size of {} cannot be divided among {workers} workers",
                 job.size, job.block
             ));
         }

@@ -112,7 +112,7 @@ impl Flag {
             Flag::BadContent { stale, misplaced, corrupt } => Words::new(
                 Severity::Corruption,
                 format!(
-                    "Data came back wrong{seen}: {corrupt} corrupt, {stale} stale and {misplaced} misplaced blocks of \
+                    "Data came back wrong{seen}: {corrupt} corrupt, {stale} stale and {misplaced} misplaced pieces of \
                      4 KiB"
                 ),
             )
@@ -121,7 +121,7 @@ impl Flag {
                 "Do not trust this storage with data; run again with --verify and check its disks and memory.",
             )
             .fact(format!(
-                "{corrupt} corrupt, {stale} stale and {misplaced} misplaced blocks of 4 KiB were read"
+                "{corrupt} corrupt, {stale} stale and {misplaced} misplaced pieces of 4 KiB were read"
             )),
 
             Flag::SettingNotRestored { host, setting, reason } => Words::new(

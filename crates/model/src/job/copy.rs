@@ -216,7 +216,7 @@ impl JobFacts for CopyJob {
             (_, 1) => format!("{files} files in 1 directory"),
             _ => format!("{files} files in {directories} directories"),
         };
-        let mut settings = vec![counts, bytes.to_string(), format!("{} blocks", self.block)];
+        let mut settings = vec![counts, bytes.to_string(), format!("block size {}", self.block)];
         if let Some(scale) = self.dataset.scale().filter(|scale| *scale != 1.0) {
             settings.insert(0, format!("scale {scale}"));
         }

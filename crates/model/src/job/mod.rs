@@ -209,7 +209,7 @@ pub trait JobFacts {
         true
     }
 
-    /// Its settings in words, in the order of their weight: "4 KiB blocks", "1 GiB".
+    /// Its settings in words, in the order of their weight: "block size 4 KiB", "1 GiB".
     fn settings(&self) -> Vec<String>;
 
     /// Its settings for programs: names with their units, and values. Columns of tables.

@@ -242,7 +242,7 @@ impl JobFacts for PatternJob {
     }
 
     fn settings(&self) -> Vec<String> {
-        let mut settings = vec![format!("{} blocks", self.block)];
+        let mut settings = vec![format!("block size {}", self.block)];
         settings.push(match (self.size.0, self.layout) {
             (0, _) => "size unknown".to_owned(),
             (_, Layout::Disjoint) => self.size.to_string(),

@@ -54,7 +54,7 @@ impl JobFacts for TcpStreamJob {
     facts_of_path!(THROUGHPUT);
 
     fn settings(&self) -> Vec<String> {
-        let block = (self.block.0 > 0).then(|| format!("{} blocks", self.block));
+        let block = (self.block.0 > 0).then(|| format!("block size {}", self.block));
         let mut settings: Vec<String> = block.into_iter().collect();
         settings.push(streams(self.streams, self.flow));
         settings.extend(self.socket_buffer.map(|bytes| format!("socket buffers of {bytes}")));

@@ -76,7 +76,7 @@ pub fn block_can_be_driven(option: &str, block: Bytes) -> Result<(), Failure> {
     if (512..=64 << 20).contains(&block.0) && block.0.is_multiple_of(512) {
         return Ok(());
     }
-    let happened = "a block must be a multiple of 512 bytes and at most 64 MiB";
+    let happened = "a block size must be a multiple of 512 bytes and at most 64 MiB";
     let (on, next) =
         (format!("{option} {}", block.to_string().replace(' ', "")), "Try 4KiB, 32KiB or 1MiB.");
     Err(Failure::new(Cause::Usage, "plan the workload", on, happened, next))

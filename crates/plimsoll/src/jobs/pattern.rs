@@ -41,7 +41,7 @@ pub struct PatternArguments {
     /// Several values, such as unstable,filesync, are measured in one study, and each is compared with the first
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [StabilityChoice::Unstable])]
     pub stability: Vec<StabilityChoice>,
-    /// Check the content of all blocks that are read or written
+    /// Check all content that is read or written
     #[arg(long)]
     pub verify: bool,
     /// Use a published layout of files and workers
@@ -104,7 +104,7 @@ impl PatternArguments {
             let mut job = PatternJob { pattern, block, size, layout, stability, verify };
             if !job.fit(workers.get(), size.0) {
                 let happened =
-                    format!("it is too small for {workers} workers with blocks of {block}");
+                    format!("it is too small for {workers} workers with a block size of {block}");
                 let next = "Give a larger --size, a smaller --block or fewer --workers.";
                 let on = format!("--size {}", size.to_string().replace(' ', ""));
                 return Err(Failure::new(Cause::Usage, "plan the workload", on, happened, next));

@@ -17,7 +17,7 @@ const TCP_BLOCKS: [u64; 9] =
 const UDP_PAYLOADS: [u64; 8] = [100, 200, 400, 600, 800, 1000, 1200, 1450];
 
 const DESIGN_LONG_HELP: &str = "Repeat a published experiment. kofler2011 is what a home router sends, \
-five times 20 s with each size: TCP by block (figure 1) and UDP by payload (figure 2). A is the router. \
+five times 20 s with each size: TCP by block size (figure 1) and UDP by payload (figure 2). A is the router. \
 'plimsoll references show kofler2011_network' has the published figures";
 
 #[derive(Args)]
@@ -45,7 +45,7 @@ pub enum DesignChoice {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FigureChoice {
-    /// TCP by block
+    /// TCP by block size
     #[value(name = "1")]
     TcpByBlock,
     /// UDP by payload

@@ -32,7 +32,7 @@ fn runs_of_iperf3_become_paths() {
     assert_eq!(study.subjects[0].given(), "192.0.2.5 to 192.0.2.7");
     let main = study.plan.workloads[0].main().unwrap();
     assert_eq!(main.job.kind(), "tcp-out");
-    assert_eq!(main.settings(), "128 KiB blocks, 2 streams");
+    assert_eq!(main.settings(), "block size 128 KiB, 2 streams");
     assert_eq!(value(&study, 0, Measure::THROUGHPUT), 125e6);
     assert!((value(&study, 0, Measure::NEAR_CPU_PER_BYTE) / 4e-9 - 1.0).abs() < 1e-9);
     assert!((value(&study, 0, Measure::FAR_CPU_PER_BYTE) / 8e-9 - 1.0).abs() < 1e-9);
@@ -156,7 +156,7 @@ fn every_form_of_netperf_gives_its_figures() {
     assert_eq!(study.origin, Origin::Imported { tool: "netperf".into() });
     assert_eq!(study.started_unix_seconds, 1_760_000_000);
     assert_eq!(study.subjects[0].given(), "client to 192.0.2.7");
-    assert_eq!(jobs(&study, 0), [("tcp-out", "16 KiB blocks, 1 stream".to_owned())]);
+    assert_eq!(jobs(&study, 0), [("tcp-out", "block size 16 KiB, 1 stream".to_owned())]);
     close(value(&study, 0, Measure::THROUGHPUT), 110e6);
     close(value(&study, 0, Measure::MACHINE_CPU_PER_BYTE), 1e-9);
     let far = Metric::all(Measure::SERVER_CPU_PER_BYTE);
@@ -187,7 +187,7 @@ fn every_form_of_netperf_gives_its_figures() {
     close(value(&study, 0, Measure::LATENCY_MAX), 5e-3);
 
     let study = one(COLUMNS).unwrap();
-    assert_eq!(jobs(&study, 0), [("tcp-in", "128 KiB blocks, 1 stream".to_owned())]);
+    assert_eq!(jobs(&study, 0), [("tcp-in", "block size 128 KiB, 1 stream".to_owned())]);
     close(value(&study, 0, Measure::THROUGHPUT), 117.5 * 1_048_576.0);
     assert!(notes(&study, 0).contains("bbr"), "{}", notes(&study, 0));
 
@@ -198,7 +198,7 @@ fn every_form_of_netperf_gives_its_figures() {
 
     let study = one(OLD_TABLE).unwrap();
     close(value(&study, 0, Measure::THROUGHPUT), 117.65e6);
-    assert_eq!(jobs(&study, 0), [("tcp-out", "16 KiB blocks, 1 stream".to_owned())]);
+    assert_eq!(jobs(&study, 0), [("tcp-out", "block size 16 KiB, 1 stream".to_owned())]);
     assert_eq!(study.trials[0].imported.as_ref().unwrap().runtime_seconds, 10.0);
 
     // All in one file, with text around them.

@@ -27,3 +27,14 @@ pub fn converted(mut study: Value) -> Value {
     }
     study
 }
+
+/// A frozen table in today's words: settings say "block size 4 KiB" instead of "4 KiB blocks".
+pub fn converted_table(csv: &str) -> String {
+    let mut pieces: Vec<&str> = csv.split(" blocks,").collect();
+    let last = pieces.pop().expect("text");
+    let converted = |piece: &str| {
+        let size = piece.rmatch_indices(['"', ' ']).nth(1).expect("a number and a unit").0 + 1;
+        format!("{}block size {},", &piece[..size], &piece[size..])
+    };
+    pieces.into_iter().map(converted).collect::<String>() + last
+}

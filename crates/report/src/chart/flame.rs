@@ -159,7 +159,7 @@ impl Chart for Flame {
         let mut table = Table::new(vec![
             "function".to_owned(),
             "depth".to_owned(),
-            "block".to_owned(),
+            "subsystem".to_owned(),
             named("all"),
             named("own"),
         ]);

@@ -28,7 +28,7 @@ pub(super) fn section(host: &Host<'_>) -> Section {
     };
     section.table.rows = disk.phases.iter().map(name).collect();
     section.table.columns = vec![
-        column("block", &|p| cell(p.block_bytes.map(binary))),
+        column("size", &|p| cell(p.block_bytes.map(binary))),
         column("bandwidth", &|p| {
             let rate = p.bytes_per_second.map(|rate| rate as f64);
             match is(p, "sequential_") {
@@ -63,7 +63,7 @@ pub(super) fn section(host: &Host<'_>) -> Section {
         axis: "bandwidth",
         kind: BANDWIDTH,
         bars: bars.collect(),
-        caption: "Blocks of 1 MiB, one at a time.".to_owned(),
+        caption: "Block size 1 MiB, one at a time.".to_owned(),
     });
     let random = disk.phases.iter().filter(|p| is(p, "random_"));
     let bars =
@@ -74,7 +74,7 @@ pub(super) fn section(host: &Host<'_>) -> Section {
         axis: "operations per second",
         kind: RATE,
         bars: bars.collect(),
-        caption: "Blocks of 4 KiB, one at a time.".to_owned(),
+        caption: "Block size 4 KiB, one at a time.".to_owned(),
     });
     section.bars.retain(|group| !group.bars.is_empty());
     section

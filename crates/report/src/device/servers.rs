@@ -19,7 +19,8 @@ pub(super) fn facts(section: &mut Section, inventory: &Inventory) {
 
 fn nfs(section: &mut Section, server: &NfsServer) {
     let threads = server.threads_count.map(|count| format!("{count} threads"));
-    let block = server.max_block_size_bytes.map(|bytes| format!("blocks up to {}", binary(bytes)));
+    let block =
+        server.max_block_size_bytes.map(|bytes| format!("block size up to {}", binary(bytes)));
     let lease = server.lease_seconds.map(|seconds| format!("leases of {seconds} s"));
     let versions = known(&server.versions).map(|versions| format!("versions {versions}"));
     let ports = (!server.ports.is_empty()).then(|| {

@@ -74,7 +74,7 @@ fn blocks(sender: &Sender) -> Option<String> {
     let model = sender.model.as_ref()?;
     let sizes: Vec<String> = sender.points.iter().map(|(bytes, _)| BYTES.value(*bytes)).collect();
     let (platform, sizes) = (&sender.platform, listed(&sizes));
-    let of = format!("{platform} over TCP in blocks of {sizes}");
+    let of = format!("{platform} over TCP with block sizes {sizes}");
     match model.is_tested() {
         false => Some(format!(
             "{of}: no costs are given, because two times determine both costs of the model and leave \

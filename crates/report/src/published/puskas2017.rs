@@ -94,7 +94,7 @@ fn asynchronous(files: Change, bytes: Option<Change>) -> String {
     )
 }
 
-/// What larger blocks bought, either way.
+/// Effect of larger block sizes, either way.
 fn blocks(found: &[Blocks]) -> Option<String> {
     let [before, after] = found.first()?.bytes.map(|bytes| BYTES.value(bytes));
     let each = found.iter().map(|Blocks { operations, seconds, by_model, name, .. }| {
@@ -104,7 +104,7 @@ fn blocks(found: &[Blocks]) -> Option<String> {
              values at {saved})")
     });
     let each: Vec<String> = each.collect();
-    Some(format!("Blocks of {after} instead of {before}: {}.", each.join("; ")))
+    Some(format!("Block size {after} instead of {before}: {}.", each.join("; ")))
 }
 
 /// Each time beside the model's.

@@ -62,9 +62,9 @@ fn sentences(reads: &Reads) -> Vec<String> {
     )];
     if !reads.readers.is_empty() {
         sentences.push(
-            "Batches: the blocks of all readers are requested together, and the next blocks when all have \
+            "Batches: all readers send a request at the same time, and the next ones when all replies have \
              arrived, as in this source. The path is idle for part of each batch. Pipeline (mean value \
-             analysis): each reader requests its next block as soon as one has arrived."
+             analysis): each reader sends its next request as soon as a reply has arrived."
                 .to_owned(),
         );
     }
@@ -76,8 +76,8 @@ fn sentences(reads: &Reads) -> Vec<String> {
     }
     sentences.extend(reads.ahead().map(|(blocks, rate)| {
         format!(
-            "Read-ahead, by the model: {blocks} blocks in flight give at most {} instead of {}. More \
-             blocks in flight give no more.",
+            "Read-ahead, by the model: {blocks} requests in flight give at most {} instead of {}. More \
+             requests in flight give no more.",
             BANDWIDTH.value(rate),
             BANDWIDTH.value(reads.in_blocks(reads.block)),
         )
@@ -88,12 +88,12 @@ fn sentences(reads: &Reads) -> Vec<String> {
         .into();
     let largest = reads.largest.map(|bytes| {
         format!(
-            " NFS version 2 reads at most {} at a time; larger blocks need version 3.",
+            " NFS version 2 reads at most {} at a time; a larger block size needs version 3.",
             BYTES.value(bytes)
         )
     });
     sentences.push(format!(
-        "Larger blocks, by the model: {}.{}",
+        "Larger block sizes, by the model: {}.{}",
         listed(&larger),
         largest.unwrap_or_default()
     ));

@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn what_says_nothing_about_the_user_stays() {
         for text in [
-            "NFSv3 over TCP, 1 MiB blocks, 112 MB/s",
+            "NFSv3 over TCP, block size 1 MiB, 112 MB/s",
             "UNSTABLE, then COMMIT; O_DIRECT",
             "the operations in flight (3.80) do not match rate x response time (4.10)",
             "NFS3ERR_STALE at 10:20:30; /proc/stat could not be read.",

@@ -96,7 +96,7 @@ pub(crate) fn section(shown: &Shown<'_>) -> Section {
         section.table(columns.table(), Layout::Figures);
         section.text(
             "Published: Z. Puskas, \"Router NFS performance benchmark\", 2017: rsync from and to memory, \
-             TP-Link N750 with a USB disk, NFS in blocks of 32 KiB, export option as in the heading. The \
+             TP-Link N750 with a USB disk, NFS with a block size of 32 KiB, export option as in the heading. The \
              fixed cost per file is fitted to all 32 published times.",
         );
     }

@@ -145,7 +145,7 @@ fn chart(
     let names: Vec<String> = along.iter().map(|size| Bytes(*size).to_string()).collect();
     let table = table(&lines, &names, shape.kind);
     let caption = format!("Geometric mean of the blocks, with its interval.{only}{note}");
-    let size = if sizes.like.kind().starts_with("udp") { "payload" } else { "block" };
+    let size = if sizes.like.kind().starts_with("udp") { "payload" } else { "block size" };
     let title = sizes.like.title();
     let chart = Lines {
         title: format!("{title}: {} by {size}", shape.name),

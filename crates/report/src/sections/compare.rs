@@ -344,7 +344,7 @@ fn section(
     let (workload_a, workload_b) = (a.study.plan.workload(in_a), b.study.plan.workload(in_b));
     let (Some(workload_a), Some(workload_b)) = (workload_a, workload_b) else { return section };
     section.text(match equal {
-        Some(_) => format!("{}.", names::settings(workload_a)),
+        Some(_) => format!("{}.", capital(&names::settings(workload_a))),
         None => {
             format!("A: {}. B: {}.", names::settings(workload_a), names::settings(workload_b))
         }

@@ -28,7 +28,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
     }
     section.text(
         "Model: time = files × cost of a file + bytes × cost of a byte, fitted to the datasets of each \
-         row. If all blocks have the same size, both costs include the costs of operations.",
+         row. If the block size is the same everywhere, both costs include the costs of operations.",
     );
     let name = |cell: Cell| shown.names.setup(cell);
     section.table(costs(shown, &name).table(), Layout::Words);

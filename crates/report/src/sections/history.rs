@@ -344,7 +344,7 @@ fn section(history: &History<'_>, number: usize, of: &Named<'_>) -> Section {
     let (study, cell) = series.last;
     let mut section = Section::details(format!("series-{}", number + 1), capital(&of.name));
     let work = study.plan.workload(cell).map(names::settings).unwrap_or_default();
-    section.text(format!("{work}. {} with a figure.", studies(series.len())));
+    section.text(format!("{}. {} with a figure.", capital(&work), studies(series.len())));
     let shifts = series.shifts.iter().map(|shift| {
         let moment = &history.moments[shift.at];
         format!("Since study {} of {}: {}.", id(moment), begun(moment), of.shifted(shift))

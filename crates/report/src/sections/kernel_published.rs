@@ -146,7 +146,7 @@ fn figure(sends: &[&UdpSend], found: &KernelPath) -> Figure {
         false => block.functions,
     };
     let mut parts: Vec<String> = found.blocks.iter().map(|(name, _)| name.clone()).collect();
-    parts.extend([NETFILTER, "blocks that the figure does not have"].map(str::to_owned));
+    parts.extend([NETFILTER, "subsystems that the figure does not have"].map(str::to_owned));
     let stack = |send: &&UdpSend| {
         let blocks = found.blocks.iter().map(|(name, _)| value(send.building_block(name)));
         let mut values: Vec<f64> = blocks.collect();
@@ -163,13 +163,11 @@ fn figure(sends: &[&UdpSend], found: &KernelPath) -> Figure {
     let numbered: Vec<String> =
         parts.iter().zip(1..).map(|(part, number)| format!("{number} {part}")).collect();
     let (title, quantity, kind) = match is_timed {
-        true => ("Time of one send by building block", "time", TIME),
-        false => ("Functions of one send by building block", "kernel functions", COUNT),
+        true => ("Time of one send by subsystem", "time", TIME),
+        false => ("Functions of one send by subsystem", "kernel functions", COUNT),
     };
-    let caption = format!(
-        "One send by the building blocks of the published figure: {}.",
-        numbered.join(", ")
-    );
+    let caption =
+        format!("One send by the subsystems of the published figure: {}.", numbered.join(", "));
     let stacks = sends.iter().map(stack).collect();
     let axis = Axis::new(quantity, kind);
     let description = caption.clone();

@@ -1,4 +1,4 @@
-//! A study of traced kernels: the functions of one operation by building block, and its call tree.
+//! A study of traced kernels: the functions of one operation by subsystem, and its call tree.
 
 use super::answer;
 use super::kernel_published::{self, UdpSend, UdpSendBlock};
@@ -238,7 +238,7 @@ fn table(shown: &Shown<'_>, all: &[Traced<'_>], blocks: &[Block]) -> Table {
         blocks.iter().filter(|block| !kept.iter().any(|own| own.kind == block.kind)).collect();
     if !rest.is_empty() {
         let sum = |traced: &Traced<'_>| rest.iter().map(|block| traced.of(block)).sum::<f64>();
-        let name = format!("{} more blocks", rest.len());
+        let name = format!("{} more subsystems", rest.len());
         table.row(name, columns.iter().map(|traced| functions(sum(traced))));
     }
     totals(&mut table, columns);
@@ -276,7 +276,7 @@ fn totals(table: &mut Columns, columns: &[Traced<'_>]) {
     let known = |value: Option<f64>, kind: crate::figure::Kind| {
         value.map_or_else(String::new, |value| kind.value(value))
     };
-    table.row("in no block", columns.iter().map(unclassified));
+    table.row("in no subsystem", columns.iter().map(unclassified));
     table.row("all functions", columns.iter().map(Traced::functions_in_words));
     let of = |measure, kind| columns.iter().map(move |traced| known(traced.all(measure), kind));
     table.row("calls with this number", of(TraceJob::SAME, SHARE));
@@ -296,7 +296,7 @@ fn notes(all: &[Traced<'_>]) -> Vec<String> {
     let slowest = all.iter().filter_map(slower).fold(0.0, f64::max);
     if slowest > 0.0 && !all.iter().any(is_timed) {
         notes.push(format!(
-            "No times by block: a traced call takes up to {} times as long, and without the cost of the tracer it is \
+            "No times by subsystem: a traced call takes up to {} times as long, and without the cost of the tracer it is \
              not within 20% of the untraced time.",
             three_digits(slowest)
         ));
@@ -305,7 +305,9 @@ fn notes(all: &[Traced<'_>]) -> Vec<String> {
     let unclassified = highest(TraceJob::UNCLASSIFIED).fold(0.0, f64::max);
     if unclassified > MUCH_UNCLASSIFIED {
         let share = SHARE.value(unclassified);
-        notes.push(format!("{share} of the functions are in no block; --blocks FILE adds blocks."));
+        notes.push(format!(
+            "{share} of the functions are in no subsystem; --subsystems FILE adds some."
+        ));
     }
     let same = highest(TraceJob::SAME).fold(1.0, f64::min);
     if same < MANY_THE_SAME {
@@ -331,7 +333,7 @@ fn details(shown: &Shown<'_>, all: &[Traced<'_>], blocks: &[Block]) -> Section {
     let calls = all.first().map_or(0, |traced| traced.job.calls);
     section.text(format!(
         "Each measurement traces {calls} calls, with interrupts hidden, after two calls of warm-up. The number of \
-         functions is the number that most calls have; blocks are of the first call with that number. The untraced \
+         functions is the number that most calls have; subsystems are of the first call with that number. The untraced \
          time is the median of as many calls without the tracer."
     ));
     section.figures(stacks(shown, all, blocks));
@@ -359,9 +361,10 @@ fn stacks(shown: &Shown<'_>, all: &[Traced<'_>], blocks: &[Block]) -> Option<Fig
     };
     let numbered: Vec<String> =
         parts.iter().zip(1..).map(|(part, number)| format!("{number} {part}")).collect();
-    let caption = format!("Kernel functions of one operation by block: {}.", numbered.join(", "));
+    let caption =
+        format!("Kernel functions of one operation by subsystem: {}.", numbered.join(", "));
     let chart = Stacks {
-        title: "Kernel functions by block".to_owned(),
+        title: "Kernel functions by subsystem".to_owned(),
         description: caption.clone(),
         axis: Axis::new("kernel functions", COUNT),
         parts,
@@ -395,7 +398,7 @@ fn tree(
         value: size(place) as f64,
     };
     let caption = "Functions below the system call, in their order. A box is as wide as the number of functions \
-        that it runs, and has the colour of its block."
+        that it runs, and has the colour of its subsystem."
         .to_owned();
     let chart = Flame {
         title: format!("Call tree: {}", label(shown, all, traced)),

@@ -19,8 +19,8 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
         return section;
     }
     section.text(
-        "Model: time = cost of an operation + bytes × cost of a byte. It is fitted to blocks that were \
-         moved one at a time, up to the largest transfer that client and server negotiated. For several \
+        "Model: time = cost of an operation + bytes × cost of a byte. It is fitted to transfers that \
+         were made one at a time, up to the largest transfer that client and server negotiated. For several \
          operations in flight, the model assumes that their round trips overlap (measured with a call that \
          does nothing), and that all other work is done for one operation at a time. If the measured rate \
          is higher than the model, the server worked on several operations at once.",
@@ -92,8 +92,8 @@ fn sizes(transfers: &Transfers) -> Columns {
 
 fn in_flight(flights: &Flights) -> String {
     match flights.rounds {
-        true => format!("Blocks of {} in batches:", flights.block),
-        false => format!("Blocks of {} in flight:", flights.block),
+        true => format!("Block size {}, in batches:", flights.block),
+        false => format!("Block size {}, in flight:", flights.block),
     }
 }
 

@@ -329,7 +329,7 @@ fn section<'a>(
         return None;
     }
     let mut section = Section::new(id.clone(), name);
-    section.text(format!("{}.", names::settings(workload)));
+    section.text(format!("{}.", capital(&names::settings(workload))));
     section.figures([Figure::new(format!("{id}-trend"), Box::new(chart), caption)]);
     Some(section)
 }

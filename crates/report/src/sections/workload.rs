@@ -21,7 +21,7 @@ pub(super) fn section(shown: &Shown<'_>, number: usize, found: &WorkloadFindings
         _ => format!("{kind_of}-{}", number + 1),
     };
     let mut section = Section::details(id.clone(), capital(&name));
-    section.text(format!("{}.", names::settings(&found.workload)));
+    section.text(format!("{}.", capital(&names::settings(&found.workload))));
     section.texts(writes::states(shown, found));
     if found.cells.iter().all(|c| c.complete + c.failed + c.stopped == 0) {
         section.text("No trials.");

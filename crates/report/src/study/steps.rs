@@ -15,7 +15,7 @@ fn named(parameter: Parameter) -> (&'static str, Kind) {
         Parameter::Depth => ("in flight per worker", COUNT),
         Parameter::Workers => ("workers", COUNT),
         Parameter::Rate => ("offered rate", BANDWIDTH),
-        Parameter::Block => ("block", BYTES),
+        Parameter::Block => ("block size", BYTES),
     }
 }
 

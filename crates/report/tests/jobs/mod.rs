@@ -408,7 +408,7 @@ fn a_network_path_on_one_screen() {
         "Interface wlan0 of B: rx-0 RPS mask f.",
         "core 0 34%; 12 runs squeezed and 0 packets dropped (softnet_stat).",
     ];
-    let words = ["Network path: ", "128 KiB blocks, 1 stream.", "goodput", efficiency];
+    let words = ["Network path: ", "Block size 128 KiB, 1 stream.", "goodput", efficiency];
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in words.into_iter().chain(details) {
         assert!(text.contains(words), "{words} in\n{text}");
@@ -453,7 +453,7 @@ fn a_network_path_by_size() {
     assert_eq!(names, ["by-size.svg", "by-size-2.svg", "by-size-3.svg"]);
     // The points of the text, and 10 MB/s of the largest block.
     for words in
-        ["TCP out: goodput by block", "RSPRO, published", "8 KiB", "363 Mbit/s", "80.0 Mbit/s"]
+        ["TCP out: goodput by block size", "RSPRO, published", "8 KiB", "363 Mbit/s", "80.0 Mbit/s"]
     {
         assert!(all[0].1.contains(words), "{words} in {}", all[0].1);
     }

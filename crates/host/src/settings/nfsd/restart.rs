@@ -98,7 +98,7 @@ impl Server {
         let [own, others] = [self, other].map(|server| {
             [
                 format!("{} threads", server.threads),
-                format!("blocks of {} bytes", server.max_block_size),
+                format!("block size {} bytes", server.max_block_size),
                 format!("versions {}", words(&server.versions)),
                 format!("ports {}", server.ports.join(", ")),
             ]

@@ -82,7 +82,7 @@ impl CopyRun {
     pub fn new(job: &CopyJob, number: usize) -> Result<Self, Failure> {
         let block = u32::try_from(job.block.0).ok().filter(|block| *block > 0);
         let block = block.ok_or_else(|| {
-            let happened = format!("a block of {} is not supported", job.block);
+            let happened = format!("a block size of {} is not supported", job.block);
             let next = "Give another --block.";
             Failure::new(Cause::Usage, "copy files", on(job), happened, next)
         })?;

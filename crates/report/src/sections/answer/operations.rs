@@ -228,7 +228,7 @@ fn transfers(shown: &Shown<'_>, brief: &Brief, notes: &mut Notes) -> (Rows, Expl
     let name = |cell: Cell| brief.setup(shown, cell);
     let confidence = percent(shown.study.plan.design.confidence);
     if shown.names.setups() == 1 {
-        let header = ["block × in flight".to_owned(), format!("top rate [{confidence}]")];
+        let header = ["size × in flight".to_owned(), format!("top rate [{confidence}]")];
         let mut rows = Rows::new(header.into());
         for transfers in &shown.transfers {
             let way = way(transfers);
@@ -246,8 +246,7 @@ fn transfers(shown: &Shown<'_>, brief: &Brief, notes: &mut Notes) -> (Rows, Expl
         return (rows, explained);
     }
     let of_several = |with_enough: bool| {
-        let mut header =
-            vec![String::new(), format!("top rate [{confidence}]"), "block".to_owned()];
+        let mut header = vec![String::new(), format!("top rate [{confidence}]"), "size".to_owned()];
         header.extend(with_enough.then(|| "90% of top rate with".to_owned()));
         let mut rows = Rows::new(header);
         for transfers in &shown.transfers {
@@ -321,7 +320,7 @@ fn sizes(shown: &Shown<'_>) -> Option<String> {
     let [facts] = shown.study.subjects.as_slice() else { return None };
     let sizes = advertised(&facts.storage()?.advertised)?;
     let above = several_calls(shown, 0);
-    let above = above.map(|largest| format!("; blocks above {largest} are several calls"));
+    let above = above.map(|largest| format!("; sizes above {largest} take several calls"));
     Some(format!("Sizes that the server advertises: {sizes}{}.", above.unwrap_or_default()))
 }
 
@@ -335,7 +334,7 @@ fn several_calls(shown: &Shown<'_>, subject: u16) -> Option<Bytes> {
     above.min().map(|largest| Bytes(largest.into()))
 }
 
-/// The same of several subjects: "Several calls: blocks above 64 KiB (old) and 1 MiB (new)."
+/// The same of several subjects: "Several calls: sizes above 64 KiB (old) and 1 MiB (new)."
 pub(crate) fn calls_of_several(shown: &Shown<'_>) -> Option<String> {
     let of = |subject: u16| {
         Some(format!("{} ({})", several_calls(shown, subject)?, shown.names.subject(subject)))
@@ -343,7 +342,7 @@ pub(crate) fn calls_of_several(shown: &Shown<'_>) -> Option<String> {
     let all: Vec<String> =
         (0..).zip(&shown.study.subjects).filter_map(|(subject, _)| of(subject)).collect();
     let several = shown.study.subjects.len() > 1 && !all.is_empty();
-    several.then(|| format!("Several calls: blocks above {}.", listed(&all)))
+    several.then(|| format!("Several calls: sizes above {}.", listed(&all)))
 }
 
 /// What binds one kind of transfer, in a sentence.

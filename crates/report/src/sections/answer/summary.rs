@@ -404,7 +404,7 @@ fn level(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
     }
 }
 
-/// "nas reads up to 51.0 MB/s (1 MiB blocks) and writes up to 50.0 MB/s* (256 KiB)."
+/// "nas reads up to 51.0 MB/s (size 1 MiB) and writes up to 50.0 MB/s* (256 KiB)."
 fn of_sizes(shown: &Shown<'_>, name: &str) -> Option<String> {
     let best = |transfers: &Transfers| {
         let best = transfers.fastest()?;
@@ -415,8 +415,8 @@ fn of_sizes(shown: &Shown<'_>, name: &str) -> Option<String> {
     };
     let ways = shown.transfers.iter().filter_map(best).enumerate();
     let words = ways.map(|(place, (rate, block))| {
-        let blocks = if place == 0 { " blocks" } else { "" };
-        format!("{rate} ({block}{blocks})")
+        let size = if place == 0 { "size " } else { "" };
+        format!("{rate} ({size}{block})")
     });
     let words: Vec<String> = words.collect();
     (!words.is_empty()).then(|| format!("{name} {}.", listed(&words)))
