@@ -181,7 +181,7 @@ static bool end_trial(struct session *session)
     bool whole = status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
     if (!whole && !session->failed && !session->cancelled &&
         !send_refusal(session, &(struct failure){.error = "worker",
-                                                 .tried = "run the trial in its own process",
+                                                 .tried = "run the trial",
                                                  .happened = "it ended before its time"}))
         return false;
     return send_end(session, session->cancelled ? "cancelled" : whole ? "done" : "failed");

@@ -16,6 +16,8 @@
 /* A connection that says nothing is given up. */
 #define SILENCE_NS (500 * CLOCK_MILLISECOND_NS)
 #define PAUSE_NS (10 * CLOCK_MILLISECOND_NS)
+/* Requests at a rate that may be on their way on a connection. */
+#define ON_THEIR_WAY 64u
 
 /* A frame has whole numbers of one type; memory has another. */
 static size_t request_size(const struct net_stream *stream)
@@ -44,112 +46,129 @@ static void get_buffer(struct net_stream *stream)
                                            : response_size(stream)));
 }
 
-/* When the next request is due: at once without a rate. With one, the time counts from when it was
- * due, so that a slow answer does not hide the requests that had to wait for it. Streams take turns:
- * requests that are due at the same time would wait for each other. */
-static uint64_t wait_for_turn(struct net_stream *stream, uint64_t number)
+/* When a request is due: now without a rate. With one, its time counts from when it was due, so that a
+ * slow answer does not hide the requests that had to wait for it. Streams take turns: requests that are
+ * due at the same time would wait for each other. */
+static uint64_t due_at(const struct net_stream *stream, uint32_t number, uint64_t now_ns)
 {
-    uint64_t rate = stream->settings->requests_per_second;
-    if (rate == 0)
-        return clock_monotonic_ns();
-    uint64_t turn_ns = CLOCK_SECOND_NS / rate * stream->number / stream->settings->streams;
-    uint64_t due_ns = stream->start_ns + turn_ns + number / rate * CLOCK_SECOND_NS +
-                      number % rate * CLOCK_SECOND_NS / rate;
-    /* In pieces: the trial may be cancelled. */
-    while (net_stream_at(stream, clock_monotonic_ns())) {
-        uint64_t now = clock_monotonic_ns(), most_ns = now + LOOK_MS * CLOCK_MILLISECOND_NS;
-        if (now >= due_ns)
-            return due_ns;
-        clock_sleep_until(due_ns < most_ns ? due_ns : most_ns);
-    }
-    return due_ns;
+    const struct net_settings *settings = stream->settings;
+    uint64_t rate = settings->requests_per_second * settings->streams;
+    return rate == 0 ? now_ns
+                     : stream->start_ns + (number * settings->streams + stream->number) *
+                                              CLOCK_SECOND_NS / rate;
 }
 
-static _Noreturn void lose_peer(struct net_stream *stream)
+/* A call that failed because the peer is gone ends the stream, and any other call is a failure. */
+static _Noreturn void give_up(struct net_stream *stream, const char *tried)
 {
+    if (errno != EPIPE && errno != ECONNRESET && errno != ECONNREFUSED)
+        net_stream_fail(stream, tried);
     net_stream_cut(stream);
     net_stream_end(stream, NET_PEER_ENDED);
 }
 
-/* The answer to that request, before `until_ns`. The socket itself gives up after the timeout. */
-static bool await_answer(struct net_stream *stream, uint64_t number, uint64_t until_ns)
+/* Of requests at a rate, each is sent when it is due, also while others are on their way: if it waited for
+ * their answers, a round trip above the time between two requests would count again in all later
+ * ones. Answers of TCP come in order; datagrams go one by one. */
+static void ask_and_listen(struct net_stream *stream)
 {
     const struct net_settings *settings = stream->settings;
+    uint64_t timeout_ns = settings->timeout_ms * CLOCK_MILLISECOND_NS;
+    bool paced = settings->requests_per_second > 0, udp = settings->udp;
+    uint32_t most = paced && !udp ? ON_THEIR_WAY : 1, sent = 0, answered = 0;
+    uint64_t heard_ns = 0; /* the last answer, or the first request after it */
     struct net_header header;
     size_t have = 0;
-    do {
-        ssize_t got = settings->udp ? recv(stream->fd, stream->buffer,
-                                           room_for(response_size(stream)), MSG_TRUNC)
-                                    : recv(stream->fd, stream->buffer,
-                                           response_size(stream) - have, 0);
-        if (got < 0 && errno != EINTR && errno != EAGAIN && errno != ECONNREFUSED &&
-            errno != ECONNRESET)
-            net_stream_fail(stream, "receive an answer");
-        if ((got < 0 && (errno == ECONNREFUSED || errno == ECONNRESET)) ||
-            (got == 0 && !settings->udp))
-            lose_peer(stream);
-        if (got < 0)
+    while (*stream->cancelled == 0) {
+        uint64_t now = clock_monotonic_ns(), next_ns = due_at(stream, sent, now);
+        /* Those on their way at the end belong to the trial. */
+        bool asks = now < stream->end_ns;
+        if (asks)
+            net_stream_at(stream, now);
+        else if (sent == answered)
+            break;
+        asks = asks && sent - answered < most;
+        if (asks && now >= next_ns) {
+            if (udp)
+                net_header_write(stream->buffer, NET_ASK, stream->tag,
+                                 (struct net_header){sent, next_ns});
+            if (net_send_all(stream->fd, stream->buffer, request_size(stream))) {
+                stream->count.calls++;
+                if (sent++ == answered)
+                    heard_ns = now;
+            } else if (errno == ENOBUFS) {
+                stream->slot->refused++;
+            } else {
+                give_up(stream, "send");
+            }
             continue;
-        if (!settings->udp) {
+        }
+        if (sent > answered && now >= heard_ns + timeout_ns) {
+            stream->slot->unanswered += sent - answered;
+            answered = sent;
+            if (udp)
+                continue;
+            break; /* without numbers, what follows is not in step any more */
+        }
+        if (paced) {
+            uint64_t wait_ns = LOOK_MS * CLOCK_MILLISECOND_NS;
+            if (asks && next_ns < now + wait_ns)
+                wait_ns = next_ns - now;
+            struct timespec left = {0, (long)wait_ns};
+            struct pollfd file = {.fd = stream->fd, .events = POLLIN};
+            if (ppoll(&file, 1, &left, NULL) <= 0)
+                continue;
+        }
+        int now_or_soon = paced ? MSG_DONTWAIT : 0;
+        ssize_t got = udp
+                          ? recv(stream->fd, stream->buffer, room_for(response_size(stream)),
+                                 MSG_TRUNC | now_or_soon)
+                          : recv(stream->fd, stream->buffer, response_size(stream) - have,
+                                 now_or_soon);
+        if (got <= 0 && !(udp && got == 0)) {
+            if (got == 0)
+                errno = ECONNRESET;
+            if (errno != EINTR && errno != EAGAIN)
+                give_up(stream, "receive");
+            continue;
+        }
+        if (!udp) {
             have += (size_t)got;
-            if (have == response_size(stream))
-                return true;
+            if (have < response_size(stream))
+                continue;
+            have = 0;
         } else if ((size_t)got != response_size(stream) ||
                    !net_header_read(stream->buffer, (size_t)got, NET_ANSWER, stream->tag,
                                     &header)) {
             stream->slot->wrong_answers += !is_greeting(stream, got);
-        } else if (header.sequence != number) {
+            continue;
+        }
+        if (sent == answered || (udp && header.sequence != answered)) {
             stream->slot->late_answers++;
-        } else {
-            return true;
+            continue;
         }
-    } while (*stream->cancelled == 0 && clock_monotonic_ns() < until_ns);
-    return false;
-}
-
-_Noreturn void net_request_run(struct net_stream *stream)
-{
-    const struct net_settings *settings = stream->settings;
-    uint64_t timeout_ns = settings->timeout_ms * CLOCK_MILLISECOND_NS;
-    get_buffer(stream);
-    prctl(PR_SET_TIMERSLACK, 1);
-    net_greet(stream);
-    struct timeval timeout = {.tv_sec = (time_t)(settings->timeout_ms / 1000),
-                              .tv_usec = (suseconds_t)(settings->timeout_ms % 1000 * 1000)};
-    setsockopt(stream->fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
-    net_stream_start(stream, false);
-    for (uint64_t number = 0;; number++) {
-        uint64_t due_ns = wait_for_turn(stream, number);
-        if (!net_stream_at(stream, clock_monotonic_ns()))
-            break;
-        if (settings->udp)
-            net_header_write(stream->buffer, NET_ASK, stream->tag,
-                             (struct net_header){number, due_ns});
-        if (!net_send_all(stream->fd, stream->buffer, request_size(stream))) {
-            if (errno == ENOBUFS) {
-                stream->slot->refused++;
-                continue;
-            }
-            net_stream_cut(stream);
-            if (errno == EPIPE || errno == ECONNRESET || errno == ECONNREFUSED)
-                net_stream_end(stream, NET_PEER_ENDED);
-            net_stream_fail(stream, "send a request");
-        }
-        stream->count.calls++;
-        uint64_t until_ns = clock_monotonic_ns() + timeout_ns;
-        if (!await_answer(stream, number, until_ns)) {
-            stream->slot->unanswered++;
-            if (settings->udp)
-                continue;
-            net_stream_cut(stream); /* without numbers, what follows is not in step any more */
-            break;
-        }
-        uint64_t took_ns = clock_monotonic_ns() - due_ns;
+        uint64_t due_ns = due_at(stream, answered++, heard_ns);
+        heard_ns = clock_monotonic_ns();
+        uint64_t took_ns = heard_ns - due_ns;
         stream->count.packets++;
         stream->count.bytes += settings->request_bytes + settings->response_bytes;
         histogram_add(&stream->slot->times, took_ns);
         net_stream_time(stream, (int64_t)took_ns);
     }
+    net_stream_cut(stream);
+}
+
+_Noreturn void net_request_run(struct net_stream *stream)
+{
+    const struct net_settings *settings = stream->settings;
+    get_buffer(stream);
+    prctl(PR_SET_TIMERSLACK, 1);
+    net_greet(stream);
+    /* Calls that block let the clock be looked at. */
+    struct timeval look = {0, LOOK_MS * 1000};
+    setsockopt(stream->fd, SOL_SOCKET, SO_RCVTIMEO, &look, sizeof look);
+    net_stream_start(stream, false);
+    ask_and_listen(stream);
     if (settings->udp) {
         net_header_write(stream->buffer, NET_FINISH, stream->tag, (struct net_header){0, 0});
         net_send_all(stream->fd, stream->buffer, NET_HEADER_BYTES);
@@ -271,10 +290,18 @@ _Noreturn void net_connect_run(struct net_stream *stream)
     clock_sleep_until(stream->start_ns);
     stream->start_ns = 0;
     net_stream_start(stream, false);
-    for (uint64_t number = 0;; number++) {
-        uint64_t due_ns = wait_for_turn(stream, number);
-        if (!net_stream_at(stream, clock_monotonic_ns()))
+    uint32_t number = 0;
+    for (;;) {
+        uint64_t now = clock_monotonic_ns(), due_ns = due_at(stream, number, now);
+        if (!net_stream_at(stream, now))
             break;
+        if (now < due_ns) {
+            /* In pieces: the trial may be cancelled. */
+            now += LOOK_MS * CLOCK_MILLISECOND_NS;
+            clock_sleep_until(due_ns < now ? due_ns : now);
+            continue;
+        }
+        number++;
         if (!connect_once(stream, due_ns))
             clock_sleep_until(clock_monotonic_ns() + PAUSE_NS);
     }

@@ -227,7 +227,7 @@ bool net_settings_read(const struct request *request, struct net_settings *setti
     if (!settings->listens && settings->port == 0)
         return refuse(error, "port", "the end that connects needs the port of the other");
     if (settings->realtime != 0 && settings->packets_per_second + settings->requests_per_second == 0)
-        return refuse(error, "realtime", "only a trial with a rate sleeps often enough for it");
+        return refuse(error, "realtime", "only a trial with a rate can have it");
     if (settings->middle_bytes > settings->payload_bytes ||
         settings->small_bytes > settings->middle_bytes)
         return refuse(error, "middle_bytes", "the sizes must ascend");

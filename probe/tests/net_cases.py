@@ -14,7 +14,7 @@ import unittest
 
 import cases
 from channel import Channel, frame, request, run
-from net_session import Net, Result, trial
+from net_session import Delay, Net, Result, trial
 
 GREETING = struct.Struct(">4sBcH16s")
 
@@ -205,6 +205,23 @@ class Counts(unittest.TestCase):
         asker, _ = trial(opener, listener, "request", duration_ms=250, streams=2,
                          requests_per_second=1)
         self.assertEqual([s["total_packets_count"] for s in asker.streams], [1, 0])
+
+    def test_requests_at_a_rate_do_not_wait_for_answers(self):
+        opener, listener = pair(self)
+        shared = {"peer": "127.0.0.1", "token": secrets.token_hex(16), "duration_ms": 1000,
+                  "requests_per_second": 50, "timeout_ms": 20_000, "drain_ms": 20_000}
+        listener.begin("respond", open="listen", **shared)
+        port = listener.until("net_listening")[-1]["port_number"]
+        with Delay(port, 0.1) as path:
+            opener.begin("request", open="connect", port=path.port, **shared)
+            asked, answered = (Result(session.until("net_end")).streams[0]
+                               for session in (opener, listener))
+        # One after the other, it would be five a second.
+        self.assertGreater(asked["total_packets_count"], 25)
+        self.assertEqual(asked["total_packets_count"], answered["total_packets_count"])
+        self.assertEqual(asked["latency"]["count"], asked["total_packets_count"])
+        self.assertEqual(asked["unanswered_count"], 0)
+        self.assertGreater(asked["latency"]["least_ns"], 200_000_000)
 
     def test_rate_that_the_sender_cannot_keep(self):
         opener, listener = pair(self)

@@ -2,6 +2,9 @@
 
 import json
 import secrets
+import select
+import socket
+import threading
 import time
 
 from channel import Channel, frame, request
@@ -99,3 +102,46 @@ def trial(opener, listener, job, address="127.0.0.1", opener_address=None, only=
     for session in (opener, listener):
         ends.append(Result(session.until("net_end", seconds)))
     return ends
+
+
+class Delay:
+    """A TCP connection to a local port, whose bytes take so many seconds longer in each direction."""
+
+    def __init__(self, port, seconds):
+        self.port_behind, self.seconds = port, seconds
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        self.thread = threading.Thread(target=self.run, daemon=True)
+
+    def run(self):
+        near, _ = self.socket.accept()
+        far = socket.create_connection(("127.0.0.1", self.port_behind))
+        for end in (near, far):
+            end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        waiting, open_ends = [], {near: far, far: near}
+        while open_ends or waiting:
+            pause = max(0.0, waiting[0][0] - time.monotonic()) if waiting else 1.0
+            for end in select.select(list(open_ends), [], [], pause)[0]:
+                try:
+                    got = end.recv(65536)
+                except OSError:
+                    got = b""
+                waiting.append((time.monotonic() + self.seconds, open_ends[end], got))
+                if not got:
+                    del open_ends[end]
+            while waiting and waiting[0][0] <= time.monotonic():
+                _, end, got = waiting.pop(0)
+                try:
+                    end.sendall(got) if got else end.shutdown(socket.SHUT_WR)
+                except OSError:
+                    pass  # It has gone.
+        near.close()
+        far.close()
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+        self.thread.join(10)

@@ -6,7 +6,7 @@ use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 
-/// Requests from A that B answers, one at a time on each connection: round trips as programs see them.
+/// Requests from A that B answers, in turn on each connection: round trips as programs see them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RequestJob {
     /// Connections.
@@ -15,7 +15,8 @@ pub struct RequestJob {
     pub request: Bytes,
     /// Bytes of an answer; 0 likewise.
     pub response: Bytes,
-    /// Requests per second of each connection, timed from when they are due; `None`: one after the other.
+    /// Requests per second of each connection, sent and timed when they are due, whether or not earlier ones are
+    /// answered; `None`: one after the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<NonZeroU32>,
 }
@@ -27,7 +28,7 @@ impl RequestJob {
     }
 
     /// A sparse flow: 100 requests a second, which put no load of their own on the path. Ten connections share
-    /// them, so that a round trip of up to 100 ms delays no later request.
+    /// them, so that a lost one delays few others.
     pub fn sparse() -> RequestJob {
         RequestJob { streams: 10, rate: NonZeroU32::new(10), ..RequestJob::new() }
     }
