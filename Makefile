@@ -20,7 +20,7 @@ export PLIMSOLL_REQUIRE ?= all
 export CARGO_INCREMENTAL ?= 0
 endif
 
-.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-burner measure-cache measure-clients measure-copies measure-forwarding measure-history measure-limits measure-links measure-nfs measure-ops measure-own-client measure-playback measure-predictions measure-quick-limits measure-readers measure-run measure-scan measure-screens measure-settings measure-stalls measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
+.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-burner measure-cache measure-clients measure-copies measure-forwarding measure-history measure-limits measure-links measure-net measure-nfs measure-ops measure-own-client measure-playback measure-predictions measure-quick-limits measure-readers measure-run measure-scan measure-screens measure-settings measure-stalls measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
 	install check-style check-tests probe probes check-probe setup-probe runner check-machines \
 	dist check-dist runners setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines setup-dist setup-copies setup-limits
 
@@ -49,6 +49,7 @@ help:
 	@echo "make measure-screens  20 answer screens of studies whose circumstances are known, with five questions each, for readers; an hour"
 	@echo "make measure-run      runs in a lab that are killed at 20 moments, whose server loses its power at 5, and beside which others use it; an hour"
 	@echo "make measure-links    what links of a lab carry of their rates in TCP; wants a quiet machine, and root"
+	@echo "make measure-net      net beside iperf3, netperf and a bare loop; latency behind queues of known length; 20 bottlenecks drawn by PLIMSOLL_SEED; on a quiet machine, as root, 25 minutes"
 	@echo "make measure-clients  how far apart two clients of a lab begin, and the sum of what they read against the server's count"
 	@echo "make measure-history  how long list and history take with 500 studies in the store; a minute"
 	@echo "make measure-copies   copies beside rsync on a mount, beside smbclient and rclone, and of 56,206 files; at most two and a half hours"
@@ -187,6 +188,12 @@ measure-links: setup-test
 
 measure-clients: setup-test
 	cargo test --locked -p plimsoll --test clients measure_clients -- --ignored --nocapture
+
+# The probe moves the data, and is always optimised. Another iperf3 and a netperf take part if PLIMSOLL_IPERF3 and
+# PLIMSOLL_NETPERF name them.
+measure-net: setup-test
+	cargo test --locked -p plimsoll-net --test iperf3 both_ends_count -- --nocapture
+	cargo test --locked -p plimsoll --test measure measure_net -- --ignored --nocapture --test-threads 1
 
 measure-history: setup-test
 	cargo test --release --locked -p plimsoll --test history five_hundred_studies -- --ignored --nocapture

@@ -8,6 +8,7 @@ mod fio;
 mod forwarding;
 mod kept;
 mod limits;
+mod net;
 mod nfs;
 mod ops;
 mod own_client;

@@ -4,6 +4,7 @@ use crate::{Error, program};
 use plimsoll_process::child;
 use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -116,11 +117,13 @@ impl Drop for Iperf3 {
     }
 }
 
-/// The program; it dies with the thread that starts it.
+/// The program, which is another one if `PLIMSOLL_IPERF3` names it; it dies with the thread that starts it.
 fn run(words: &[&str], output: Stdio) -> Result<Child, Error> {
+    let named = std::env::var_os("PLIMSOLL_IPERF3").map(PathBuf::from);
+    let iperf3 = named.map_or_else(|| program::locate("iperf3"), Ok)?;
     child::command(program::locate("setpriv")?)
         .args(["--pdeathsig", "KILL"])
-        .arg(program::locate("iperf3")?)
+        .arg(iperf3)
         .args(words)
         .stdin(Stdio::null())
         .stdout(output)
