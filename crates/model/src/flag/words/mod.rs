@@ -1,0 +1,306 @@
+//! Each warning with all that is said of it: how much it explains, its effect on the figures, what to do.
+
+mod caches;
+mod disturbances;
+mod limits;
+mod notes;
+mod urgent;
+mod validity;
+
+use super::{Burst, Flag, Severity};
+use crate::units::Bytes;
+
+/// What there is to say of a flag.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Words {
+    /// How much it explains.
+    pub severity: Severity,
+    /// The effect on the figures, then the cause: a sentence without its full stop.
+    pub text: String,
+    /// Further facts, for the details; may be empty.
+    pub details: String,
+    /// What to do: a sentence that is short enough for a screen; may be empty.
+    pub action: String,
+    /// The same at length, for the details; empty where `action` says all.
+    advice: String,
+    /// The observation without its effect, for tables of exports; empty where the text is that.
+    fact: String,
+}
+
+impl Words {
+    fn new(severity: Severity, text: impl Into<String>) -> Words {
+        Words {
+            severity,
+            text: text.into(),
+            details: String::new(),
+            action: String::new(),
+            advice: String::new(),
+            fact: String::new(),
+        }
+    }
+
+    fn details(self, details: impl Into<String>) -> Words {
+        Words { details: details.into(), ..self }
+    }
+
+    fn action(self, action: impl Into<String>) -> Words {
+        Words { action: action.into(), ..self }
+    }
+
+    fn advice(self, advice: impl Into<String>) -> Words {
+        Words { advice: advice.into(), ..self }
+    }
+
+    fn fact(self, fact: impl Into<String>) -> Words {
+        Words { fact: fact.into(), ..self }
+    }
+}
+
+/// Begin of what disturbs a study.
+const LOW: &str = "Figures may be too low";
+const RUN_AGAIN: &str = "Stop that, then run again.";
+/// The user that stands for nobody: -2 in 16 bits, as in Linux, or in 32.
+const NOBODY: [u32; 2] = [65_534, u32::MAX - 1];
+
+impl Flag {
+    /// How much it explains.
+    pub fn severity(&self) -> Severity {
+        self.words(None).severity
+    }
+
+    /// What is odd, with all facts: a sentence without its full stop.
+    pub fn message(&self) -> String {
+        let Words { text, details, .. } = self.words(None);
+        if details.is_empty() { text } else { format!("{text} ({details})") }
+    }
+
+    /// The observation without its effect on the figures, for exports.
+    pub fn fact(&self) -> String {
+        let Words { fact, text, details, .. } = self.words(None);
+        let fact = match fact.is_empty() {
+            true => text.strip_prefix(LOW).unwrap_or(&text).trim_start_matches(": ").to_owned(),
+            false => fact,
+        };
+        if details.is_empty() { fact } else { format!("{fact} ({details})") }
+    }
+
+    /// What to do about it, at length.
+    pub fn advice(&self) -> String {
+        let Words { action, advice, .. } = self.words(None);
+        if advice.is_empty() { action } else { advice }
+    }
+
+    /// The host that other work kept busy, if it tells of that: stopping the work helps more than measuring longer.
+    pub fn busy_with_other_work(&self) -> Option<&str> {
+        match self {
+            Flag::BusyBaseline { host, .. }
+            | Flag::BusyProcess { host, .. }
+            | Flag::OtherTraffic { host, .. }
+            | Flag::BusyRaid { host, .. } => Some(host),
+            _ => None,
+        }
+    }
+
+    /// Why writes are called a burst, if it is about that.
+    pub fn burst(&self) -> Option<&'static str> {
+        match self {
+            Flag::Burst { why, .. } => Some(why.words()),
+            _ => None,
+        }
+    }
+
+    /// All that is said of it; `trials` says in which trials it was seen ("3 of 12 trials"), if it is about trials.
+    pub fn words(&self, trials: Option<&str>) -> Words {
+        let seen = trials.map_or_else(String::new, |trials| format!(" in {trials}"));
+        match self {
+            Flag::BadContent { stale, misplaced, corrupt } => {
+                urgent::bad_content(*stale, *misplaced, *corrupt, &seen)
+            }
+            Flag::SettingNotRestored { host, setting, reason } => {
+                urgent::setting_not_restored(host, setting, reason)
+            }
+            Flag::NotCleaned { target, directory, on } => {
+                urgent::not_cleaned(target, directory, on.as_deref())
+            }
+            Flag::ProgramLeft { host, reason, next } => urgent::program_left(host, reason, next),
+            Flag::Leftovers { directories, target, on } => {
+                urgent::leftovers(directories, target, on.as_deref())
+            }
+
+            Flag::OtherRun { directory } => disturbances::other_run(directory),
+            Flag::BusyBaseline { host, busy, windows } => {
+                disturbances::busy_baseline(host, *busy, windows)
+            }
+            Flag::OtherTraffic { host, bytes_per_second, windows } => {
+                disturbances::other_traffic(host, *bytes_per_second, windows)
+            }
+            Flag::BusyProcess { host, process, cores, kernel, windows } => {
+                disturbances::busy_process(host, process, *cores, *kernel, windows)
+            }
+            Flag::OtherLoad { host, resource, per_second } => {
+                disturbances::other_load(host, *resource, *per_second)
+            }
+            Flag::FarSlower { times } => disturbances::far_slower(*times, trials),
+            Flag::BusyRaid { host, work, windows } => disturbances::busy_raid(host, work, windows),
+            Flag::Throttled { host, from_hertz, to_hertz, celsius } => {
+                disturbances::throttled(host, *from_hertz, *to_hertz, *celsius, &seen)
+            }
+            Flag::Stolen { host, share } => disturbances::stolen(host, *share, &seen),
+            Flag::FiguresDisturbed { figures, of } => disturbances::figures_disturbed(figures, *of),
+            Flag::Reconnected { target, times, at_seconds, seconds } => {
+                disturbances::reconnected(target, *times, *at_seconds, *seconds)
+            }
+            Flag::WrittenAgain { target, bytes } => disturbances::written_again(target, *bytes),
+            Flag::HostRestarted { host } => disturbances::host_restarted(host, &seen),
+
+            Flag::SameTarget { target } => validity::same_target(target),
+
+            Flag::ClientMemory { target, memory, surely } => {
+                caches::client_memory(target, memory, *surely)
+            }
+            Flag::WorkingSet { target, size, reads_from, settles } => {
+                caches::working_set(target, *size, *reads_from, *settles)
+            }
+            Flag::CachesKept { host, reason } => caches::caches_kept(host, reason),
+            Flag::Scaled { wanted, used, most, why } => caches::scaled(*wanted, *used, *most, why),
+            Flag::Burst { workloads, why } => caches::burst(workloads, *why),
+            Flag::TwoPhases { at_seconds, burst_bytes_per_second, sustained_bytes_per_second } => {
+                caches::two_phases(
+                    *at_seconds,
+                    *burst_bytes_per_second,
+                    *sustained_bytes_per_second,
+                    trials,
+                )
+            }
+
+            Flag::StabilityDiffers { detail } => validity::stability_differs(detail),
+            Flag::RateHeld { target, run, by } => validity::rate_held(target, run, by),
+            Flag::OperationRefused { target, tried, reason, .. } => {
+                validity::operation_refused(target, tried, reason)
+            }
+            Flag::SecondWriter { target } => validity::second_writer(target),
+
+            Flag::ClientSaturated { host, core_busy, serves } => {
+                limits::client_saturated(host.as_deref(), *core_busy, *serves, &seen)
+            }
+            Flag::ServerSaturated { host, core_busy } => {
+                limits::server_saturated(host, *core_busy, &seen)
+            }
+            Flag::NearClientCeiling { bytes_per_second, ceiling_bytes_per_second } => {
+                limits::near_client_ceiling(*bytes_per_second, *ceiling_bytes_per_second)
+            }
+            Flag::SameMachine { host } => limits::same_machine(host),
+            Flag::BehindSchedule { due_per_second, per_second } => {
+                limits::behind_schedule(*due_per_second, *per_second)
+            }
+            Flag::KeptRate { workload, frame, caveat } => {
+                limits::kept_rate(workload, *frame, caveat, &seen)
+            }
+            Flag::FrameCapped { wanted, used, path_mtu } => {
+                limits::frame_capped(*wanted, *used, *path_mtu)
+            }
+            Flag::PayloadCapped { wanted, used, path_mtu } => {
+                limits::payload_capped(*wanted, *used, *path_mtu)
+            }
+            Flag::SocketBufferCapped { host, wanted, used } => {
+                limits::socket_buffer_capped(host, *wanted, *used)
+            }
+            Flag::EndIsGateway { host } => limits::end_is_gateway(host),
+            Flag::RouterIsEnd { host } => limits::router_is_end(host),
+            Flag::NotWatched { host, reason } => limits::not_watched(host, reason),
+            Flag::AskedToWait { target, times } => limits::asked_to_wait(target, *times),
+            Flag::Retransmitted { target, times, late, doubled } => {
+                limits::retransmitted(target, *times, *late, *doubled)
+            }
+
+            Flag::LeftOut { workloads } => validity::left_out(workloads),
+            Flag::Quick { resolvable } => validity::quick(*resolvable),
+            Flag::CapReached { blocks, wanted } => validity::cap_reached(*blocks, *wanted),
+            Flag::FewOperations { count } => validity::few_operations(*count, &seen),
+            Flag::LongGap { seconds } => validity::long_gap(*seconds),
+            Flag::InFlightMismatch { integrated, by_littles_law } => {
+                validity::in_flight_mismatch(*integrated, *by_littles_law)
+            }
+
+            Flag::ImpossibleCounters { host } => notes::impossible_counters(host),
+            Flag::HiddenFromTicks { host, by_ticks, by_scheduler } => {
+                notes::hidden_from_ticks(host, *by_ticks, *by_scheduler)
+            }
+            Flag::HostLost { host, reason } => notes::host_lost(host, reason),
+            Flag::EntriesSkipped { directory, count } => notes::entries_skipped(directory, *count),
+            Flag::NamesNotUtf8 { directory, first, count } => {
+                notes::names_not_utf8(directory, first, *count)
+            }
+            Flag::SparseFiles { directory, count, holes } => {
+                notes::sparse_files(directory, *count, *holes)
+            }
+            Flag::WarmScan { target } => notes::warm_scan(target),
+            Flag::SizeLowered { wanted, used, bytes_per_second } => {
+                notes::size_lowered(*wanted, *used, *bytes_per_second)
+            }
+            Flag::SizeFitted { target, wanted, used, available } => {
+                notes::size_fitted(target, *wanted, *used, *available)
+            }
+            Flag::ReplySurplus { target, call, bytes } => {
+                notes::reply_surplus(target, call, *bytes)
+            }
+            Flag::CallFailed { target, call, reason, instead } => {
+                notes::call_failed(target, call, reason, instead)
+            }
+            Flag::OtherOwner { target, uid, owner } => notes::other_owner(target, *uid, *owner),
+            Flag::Continued { block, .. } => notes::continued(*block),
+        }
+    }
+}
+
+impl Burst {
+    /// Why writes are not called sustained.
+    fn words(self) -> &'static str {
+        match self {
+            Burst::NotConditioned => "it was not filled before",
+            Burst::NotSteady => "the rate was not steady after filling it",
+            Burst::NotAgreed => "the trials differ from the steady rate after filling it",
+        }
+    }
+}
+
+/// "1 operation", "2 operations".
+fn operations(count: u64) -> String {
+    format!("{count} operation{}", if count == 1 { "" } else { "s" })
+}
+
+/// A host in words.
+fn place(host: &str) -> &str {
+    if host == "local" { "this machine" } else { host }
+}
+
+/// With a capital letter, unless it is an address.
+fn capital(name: &str) -> String {
+    match name.strip_prefix("this") {
+        Some(rest) => format!("This{rest}"),
+        None => name.to_owned(),
+    }
+}
+
+/// As an option takes it: "4GiB".
+fn close(size: Bytes) -> String {
+    size.to_string().replace(' ', "")
+}
+
+/// The command that removes leftovers.
+fn clean(on: Option<&str>, target: &str) -> String {
+    let on = on.map_or_else(String::new, |host| format!("--on {host} "));
+    format!("plimsoll clean {on}'{target}'")
+}
+
+/// A time to plan with: "3 min", "2 h".
+fn minutes(seconds: f64) -> String {
+    if seconds < 5400.0 {
+        format!("{:.0} min", (seconds / 60.0).ceil())
+    } else {
+        format!("{:.0} h", (seconds / 3600.0).ceil())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+use super::*;
+use crate::HostResource;
+
+/// Nobody can stop a thread of the kernel, and nobody should try.
+#[test]
+fn no_thread_of_the_kernel_is_to_be_stopped() {
+    let advice = |process: &str, kernel| {
+        let process = process.to_owned();
+        let windows = crate::flag::IdleWindows::default();
+        Flag::BusyProcess { host: "nas".into(), process, cores: 0.3, kernel, windows }.advice()
+    };
+    let of_kernel = advice("kworker/0:1H", true);
+    assert!(of_kernel.contains("thread of the kernel"), "{of_kernel}");
+    assert!(!of_kernel.to_lowercase().contains("stop"), "{of_kernel}");
+    assert!(advice("indexer", false).contains("stop it"));
+}
+
+#[test]
+fn a_client_that_is_another_host_is_named() {
+    let of = |host: Option<&str>| {
+        let host = host.map(str::to_owned);
+        let flag = Flag::ClientSaturated { host, core_busy: 0.97, serves: false };
+        (flag.message(), flag.advice())
+    };
+    let (message, advice) = of(Some("ssh://root@laptop"));
+    let said = "ssh://root@laptop may be the bottleneck, not the server: a core was 97% busy";
+    assert_eq!(message, said);
+    assert_eq!(advice, "Use fewer workers or a faster client.");
+    assert!(of(None).0.starts_with("This machine may be the bottleneck"), "{}", of(None).0);
+    // No faster client helps where the server is on the same machine.
+    let both = Flag::ClientSaturated { host: None, core_busy: 0.97, serves: true };
+    assert!(both.advice().contains("with --host local,"), "{}", both.advice());
+    // Studies of older versions have no host.
+    let old: Flag =
+        serde_json::from_str(r#"{"flag":"client_saturated","core_busy":0.97}"#).unwrap();
+    assert_eq!((old.message(), old.advice()), of(None));
+}
+
+/// A table of an export has observations: no effect on figures of a screen, and no marks of one.
+#[test]
+fn a_fact_is_an_observation() {
+    let host = || "local".to_owned();
+    let windows = crate::flag::IdleWindows::default;
+    let slower = Flag::FarSlower { times: 3.4 };
+    assert_eq!(slower.fact(), "3.4 times slower than the same work in other blocks");
+    let stolen = Flag::Stolen { host: host(), share: 0.25 };
+    let fact = "the hypervisor took 25% of the CPU time of this machine for others";
+    assert_eq!(stolen.fact(), fact);
+    let load = Flag::OtherLoad { host: host(), resource: HostResource::Cpu, per_second: 0.5 };
+    let fact = "others used the CPU of this machine (0.50 cores more than the same work took in other blocks)";
+    assert_eq!(load.fact(), fact);
+    for flag in [
+        slower,
+        stolen,
+        load,
+        Flag::BadContent { stale: 0, misplaced: 0, corrupt: 1 },
+        Flag::BusyBaseline { host: host(), busy: 0.9, windows: windows() },
+        Flag::Throttled { host: host(), from_hertz: 2e9, to_hertz: 1e9, celsius: None },
+        Flag::Burst { workloads: vec!["random write".into()], why: Burst::NotSteady },
+        Flag::BehindSchedule { due_per_second: 30.0, per_second: 20.0 },
+        Flag::FewOperations { count: 3 },
+        Flag::NearClientCeiling { bytes_per_second: 1e9, ceiling_bytes_per_second: 1.1e9 },
+        Flag::TwoPhases {
+            at_seconds: 2.0,
+            burst_bytes_per_second: 2e8,
+            sustained_bytes_per_second: 1e8,
+        },
+    ] {
+        let fact = flag.fact();
+        let said = flag.message();
+        assert!(!fact.contains("too low") && !fact.contains('*'), "{fact}");
+        assert!(!fact.starts_with(char::is_uppercase) && fact != said, "{fact}");
+    }
+}
+
+/// The most severe first; what stands on any screen does so wherever it is in that order.
+#[test]
+fn what_the_user_has_to_remove_is_urgent() {
+    let flag = Flag::Leftovers {
+        directories: vec!["a".into(), "b".into()],
+        target: "/srv".into(),
+        on: None,
+    };
+    let words = flag.words(None);
+    assert!(words.severity.is_urgent() && words.severity > Severity::Disturbance);
+    assert_eq!(flag.message(), "Killed runs left 2 directories on /srv (a, b)");
+    assert_eq!(flag.advice(), "Remove with: plimsoll clean '/srv'");
+}
