@@ -1,6 +1,7 @@
 //! Published experiments on a network path, repeated with their own design.
 
-use super::{NetArguments, length, part};
+use super::arguments::NetArguments;
+use super::workloads::{length, part};
 use crate::arguments::ProbeArguments;
 use clap::{Args, ValueEnum};
 use plimsoll_model::units::Bytes;

@@ -1,6 +1,6 @@
 //! An iperf3 server at the far end of a path: the jobs and options that it can do, and its addresses.
 
-use super::{JobChoice, NetArguments, SideChoice};
+use super::arguments::{JobChoice, NetArguments, SideChoice};
 use plimsoll_model::{Cause, Failure, HostName};
 use plimsoll_net::IPERF3_PORT;
 use std::net::{SocketAddr, ToSocketAddrs};

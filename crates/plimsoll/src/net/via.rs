@@ -1,6 +1,7 @@
 //! A router between the ends: the rate that it forwards, by direction and frame size.
 
-use super::{FINE_MARGIN, FINE_WIDTH, LOSS, NetArguments, SideChoice, WIDTH, part};
+use super::arguments::{NetArguments, SideChoice};
+use super::workloads::{FINE_MARGIN, FINE_WIDTH, LOSS, WIDTH, part};
 use crate::arguments::ProbeArguments;
 use crate::hosts;
 use clap::{Args, ValueEnum};

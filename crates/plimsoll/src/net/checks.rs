@@ -1,0 +1,95 @@
+//! Sizes and options that cannot be.
+
+use super::arguments::{JobChoice, NetArguments, RateChoice};
+use plimsoll_model::{Cause, Failure};
+
+const SHORTEST_SECONDS: f64 = 0.2;
+const LONGEST_SECONDS: f64 = 3600.0;
+/// Most streams in one direction of a trial.
+const MOST_STREAMS: u16 = 64;
+/// Largest block size that the probe takes, and payloads of datagrams: its header, and the most that IPv4 has room for.
+const LARGEST_BLOCK: u64 = 4 << 20;
+const PAYLOADS: std::ops::RangeInclusive<u64> = 16..=65_507;
+const SOCKET_BUFFERS: std::ops::RangeInclusive<u64> = 1024..=1 << 30;
+
+/// Refuses sizes that the probe does not take.
+pub(super) fn expect_sizes(arguments: &NetArguments) -> Result<(), Failure> {
+    let refuse = |option: &str, size: String, happened: &str, next: &str| {
+        let on = format!("{option} {size}");
+        Err(Failure::new(Cause::Usage, "plan the study", on, happened, next))
+    };
+    if let Some(block) = arguments.blocks.iter().find(|b| !(1..=LARGEST_BLOCK).contains(&b.0)) {
+        let happened = "a block size is 1 byte to 4 MiB";
+        return refuse("--blocks", block.to_string(), happened, "Give a size such as 128KiB.");
+    }
+    if let Some(payload) = arguments.payloads.iter().find(|p| !PAYLOADS.contains(&p.0)) {
+        let happened = "a datagram has 16 to 65507 bytes of payload, 16 of which are its header";
+        return refuse("--payloads", payload.to_string(), happened, "Give a size such as 1400.");
+    }
+    if let Some(streams) = arguments.streams.iter().find(|s| s.get() > MOST_STREAMS) {
+        let happened = "a trial has at most 64 streams in one direction";
+        return refuse("--streams", streams.to_string(), happened, "Give 64 at most.");
+    }
+    if let Some(time) = arguments.time.filter(|time| time.as_secs_f64() < SHORTEST_SECONDS) {
+        let happened = "a trial must last at least 200 ms";
+        let next = "Give --time 2s or more for reliable figures.";
+        return refuse("--time", format!("{time:?}"), happened, next);
+    }
+    if let Some(time) = arguments.time.filter(|time| time.as_secs_f64() > LONGEST_SECONDS) {
+        let happened = "a trial may last at most an hour";
+        let next = "Give a shorter --time, and more --repeats.";
+        return refuse("--time", format!("{time:?}"), happened, next);
+    }
+    let buffer = arguments.socket_buffer.filter(|buffer| !SOCKET_BUFFERS.contains(&buffer.0));
+    if let Some(buffer) = buffer {
+        let happened = "a socket buffer has 1 KiB to 1 GiB";
+        let next = "Give a size such as 4MiB.";
+        return refuse("--socket-buffer", buffer.to_string(), happened, next);
+    }
+    let plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+    let is_none = |name: &&String| name.is_empty() || !plain(name);
+    if let Some(name) = arguments.congestion.as_ref().filter(is_none) {
+        let happened = "it is not the name of a congestion control";
+        return refuse("--congestion", name.clone(), happened, "Give a name such as bbr or cubic.");
+    }
+    Ok(())
+}
+
+/// Refuses options that none of the jobs has a use for.
+pub(super) fn expect_used(arguments: &NetArguments, jobs: &[JobChoice]) -> Result<(), Failure> {
+    let is_udp = |job: &JobChoice| matches!(job, JobChoice::UdpOut | JobChoice::UdpIn);
+    let has_streams = |job: &JobChoice| !matches!(job, JobChoice::Request | JobChoice::Connect);
+    let (udp, streams) = (jobs.iter().any(is_udp), jobs.iter().any(has_streams));
+    let tcp = jobs.iter().any(|job| has_streams(job) && !is_udp(job));
+    let (of_tcp, of_udp) = (("TCP streams", "tcp-out"), ("UDP jobs", "udp-out"));
+    // A router's rates have losses, too.
+    let searches = arguments.via.via.is_some() || udp;
+    let options = [
+        ("--streams", !arguments.streams.is_empty(), streams, of_tcp),
+        ("--socket-buffer", arguments.socket_buffer.is_some(), streams, of_tcp),
+        ("--blocks", !arguments.blocks.is_empty(), tcp, of_tcp),
+        ("--congestion", arguments.congestion.is_some(), tcp, of_tcp),
+        ("--payloads", !arguments.payloads.is_empty(), udp, of_udp),
+        ("--rate", arguments.rate.is_some(), udp, of_udp),
+        ("--call", arguments.call.is_some(), udp, of_udp),
+        ("--loss", arguments.loss.is_some(), searches, of_udp),
+    ];
+    let refuse = |option: &str, happened: String, next: String| {
+        Err(Failure::new(Cause::Usage, "plan the study", option, happened, next))
+    };
+    let unused = options.into_iter().find(|(_, is_given, is_used, _)| *is_given && !is_used);
+    if let Some((option, _, _, (of, job))) = unused {
+        let happened = format!("{option} is for {of}, and the study has none");
+        return refuse(option, happened, format!("Add --job {job}, or leave {option} out."));
+    }
+    if let Some(rate) = arguments.rate.filter(|_| arguments.loss.is_some()) {
+        let happened = match rate {
+            RateChoice::Max => "with --rate max, no rate is searched",
+            RateChoice::Fixed(_) => "with a --rate, no rate is searched",
+        };
+        let next =
+            "Leave --rate out to search the highest rate with this loss, or leave --loss out.";
+        return refuse("--loss", happened.to_owned(), next.to_owned());
+    }
+    Ok(())
+}

@@ -1,0 +1,128 @@
+use super::arguments::{RateChoice, rate};
+use super::{BASELINE_SECONDS, iperf3, plan};
+use crate::arguments::ProbeArguments;
+use crate::command_line::{Arguments, Command};
+use clap::Parser;
+use plimsoll_model::{Cause, Failure, Flow, HostName, Job, Plan, Workload};
+use std::num::NonZeroU32;
+
+pub(super) fn planned(words: &[&str]) -> Result<Plan, Failure> {
+    let words = ["plimsoll", "net"].iter().chain(words);
+    let Command::Net(given) = Arguments::parse_from(words).command else { panic!() };
+    plan(&given, &HostName::Local, &"ssh://nas".parse().unwrap())
+}
+
+#[test]
+fn without_options_a_study_takes_about_a_minute() {
+    let plan = planned(&["ssh://nas"]).unwrap();
+    let names: Vec<String> = plan.workloads.iter().map(|w| w.main().unwrap().job.title()).collect();
+    assert_eq!(names, ["TCP out", "TCP in", "TCP both", "requests", "requests"]);
+    let seconds: f64 = plan.workloads.iter().map(Workload::seconds).sum();
+    let all = seconds * f64::from(ProbeArguments::BLOCKS) + BASELINE_SECONDS;
+    assert!((40.0..60.0).contains(&all), "{all} s");
+    assert!(plan.clients.is_empty() && plan.contrasts.is_empty());
+    assert_eq!(plan.hosts[0].host.to_string(), "ssh://nas");
+}
+
+#[test]
+fn lists_are_measured_one_by_one() {
+    let plan =
+        planned(&["ssh://nas", "--job=tcp-out", "--blocks=1KiB,8KiB", "--streams=1,4"]).unwrap();
+    assert_eq!(plan.workloads.len(), 4);
+    let plan = planned(&["ssh://nas", "--job=udp-in,udp-in", "--payloads=18,1400"]).unwrap();
+    assert_eq!(plan.workloads.len(), 2, "the same twice is measured once");
+    assert!(plan.workloads.iter().all(|udp| udp.steps.is_some()), "a search");
+    for (rate, expected) in [("max", None), ("500", NonZeroU32::new(500))] {
+        let plan = planned(&["ssh://nas", "--job=udp-out", "--rate", rate]).unwrap();
+        let Job::Datagrams(job) = &plan.workloads[0].parts[0].job else { panic!() };
+        assert_eq!((job.rate, &plan.workloads[0].steps), (expected, &None));
+    }
+    let plan = planned(&["ssh://nas", "--job=rrul"]).unwrap();
+    let Job::TcpStream(load) = &plan.workloads[0].parts[1].job else { panic!() };
+    assert_eq!((load.streams, load.flow), (4, Flow::Both));
+}
+
+#[test]
+fn of_an_iperf3_server_only_its_own_tests_are_planned() {
+    let given = |words: &[&str]| {
+        let words = ["plimsoll", "net", "local", "iperf3://nas"].iter().chain(words);
+        let Command::Net(given) = Arguments::parse_from(words).command else { panic!() };
+        given
+    };
+    let (local, server) = (HostName::Local, "iperf3://nas".parse::<HostName>().unwrap());
+    let plan = plan(&given(&[]), &local, &server).unwrap();
+    assert_eq!((plan.workloads.len(), plan.hosts.len()), (2, 0));
+    for (words, expected) in [
+        (&["--job=request"][..], "--job request"),
+        (&["--job=tcp-out,loaded"], "--job loaded"),
+        (&["--port=5202"], "--port"),
+        (&["--connect-from=b"], "--connect-from"),
+    ] {
+        let failure = iperf3::expect_possible(&given(words), &local, &server).unwrap_err();
+        assert_eq!((failure.cause, failure.on.contains(expected)), (Cause::Usage, true));
+    }
+    let elsewhere = "ssh://laptop".parse().unwrap();
+    iperf3::expect_possible(&given(&[]), &elsewhere, &server).unwrap();
+    let failure = iperf3::expect_possible(&given(&[]), &server, &local).unwrap_err();
+    assert!(failure.next.contains("plimsoll net local iperf3://nas"), "{failure}");
+    iperf3::expect_possible(&given(&["--job=udp-in,tcp-both"]), &local, &server).unwrap();
+}
+
+#[test]
+fn options_without_a_job_that_uses_them_are_refused() {
+    for (words, option, job) in [
+        (&["--streams=2", "--job=request,connect"][..], "--streams", "tcp-out"),
+        (&["--socket-buffer=4MiB", "--job=connect"], "--socket-buffer", "tcp-out"),
+        (&["--blocks=1KiB", "--job=udp-in,request"], "--blocks", "tcp-out"),
+        (&["--congestion=cubic", "--job=udp-in"], "--congestion", "tcp-out"),
+        (&["--payloads=18"], "--payloads", "udp-out"),
+        (&["--rate=500", "--job=tcp-out"], "--rate", "udp-out"),
+        (&["--call=gso", "--job=rrul"], "--call", "udp-out"),
+        (&["--loss=1"], "--loss", "udp-out"),
+    ] {
+        let failure = planned(&[&["ssh://nas"], words].concat()).unwrap_err();
+        assert_eq!((failure.cause, &*failure.on), (Cause::Usage, option), "{failure}");
+        assert!(failure.next.contains(&format!("Add --job {job}")), "{failure}");
+    }
+    for rate in ["max", "500"] {
+        let words = ["ssh://nas", "--job=udp-in", "--loss=1", "--rate", rate];
+        let failure = planned(&words).unwrap_err();
+        assert_eq!((failure.cause, &*failure.on), (Cause::Usage, "--loss"), "{failure}");
+        assert!(failure.happened.contains("--rate"), "{failure}");
+    }
+    for words in [
+        &["--streams=2", "--job=up"][..],
+        &["--streams=2", "--blocks=1KiB", "--congestion=cubic"],
+        &["--socket-buffer=4MiB", "--payloads=18", "--rate=max", "--job=tcp-in,udp-out"],
+        &["--job=udp-in", "--loss=1"],
+        &["--via=ssh://router", "--loss=1"],
+    ] {
+        planned(&[&["ssh://nas"], words].concat()).unwrap();
+    }
+}
+
+#[test]
+fn a_rate_that_the_probe_does_not_take_is_refused() {
+    let most = NonZeroU32::new(100_000_000).unwrap();
+    assert_eq!(rate("100000000"), Ok(RateChoice::Fixed(most)));
+    for text in ["100000001", "5000000000", "0", "-1", "1e3"] {
+        assert!(rate(text).unwrap_err().contains("from 1 to 100000000"), "{text}");
+    }
+}
+
+#[test]
+fn sizes_that_cannot_be_are_refused() {
+    for (words, expected) in [
+        (["--payloads=8", "--job=udp-out"], "16 to 65507"),
+        (["--blocks=8MiB", "--job=tcp-out"], "4 MiB"),
+        (["--streams=100", "--job=tcp-out"], "64 streams"),
+        (["--congestion=a b", "--job=tcp-out"], "congestion control"),
+        (["--time=10ms", "--job=tcp-out"], "200 ms"),
+        (["--time=2h", "--job=tcp-out"], "an hour"),
+        (["--socket-buffer=100", "--job=tcp-out"], "1 KiB to 1 GiB"),
+    ] {
+        let failure = planned(&[&["ssh://nas"][..], &words].concat()).unwrap_err();
+        assert_eq!(failure.cause, Cause::Usage);
+        assert!(failure.happened.contains(expected), "{failure}");
+    }
+}
