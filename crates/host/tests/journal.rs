@@ -342,6 +342,30 @@ fn an_entry_whose_run_ends_meanwhile_is_gone() {
     assert!(entries.is_empty() && unreadable.is_empty(), "{unreadable:?}");
 }
 
+/// Hosts of a lab have process numbers of their own, and may have this machine's disk: the shell of one that writes an
+/// entry is not gone because nobody has its number here.
+#[test]
+fn what_is_written_in_another_space_of_processes_is_left_alone() {
+    let stage = enter_or_skip!();
+    let _place = OwnPlace::new(&stage);
+    let place = Path::new("/var/lib/plimsoll");
+    device::add(&Local, &dead(&HostName::Local, &Local, KNOB)).unwrap();
+    let space = fs::read_link("/proc/self/ns/pid").unwrap();
+    let own: String = space.to_string_lossy().chars().filter(char::is_ascii_digit).collect();
+    // Higher than any process number.
+    let [gone, elsewhere, long_ago] =
+        [own.as_str(), "1", "2"].map(|space| place.join(format!("x.json.{space}.99999999")));
+    for file in [&gone, &elsewhere, &long_ago] {
+        fs::write(file, b"{").unwrap();
+    }
+    let hours = Duration::from_secs(7200);
+    let file = fs::File::options().write(true).open(&long_ago).unwrap();
+    file.set_modified(std::time::SystemTime::now() - hours).unwrap();
+    assert_eq!(device::list(&Local).unwrap().0.len(), 1);
+    let left = [&gone, &elsewhere, &long_ago].map(|file| file.exists());
+    assert_eq!(left, [false, true, false]);
+}
+
 #[test]
 fn restoring_one_host_leaves_the_entries_of_others() {
     let stage = enter_or_skip!();

@@ -22,7 +22,24 @@ const PLACES: [&str; 5] = [
     "/dev/plimsoll",
 ];
 
-/// Enters a place, or makes one and enters it; its path is in `place` then.
+/// What is not finished has `writer` at the end of its name. `is_gone FILE` says whether that shell is gone. Hosts of a
+/// lab may have one disk with this machine and process numbers of their own, so the namespace of the numbers is part of
+/// the name; of a shell in another one, that is only known by the age of its file.
+const WRITERS: &str = r#"
+space=$(readlink /proc/self/ns/pid 2>/dev/null | tr -cd 0-9)
+writer="$space.$$"
+is_gone() {
+    before=${1%.*}
+    if [ "${before##*.}" = "$space" ]; then
+        [ ! -d "/proc/${1##*.}" ]
+    else
+        [ -n "$(find "$1" -mmin +60 2>/dev/null)" ]
+    fi
+}
+"#;
+
+/// Enters a place, or makes one and enters it; its path is in `place` then. A file `.try` in it keeps others from
+/// removing it.
 const FIND: &str = r#"
 umask 077
 lasting() {
@@ -34,14 +51,17 @@ lasting() {
 }
 usable() {
     mkdir -m 700 "./$1" 2>/dev/null
-    enter_own "$1" && { true >./.try; } 2>/dev/null && rm -f ./.try
+    enter_own "$1" && { true >"./.try.$writer"; } 2>/dev/null
 }
 find_place() {
     for wanted in lasting true; do
         for d in PLACES; do
             enter_below "${d%/*}" || continue
             place=$(pwd -P)/${d##*/}
-            (enter_own "${d##*/}"; "$wanted") && usable "${d##*/}" && return 0
+            (enter_own "${d##*/}"; "$wanted") || continue
+            # Another run may remove it in between, when its last entry goes.
+            usable "${d##*/}" || usable "${d##*/}" || continue
+            return 0
         done
     done
     echo 'no directory is writable for this user only' >&2
@@ -101,13 +121,13 @@ pub fn add(host: &dyn Reach, entry: &Entry) -> Result<String, Failure> {
     // links, as on FAT, what is there is looked for first.
     let (file, length) = (entry.name_on_host(), bytes.len());
     let text = format!(
-        "{functions}{find}find_place || exit 1
-        f=./{file}; p=\"$f.$$\"; trap 'rm -f \"$p\"' EXIT
+        "{functions}{WRITERS}{find}find_place || exit 1
+        f=./{file}; p=\"$f.$writer\"; trap 'rm -f \"$p\" \"./.try.$writer\"' EXIT
         cat >\"$p\" && [ \"$(wc -c <\"$p\")\" -eq {length} ] && sync || exit 1
         echo \"$place\"
         ln \"$p\" \"$f\" 2>/dev/null || {{ [ ! -e \"$f\" ] && mv \"$p\" \"$f\"; }} ||
             {{ echo exists; exit 0; }}
-        rm -f \"$p\"; sync"
+        rm -f \"$p\" \"./.try.$writer\"; sync"
     );
     let said = command(host, TRIED, &text, &bytes)?;
     let mut lines = said.lines();
@@ -155,16 +175,17 @@ pub(super) fn read(host: &dyn Reach) -> Result<There, Failure> {
         // The shell of a killed run may still be writing.
         "seconds=3
         for f in ./*.json.*; do
-            while [ -f \"$f\" ] && [ -d \"/proc/${f##*.}\" ] && [ $seconds -gt 0 ]; do
+            while [ -f \"$f\" ] && ! is_gone \"$f\" && [ $seconds -gt 0 ]; do
                 sleep 1
                 seconds=$((seconds - 1))
             done
-            [ ! -f \"$f\" ] || [ -d \"/proc/${f##*.}\" ] || rm -f \"$f\"
+            [ ! -f \"$f\" ] || ! is_gone \"$f\" || rm -f \"$f\"
         done
         for f in ./*.json; do [ ! -e \"$f\" ] && [ ! -L \"$f\" ] || echo \"$place/${f#./}\"; done",
     );
     let skipped = SKIPPED.replace("PLACES", &PLACES.join(" "));
-    let names = command(host, TRIED, &format!("{}{names}{skipped}true", origin::PRINT), b"")?;
+    let names =
+        command(host, TRIED, &format!("{}{WRITERS}{names}{skipped}true", origin::PRINT), b"")?;
     let origin = Origin::from_lines(names.lines());
     let skipped = names.lines().filter_map(|line| line.strip_prefix("skipped "));
     let unreadable = skipped.map(|place| Unreadable {
@@ -228,9 +249,11 @@ pub fn remove(host: &dyn Reach, entry: &Entry) -> Result<(), Failure> {
     let name = entry.name_on_host();
     let each = each(&format!(
         "rm -f \"./{name}\".* \"./{name}\" || exit 1
+        for f in ./.try.*; do [ ! -e \"$f\" ] || ! is_gone \"$f\" || rm -f \"$f\"; done
         cd / && rmdir \"$place\" 2>/dev/null"
     ));
-    command(host, "write the undo journal on the host", &format!("{each}sync"), b"").map(drop)
+    command(host, "write the undo journal on the host", &format!("{WRITERS}{each}sync"), b"")
+        .map(drop)
 }
 
 /// Whether this is where an entry may lie.
