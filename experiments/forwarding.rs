@@ -163,7 +163,7 @@ fn word(flag: &Flag) -> Option<String> {
         RateCaveat::BurstCredit { bytes, .. } => format!("burst credit of {:.0} kB", bytes / 1e3),
         RateCaveat::Collapse { .. } => "overload collapse".to_owned(),
         RateCaveat::Interruptions { .. } => "interruptions".to_owned(),
-        RateCaveat::Unsteady { loss_ratio } => format!("unsteady ({:.1}%)", 100.0 * loss_ratio),
+        RateCaveat::Unsteady { loss_ratio, .. } => format!("unsteady ({:.1}%)", 100.0 * loss_ratio),
     })
 }
 

@@ -76,7 +76,8 @@ fn the_rate_of_a_bucket_is_found_or_honestly_not() {
     let Some(beds) = lab() else { return };
     let _alone = alone();
     beds.on("via/router", "tc qdisc replace dev outer root tbf rate 8mbit burst 6000 latency 10ms");
-    let words = [ROUTER, "--quick", "--frames=512", "--direction=out", "--json=-"];
+    // A short trial confirms the rate.
+    let words = [ROUTER, "--quick", "--frames=512", "--direction=out", "--final=4s", "--json=-"];
     let ran = net(&beds, &words);
     let whole = study(&ran);
     let trial = &whole.trials[0];
@@ -150,6 +151,72 @@ fn a_router_beside_the_path_did_not_see_the_frames_which_were_made_shorter() {
     assert!(failed || shown.contains("or do not go through R"), "{shown}");
 }
 
+/// Rules of a home: each frame passes forty of them, has its connection tracked, and its address translated.
+fn rules() -> String {
+    let own: String = (0..40).map(|n| format!("udp dport {} drop\n", n + 1)).collect();
+    format!(
+        "table inet home {{ chain forward {{ type filter hook forward priority filter; policy accept;\n{own}\
+         ct state established,related accept\n}}\n\
+         chain translate {{ type nat hook postrouting priority srcnat; policy accept;\n\
+         oifname \"outer\" masquerade\n}}\n}}"
+    )
+}
+
+/// Five parts of a path are named. Four are there, and each is switched off after the others and put back.
+#[test]
+fn the_parts_of_a_path_are_switched_off_one_after_the_other() {
+    let Some(beds) = lab() else { return };
+    let _alone = alone();
+    let set = format!(
+        "nft -f - <<'END'\n{}\nEND\ntc qdisc replace dev outer root tbf rate 1gbit burst 125kb latency 50ms",
+        rules()
+    );
+    beds.on("via/router", &set);
+    let state = || beds.on("via/router", "nft list ruleset; tc qdisc show dev outer");
+    let before = state();
+    let parts = "--parts=rules,conntrack,nat,qdisc,offload";
+    let words = [ROUTER, parts, "--repeats=2", "--time=500ms", "--json=-"];
+    let whole = study(&net(&beds, &words).expect(0));
+    assert_eq!(state(), before, "the router is as it was");
+    let priced = whole.plan.parts.as_ref().expect("parts");
+    let names: Vec<String> = priced.priced.iter().map(|one| one.part.to_string()).collect();
+    assert_eq!(names, ["rules", "nat", "conntrack", "qdisc"], "{priced:?}");
+    let missing: Vec<String> = priced.missing.iter().map(|one| one.part.to_string()).collect();
+    assert_eq!(missing, ["offload"], "{priced:?}");
+    // As found twice, and each part without.
+    let settings = priced.settings();
+    assert_eq!((settings.len(), whole.trials.len()), (6, 12));
+    let rate = whole.plan.workloads[0].parts[0].job.parameters();
+    assert!(rate.iter().any(|(name, _)| *name == "rate_per_second"), "a rate was chosen: {rate:?}");
+    let mut complete = 0;
+    for trial in &whole.trials {
+        assert!(settings.contains(&trial.cell.setting));
+        if trial.result.outcome == Outcome::Complete {
+            let cost = trial.result.value(0, Metric::all(Measure::ROUTER_CPU_PER_PACKET));
+            assert!(cost.is_some_and(f64::is_finite), "{:?}", trial.result.parts);
+            complete += 1;
+        }
+    }
+    // A busy machine may fail some of them, which the study survives.
+    assert!(
+        complete >= 6,
+        "{complete} of 12: {:?}",
+        whole.trials.last().map(|t| &t.result.outcome)
+    );
+    let shown = beds.program.run(&["show"]).expect(0).out;
+    assert!(shown.lines().count() <= 24, "{shown}");
+    for words in ["rules", "A/A control", "frames a second", "offload: not priced"] {
+        assert!(unwrapped(&shown).contains(words), "{words} in\n{shown}");
+    }
+    beds.program.run(&["show", "--details"]).expect(0);
+    // Nothing is there to be switched off.
+    beds.on("via/router", "nft flush ruleset; tc qdisc del dev outer root");
+    let ran = net(&beds, &[ROUTER, "--parts=rules,flowtable,qdisc"]).expect(2);
+    for words in ["rules: R has none", "no rule of R adds flows", "a plain queue (noqueue)"] {
+        assert!(ran.err.contains(words), "{words} in {}", ran.err);
+    }
+}
+
 #[test]
 fn a_router_that_does_not_forward_is_named() {
     let Some(beds) = lab() else { return };
@@ -200,6 +267,14 @@ fn bad_arguments_are_refused_before_anything_is_reached() {
         (&["net", "local", "--via", "ssh://r", "--frames", "63"], "from 64 to 9018"),
         (&["net", "local", "--via", "ssh://r", "--flows", "65"], "at most 64 flows"),
         (&["net", "local", "--via", "ssh://r", "--job", "tcp-out"], "cannot be used with"),
+        (&["net", "local", "--parts", "rules"], "--via"),
+        (&["net", "local", "--via", "ssh://r", "--parts", "pppoe"], "possible values"),
+        (&["net", "local", "--via", "ssh://r", "--rate", "500"], "chooses its rates"),
+        (&["net", "local", "--via", "ssh://r", "--final", "100ms"], "from 1 s to an hour"),
+        (
+            &["net", "local", "--via", "ssh://r", "--parts", "rules", "--frames", "128,512"],
+            "one size of frames",
+        ),
         (&["net", "local", "--via", "iperf3://nas"], "no host that can be monitored"),
         (&["net", "iperf3://nas", "--via", "ssh://r"], "--via"),
         (&["net", "local", "--via", "ssh://root:secret@r"], "password"),

@@ -331,7 +331,7 @@ _Noreturn void net_accept_run(struct net_stream *stream)
                        : -1;
         if (fd < 0)
             continue;
-        if (!net_from_peer(&from, &settings->peer) ||
+        if (!net_from_peer(&from, settings) ||
             !net_receive_all(fd, greeting, sizeof greeting, now + SILENCE_NS) ||
             !net_greeting_read(greeting, sizeof greeting, NET_HELLO, settings->token, &number)) {
             stream->slot->foreign++;

@@ -52,8 +52,8 @@ static const struct number {
 #define NUMBERS (sizeof numbers / sizeof *numbers)
 
 /* Keys whose values are words. */
-static const char *const words[] = {"open",   "transport", "peer",       "local", "token",
-                                    "cookie", "header",    "congestion", "call",  NULL};
+static const char *const words[] = {"open",   "transport", "peer",       "translated", "token",
+                                    "cookie", "header",    "congestion", "call",       NULL};
 
 static const char *const jobs[] = {"send",    "receive", "both",  "request",
                                    "respond", "connect", "accept"};
@@ -163,10 +163,10 @@ static bool read_words(const struct request *request, struct net_settings *setti
     text = request_text(request, "peer");
     if (text == NULL || !net_address_read(text, &settings->peer))
         return refuse(error, "peer", "it must be an IPv4 or IPv6 address");
-    text = request_text(request, "local");
-    if (text != NULL && (!net_address_read(text, &settings->local) ||
-                         settings->local.family != settings->peer.family))
-        return refuse(error, "local", "it must be an address of the peer's family");
+    text = request_text(request, "translated");
+    if (text != NULL && (!settings->listens || !net_address_read(text, &settings->translated) ||
+                         settings->translated.family != settings->peer.family))
+        return refuse(error, "translated", "it must be an address of the peer's family, to listen for");
     if (!read_iperf3(request, settings, error))
         return false;
     if (!settings->iperf3 && !read_token(request_text(request, "token"), settings->token))

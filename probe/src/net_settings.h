@@ -40,7 +40,7 @@ struct net_settings {
     bool listens;
     bool udp;
     struct net_address peer;
-    struct net_address local; /* to bind to */
+    struct net_address translated; /* of a router in between, which the peer may come from as well */
     uint8_t token[NET_TOKEN_BYTES];
     bool iperf3; /* the other end is an iperf3 server */
     char cookie[NET_COOKIE_BYTES];

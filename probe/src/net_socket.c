@@ -115,7 +115,7 @@ socklen_t net_socket_address(const struct net_address *address, uint64_t port,
     return sizeof six;
 }
 
-bool net_from_peer(const struct sockaddr_storage *from, const struct net_address *peer)
+static bool comes_from(const struct sockaddr_storage *from, const struct net_address *peer)
 {
     struct sockaddr_in four;
     struct sockaddr_in6 six;
@@ -125,6 +125,11 @@ bool net_from_peer(const struct sockaddr_storage *from, const struct net_address
     memcpy(&six, from, sizeof six);
     return peer->family == AF_INET ? memcmp(&four.sin_addr, peer->bytes, 4) == 0
                                    : memcmp(&six.sin6_addr, peer->bytes, 16) == 0;
+}
+
+bool net_from_peer(const struct sockaddr_storage *from, const struct net_settings *settings)
+{
+    return comes_from(from, &settings->peer) || comes_from(from, &settings->translated);
 }
 
 static bool set(int fd, int level, int name, int value)
@@ -169,11 +174,10 @@ int net_socket_open(const struct net_settings *settings, uint64_t port, bool sha
     }
     if (shared)
         set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
-    if (settings->local.family == 0 && !settings->listens)
+    if (!settings->listens)
         return fd;
-    *tried = settings->listens ? "take the port" : "use the local address";
-    struct net_address any = settings->local;
-    any.family = family;
+    *tried = "take the port";
+    struct net_address any = {.family = family};
     socklen_t length = net_socket_address(&any, port, &address);
     if (length == 0)
         goto failed;
@@ -250,7 +254,7 @@ static bool accept_datagram(const struct net_settings *settings, struct net_ends
     ssize_t got = recvfrom(fd, bytes, sizeof bytes, MSG_DONTWAIT, (struct sockaddr *)&from, &length);
     if (got < 0)
         return false;
-    if (!net_from_peer(&from, &settings->peer) ||
+    if (!net_from_peer(&from, settings) ||
         !net_greeting_read(bytes, (size_t)got, NET_HELLO, settings->token, &stream) ||
         stream >= ends->count) {
         ends->foreign++;
@@ -276,7 +280,7 @@ static void accept_connection(const struct net_settings *settings, struct net_en
     int fd = accept4(ends->listener, (struct sockaddr *)&from, &length, SOCK_CLOEXEC);
     if (fd < 0)
         return;
-    if (net_from_peer(&from, &settings->peer) &&
+    if (net_from_peer(&from, settings) &&
         net_receive_all(fd, bytes, sizeof bytes, clock_monotonic_ns() + SILENCE_NS) &&
         net_greeting_read(bytes, sizeof bytes, NET_HELLO, settings->token, &stream) &&
         stream < ends->count && ends->fds[stream] < 0) {

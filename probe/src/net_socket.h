@@ -36,9 +36,9 @@ bool net_receive_all(int fd, void *bytes, size_t length, uint64_t until_ns);
 socklen_t net_socket_address(const struct net_address *address, uint64_t port,
                              struct sockaddr_storage *out);
 uint64_t net_port(const struct sockaddr_storage *address);
-bool net_from_peer(const struct sockaddr_storage *from, const struct net_address *peer);
+bool net_from_peer(const struct sockaddr_storage *from, const struct net_settings *settings);
 
-/* A socket with all settings, bound to `local`; -1 with errno. `tried` says at what it failed.
+/* A socket with all settings, bound if it listens; -1 with errno. `tried` says at what it failed.
  * `shared`: the port may have other sockets, if all agree (UDP), or old connections (TCP). */
 int net_socket_open(const struct net_settings *settings, uint64_t port, bool shared,
                     const char **tried);

@@ -80,6 +80,21 @@ class Counts(unittest.TestCase):
     def test_exact_over_ipv6(self):
         check_exact(self, *pair(self), address="::1")
 
+    def test_a_peer_whose_address_a_router_replaces(self):
+        opener, listener = pair(self)
+        behind = {"listener": {"translated": "127.0.0.1"}}
+        for transport in ("tcp", "udp"):
+            common = {"opener_address": "127.0.0.9", "transport": transport, "duration_ms": 100}
+            for end in trial(opener, listener, "send", only=behind, **common):
+                self.assertEqual(end.end["status"], "done", end.failed)
+        # Without it, that address is a stranger's.
+        refused = trial(opener, listener, "connect", opener_address="127.0.0.9", duration_ms=100,
+                        setup_ms=500)
+        self.assertGreater(refused[1].sum("foreign_count"), 0)
+        accepted = trial(opener, listener, "connect", opener_address="127.0.0.9", duration_ms=100,
+                         only=behind)
+        self.assertEqual(accepted[1].sum("foreign_count"), 0)
+
     def test_facts(self):
         opener, _ = pair(self)
         for key in ("realtime_allowed", "forced_buffers_allowed", "udp_segmentation"):
@@ -463,7 +478,8 @@ class Sessions(unittest.TestCase):
             ("send", "peer", {**usual, "peer": "1.2.3.4%eth0"}),
             ("send", "peer", {**usual, "peer": "fe80::1%"}),
             ("send", "peer", {**usual, "peer": "f" * 300}),
-            ("send", "local", {**usual, "local": "::1"}),
+            ("send", "translated", {**usual, "translated": "::1"}),
+            ("send", "translated", {**usual, "open": "connect", "translated": "127.0.0.2"}),
             ("send", "payload_bytes", {**usual, "payload_bytes": 100}),
             ("send", "payload_bytes", {**usual, "payload_bytes": 15, "transport": "udp"}),
             ("send", "block_bytes", {**usual, "block_bytes": 0}),

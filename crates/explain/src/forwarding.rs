@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// Utilisation from which a core or a link sets the rate.
 const SATURATED: f64 = 0.9;
 /// Share of the frames from which they passed the router's interfaces.
-const PASSED: f64 = 0.9;
+pub(crate) const PASSED: f64 = 0.9;
 /// Trials whose frames and times differ by less have about one rate, so that other traffic cannot be taken out.
 const TOGETHER: f64 = 0.01;
 /// Busiest core below which the router's CPU does not set the rate.
@@ -111,7 +111,7 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Forward
 
 /// The share of the frames that an interface of the router counted: the most of all interfaces. Other traffic is the part
 /// of a count that goes with the time and not with the frames.
-fn passed(trials: &[&Trial], router: &str) -> Option<f64> {
+pub(crate) fn passed(trials: &[&Trial], router: &str) -> Option<f64> {
     let mut counts: BTreeMap<&str, Vec<[f64; 3]>> = BTreeMap::new();
     let mut is_monitored = false;
     for trial in trials {

@@ -24,6 +24,7 @@ mod limits;
 mod merge;
 mod needed;
 mod pair;
+mod part_costs;
 mod playback;
 mod round_trip;
 mod scan;
@@ -64,6 +65,7 @@ pub use limits::{
 pub use merge::compares_quantiles;
 pub use needed::{Forecast, Unresolved, blocks_needed, unresolved};
 pub use pair::{Claim, Pair, Ratio, Seen};
+pub use part_costs::{Difference, PartCost, PartCosts, PartVerdict, part_costs};
 pub use playback::{During, Films, Pauses, Playback, Played, Seeks, Uncapped, playback};
 pub use round_trip::RoundTrip;
 pub use scan::{NAMES, Scan, scans};

@@ -5,7 +5,7 @@ use crate::findings;
 use crate::gather::{self, Gathered};
 use crate::limits::is_ladder;
 use crate::pair::{Rules, Stop};
-use plimsoll_model::{Cell, Contrast, Rule, Study, Workload, factor};
+use plimsoll_model::{Cell, Contrast, Rule, Study, Workload};
 use plimsoll_stats::verdict::Verdict;
 
 /// For every workload of the plan, in its order, the blocks that the stop rule asks for in all, as
@@ -155,7 +155,7 @@ impl Forecast {
 fn cells(study: &Study, workload: usize) -> usize {
     let kind = study.plan.workloads.get(workload).and_then(Workload::subject);
     let subjects = study.plan.subjects.iter().filter(|subject| Some(subject.kind()) == kind);
-    subjects.count() * factor::settings(&study.plan.factors)
+    subjects.count() * study.plan.settings().len()
 }
 
 /// Seconds of one block of a workload: its trials, from the start of each to that of the next.

@@ -5,7 +5,7 @@
 use crate::describe;
 use crate::text::{duration, rate};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use plimsoll_model::{Count, Event, Length, Plan, Rule, Workload, factor, printable, units};
+use plimsoll_model::{Count, Event, Length, Plan, Rule, Workload, printable, units};
 use plimsoll_study::Progress;
 use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
@@ -75,7 +75,7 @@ pub(crate) fn announcement(plan: &Plan) -> String {
         }
         false => format!(" of {}", units::seconds(longest)),
     };
-    let settings = match factor::settings(&plan.factors) {
+    let settings = match plan.settings().len() {
         1 => String::new(),
         many => format!(" under {many} settings"),
     };

@@ -561,7 +561,15 @@ pub enum RateCaveat {
     Unsteady {
         /// Share lost.
         loss_ratio: f64,
+        /// Its length; absent: 10 s.
+        #[serde(default = "usual_confirming_seconds")]
+        seconds: f64,
     },
+}
+
+/// Length of the long trial of a search before it could be chosen.
+fn usual_confirming_seconds() -> f64 {
+    10.0
 }
 
 /// Why less than the whole is copied.

@@ -2,8 +2,8 @@
 
 use crate::units::Bytes;
 use crate::{
-    Amount, Cell, Commands, Contrast, Factor, Gate, HostName, Reboot, ServerHost, Subject, Target,
-    Workload, factor,
+    Amount, Cell, Commands, Contrast, Factor, Gate, HostName, PathParts, Reboot, ServerHost,
+    Subject, Target, Workload, factor,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -32,6 +32,9 @@ pub struct Plan {
     /// The reboot that each whole plot begins with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reboot: Option<Reboot>,
+    /// Parts of a router's path that are priced. Of all settings, only theirs are measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<PathParts>,
     /// Comparisons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contrasts: Vec<Contrast>,
@@ -182,6 +185,7 @@ impl Plan {
             factors: Vec::new(),
             commands: Default::default(),
             reboot: None,
+            parts: None,
             contrasts: Vec::new(),
             amounts: Vec::new(),
             gate: None,
@@ -239,10 +243,18 @@ impl Plan {
         self.workloads.iter().map(Workload::trial_seconds).fold(0.0, f64::max)
     }
 
+    /// Settings that are measured: every combination of levels, or those that price the parts of a path.
+    pub fn settings(&self) -> Vec<u16> {
+        match &self.parts {
+            Some(parts) => parts.settings(),
+            None => (0..=u16::MAX).take(factor::settings(&self.factors)).collect(),
+        }
+    }
+
     /// All cells of one block. Workloads that do not apply to a kind of subject are left out.
     pub fn cells(&self) -> Vec<Cell> {
         let mut cells = Vec::new();
-        for setting in 0..factor::settings(&self.factors) {
+        for setting in self.settings().into_iter().map(usize::from) {
             for (workload, what) in self.workloads.iter().enumerate() {
                 for (subject, which) in self.subjects.iter().enumerate() {
                     if what.subject() == Some(which.kind()) {

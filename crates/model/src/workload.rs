@@ -173,6 +173,9 @@ pub enum Steps {
         width: f64,
         /// Losses that are allowed, as shares; the first one leads.
         losses: Vec<f64>,
+        /// Length of the confirming trial at the rate found, in seconds; `None`: the usual one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        final_seconds: Option<f64>,
     },
 }
 
@@ -266,8 +269,9 @@ impl Workload {
         match &self.steps {
             Some(Steps::Sweep { values, .. }) => values.len(),
             Some(Steps::Search { .. }) => Steps::USUAL_SEARCH,
-            Some(Steps::Kept { .. }) => {
-                (Steps::USUAL_KEPT_SECONDS / self.seconds().max(1.0)).round() as usize
+            Some(Steps::Kept { final_seconds, .. }) => {
+                let seconds = Steps::USUAL_KEPT_SECONDS + final_seconds.unwrap_or_default();
+                (seconds / self.seconds().max(1.0)).round() as usize
             }
             None => 1,
         }

@@ -6,6 +6,7 @@ use crate::session::Session;
 use plimsoll_host::probe::Placed;
 use plimsoll_model::{Failure, Flag, HostName};
 use std::fmt;
+use std::net::IpAddr;
 
 /// One of the ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +62,8 @@ pub struct Ends {
     pub b: End,
     /// Where they find each other.
     pub addresses: Addresses,
+    /// The address of a router in between that the listener may see instead of the one of the end that connects.
+    pub translated: Option<IpAddr>,
     /// The end that opens all connections.
     pub opener: Side,
     /// The port that the other one listens at; 0: the kernel chooses.

@@ -35,8 +35,15 @@ pub(crate) struct Order {
     far: &'static str,
     is_udp: bool,
     settings: String,
-    /// Datagrams per second, of a trial that goes on until the sender was punctual for its length.
-    held: Option<u32>,
+    held: Option<Held>,
+}
+
+/// Rate of frames whose sender is watched segment by segment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Held {
+    per_second: u32,
+    /// Whether the trial ends after its length; else it goes on until the sender was punctual for its length.
+    is_timed: bool,
 }
 
 /// What only one trial has.
@@ -73,9 +80,20 @@ impl Order {
         }
     }
 
-    /// The trial of the end that listens, on any port if `port` is 0.
-    pub fn listening(&self, side: Side, once: &Once, peer: IpAddr, port: u16) -> String {
-        self.text(side, "listen", once, peer, port)
+    /// The trial of the end that listens, on any port if `port` is 0. The peer comes from its own address, or from the one
+    /// that a router puts in its place.
+    pub fn listening(
+        &self,
+        side: Side,
+        once: &Once,
+        (peer, translated): (IpAddr, Option<IpAddr>),
+        port: u16,
+    ) -> String {
+        let mut text = self.text(side, "listen", once, peer, port);
+        if let Some(translated) = translated {
+            line(&mut text, "translated", translated);
+        }
+        text
     }
 
     /// The trial of the end that connects.
@@ -112,11 +130,11 @@ impl Order {
     /// Longest time that counts. The probe ends a trial earlier when the sender was punctual for long enough.
     pub fn longest(&self, duration: Duration) -> Duration {
         match self.held {
-            Some(_) => {
+            Some(Held { is_timed: false, .. }) => {
                 let most = Duration::from_secs_f64(LONGEST_SECONDS);
                 duration.saturating_mul(MOST_LENGTHS).min(most).max(duration)
             }
-            None => duration,
+            Some(Held { is_timed: true, .. }) | None => duration,
         }
     }
 
@@ -131,7 +149,7 @@ impl Order {
         line(&mut text, "setup_ms", SETUP.as_millis());
         line(&mut text, "drain_ms", drain.as_millis());
         text.push_str(&self.settings);
-        if let Some(rate) = self.held {
+        if let Some(Held { per_second: rate, .. }) = self.held {
             let packets = (f64::from(rate) * SEGMENT_SECONDS).round().max(1.0);
             let segments = (duration.as_secs_f64() * f64::from(rate) / packets).round().max(1.0);
             line(&mut text, "segment_packets", packets);
@@ -225,7 +243,8 @@ fn forwarding(job: &ForwardingJob, ipv6: bool) -> Result<Order, Failure> {
         line(&mut settings, "realtime", 1);
         line(&mut settings, "pace_us", FORWARDING_PACE.as_micros());
     }
-    Ok(Order { near, far, is_udp: true, settings, held: rate })
+    let held = rate.map(|per_second| Held { per_second, is_timed: job.is_timed });
+    Ok(Order { near, far, is_udp: true, settings, held })
 }
 
 fn requests(job: &RequestJob) -> Order {
@@ -282,7 +301,7 @@ mod tests {
                  nodelay=0\n"
             )
         );
-        let other = order.listening(Side::B, &once(), PEER, 0);
+        let other = order.listening(Side::B, &once(), (PEER, None), 0);
         assert!(other.starts_with("send\nopen=listen\npeer="), "{other}");
         assert!(!other.contains("port="), "the kernel chooses: {other}");
     }
@@ -314,6 +333,12 @@ mod tests {
             assert!(held.lines().any(|own| own == line), "{line} in {held}");
         }
         assert!(text(&job, true).contains("payload_bytes=446\n"));
+        let timed = ForwardingJob { is_timed: true, ..job.clone() };
+        let timed = text(&timed, false);
+        assert!(
+            timed.contains("duration_ms=2000\n") && timed.contains("segment_packets=100\n"),
+            "{timed}"
+        );
         let tiny = ForwardingJob::new(Flow::Out, Bytes(64)).into();
         let failure = Order::of(&tiny, Side::A, true).unwrap_err();
         assert!(failure.next.contains("of 82 bytes"), "{failure}");
@@ -338,7 +363,7 @@ mod tests {
         let congestion = Some("cubic\nbytes=1".to_owned());
         let job = TcpStreamJob { congestion, ..TcpStreamJob::new(Flow::Out) };
         let order = Order::of(&job.into(), Side::A, false).unwrap();
-        let text = order.listening(Side::B, &once(), PEER, 0);
+        let text = order.listening(Side::B, &once(), (PEER, None), 0);
         assert!(!text.contains("bytes=1\n"), "{text}");
     }
 

@@ -281,7 +281,9 @@ fn listen(
         0 => 0,
         port => port.saturating_add(u16::try_from(number).unwrap_or(0)),
     };
-    let text = part.order.listening(listener, &part.once, ends.addresses.of(ends.opener), port);
+    let peer = ends.addresses.of(ends.opener);
+    let translated = ends.translated.filter(|address| *address != peer);
+    let text = part.order.listening(listener, &part.once, (peer, translated), port);
     let Some(session) = pair.at(listener) else { return Err(closed()) };
     session.begin(part.once.number, &text)?;
     while session.report.port.is_none() && session.is_busy() && !stop.load(Ordering::Relaxed) {

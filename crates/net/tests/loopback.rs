@@ -57,7 +57,7 @@ impl Bench {
         };
         let ((a, at_a), (b, at_b)) = (end(), end());
         let addresses = Addresses { a: way.a.parse().unwrap(), b: way.b.parse().unwrap() };
-        let ends = Ends { a, b, addresses, opener: way.opener, port: way.port };
+        let ends = Ends { a, b, addresses, translated: None, opener: way.opener, port: way.port };
         let stop = Arc::new(AtomicBool::new(false));
         let mut last = 0;
         let token = Box::new(move || {

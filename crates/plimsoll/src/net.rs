@@ -4,6 +4,7 @@ mod arguments;
 mod checks;
 mod design;
 mod iperf3;
+mod parts;
 mod via;
 mod workloads;
 
@@ -59,6 +60,10 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
     concerned.extend(&router);
     concerned.extend(plan.factors.iter().map(|factor| &factor.host));
     restore::expect_none_left(&concerned, &[])?;
+    if let Some(router) = router.as_ref().filter(|_| !arguments.via.parts.is_empty()) {
+        let priced = parts::look(arguments, &a, &b, router)?;
+        (plan.factors, plan.parts) = (priced.factors, Some(priced.parts));
+    }
     let (output, quiet) = (&arguments.output, arguments.output.quiet);
     let (study, interrupted) =
         check::conducted(plan, output, kept, More::default(), |plan, id, signals| {
@@ -96,14 +101,21 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
                                 |wanted| Addresses::find(&*reach_a, &*reach_b, Side::B, wanted);
                             Ok((addresses, interfaces, beside.map(find).transpose()?, routers))
                         })?;
+                    let mut translated = None;
                     if let Some(router) = &router {
                         let router = router.clone();
                         let is_allowed = arguments.via.allow_wan;
-                        flags = Signals::leave_when_over(
+                        let listens = addresses.of(opener.other());
+                        (flags, translated) = Signals::leave_when_over(
                             &deadline,
                             "look at the route",
                             &b,
-                            move || via::look(&router, &*on_path, (addresses, direct), is_allowed),
+                            move || {
+                                let at_router = hosts::open(&router, false)?;
+                                let route = (addresses, direct);
+                                let flags = via::look(&*at_router, &*on_path, route, is_allowed)?;
+                                Ok((flags, via::own_address_towards(&*at_router, listens)))
+                            },
                         )?;
                     } else {
                         let named = |side: Side| if side == Side::A { &a } else { &b };
@@ -112,7 +124,7 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
                         flags = routers.into_iter().map(flag).collect();
                     }
                     let port = arguments.port.map_or(0, NonZeroU16::get);
-                    let ends = Ends { a: at_a, b: at_b, addresses, opener, port };
+                    let ends = Ends { a: at_a, b: at_b, addresses, translated, opener, port };
                     let runner = PathRunner::new(given, ends, stop, token).over(interfaces);
                     let runner = runner.via(router.clone());
                     Box::new(match direct {
@@ -194,8 +206,11 @@ fn plan(arguments: &NetArguments, a: &HostName, b: &HostName) -> Result<Plan, Fa
         jobs => jobs,
     };
     expect_sizes(arguments)?;
-    expect_used(arguments, jobs)?;
     let router = arguments.via.router()?;
+    match router {
+        Some(_) => parts::expect_possible(arguments)?,
+        None => expect_used(arguments, jobs)?,
+    }
     let mut workloads: Vec<Workload> = Vec::new();
     let planned = match (&router, design::workloads(arguments)) {
         (Some(_), _) => via::workloads(arguments)?,

@@ -25,8 +25,8 @@ use crate::device;
 use crate::measure::{self, Shape};
 use crate::names::{self, Names};
 use plimsoll_explain::{
-    CopyCosts, Findings, Forecast, Forwarded, Limits, NamedLimit, PathLimits, Playback, Stalls,
-    Transfers, Writes,
+    CopyCosts, Findings, Forecast, Forwarded, Limits, NamedLimit, PartCosts, PathLimits, Playback,
+    Stalls, Transfers, Writes,
 };
 use plimsoll_model::{Cell, Contrast, Measure, Study, Workload, factor};
 
@@ -47,6 +47,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) path_limits: Vec<PathLimits>,
     /// What routers did while they kept their rates.
     pub(crate) forwarded: Vec<Forwarded>,
+    /// Costs of the parts of a router's path.
+    pub(crate) part_costs: Vec<PartCosts>,
     /// Bottlenecks that kinds of subject name.
     pub(crate) named_limits: Vec<NamedLimit>,
     /// Films: how many play.
@@ -72,6 +74,7 @@ impl<'a> Shown<'a> {
             limits: plimsoll_explain::limits(study),
             path_limits: plimsoll_explain::path_limits(study),
             forwarded: plimsoll_explain::forwarded(study),
+            part_costs: plimsoll_explain::part_costs(study),
             named_limits: plimsoll_explain::named_limits(study),
             playback: plimsoll_explain::playback(study),
             writes: plimsoll_explain::writes(study),

@@ -2,8 +2,8 @@
 //! spread are those that the rules of the method are known to reach; each search has a seed of its own.
 
 use plimsoll_stats::kept::{
-    Caveat, Found, LONGEST_SECONDS, MOST_LENGTHS, Purpose, Search, Segment, Settings, Trial, count,
-    late_seconds,
+    CONFIRM_SECONDS, Caveat, Found, LONGEST_SECONDS, MOST_LENGTHS, Purpose, Search, Segment,
+    Settings, Trial, count, late_seconds,
 };
 use plimsoll_stats::order;
 use rand_pcg::Pcg64;
@@ -170,7 +170,15 @@ fn searched(bed: &Bed, seed: u64) -> (Found, f64) {
     let phase = order::unit(&mut chance);
     let mut run = Run { bed: bed.clone(), chance, seconds: 0.0, is_busy: false };
     let goals = vec![0.005, 0.0];
-    let settings = Settings { from: 100.0, to: 1e6, width: 0.01, goals, phase, start: None };
+    let settings = Settings {
+        from: 100.0,
+        to: 1e6,
+        width: 0.01,
+        goals,
+        phase,
+        start: None,
+        confirm_seconds: CONFIRM_SECONDS,
+    };
     let mut search = Search::new(settings);
     let mut trials = 0;
     while let Some(trial) = search.next() {
@@ -373,6 +381,7 @@ fn a_path_that_loses_everything_has_no_rate() {
         goals: vec![0.005, 0.0],
         phase: 0.5,
         start: None,
+        confirm_seconds: CONFIRM_SECONDS,
     };
     let mut search = Search::new(settings);
     while let Some(trial) = search.next() {
@@ -382,4 +391,32 @@ fn a_path_that_loses_everything_has_no_rate() {
     let found = search.found();
     assert_eq!((found.rate(), found.kept[0].lower), (None, None));
     assert!(found.kept[0].upper.is_some_and(|upper| upper < 103.0), "{found:?}");
+}
+
+/// The length that was chosen is that of one trial, at the rate found.
+#[test]
+fn one_trial_confirms_the_rate_for_as_long_as_was_chosen() {
+    let mut search = Search::new(Settings {
+        from: 100.0,
+        to: 1e6,
+        width: 0.01,
+        goals: vec![0.0],
+        phase: 0.5,
+        start: Some(1000.0),
+        confirm_seconds: 60.0,
+    });
+    let mut confirmed = Vec::new();
+    while let Some(trial) = search.next() {
+        let received = trial.rate.min(1000.0) / 10.0;
+        let segment = Segment { sent: trial.rate / 10.0, received, ..Segment::default() };
+        let segments = ((trial.lead_seconds + trial.seconds) * 10.0).round() as usize;
+        let seen = count(&vec![segment; segments], trial.lead_seconds);
+        if trial.purpose == Purpose::Confirm {
+            confirmed.push((trial.seconds, trial.rate, seen.seconds));
+        }
+        search.take(&trial, seen, trial.rate, 10.0 * received);
+    }
+    let [(wanted, rate, counted)] = confirmed[..] else { panic!("{confirmed:?}") };
+    assert_eq!((wanted, counted), (60.0, 60.0));
+    assert_eq!(Some(rate), search.found().kept[0].lower);
 }

@@ -3,6 +3,7 @@
 mod adapt;
 mod calibrate;
 mod condition;
+mod rate;
 mod vary;
 
 use crate::held::Held;
@@ -224,6 +225,7 @@ impl Conductor<'_> {
             Some(before) => self.writes = resume::writes(before),
             None => {
                 self.calibrate(calibrate)?;
+                self.fix_rates()?;
                 self.condition(calibrate)?;
             }
         }
@@ -585,6 +587,7 @@ impl Conductor<'_> {
         result.flags.extend(self.hosts.flags());
         if result.outcome == Outcome::Complete {
             costs::add(&mut result, &loads, &self.study.plan, spec);
+            costs::add_of_router(&mut result, &loads, &self.study, spec);
         }
         (result, loads)
     }

@@ -1,8 +1,8 @@
 //! What a trial cost the machines, by the operations of the whole trial.
 
 use plimsoll_model::{
-    Count, CpuSeconds, Flag, HostLoad, HostName, Measure, Metric, PartResult, Plan, PointResult,
-    PointSpec, Target,
+    Count, CpuSeconds, CpuTimes, Flag, HostLoad, HostName, Measure, Metric, PartResult, Plan,
+    PointResult, PointSpec, Study, Subject, Target,
 };
 
 /// Busy share of a core that is nearly full.
@@ -60,6 +60,32 @@ pub(crate) fn add(result: &mut PointResult, loads: &[HostLoad], plan: &Plan, spe
     }
 }
 
+/// CPU time of a router in its kernel for each frame that was sent. Where the router shares its machine with the ends of the
+/// path, system time is that of their system calls; else it may be that of packets that threads of the kernel take.
+pub(crate) fn add_of_router(
+    result: &mut PointResult,
+    loads: &[HostLoad],
+    study: &Study,
+    spec: &PointSpec,
+) {
+    let path = study.plan.subjects.get(spec.subject).and_then(Subject::path);
+    let Some(router) = path.and_then(|path| path.via.as_ref()).map(ToString::to_string) else {
+        return;
+    };
+    let Some(load) = loads.iter().find(|load| load.host == router) else { return };
+    let Some(part) = result.parts.first_mut() else { return };
+    let sent = part.quantities.get(&Metric::all(Measure::ALL_SENT)).copied();
+    let Some(sent) = sent.filter(|sent| *sent > 0.0) else { return };
+    let facts = study.hosts.iter().find(|facts| facts.name == router);
+    let shares = facts.is_some_and(|facts| facts.is_this_machine);
+    let kernel = |cpu: &CpuTimes| cpu.irq + cpu.softirq + if shares { 0.0 } else { cpu.system };
+    let idle = load.idle.as_ref().map_or(0.0, kernel);
+    let seconds = kernel(&load.cpu) - idle * load.seconds;
+    if seconds.is_finite() {
+        part.quantities.insert(Metric::all(Measure::ROUTER_CPU_PER_PACKET), seconds / sent);
+    }
+}
+
 /// The busiest core, if it is nearly full. Of a few ticks in a short trial one more or less says so.
 fn full(load: &HostLoad) -> Option<f64> {
     let is_full = |busy: &f64| *busy > FULL && busy * load.seconds >= TICKS_SECONDS;
@@ -73,5 +99,74 @@ fn charge(part: Option<&mut PartResult>, spent: CpuSeconds, measures: (Measure, 
         if count > 0 {
             part.quantities.insert(Metric::all(measure), spent.0 / count as f64);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::units::Bytes;
+    use plimsoll_model::{
+        Design, Ended, Endpoint, Flow, ForwardingJob, HostFacts, Length, Origin, Outcome, Part,
+        PathSubject, SCHEMA, StudyId, Workload,
+    };
+    use std::num::NonZeroU16;
+
+    /// 100,000 frames through a router: 0.4 s of interrupts, 0.6 s of system time, of which the idle router has 0.1 s.
+    #[test]
+    fn the_kernel_time_of_a_router_is_shared_out_to_the_frames() {
+        let router: HostName = "ssh://root@router".parse().unwrap();
+        let end = |host: &str| Endpoint { host: host.parse().unwrap(), address: None };
+        let path =
+            PathSubject { from: end("local"), to: end("ssh://wan"), via: Some(router.clone()) };
+        let job = ForwardingJob::new(Flow::Out, Bytes(128)).into();
+        let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
+        let workload = Workload::of(part, Length::For { seconds: 4.5, warm_up_seconds: 0.5 });
+        let plan = Plan::new(vec![path.into()], vec![workload.clone()], Design::default());
+        let facts = HostFacts { name: router.to_string(), ..HostFacts::default() };
+        let mut study = Study {
+            schema: SCHEMA.to_owned(),
+            id: StudyId("5eed0001".into()),
+            started_unix_seconds: 1,
+            origin: Origin::Measured { version: "0.1.0".into() },
+            plan,
+            subjects: Vec::new(),
+            hosts: vec![facts],
+            flags: Vec::new(),
+            measures: Vec::new(),
+            trials: Vec::new(),
+            ended: Ended::Open,
+        };
+        let spec = PointSpec {
+            number: 0,
+            subject: 0,
+            workload,
+            first_file: 0,
+            window_seconds: 0.1,
+            operation_timeout_seconds: 1.0,
+            left_seconds: 1.0,
+            seed: 0,
+        };
+        let idle = CpuTimes { softirq: 0.01, system: 0.01, ..CpuTimes::default() };
+        let load = HostLoad {
+            host: router.to_string(),
+            seconds: 5.0,
+            cpu: CpuTimes { irq: 0.1, softirq: 0.3, system: 0.6, user: 2.0, ..CpuTimes::default() },
+            idle: Some(idle),
+            ..HostLoad::default()
+        };
+        let cost = |study: &Study, loads: &[HostLoad]| {
+            let sent = (Metric::all(Measure::ALL_SENT), 100_000.0);
+            let part = PartResult { quantities: [sent].into(), ..PartResult::default() };
+            let mut result =
+                PointResult { parts: vec![part], ..PointResult::empty(Outcome::Complete) };
+            add_of_router(&mut result, loads, study, &spec);
+            result.value(0, Metric::all(Measure::ROUTER_CPU_PER_PACKET))
+        };
+        let loads = [load];
+        assert!((cost(&study, &loads).unwrap() - 9e-6).abs() < 1e-12);
+        assert_eq!(cost(&study, &[]), None, "the router is not monitored");
+        study.hosts[0].is_this_machine = true;
+        assert!((cost(&study, &loads).unwrap() - 3.5e-6).abs() < 1e-12);
     }
 }

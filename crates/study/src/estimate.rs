@@ -4,7 +4,7 @@ use crate::conduct::IDLE_BETWEEN_BLOCKS;
 use crate::schedule::{self, Schedule};
 use crate::size;
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Footprint, Length, Plan, Rule, Steps, Switch, Workload, factor};
+use plimsoll_model::{Footprint, Length, Plan, Rule, Steps, Switch, Workload};
 use std::collections::BTreeSet;
 
 /// What an estimate rests on: a link of 1 Gbit/s, and small files on an idle server.
@@ -207,7 +207,7 @@ fn seconds(workload: &Workload, volume: &Volume) -> f64 {
 /// other have different ones.
 fn changes(plan: &Plan) -> f64 {
     let cells = Schedule::new(plan).next_size() as f64;
-    let settings = factor::settings(&plan.factors) as f64;
+    let settings = plan.settings().len() as f64;
     if settings <= 1.0 { 0.0 } else { cells * (settings - 1.0) / settings }
 }
 

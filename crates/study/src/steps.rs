@@ -11,6 +11,7 @@ use plimsoll_model::{
     Accept, Cause, Failure, HostLoad, Measure, Metric, Outcome, Parameter, Point, PointResult,
     Steps, Workload,
 };
+use plimsoll_stats::kept::CONFIRM_SECONDS;
 use rand_pcg::Pcg64;
 
 /// Most points of one trial: halving any interval of numbers comes to its end before.
@@ -34,8 +35,10 @@ pub(crate) fn measure(
         Steps::Search { from, to, resolution, accept, .. } => {
             trial.search(*from, *to, Width::new(*resolution, order), accept)
         }
-        Steps::Kept { from, to, width, losses, .. } => {
-            let range = kept::Range { from: *from, to: *to, width: *width, losses, start };
+        Steps::Kept { from, to, width, losses, final_seconds, .. } => {
+            let confirm_seconds = final_seconds.unwrap_or(CONFIRM_SECONDS);
+            let range =
+                kept::Range { from: *from, to: *to, width: *width, losses, start, confirm_seconds };
             trial.kept(&range, plimsoll_stats::order::unit(order))
         }
     };

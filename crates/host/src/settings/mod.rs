@@ -27,6 +27,7 @@ mod mount;
 mod mtu;
 mod nfsd;
 mod nft;
+mod nft_listing;
 mod offload;
 mod origin;
 mod owner;
@@ -45,8 +46,11 @@ pub use commands::by_commands;
 pub use entry::{Entry, MOST_BYTES};
 pub use journal::{Journal, Unreadable};
 pub use left::{expect_none_left, expect_none_left_on};
+pub use nft::found_ruleset;
+pub use nft_listing::{RulesetParts, ruleset_parts};
 pub use origin::{Origin, Scope};
 pub use owner::{Owner, Process};
+pub use qdisc::root_discipline;
 pub use restore::{Restored, restore};
 pub use session::{Factor, Session};
 
@@ -96,6 +100,11 @@ pub trait Knob: Send + Sync {
 
     /// What it is now.
     fn read(&self, host: &dyn Reach) -> Result<Found, Failure>;
+
+    /// Whether the host would take a level, as far as can be told without a change.
+    fn check_on(&self, _: &dyn Reach, _: &Original, _: &str) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// Sets it to a level. What was found before the first change is `original`.
     fn apply(&self, host: &dyn Reach, original: &Original, level: &str) -> Result<(), Failure>;

@@ -1,9 +1,10 @@
-//! The rules of the host's packet filter (nft(8)), all of them: a file of this machine's, or none.
+//! The rules of the host's packet filter (nft(8)), all of them: a file of this machine's, some parts of the rules that are
+//! found, or none.
 //!
 //! A ruleset takes effect whole or not at all. It may cut the link, so a timer on the host puts back what
 //! was there.
 
-use super::{Found, Knob, Original, Scope, alone, command};
+use super::{Found, Knob, Original, Scope, alone, command, nft_listing};
 use crate::reach::Reach;
 use plimsoll_model::{Cause, Failure};
 use std::collections::BTreeMap;
@@ -16,6 +17,12 @@ pub(super) const KIND: &str = "nft-ruleset";
 
 /// The level without any rule.
 const NONE: &str = "none";
+
+/// The levels that keep some parts of the rules that are found.
+pub(super) const WITHOUT_FLOWTABLE: &str = "without-flowtable";
+pub(super) const ONLY_NAT: &str = "only-nat";
+pub(super) const ONLY_TRACKING: &str = "only-tracking";
+const PARTS: [&str; 3] = [WITHOUT_FLOWTABLE, ONLY_NAT, ONLY_TRACKING];
 
 /// Longest ruleset in bytes: an entry of a journal holds it, with its escapes.
 const LONGEST: usize = 1 << 20;
@@ -39,11 +46,19 @@ pub(super) fn make(rest: &str) -> Result<Box<dyn Knob>, String> {
     alone(rest, Ruleset::default())
 }
 
-/// What a level's file holds; nothing for the level without rules.
-fn rules(level: &str) -> Result<String, String> {
-    if level == NONE {
-        return Ok(String::new());
+/// The rules of a level where these rules were found.
+fn rules(level: &str, found: &str) -> Result<String, String> {
+    match level {
+        NONE => Ok(String::new()),
+        WITHOUT_FLOWTABLE => Ok(nft_listing::without_flowtables(found)),
+        ONLY_NAT => Ok(nft_listing::only_nat(found)),
+        ONLY_TRACKING => Ok(nft_listing::TRACKING.to_owned()),
+        file => of_file(file),
     }
+}
+
+/// What a level's file holds.
+fn of_file(level: &str) -> Result<String, String> {
     let read = || -> std::io::Result<String> {
         let mut text = String::new();
         let file = File::open(level)?;
@@ -80,6 +95,12 @@ fn escaped(text: &str) -> String {
 }
 
 impl Ruleset {
+    fn rules(&self, original: &Original, level: &str) -> Result<String, Failure> {
+        let found = original.0.get(KEY).map_or("", String::as_str);
+        let usage = |why: String| Failure::new(Cause::Usage, "read a ruleset", level, why, "");
+        rules(level, found).map_err(usage)
+    }
+
     /// `-s`: without what counts packets by itself.
     fn list(&self, host: &dyn Reach, options: &str) -> Result<String, Failure> {
         command(host, "list the packet filter's rules", &format!("nft {options} list ruleset"), b"")
@@ -98,6 +119,11 @@ impl Ruleset {
     }
 }
 
+/// The rules that an [`Original`] of this setting holds.
+pub fn found_ruleset(original: &Original) -> Option<&str> {
+    original.0.get(KEY).map(String::as_str)
+}
+
 impl Knob for Ruleset {
     fn name(&self) -> String {
         KIND.to_owned()
@@ -108,7 +134,10 @@ impl Knob for Ruleset {
     }
 
     fn check(&self, level: &str) -> Result<(), String> {
-        rules(level).map(drop)
+        match level == NONE || PARTS.contains(&level) {
+            true => Ok(()),
+            false => of_file(level).map(drop),
+        }
     }
 
     fn check_original(&self, original: &Original) -> Result<(), String> {
@@ -139,22 +168,26 @@ impl Knob for Ruleset {
         Ok(Found { level: level.to_owned(), original })
     }
 
-    fn apply(&self, host: &dyn Reach, _: &Original, level: &str) -> Result<(), Failure> {
-        let usage = |why: String| Failure::new(Cause::Usage, "read a ruleset", level, why, "");
-        let rules = rules(level).map_err(usage)?;
+    /// nft checks rules without loading them.
+    fn check_on(&self, host: &dyn Reach, original: &Original, level: &str) -> Result<(), Failure> {
+        let rules = self.rules(original, level)?;
+        let text = "{ echo 'flush ruleset'; cat; } | nft -c -f -";
+        command(host, "check the packet filter's rules", text, rules.as_bytes()).map(drop)
+    }
+
+    fn apply(&self, host: &dyn Reach, original: &Original, level: &str) -> Result<(), Failure> {
+        let rules = self.rules(original, level)?;
         let listed = self.load(host, &rules)?;
         let mut known = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(level.to_owned(), listed);
         Ok(())
     }
 
-    /// All tables that the file names are there, none where there is none, and since it was applied
-    /// nobody has changed anything.
+    /// There are no rules only for the level without rules, and nobody has changed anything since a level was applied.
     fn verify(&self, host: &dyn Reach, level: &str) -> Result<(), Failure> {
-        let usage = |why: String| Failure::new(Cause::Usage, "read a ruleset", level, why, "");
-        let rules = rules(level).map_err(usage)?;
         let now = self.list(host, "-s")?;
-        if rules.is_empty() != now.trim().is_empty() {
+        // Some parts of the rules that are found may be none of them.
+        if !PARTS.contains(&level) && (level == NONE) != now.trim().is_empty() {
             return Err(self.differs(host, "the kernel does not list the loaded rules"));
         }
         let known = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -209,6 +242,7 @@ mod tests {
     #[test]
     fn levels_are_files_with_rules_or_none() {
         let knob = make("").unwrap();
+        PARTS.into_iter().for_each(|level| knob.check(level).unwrap());
         let place = tempfile::tempdir().unwrap();
         let file = |name: &str, text: &[u8]| {
             let path = place.path().join(name);

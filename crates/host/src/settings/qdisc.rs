@@ -180,7 +180,12 @@ impl Qdisc {
         let wanted: String = wanted.lines().filter(|line| line.contains(" root ")).collect();
         let units: [&[char]; 3] = [&[], &['p'], &['p', 'b']];
         for units in units {
-            let options: Vec<String> = root.options.iter().map(|word| bare(word, units)).collect();
+            let options = root.options.iter().map(|word| match *word {
+                // tbf shows its latency by another word than it takes.
+                "lat" => "latency".to_owned(),
+                word => bare(word, units),
+            });
+            let options: Vec<String> = options.collect();
             let words = format!("{head} {}", options.join(" "));
             let words = words.trim().to_owned();
             if is_words(&words) && self.tried(host, &words)?.trim() == wanted.trim() {
@@ -209,6 +214,13 @@ impl Qdisc {
         command(host, "try the queueing discipline on an interface of its own", &text, b"")
             .map(|text| plain(&text))
     }
+}
+
+/// Kind of the discipline at the root that an [`Original`] of this setting holds: "fq_codel", "mq".
+pub fn root_discipline(original: &Original) -> Option<&str> {
+    let mut lines = original.0.get(SHOWN)?.lines();
+    let root = lines.find(|line| line.split(' ').nth(2) == Some("root"))?;
+    root.split(' ').next()
 }
 
 impl Knob for Qdisc {
@@ -398,6 +410,7 @@ mod tests {
         let of = |words: &str, shown: &str| interface::of(&[(WORDS, words), (SHOWN, shown)]);
         let kept = of("handle 8001: fq limit 10", "fq 8001: root limit 10p\n");
         knob.check_original(&kept).unwrap();
+        assert_eq!(root_discipline(&kept), Some("fq"));
         knob.check_original(&of("", "noqueue 0: root \n")).unwrap();
         for (words, shown) in
             [("fq", ""), ("handle 1: fq; id", ""), ("", "$(id)"), ("handle 1: -b x", "")]

@@ -3,7 +3,7 @@
 use crate::describe;
 use crate::run::Run;
 use crate::text::ending;
-use plimsoll_model::{Cell, factor};
+use plimsoll_model::Cell;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -28,13 +28,18 @@ pub(super) fn draw(run: &Run, frame: &mut Frame<'_>, area: Rect) {
     let most = usize::from(area.width.saturating_sub(2 + NAME) / (SUBJECT + 1)).max(1);
     // Setting by setting, the subjects beside each other.
     let subjects = plan.subjects.len();
-    let columns = subjects.saturating_mul(factor::settings(&plan.factors));
-    let column = |cell: Cell| usize::from(cell.setting) * subjects + usize::from(cell.subject);
+    let settings = plan.settings();
+    let columns = subjects.saturating_mul(settings.len());
+    let column = |cell: Cell| {
+        let setting = settings.iter().position(|setting| *setting == cell.setting);
+        setting.unwrap_or(0) * subjects + usize::from(cell.subject)
+    };
     let (shown, more) = around(columns, most, now.map_or(0, column));
     let cell = |column: usize, workload: usize| {
         let index = |number: usize| u16::try_from(number).unwrap_or(u16::MAX);
         let (setting, subject) = (column / subjects.max(1), column % subjects.max(1));
-        Cell { subject: index(subject), workload: index(workload), setting: index(setting) }
+        let setting = settings.get(setting).copied().unwrap_or(0);
+        Cell { subject: index(subject), workload: index(workload), setting }
     };
     let rows = usize::from(area.height.saturating_sub(3));
     let current = now.map_or(0, |cell| usize::from(cell.workload));

@@ -3,7 +3,7 @@
 
 use crate::describe;
 use crate::run::{HostNow, LoadNow, Point, Run};
-use plimsoll_model::{Cell, OpKind, factor};
+use plimsoll_model::{Cell, OpKind};
 use plimsoll_report::chart::{
     Areas, Axis, BANDWIDTH, Chart, Escaped, Layer, Line, Lines, RATE, SECONDS, SHARE, TIME,
 };
@@ -144,8 +144,7 @@ fn cpu(run: &Run, host: &HostNow) -> Option<Areas> {
 fn plan(markup: &mut String, run: &Run) {
     let plan = &run.header.plan;
     let now = run.trial.as_ref().filter(|t| !t.ended).map(|t| t.cell);
-    let settings = (0..=u16::MAX).take(factor::settings(&plan.factors));
-    let setups = settings.flat_map(|setting| {
+    let setups = plan.settings().into_iter().flat_map(|setting| {
         (0..).zip(&plan.subjects).map(move |(subject, _)| Cell { subject, workload: 0, setting })
     });
     let setups: Vec<Cell> = setups.collect();

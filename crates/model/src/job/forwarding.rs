@@ -23,6 +23,9 @@ pub struct ForwardingJob {
     /// Frames per second in each direction; `None`: as many as the sender can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<NonZeroU32>,
+    /// Whether a trial at a rate ends after its length, however late the sender was: it shows CPU time, and not a rate.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_timed: bool,
 }
 
 impl ForwardingJob {
@@ -40,7 +43,8 @@ impl ForwardingJob {
 
     /// Frames of this size in this direction, as many as the sender can send.
     pub fn new(flow: Flow, frame: Bytes) -> ForwardingJob {
-        ForwardingJob { flow, frame, imix: None, flows: ForwardingJob::FLOWS, rate: None }
+        let flows = ForwardingJob::FLOWS;
+        ForwardingJob { flow, frame, imix: None, flows, rate: None, is_timed: false }
     }
 
     /// Frames of mixed sizes, the longest ones with so many bytes.
@@ -75,6 +79,7 @@ impl ForwardingJob {
             Some(_) => ForwardingJob {
                 flows: self.flows,
                 rate: self.rate,
+                is_timed: self.is_timed,
                 ..ForwardingJob::imix(self.flow, longest)
             },
             None => ForwardingJob { frame: longest, ..self.clone() },
@@ -132,6 +137,10 @@ impl JobFacts for ForwardingJob {
 
     fn block(&self) -> Option<Bytes> {
         Some(self.frame)
+    }
+
+    fn has_fixed_rate(&self) -> bool {
+        self.is_timed && self.rate.is_some()
     }
 
     fn set_block(&mut self, block: Bytes) {
@@ -197,12 +206,15 @@ impl Measure {
     pub const QUEUE_P99: Measure = Measure::own("queue_p99_seconds");
     /// Frames sent in a trial, those that do not count included.
     pub const ALL_SENT: Measure = Measure::own("all_sent_frames");
+    /// CPU time of the router per frame that was sent: interrupts and soft interrupts, and of a router that shares no
+    /// machine with the ends also system time; less its idle baseline.
+    pub const ROUTER_CPU_PER_PACKET: Measure = Measure::own("router_kernel_cpu_seconds_per_packet");
 }
 
 use Aggregation::{Arithmetic, Geometric};
 use Direction::{Less, More, Neither};
 
-pub(super) const MEASURES: [Row; 24] = [
+pub(super) const MEASURES: [Row; 25] = [
     (Measure::FORWARDED, "1/s", "", More, Geometric, Combine::None),
     (Measure::KEPT, "1/s", "", More, Geometric, Combine::None),
     (Measure::KEPT_WITHOUT_LOSS, "1/s", "", More, Geometric, Combine::None),
@@ -227,6 +239,7 @@ pub(super) const MEASURES: [Row; 24] = [
     (Measure::QUEUE_P50, "s", "", Less, Arithmetic, Combine::None),
     (Measure::QUEUE_P99, "s", "", Less, Arithmetic, Combine::None),
     (Measure::ALL_SENT, "1", "", Neither, Arithmetic, Combine::None),
+    (Measure::ROUTER_CPU_PER_PACKET, "s", "packet", Less, Arithmetic, Combine::None),
 ];
 
 #[cfg(test)]

@@ -29,7 +29,9 @@ pub const EXAMPLES: &str = "Examples:
   Figure 1 of a published evaluation of routers, repeated:
     plimsoll net --design kofler2011 --figure 1 ssh://root@router ssh://pc
   The rate that a router forwards between two hosts, by frame size:
-    plimsoll net ssh://lan ssh://wan --via ssh://root@router";
+    plimsoll net ssh://lan ssh://wan --via ssh://root@router
+  The CPU time a packet that its rules and its queueing discipline take:
+    plimsoll net ssh://lan ssh://wan --via ssh://root@router --parts rules,qdisc";
 
 const HOSTS_HELP: &str = "One host, or two: ssh://[user@]host[:port], lab://name/host or local; B may be an iperf3 \
 server, iperf3://host[:port]. The path leads from A to B; of one host, A is this machine";

@@ -3,7 +3,8 @@ use super::{BASELINE_SECONDS, iperf3, plan};
 use crate::arguments::ProbeArguments;
 use crate::command_line::{Arguments, Command};
 use clap::Parser;
-use plimsoll_model::{Cause, Failure, Flow, HostName, Job, Plan, Workload};
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{Cause, Failure, Flow, HostName, Job, Plan, Steps, Workload};
 use std::num::NonZeroU32;
 
 pub(super) fn planned(words: &[&str]) -> Result<Plan, Failure> {
@@ -99,6 +100,34 @@ fn options_without_a_job_that_uses_them_are_refused() {
     ] {
         planned(&[&["ssh://nas"], words].concat()).unwrap();
     }
+}
+
+#[test]
+fn parts_of_a_path_are_priced_at_one_rate_of_one_size() {
+    let words = ["ssh://nas", "--via=ssh://r", "--parts=rules,qdisc", "--time=2s"];
+    let plan = planned(&words).unwrap();
+    let [workload] = &plan.workloads[..] else { panic!("{:?}", plan.workloads) };
+    let Job::Forwarding(job) = &workload.parts[0].job else { panic!("{workload:?}") };
+    assert_eq!(
+        (job.frame, job.flow, job.rate, job.is_timed),
+        (Bytes(128), Flow::Out, None, true)
+    );
+    assert_eq!((&workload.steps, workload.seconds()), (&None, 2.5));
+    assert!(plan.contrasts.is_empty(), "parts have verdicts of their own");
+    let plan = planned(&[&words[..], &["--rate=500", "--direction=in"]].concat()).unwrap();
+    let Job::Forwarding(job) = &plan.workloads[0].parts[0].job else { panic!() };
+    assert_eq!((job.rate, job.flow), (NonZeroU32::new(500), Flow::In));
+    for (more, expected) in
+        [("--rate=max", "below the rate"), ("--direction=out,in", "one direction")]
+    {
+        let failure = planned(&[&words[..], &[more]].concat()).unwrap_err();
+        assert!(failure.happened.contains(expected), "{failure}");
+    }
+    let search = planned(&["ssh://nas", "--via=ssh://r", "--final=60s"]).unwrap();
+    let steps = search.workloads[0].steps.as_ref().unwrap();
+    assert!(matches!(steps, Steps::Kept { final_seconds: Some(60.0), .. }), "{steps:?}");
+    let failure = planned(&["ssh://nas", "--via=ssh://r", "--time=2s"]).unwrap_err();
+    assert!(failure.next.contains("--parts"), "{failure}");
 }
 
 #[test]

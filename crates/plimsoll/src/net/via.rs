@@ -1,12 +1,12 @@
 //! A router between the ends: the rate that it forwards, by direction and frame size.
 
-use super::arguments::{NetArguments, SideChoice};
+use super::arguments::{NetArguments, RateChoice, SideChoice};
+use super::parts::PartChoice;
 use super::workloads::{FINE_MARGIN, FINE_WIDTH, LOSS, WIDTH, part};
 use crate::arguments::ProbeArguments;
-use crate::hosts;
 use clap::{Args, ValueEnum};
 use plimsoll_host::reach::{Reach, quote};
-use plimsoll_model::units::Bytes;
+use plimsoll_model::units::{Bytes, parse_duration};
 use plimsoll_model::{
     Cause, Design, Failure, Flag, Flow, ForwardingJob, HostName, Length, Parameter, Rule, Steps,
     Workload,
@@ -20,6 +20,8 @@ use std::time::Duration;
 /// Sizes of frames if the user names none, of a whole study and of a quick one.
 const FRAMES: [Frame; 2] = [Frame::Bytes(128), Frame::Bytes(1518)];
 const QUICK_FRAMES: [Frame; 1] = [Frame::Bytes(1518)];
+/// The same where parts of the path are priced: most of their cost does not depend on the size.
+const PRICED_FRAMES: [Frame; 1] = [Frame::Bytes(128)];
 /// Frames of Ethernet, jumbo frames included.
 const SIZES: std::ops::RangeInclusive<u16> = 64..=9018;
 /// Most flows of the probe.
@@ -30,8 +32,9 @@ const HIGHEST: f64 = 10e6;
 /// Blocks and time limit where the user names none: intervals of searches say little with fewer.
 const BLOCKS: u32 = 6;
 const CAP_SECONDS: f64 = 2400.0;
-/// Seconds of a usual trial of the search.
+/// Seconds of a usual trial of the search, and of one that prices parts of the path.
 const TRIAL_SECONDS: f64 = 1.0;
+const PRICED_SECONDS: f64 = 4.0;
 /// Longest time that a host may take to say what it is asked.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -44,8 +47,7 @@ pub struct ViaArguments {
     #[arg(
         long,
         value_name = "HOST",
-        conflicts_with_all = ["jobs", "blocks", "payloads", "streams", "rate", "call", "socket_buffer", "congestion",
-            "time"]
+        conflicts_with_all = ["jobs", "blocks", "payloads", "streams", "call", "socket_buffer", "congestion"]
     )]
     pub via: Option<String>,
     /// Sizes of Ethernet frames in bytes, their check sequence included [default: 128,1518; 1518 with --quick]
@@ -65,6 +67,22 @@ pub struct ViaArguments {
     /// It shows the throughput of the two ends alone
     #[arg(long, value_name = "ADDRESS", requires = "via", conflicts_with = "set")]
     pub direct: Option<IpAddr>,
+    /// Length of the trial that confirms each rate [default: 10s]
+    ///
+    /// 60s is the shortest that RFC 2544 permits
+    #[arg(long = "final", value_name = "TIME", requires = "via", conflicts_with = "parts")]
+    #[arg(value_parser = confirming_time)]
+    pub confirming: Option<Duration>,
+    /// CPU time that each of these parts of R's path takes for a packet
+    ///
+    /// Each part is switched off after the others, at a fixed rate of one size of frames. flowtable, rules, nat and
+    /// conntrack need nftables on R. Parts that R does not have are named
+    #[arg(long, value_name = "PARTS", value_enum, value_delimiter = ',', requires = "via")]
+    #[arg(conflicts_with_all = ["set", "direct"])]
+    pub parts: Vec<PartChoice>,
+    /// Price the rules of a router with a public address: for seconds it has none
+    #[arg(long, requires = "parts")]
+    pub allow_open: bool,
     /// Overload a path that leaves the local networks
     ///
     /// Others use such a path, too (RFC 6815)
@@ -91,6 +109,17 @@ fn frame(text: &str) -> Result<Frame, String> {
     }
 }
 
+/// Shortest and longest trial that confirms a rate, in seconds.
+const CONFIRMING: std::ops::RangeInclusive<f64> = 1.0..=3600.0;
+
+fn confirming_time(text: &str) -> Result<Duration, String> {
+    let time = parse_duration(text)?;
+    match CONFIRMING.contains(&time.as_secs_f64()) {
+        true => Ok(time),
+        false => Err(format!("'{text}' is not a time from 1 s to an hour")),
+    }
+}
+
 /// Direction of the frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DirectionChoice {
@@ -100,6 +129,16 @@ pub enum DirectionChoice {
     In,
     /// Both at the same time
     Both,
+}
+
+impl DirectionChoice {
+    fn flow(self) -> Flow {
+        match self {
+            DirectionChoice::Out => Flow::Out,
+            DirectionChoice::In => Flow::In,
+            DirectionChoice::Both => Flow::Both,
+        }
+    }
 }
 
 impl ViaArguments {
@@ -144,7 +183,9 @@ pub(super) fn workloads(arguments: &NetArguments) -> Result<Vec<Workload>, Failu
         Err(Failure::new(Cause::Usage, "plan the study", on, happened, next))
     };
     let via = &arguments.via;
+    let prices = !via.parts.is_empty();
     let frames: &[Frame] = match (via.frames.as_slice(), arguments.study.quick) {
+        ([], _) if prices => &PRICED_FRAMES,
         ([], true) => &QUICK_FRAMES,
         ([], false) => &FRAMES,
         (given, _) => given,
@@ -154,15 +195,11 @@ pub(super) fn workloads(arguments: &NetArguments) -> Result<Vec<Workload>, Failu
         return refuse("--flows", flows.to_string(), happened, "Give 64 at most.");
     }
     let directions: &[DirectionChoice] = match via.direction.as_slice() {
+        [] if prices => &[DirectionChoice::Out],
         [] => &[DirectionChoice::Out, DirectionChoice::In],
         given => given,
     };
-    let flow = |direction: &DirectionChoice| match direction {
-        DirectionChoice::Out => Flow::Out,
-        DirectionChoice::In => Flow::In,
-        DirectionChoice::Both => Flow::Both,
-    };
-    let all = directions.iter().flat_map(|d| frames.iter().map(move |frame| (flow(d), *frame)));
+    let all = directions.iter().flat_map(|d| frames.iter().map(move |frame| (d.flow(), *frame)));
     let flows = via.flows.map_or(ForwardingJob::FLOWS, NonZeroU16::get);
     let workload = |(flow, frame): (Flow, Frame)| {
         let job = match frame {
@@ -170,11 +207,31 @@ pub(super) fn workloads(arguments: &NetArguments) -> Result<Vec<Workload>, Failu
             Frame::Imix => ForwardingJob::imix(flow, Bytes(ForwardingJob::IMIX[2])),
         };
         let (job, frame) = (ForwardingJob { flows, ..job }, job.frame);
+        if prices {
+            return priced(arguments, job);
+        }
         let seconds = LEAD_SECONDS + TRIAL_SECONDS;
         let length = Length::For { seconds, warm_up_seconds: LEAD_SECONDS };
         Workload { steps: Some(kept(arguments, frame)), ..Workload::of(part(job.into()), length) }
     };
     Ok(all.map(workload).collect())
+}
+
+/// Trials of one length at one rate.
+fn priced(arguments: &NetArguments, job: ForwardingJob) -> Workload {
+    let rate = match arguments.rate {
+        Some(RateChoice::Fixed(rate)) => Some(rate),
+        Some(RateChoice::Max) | None => None,
+    };
+    let job = ForwardingJob { rate, is_timed: true, ..job };
+    let counted = arguments.time.map_or(PRICED_SECONDS, |time| time.as_secs_f64());
+    let seconds = LEAD_SECONDS + counted;
+    Workload::of(part(job.into()), Length::For { seconds, warm_up_seconds: LEAD_SECONDS })
+}
+
+/// The direction of the frames whose path is priced.
+pub(super) fn direction(arguments: &NetArguments) -> Flow {
+    arguments.via.direction.first().map_or(Flow::Out, |direction| direction.flow())
 }
 
 /// The search for the rates kept with the loss that is allowed, and without loss.
@@ -183,7 +240,8 @@ fn kept(arguments: &NetArguments, frame: Bytes) -> Steps {
     let mut losses = vec![arguments.loss.unwrap_or(LOSS), 0.0];
     losses.dedup();
     let [from, to] = [LOWEST, HIGHEST].map(|rate| rate * frame.0 as f64);
-    Steps::Kept { over: Parameter::Rate, from, to, width, losses }
+    let final_seconds = arguments.via.confirming.map(|time| time.as_secs_f64());
+    Steps::Kept { over: Parameter::Rate, from, to, width, losses, final_seconds }
 }
 
 /// Looks at the way before it is overloaded.
@@ -191,18 +249,17 @@ fn kept(arguments: &NetArguments, frame: Bytes) -> Steps {
 /// # Errors
 /// [`Cause::NotPermitted`] if it leaves the local networks, and that is not allowed.
 pub(super) fn look(
-    router: &HostName,
+    router: &dyn Reach,
     a: &dyn Reach,
     (addresses, direct): (Addresses, Option<Addresses>),
     is_allowed: bool,
 ) -> Result<Vec<Flag>, Failure> {
-    let at_router = hosts::open(router, false)?;
     let mut hops = vec![addresses.a, addresses.b];
     hops.extend(direct.map(|direct| direct.b));
     hops.extend(direct.and_then(|direct| next_hop(a, direct.b)));
     hops.extend(next_hop(a, addresses.b));
-    hops.extend(next_hop(&*at_router, addresses.b));
-    hops.extend(next_hop(&*at_router, addresses.a));
+    hops.extend(next_hop(router, addresses.b));
+    hops.extend(next_hop(router, addresses.a));
     if let Some(hop) = hops.iter().find(|hop| !is_local(**hop)).filter(|_| !is_allowed) {
         let on = format!("the hop {hop}");
         let happened = "it is outside of the local networks, and others use it too (RFC 6815)";
@@ -210,25 +267,44 @@ pub(super) fn look(
         let tried = "overload the path";
         return Err(Failure::new(Cause::NotPermitted, tried, on, happened, next));
     }
-    let own = said(&*at_router, "ip -o addr show 2>/dev/null");
-    let is_end = own.split_whitespace().any(|word| {
-        let address = word.split('/').next().and_then(|text| text.parse::<IpAddr>().ok());
-        address.is_some_and(|own| own == addresses.a || own == addresses.b)
-    });
-    Ok(is_end.then(|| Flag::RouterIsEnd { host: router.to_string() }).into_iter().collect())
+    let is_end =
+        own_addresses(router).into_iter().any(|own| own == addresses.a || own == addresses.b);
+    let host = router.name().to_owned();
+    Ok(is_end.then_some(Flag::RouterIsEnd { host }).into_iter().collect())
+}
+
+/// The address from which a router sends to an end itself: where it masquerades, what it forwards comes from there.
+pub(super) fn own_address_towards(router: &dyn Reach, end: IpAddr) -> Option<IpAddr> {
+    route_word(router, end, "src")
+}
+
+/// The addresses of a host.
+fn own_addresses(host: &dyn Reach) -> Vec<IpAddr> {
+    let own = said(host, "ip -o addr show 2>/dev/null");
+    let words = own.split_whitespace().filter_map(|word| word.split('/').next()?.parse().ok());
+    words.collect()
+}
+
+/// An address of a host that others can reach.
+pub(super) fn public_address(host: &dyn Reach) -> Option<IpAddr> {
+    own_addresses(host).into_iter().find(|address| !is_local(*address) && !address.is_multicast())
 }
 
 /// What a host says to a command; nothing if it says nothing.
-fn said(host: &dyn Reach, command: &str) -> String {
+pub(super) fn said(host: &dyn Reach, command: &str) -> String {
     let said = host.run(command, b"", PATIENCE).map(|said| said.output).unwrap_or_default();
     String::from_utf8_lossy(&said).into_owned()
 }
 
 /// The router that a host sends to first, if it is not on the same link.
 fn next_hop(host: &dyn Reach, to: IpAddr) -> Option<IpAddr> {
+    route_word(host, to, "via")
+}
+
+/// The address behind a word of a host's route.
+fn route_word(host: &dyn Reach, to: IpAddr, word: &str) -> Option<IpAddr> {
     let route = said(host, &format!("ip route get {} 2>/dev/null", quote(&to.to_string())));
-    let hop = route.split_whitespace().skip_while(|word| *word != "via").nth(1)?;
-    hop.parse().ok()
+    route.split_whitespace().skip_while(|own| *own != word).nth(1)?.parse().ok()
 }
 
 /// Whether an address belongs to a local network: private, of one link, or for benchmarks. Sources: RFC 1918, RFC 2544,

@@ -74,7 +74,7 @@ pub fn flags_since(x: f64, n: u64, text: &str) -> Vec<Flag> {
         kept_rate(&text(), n, RateCaveat::BurstCredit { bytes: x, frames_per_second: x }),
         kept_rate(&text(), n, RateCaveat::Collapse { frames_per_second: x }),
         kept_rate(&text(), n, RateCaveat::Interruptions { frames_per_second: x }),
-        kept_rate(&text(), n, RateCaveat::Unsteady { loss_ratio: x }),
+        kept_rate(&text(), n, RateCaveat::Unsteady { loss_ratio: x, seconds: -x }),
         Flag::FrameCapped { wanted: Bytes(n), used: Bytes(n), path_mtu: Bytes(n) },
         Flag::PayloadCapped { wanted: Bytes(n), used: Bytes(n), path_mtu: Bytes(n) },
         Flag::RouterIsEnd { host: text() },
@@ -308,7 +308,7 @@ fn job() -> impl Strategy<Value = Job> {
     let forwarding = (flow(), of_frames, any::<Option<std::num::NonZeroU32>>());
     let forwarding = forwarding.prop_map(|(flow, (frame, flows, imix), rate)| {
         let (frame, imix) = (Bytes(frame), imix.map(Bytes));
-        Job::Forwarding(ForwardingJob { flow, frame, imix, flows, rate })
+        Job::Forwarding(ForwardingJob { flow, frame, imix, flows, rate, is_timed: imix.is_some() })
     });
     let on_paths = prop_oneof![stream, tcp, datagrams, request, connect, forwarding];
     prop_oneof![pattern, scan, operations, file, copy, on_paths]
@@ -348,7 +348,17 @@ pub fn workload() -> impl Strategy<Value = Workload> {
                 let accept = Accept { metric, at_most };
                 match values.is_empty() {
                     true => Steps::Search { over, from, to, resolution, accept },
-                    false => Steps::Kept { over, from, to, width: resolution, losses: values },
+                    false => {
+                        let final_seconds = values.first().copied();
+                        Steps::Kept {
+                            over,
+                            from,
+                            to,
+                            width: resolution,
+                            losses: values,
+                            final_seconds,
+                        }
+                    }
                 }
             }
         });
@@ -451,7 +461,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
         btree_map(text(), commands(), 0..2),
         vec(contrast(), 0..3),
         vec(amount(), 0..3),
-        option::of(reboot()),
+        (option::of(reboot()), option::of(path_parts())),
     );
     (
         vec(subject(), 0..4),
@@ -465,7 +475,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
     )
         .prop_map(
             |(subjects, workloads, compared, rule, x, (seed, server, labels), engine, command)| {
-                let (factors, commands, contrasts, amounts, reboot) = compared;
+                let (factors, commands, contrasts, amounts, (reboot, parts)) = compared;
                 let hosts = server.map(|subject| ServerHost {
                     host: HostName::Local,
                     subject: Some(subject),
@@ -487,6 +497,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                     factors,
                     commands,
                     reboot,
+                    parts,
                     contrasts,
                     amounts,
                     design: Design {
@@ -517,6 +528,16 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                 }
             },
         )
+}
+
+fn path_parts() -> impl Strategy<Value = PathParts> {
+    let priced = (select(PathPart::ALL.to_vec()), any::<(u16, u16)>());
+    let priced = priced.prop_map(|(part, (with, without))| PricedPart { part, with, without });
+    let missing = (select(PathPart::ALL.to_vec()), text());
+    let missing = missing.prop_map(|(part, reason)| MissingPart { part, reason });
+    (any::<(u16, u16)>(), vec(priced, 0..3), vec(missing, 0..3)).prop_map(
+        |((whole, control), priced, missing)| PathParts { whole, control, priced, missing },
+    )
 }
 
 fn latency() -> impl Strategy<Value = LatencySummary> {

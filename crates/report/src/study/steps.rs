@@ -51,10 +51,16 @@ pub(crate) fn words(steps: &Steps) -> String {
             let bound = bound.replace('_', " ");
             format!("largest {name} with {bound}, searched from {} to {}", value(from), value(to))
         }
-        Steps::Kept { losses, width, .. } => {
+        Steps::Kept { losses, width, final_seconds, .. } => {
+            let confirmed = final_seconds.map_or_else(String::new, |seconds| {
+                format!(", confirmed by a trial of {seconds:.0} s")
+            });
             let losses: Vec<String> = losses.iter().map(|loss| percent(*loss)).collect();
             let losses = losses.join(" and of ");
-            format!("largest {name} with a loss of at most {losses}, within {}", percent(*width))
+            format!(
+                "largest {name} with a loss of at most {losses}, within {}{confirmed}",
+                percent(*width)
+            )
         }
     }
 }

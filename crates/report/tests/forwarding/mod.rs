@@ -19,6 +19,7 @@ fn workload(flow: Flow, frame: u64) -> Workload {
         to: 1e9,
         width: 0.01,
         losses: vec![0.005, 0.0],
+        final_seconds: None,
     };
     let length = Length::For { seconds: 1.5, warm_up_seconds: 0.5 };
     Workload { steps: Some(steps), ..Workload::of(part, length) }
@@ -161,6 +162,28 @@ fn a_rate_comes_with_its_words() {
     assert!(screen.contains("sender") && screen.contains("≥ 39.8 k"), "{screen}");
 }
 
+#[test]
+fn rates_that_were_confirmed_for_a_chosen_time_say_so() {
+    let mut study = routed();
+    for workload in &mut study.plan.workloads {
+        let Some(Steps::Kept { final_seconds, .. }) = &mut workload.steps else { panic!() };
+        *final_seconds = Some(60.0);
+    }
+    let whole = |study: &Study| screen(study).split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = whole(&study);
+    let sentence = "Each rate was confirmed by trials of 60 s, which lost 0.1% at most.";
+    assert!(text.contains(sentence), "{text}");
+    assert!(shown(&study).contains("confirmed by a trial of 60 s"));
+    let caveat = RateCaveat::Unsteady { loss_ratio: 0.04, seconds: 60.0 };
+    for trial in study.trials.iter_mut().filter(|trial| trial.cell.workload == 1) {
+        let (workload, frame) = ("out".to_owned(), Bytes(1518));
+        trial.result.flags.push(Flag::KeptRate { workload, frame, caveat });
+    }
+    let text = whole(&study);
+    assert!(text.contains("3 of 4 rates were confirmed by trials of 60 s"), "{text}");
+    assert!(shown(&study).contains("one of 60 s lost 4.0%"));
+}
+
 /// The same router without rules and with a file of rules, which cost it a quarter of its packets; six blocks.
 fn with_rules(caveat: Option<RateCaveat>) -> Study {
     let mut study = routed();
@@ -214,4 +237,91 @@ fn a_bound_is_compared_only_where_it_says_something() {
     shown(&quiet);
     let text = screen(&quiet);
     assert!(text.contains("only bounds") && !text.contains("fewer"), "{text}");
+}
+
+/// 9 µs a packet: 2 for rules, nothing that shows for address translation, 1 for connection tracking; 40% of the frames are
+/// lost without the queueing discipline.
+fn priced(unsteady: f64) -> Study {
+    let mut study = routed();
+    study.trials.clear();
+    study.plan.workloads.truncate(1);
+    let Job::Forwarding(job) = &mut study.plan.workloads[0].parts[0].job else { panic!() };
+    (job.rate, job.is_timed) = (std::num::NonZeroU32::new(21_000), true);
+    study.plan.workloads[0].steps = None;
+    let as_found = || FactorLevel::AsFound;
+    let levels =
+        ["only-nat", "only-tracking", "none"].map(|value| FactorLevel::Set { value: value.into() });
+    let factor = |name: &str, levels: Vec<FactorLevel>| Factor {
+        name: name.into(),
+        host: ROUTER.parse().unwrap(),
+        levels,
+        switch: Switch::Live,
+    };
+    let queue = vec![as_found(), FactorLevel::Set { value: "pfifo".into() }];
+    study.plan.factors = vec![
+        factor("nft-ruleset", [vec![as_found(), as_found()], levels.into()].concat()),
+        factor("qdisc:eth1", queue),
+    ];
+    let priced = [
+        (PathPart::Rules, 0, 2),
+        (PathPart::Nat, 2, 3),
+        (PathPart::Conntrack, 3, 4),
+        (PathPart::Qdisc, 4, 9),
+    ];
+    let priced = priced.map(|(part, with, without)| PricedPart { part, with, without });
+    let reason = "it is off on eth0".to_owned();
+    let missing = vec![MissingPart { part: PathPart::Offload, reason }];
+    study.plan.parts = Some(PathParts { whole: 0, control: 1, priced: priced.into(), missing });
+    study.plan.contrasts.clear();
+    measure(&mut study, 6, |cell, off| {
+        let (cost, loss) = match cell.setting {
+            0 => (9e-6, 0.0),
+            1 => (9.01e-6 + unsteady, 0.0),
+            2 | 3 => (7e-6 + 1e-8 * f64::from(cell.setting), 0.0),
+            4 => (6e-6, 0.0),
+            _ => (4e-6, 0.4),
+        };
+        vec![result(&[
+            // Settings do not move together.
+            (
+                Metric::all(Measure::ROUTER_CPU_PER_PACKET),
+                cost + (off - 1.0) * 1e-5 * f64::from(cell.setting),
+            ),
+            (Metric::all(Measure::PACKETS), 21_000.0),
+            (Metric::all(StreamJob::LOSS), loss),
+            (Metric::all(Measure::ALL_SENT), 417_000.0),
+        ])]
+    });
+    study.trials.iter_mut().for_each(|trial| trial.loads.push(load(417_000)));
+    study
+}
+
+#[test]
+fn the_parts_of_a_path_have_a_price() {
+    let study = priced(0.0);
+    shown(&study);
+    let screen = screen(&study);
+    let whole = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = [
+        "Rules cost 1.98 µs a packet [",
+        "connection tracking costs 1.03 µs [",
+        "no difference shown by address translation (out 128).",
+        "21.0 k frames a second",
+        "offload: not priced, because it is off on eth0.",
+    ];
+    for words in words {
+        assert!(whole.contains(words), "{words} in\n{screen}");
+    }
+    let row = |name: &str| screen.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
+    assert!(row("rules").contains("9.0") && row("rules").contains("7.0"), "{screen}");
+    assert!(row("qdisc").contains("40% lost") && row("A/A").contains("no difference"), "{screen}");
+    assert!(!whole.contains("A: ") || !whole.contains("only-nat"), "{screen}");
+}
+
+#[test]
+fn a_router_that_is_not_steady_gives_no_price() {
+    let study = priced(4e-6);
+    let screen = screen(&study);
+    assert!(screen.contains("not steady") && !screen.contains("ules cost"), "{screen}");
+    assert!(screen.contains("No difference shown by rules"), "{screen}");
 }

@@ -76,6 +76,8 @@ pub enum Caveat {
     Unsteady {
         /// Share lost.
         loss_ratio: f64,
+        /// Its length.
+        seconds: f64,
     },
 }
 
@@ -179,7 +181,10 @@ fn long_trials(search: &Search, goal: f64, lower: f64) -> Option<Caveat> {
             let has_credit = plateau < lower && confirm.lost > 0.0 && packets > 0.0;
             Some(match has_credit {
                 true => Caveat::BurstCredit { packets, plateau },
-                false => Caveat::Unsteady { loss_ratio: confirm.late_loss_ratio },
+                false => Caveat::Unsteady {
+                    loss_ratio: confirm.late_loss_ratio,
+                    seconds: search.settings.confirm_seconds,
+                },
             })
         }
         _ => None,

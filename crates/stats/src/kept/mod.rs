@@ -12,7 +12,7 @@ mod segments;
 mod slope;
 
 pub use finish::{Caveat, Found, Kept};
-pub use search::{Purpose, Search, Settings, Trial};
+pub use search::{CONFIRM_SECONDS, Purpose, Search, Settings, Trial};
 pub use segments::{
     LEAD_SECONDS, LONGEST_LEAD_SECONDS, LONGEST_SECONDS, MOST_LENGTHS, SEGMENT_SECONDS, Seen,
     Segment, count, late_seconds,

@@ -4,10 +4,11 @@ use super::bounds::{Class, Loads, PHASES, Phase, WHOLE};
 use super::finish::{Found, found};
 use super::segments::{LEAD_SECONDS, LONGEST_LEAD_SECONDS, Seen};
 
-/// Length of the trial that shows what the sender can send, of the one at overload, and of the confirming one.
+/// Length of the trial that shows what the sender can send, and of the one at overload.
 const TOP_SECONDS: f64 = 0.5;
 const OVERLOAD_SECONDS: f64 = 3.0;
-const CONFIRM_SECONDS: f64 = 10.0;
+/// Usual length of the confirming trial.
+pub const CONFIRM_SECONDS: f64 = 10.0;
 /// The rate of overload, as a multiple of the rate found.
 const OVERLOAD: f64 = 1.2;
 /// Shares of the rate found at which events of loss are counted, and the time for each.
@@ -37,6 +38,8 @@ pub struct Settings {
     pub phase: f64,
     /// Value of an earlier search, near which this one begins.
     pub start: Option<f64>,
+    /// Length of the confirming trial at the rate found.
+    pub confirm_seconds: f64,
 }
 
 /// What a trial is for.
@@ -174,7 +177,8 @@ impl Search {
             }
         }
         if self.confirm.is_none() {
-            return Some(self.trial(self.rate_of(lower), CONFIRM_SECONDS, Purpose::Confirm));
+            let seconds = self.settings.confirm_seconds;
+            return Some(self.trial(self.rate_of(lower), seconds, Purpose::Confirm));
         }
         let share = EVENTS_AT.get(self.events.len())?;
         Some(self.trial(share * self.found().rate()?, EVENTS_SECONDS, Purpose::Events))

@@ -15,6 +15,8 @@ pub(super) struct Range<'a> {
     pub width: f64,
     pub losses: &'a [f64],
     pub start: Option<f64>,
+    /// Length of the confirming trial.
+    pub confirm_seconds: f64,
 }
 
 impl Trial<'_> {
@@ -29,6 +31,7 @@ impl Trial<'_> {
             goals: range.losses.to_vec(),
             phase,
             start: range.start.map(|start| start / frame),
+            confirm_seconds: range.confirm_seconds,
         });
         let goal = range.losses.first().copied().unwrap_or_default();
         // The point at each rate that was kept, the last one of each.
@@ -169,7 +172,7 @@ fn in_bytes(caveat: &Caveat, frame: f64) -> RateCaveat {
         Caveat::Interruptions { plateau } => {
             RateCaveat::Interruptions { frames_per_second: plateau }
         }
-        Caveat::Unsteady { loss_ratio } => RateCaveat::Unsteady { loss_ratio },
+        Caveat::Unsteady { loss_ratio, seconds } => RateCaveat::Unsteady { loss_ratio, seconds },
     }
 }
 
@@ -197,6 +200,7 @@ mod tests {
             to: 5e9,
             width: 0.01,
             losses: vec![0.005, 0.0],
+            final_seconds: None,
         };
         let job = ForwardingJob::new(Flow::Out, Bytes(FRAME)).into();
         let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);

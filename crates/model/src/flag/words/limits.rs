@@ -221,10 +221,10 @@ pub(super) fn kept_rate(workload: &str, frame: Bytes, caveat: &RateCaveat, seen:
             ),
         )
         .action("Look for the cause: other work on the router, or a link that fails now and then."),
-        RateCaveat::Unsteady { loss_ratio } => Words::new(
+        RateCaveat::Unsteady { loss_ratio, seconds } => Words::new(
             Severity::Limit,
             format!(
-                "{load}: the rate was kept in trials of a second; one of 10 s lost {:.1}%{seen}",
+                "{load}: the rate was kept in trials of a second; one of {seconds:.0} s lost {:.1}%{seen}",
                 100.0 * loss_ratio
             ),
         ),

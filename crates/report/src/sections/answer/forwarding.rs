@@ -131,7 +131,7 @@ pub(super) fn table(shown: &Shown<'_>, brief: &Brief) -> Table {
 }
 
 /// "out 512", "in imix".
-fn label(shown: &Shown<'_>, found: &WorkloadFindings) -> String {
+pub(super) fn label(shown: &Shown<'_>, found: &WorkloadFindings) -> String {
     let Some(part) = found.workload.main() else { return String::new() };
     let parameters = part.job.parameters();
     let is_mixed = parameters.contains(&("frame_bytes", "imix".to_owned()));
@@ -286,6 +286,7 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
             legend.push(format!("No loss: none in 5 s, so below {}.", SHARE.value(floor)));
         }
     }
+    legend.extend(confirmed(shown));
     legend.extend(events(shown));
     legend.extend(first_packets(shown));
     let apart: Vec<String> = shown
@@ -306,6 +307,29 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
         );
     }
     legend
+}
+
+/// "Each rate was confirmed by a trial of 60 s, which lost 0.01% at most.", where the user chose its length.
+fn confirmed(shown: &Shown<'_>) -> Option<String> {
+    let steps = shown.study.plan.workloads.first()?.steps.as_ref()?;
+    let Steps::Kept { final_seconds: Some(seconds), .. } = steps else { return None };
+    let cells = || shown.findings.workloads.iter().flat_map(|found| &found.cells);
+    // A rate that was not confirmed has words of its own.
+    let is_confirmed = |cell: Cell| {
+        let is_short = |caveat: RateCaveat| {
+            matches!(caveat, RateCaveat::Unsteady { .. } | RateCaveat::BurstCredit { .. })
+        };
+        !caveats(shown, cell).any(is_short)
+    };
+    let loss = |cell: &CellFindings| Some(cell.levels.get(&Metric::all(StreamJob::LOSS))?.largest);
+    let confirmed = cells().filter(|cell| is_confirmed(cell.cell));
+    let lost: Vec<f64> = confirmed.filter_map(loss).collect();
+    let most = percent(lost.iter().copied().reduce(f64::max)?);
+    let which = match cells().count() {
+        all if all == lost.len() => "Each rate was".to_owned(),
+        all => format!("{} of {all} rates were", lost.len()),
+    };
+    Some(format!("{which} confirmed by trials of {seconds:.0} s, which lost {most} at most."))
 }
 
 /// "Loss events a minute at 50% and 90% of the rate: 0 and 12 (out 512)." of the load that has most.

@@ -7,6 +7,7 @@ mod database;
 mod forwarding;
 mod names;
 mod operations;
+mod parts;
 mod paths;
 mod playback;
 mod sentences;
@@ -46,7 +47,9 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
         shown.findings.workloads.iter().flat_map(|w| &w.cells).map(|c| c.complete).sum();
     if complete > 0 {
         section.texts(stalls::leading(shown));
+        section.texts(parts::sentences(shown));
         let said = match (playback::are_shown(shown), slides::are_shown(shown)) {
+            _ if parts::are_shown(shown) => None,
             (true, _) => Some(playback::sentence(shown, &brief)),
             (_, true) => Some(slides::sentence(shown)),
             (false, false) if forwarding::are_shown(shown) => {
@@ -110,6 +113,11 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
 /// The tables, with the reasons and marks in them explained. What they have of each row, and whether they have marks of
 /// bursts.
 fn figures(section: &mut Section, shown: &Shown<'_>, brief: &Brief) -> (Explained, bool) {
+    if parts::are_shown(shown) {
+        section.table(parts::table(shown), Layout::Words);
+        section.texts(parts::legend(shown));
+        return (Explained { limited: true, stored: true }, false);
+    }
     if forwarding::are_shown(shown) {
         section.table(forwarding::table(shown, brief), Layout::Words);
         section.texts(forwarding::legend(shown));
@@ -224,7 +232,10 @@ fn introduce(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
     let is_in_title = facts.len() == 1;
     // The title has the protocol, and a directory has no other name.
     facts.retain(|(name, text)| name != text);
-    facts.extend(brief.settings.iter().cloned());
+    // Of parts that are priced, each is a setting.
+    if !parts::are_shown(shown) {
+        facts.extend(brief.settings.iter().cloned());
+    }
     let servers = &shown.study.plan.hosts;
     let mut monitored = Vec::new();
     for host in shown.study.hosts.iter().filter(|host| servers.iter().any(|s| s.is(&host.name))) {
@@ -267,7 +278,9 @@ fn next(section: &mut Section, shown: &Shown<'_>) {
     let id = printable(&shown.study.id.0);
     let command = repeated(&shown.study.plan.command);
     let workloads = || shown.findings.workloads.iter();
-    let has_fixed_rate = workloads().all(|found| found.workload.has_fixed_rate());
+    let has_fixed_rate = workloads().all(|found| found.workload.has_fixed_rate())
+        // Of parts that are priced, the limit is not searched.
+        && !parts::are_shown(shown);
     // More blocks of a fixed rate show the same rate: of two targets they show latencies.
     let compares = !shown.study.plan.contrasts.is_empty();
     let open = sentences::open(shown).filter(|_| compares || !has_fixed_rate);

@@ -1,0 +1,141 @@
+//! Costs of the parts of a router's path.
+
+mod support;
+
+use plimsoll_explain::{PartVerdict, part_costs};
+use plimsoll_model::units::Bytes;
+use plimsoll_model::*;
+use proptest::prelude::*;
+use std::num::NonZeroU16;
+use support::empty;
+
+const CHAIN: [PathPart; 3] = [PathPart::Rules, PathPart::Nat, PathPart::Conntrack];
+
+/// CPU seconds a packet under a setting in a block.
+type Costing<'a> = &'a dyn Fn(u16, u32) -> f64;
+
+/// So many blocks of a chain of three parts: settings 0 and 1 are the same, 2 to 4 are without one part more each.
+fn study(blocks: u32, costing: Costing<'_>) -> Study {
+    let end = |host: &str| Endpoint { host: host.parse().unwrap(), address: None };
+    let via = Some("ssh://root@router".parse().unwrap());
+    let path = PathSubject { from: end("local"), to: end("ssh://wan"), via }.into();
+    let job = ForwardingJob {
+        rate: NonZeroU16::new(20_000).map(Into::into),
+        is_timed: true,
+        ..ForwardingJob::new(Flow::Out, Bytes(128))
+    };
+    let part = Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
+    let length = Length::For { seconds: 4.5, warm_up_seconds: 0.5 };
+    let design = Design { rule: Rule::Fixed { blocks }, ..Design::default() };
+    let mut study = empty(&["/data"], &[]);
+    study.plan = Plan::new(vec![path], vec![Workload::of(part, length)], design);
+    study.plan.contrasts.clear();
+    let priced = CHAIN.into_iter().zip([(0, 2), (2, 3), (3, 4)]);
+    let priced = priced.map(|(part, (with, without))| PricedPart { part, with, without });
+    let (whole, control, missing) = (0, 1, Vec::new());
+    study.plan.parts = Some(PathParts { whole, control, priced: priced.collect(), missing });
+    study.subjects = vec![SubjectFacts::Path(PathFacts::default())];
+    for block in 0..blocks {
+        for setting in 0..5 {
+            let quantities = [
+                (Metric::all(Measure::ROUTER_CPU_PER_PACKET), costing(setting, block)),
+                (Metric::all(StreamJob::LOSS), 0.0),
+            ];
+            let part = PartResult { quantities: quantities.into(), ..PartResult::default() };
+            let complete = PointResult::empty(Outcome::Complete);
+            study.trials.push(Trial {
+                number: study.trials.len() as u32,
+                block: Some(block),
+                cell: Cell { subject: 0, workload: 0, setting },
+                started_seconds: 0.0,
+                result: PointResult { parts: vec![part], ..complete },
+                points: Vec::new(),
+                loads: Vec::new(),
+                mount: None,
+                imported: None,
+            });
+        }
+    }
+    study
+}
+
+/// Rules cost 2 µs, address translation nothing that shows, connection tracking 1 µs; the router is slower by the same
+/// amount under all settings of a block.
+fn routed(setting: u16, block: u32) -> f64 {
+    let own = [9.0, 9.0, 7.0, 7.0, 6.0][usize::from(setting)];
+    let of_block = [0.0, 1.0, 2.0, 1.0][block as usize % 4];
+    let noise = [0.0, 0.04, -0.04, 0.0, 0.02][(usize::from(setting) + block as usize) % 5];
+    (own + of_block + noise) * 1e-6
+}
+
+#[test]
+fn each_part_costs_the_difference_between_its_two_settings() {
+    let found = part_costs(&study(4, &routed));
+    let [one] = &found[..] else { panic!("{found:?}") };
+    assert!((one.whole.unwrap() - 10e-6).abs() < 0.05e-6, "{one:?}");
+    let verdicts: Vec<&PartVerdict> = one.parts.iter().map(|part| &part.verdict).collect();
+    let expected = [PartVerdict::Costs, PartVerdict::NoDifference, PartVerdict::Costs];
+    assert_eq!(verdicts, expected.iter().collect::<Vec<_>>(), "{one:?}");
+    let rules = &one.parts[0].cost;
+    let interval = rules.interval.unwrap();
+    assert!(interval.contains(2e-6) && interval.high - interval.low < 0.6e-6, "{rules:?}");
+    assert!(one.control.interval.unwrap().contains(0.0) && one.control.blocks == 4, "{one:?}");
+    assert_eq!(one.passed, None, "the router was not monitored");
+    // By hand: differences of the rules in four blocks of 2.04, 2.04 - 0.04, 2 - 0.06, 2.02 µs.
+    let by_hand: f64 = (0..4).map(|block| routed(0, block) - routed(2, block)).sum::<f64>() / 4.0;
+    assert!((rules.seconds.unwrap() - by_hand).abs() < 1e-15);
+}
+
+#[test]
+fn a_machine_that_is_not_steady_shows_no_part_that_is_smaller_than_its_unsteadiness() {
+    // The same setting differs by 3 µs: more than any part.
+    let unsteady = |setting, block| routed(setting, block) + if setting == 1 { 3e-6 } else { 0.0 };
+    let found = part_costs(&study(4, &unsteady));
+    let none = found[0].parts.iter().all(|part| part.verdict == PartVerdict::NoDifference);
+    assert!(none, "{found:?}");
+    assert!(!found[0].control.interval.unwrap().contains(0.0));
+}
+
+#[test]
+fn what_cannot_be_compared_has_a_reason() {
+    let one_block = part_costs(&study(1, &routed));
+    assert!(one_block[0].parts.iter().all(|part| part.verdict == PartVerdict::TooFewBlocks));
+    assert!(one_block[0].parts[0].cost.seconds.is_some(), "{one_block:?}");
+    let mut study = study(4, &routed);
+    for trial in &mut study.trials {
+        match trial.cell.setting {
+            3 => {
+                let lost = (Metric::all(StreamJob::LOSS), 0.4);
+                trial.result.parts[0].quantities.extend([lost]);
+            }
+            4 => support::fail(trial),
+            _ => {}
+        }
+    }
+    let found = part_costs(&study);
+    let [rules, nat, conntrack] = &found[0].parts[..] else { panic!("{found:?}") };
+    assert_eq!(rules.verdict, PartVerdict::Costs);
+    assert!(matches!(nat.verdict, PartVerdict::Lost { share } if (share - 0.4).abs() < 1e-9));
+    assert!(matches!(conntrack.verdict, PartVerdict::Failed { .. }), "{conntrack:?}");
+    assert_eq!(conntrack.without, None);
+    study.plan.parts = None;
+    assert_eq!(part_costs(&study), []);
+}
+
+proptest! {
+    /// The costs of a chain amount to the difference between its ends, whatever was measured, and turn with it.
+    #[test]
+    fn costs_add_up(costs in proptest::collection::vec(1.0..50.0_f64, 20), factor in 0.1..10.0_f64) {
+        let at = |setting: u16, block: u32| costs[usize::from(setting) + 5 * block as usize] * 1e-6;
+        let found = part_costs(&study(4, &at));
+        let sum: f64 = found[0].parts.iter().map(|part| part.cost.seconds.unwrap()).sum();
+        let ends: f64 = (0..4).map(|block| at(0, block) - at(4, block)).sum::<f64>() / 4.0;
+        prop_assert!((sum - ends).abs() < 1e-12, "{} {}", sum, ends);
+        let scaled = part_costs(&study(4, &|setting, block| factor * at(setting, block)));
+        for (one, other) in found[0].parts.iter().zip(&scaled[0].parts) {
+            prop_assert_eq!(&one.verdict, &other.verdict);
+            let (one, other) = (one.cost.seconds.unwrap(), other.cost.seconds.unwrap());
+            prop_assert!((factor * one - other).abs() < 1e-12);
+        }
+    }
+}

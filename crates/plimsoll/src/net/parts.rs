@@ -1,0 +1,423 @@
+//! `--parts`: the parts of the router's path that are there and can be switched off, as a chain of settings.
+
+use super::arguments::{NetArguments, RateChoice};
+use super::{via, wanted};
+use crate::hosts;
+use clap::ValueEnum;
+use plimsoll_host::reach::{Reach, quote};
+use plimsoll_host::settings::{
+    Found, RulesetParts, found_ruleset, knob, root_discipline, ruleset_parts,
+};
+use plimsoll_model::{
+    Cause, Factor, FactorLevel, Failure, Flow, HostName, MissingPart, PathPart, PathParts,
+    PricedPart, factor,
+};
+use plimsoll_net::Addresses;
+use std::net::IpAddr;
+
+/// Disciplines that take packets in and give them out in turn.
+const PLAIN: [&str; 4] = ["noqueue", "pfifo_fast", "pfifo", "bfifo"];
+/// Discipline of an interface with several queues, each of which has one of its own.
+const OF_QUEUES: &str = "mq";
+/// Discipline in place of another one.
+const PFIFO: &str = "pfifo";
+
+/// A part of the router's path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PartChoice {
+    /// Rules of the packet filter (nftables)
+    Rules,
+    /// Connection tracking
+    Conntrack,
+    /// Address translation (nftables)
+    Nat,
+    /// Flows that pass the rules by (nftables flowtable)
+    Flowtable,
+    /// Queueing discipline of the interface that sends, compared with pfifo
+    Qdisc,
+    /// Generic receive offload of the interface that receives
+    Offload,
+}
+
+impl PartChoice {
+    fn part(self) -> PathPart {
+        match self {
+            PartChoice::Rules => PathPart::Rules,
+            PartChoice::Conntrack => PathPart::Conntrack,
+            PartChoice::Nat => PathPart::Nat,
+            PartChoice::Flowtable => PathPart::Flowtable,
+            PartChoice::Qdisc => PathPart::Qdisc,
+            PartChoice::Offload => PathPart::Offload,
+        }
+    }
+}
+
+/// Parts that can be priced, and the factors that switch them.
+pub struct Priced {
+    pub factors: Vec<Factor>,
+    pub parts: PathParts,
+}
+
+/// Looks at the router. Nothing is changed.
+///
+/// # Errors
+/// None of the parts can be priced.
+pub fn look(
+    arguments: &NetArguments,
+    a: &HostName,
+    b: &HostName,
+    router: &HostName,
+) -> Result<Priced, Failure> {
+    let opener = arguments.connect_from.side();
+    let named = wanted(arguments, a, b)?;
+    let [at_a, at_b, at_router] =
+        [hosts::open(a, true)?, hosts::open(b, true)?, hosts::open(router, true)?];
+    let addresses = Addresses::find(&*at_a, &*at_b, opener.other(), named)?;
+    let on = &*at_router;
+    let flow = via::direction(arguments);
+    let is_wanted = |part: &PathPart| arguments.via.parts.iter().any(|one| one.part() == *part);
+    let wanted: Vec<PathPart> = PathPart::ALL.into_iter().filter(is_wanted).collect();
+    let mut chain = Chain::new(router.clone());
+    let of_rules = |part: &PathPart| !matches!(part, PathPart::Qdisc | PathPart::Offload);
+    let (of_rules, others): (Vec<PathPart>, Vec<PathPart>) = wanted.into_iter().partition(of_rules);
+    if !of_rules.is_empty() {
+        let public = if arguments.via.allow_open { None } else { via::public_address(on) };
+        add_rules(&mut chain, on, &of_rules, public);
+    }
+    for part in others {
+        let interfaces = interfaces(on, addresses, flow, part);
+        add_interfaces(&mut chain, on, part, &interfaces);
+    }
+    chain.priced()
+}
+
+/// The interfaces of the router that send or receive the frames.
+fn interfaces(router: &dyn Reach, addresses: Addresses, flow: Flow, part: PathPart) -> Vec<String> {
+    let [to_a, to_b] = [addresses.a, addresses.b].map(|address| interface(router, address));
+    let sends = part == PathPart::Qdisc;
+    let all = match (flow, sends) {
+        (Flow::Out, true) | (Flow::In, false) => vec![to_b],
+        (Flow::In, true) | (Flow::Out, false) => vec![to_a],
+        (Flow::Both, _) => vec![to_a, to_b],
+    };
+    all.into_iter().flatten().collect()
+}
+
+fn interface(router: &dyn Reach, to: IpAddr) -> Option<String> {
+    let route = via::said(router, &format!("ip route get {} 2>/dev/null", quote(&to.to_string())));
+    route.split_whitespace().skip_while(|word| *word != "dev").nth(1).map(str::to_owned)
+}
+
+/// What a router has of a setting.
+fn found(router: &dyn Reach, name: &str) -> Result<Found, String> {
+    let read = knob(name).and_then(|knob| knob.read(router));
+    read.map_err(|failure| failure.happened)
+}
+
+/// Adds the parts that rules make.
+fn add_rules(chain: &mut Chain, router: &dyn Reach, wanted: &[PathPart], public: Option<IpAddr>) {
+    const RULESET: &str = "nft-ruleset";
+    let found = match found(router, RULESET) {
+        Ok(found) => found,
+        Err(happened) => {
+            for part in wanted {
+                // Rules of iptables stay; connection tracking has a setting of its own.
+                match part {
+                    PathPart::Conntrack => add_untracked(chain, router),
+                    part => chain.leave_out(*part, happened.clone()),
+                }
+            }
+            return;
+        }
+    };
+    let has = ruleset_parts(found_ruleset(&found.original).unwrap_or_default());
+    if let Some(address) = public.filter(|_| has != RulesetParts::default()) {
+        let reason = format!(
+            "R has the public address {address}, and would be open without its rules (--allow-open permits it)"
+        );
+        wanted.iter().for_each(|part| chain.leave_out(*part, reason.clone()));
+        return;
+    }
+    let is_there = |part: &&PathPart| steps(has).iter().any(|(known, _)| known == *part);
+    let setting = knob(RULESET);
+    let last = wanted.last();
+    for (part, level) in steps(has) {
+        let is_wanted = wanted.contains(&part);
+        // What follows the last part that is wanted stays.
+        if last.is_none_or(|last| part > *last) {
+            break;
+        }
+        let check = setting.as_ref().map_err(Clone::clone);
+        match check.and_then(|knob| knob.check_on(router, &found.original, level)) {
+            Ok(()) => chain.switch_off(part, &[(RULESET.to_owned(), level)], is_wanted),
+            Err(failure) => {
+                // What is behind it cannot be told from it.
+                let behind = wanted.iter().filter(|one| **one >= part && is_there(one));
+                behind.for_each(|part| chain.leave_out(*part, failure.happened.clone()));
+                break;
+            }
+        }
+    }
+    for part in wanted.iter().filter(|part| !is_there(part)) {
+        let reason = match part {
+            PathPart::Flowtable => "no rule of R adds flows to a flowtable",
+            PathPart::Nat => "R has no chain of address translation",
+            PathPart::Conntrack => "no rule of R needs it",
+            _ => "R has none",
+        };
+        chain.leave_out(*part, reason.to_owned());
+    }
+}
+
+/// The parts that rules make, with the level of the ruleset that is without each of them and those before it.
+fn steps(has: RulesetParts) -> Vec<(PathPart, &'static str)> {
+    let without_rules = match has {
+        RulesetParts { nat: true, .. } => "only-nat",
+        RulesetParts { conntrack: true, .. } => "only-tracking",
+        _ => "none",
+    };
+    let all = [
+        (has.flowtable, PathPart::Flowtable, "without-flowtable"),
+        (has.rules, PathPart::Rules, without_rules),
+        (has.nat, PathPart::Nat, "only-tracking"),
+        (has.conntrack, PathPart::Conntrack, "none"),
+    ];
+    all.into_iter().filter(|(is, ..)| *is).map(|(_, part, level)| (part, level)).collect()
+}
+
+fn add_untracked(chain: &mut Chain, router: &dyn Reach) {
+    let count = via::said(router, "cat /proc/sys/net/netfilter/nf_conntrack_count 2>/dev/null");
+    if count.trim().is_empty() {
+        return chain.leave_out(
+            PathPart::Conntrack,
+            "the kernel of R does not track connections".to_owned(),
+        );
+    }
+    match found(router, "conntrack") {
+        Ok(_) => {
+            chain.switch_off(PathPart::Conntrack, &[("conntrack".to_owned(), "untracked")], true)
+        }
+        Err(happened) => chain.leave_out(PathPart::Conntrack, happened),
+    }
+}
+
+/// Adds a part of interfaces: of those where it can be switched off; else it is left out with the reason of the first.
+fn add_interfaces(chain: &mut Chain, router: &dyn Reach, part: PathPart, interfaces: &[String]) {
+    let mut changes = Vec::new();
+    let mut reasons = Vec::new();
+    for interface in interfaces {
+        let (name, level) = match part {
+            PathPart::Qdisc => (format!("qdisc:{interface}"), PFIFO),
+            _ => (format!("offload:{interface}:gro"), "off"),
+        };
+        match found(router, &name).and_then(|found| expect_there(part, interface, &found)) {
+            Ok(()) => changes.push((name, level)),
+            Err(reason) => reasons.push(reason),
+        }
+    }
+    let unknown = || "ip route get names no interface of R".to_owned();
+    match changes.is_empty() {
+        true => chain.leave_out(part, reasons.into_iter().next().unwrap_or_else(unknown)),
+        false => chain.switch_off(part, &changes, true),
+    }
+}
+
+/// Fails with the reason if there is nothing to be switched off.
+fn expect_there(part: PathPart, interface: &str, found: &Found) -> Result<(), String> {
+    if part != PathPart::Qdisc {
+        return match found.level == "off" {
+            true => Err(format!("it is off on {interface}")),
+            false => Ok(()),
+        };
+    }
+    match root_discipline(&found.original) {
+        Some(OF_QUEUES) => Err(format!(
+            "each hardware queue of {interface} has a discipline of its own ({OF_QUEUES})"
+        )),
+        Some(kind) if PLAIN.contains(&kind) => {
+            Err(format!("{interface} has a plain queue ({kind})"))
+        }
+        None => Err(format!("{interface} has no queueing discipline")),
+        Some(_) => Ok(()),
+    }
+}
+
+/// Chain of settings under construction.
+struct Chain {
+    router: HostName,
+    /// Levels of each setting, by name; the first is as found.
+    factors: Vec<(String, Vec<FactorLevel>)>,
+    /// Index of the level of each factor now.
+    now: Vec<usize>,
+    /// Part, levels before, and levels after.
+    steps: Vec<(PathPart, Vec<usize>, Vec<usize>)>,
+    missing: Vec<MissingPart>,
+}
+
+impl Chain {
+    fn new(router: HostName) -> Chain {
+        let (factors, now, steps, missing) = Default::default();
+        Chain { router, factors, now, steps, missing }
+    }
+
+    fn leave_out(&mut self, part: PathPart, reason: String) {
+        self.missing.push(MissingPart { part, reason });
+    }
+
+    /// Switches a part off by these settings; it is priced if that is wanted.
+    fn switch_off(&mut self, part: PathPart, changes: &[(String, &str)], is_priced: bool) {
+        let before = self.now.clone();
+        for (name, level) in changes {
+            let known = self.factors.iter().position(|(own, _)| own == name);
+            let number = known.unwrap_or_else(|| {
+                self.factors.push((name.clone(), vec![FactorLevel::AsFound]));
+                self.now.push(0);
+                self.factors.len() - 1
+            });
+            let levels = &mut self.factors[number].1;
+            levels.push(FactorLevel::Set { value: (*level).to_owned() });
+            self.now[number] = levels.len() - 1;
+        }
+        if is_priced {
+            self.steps.push((part, before, self.now.clone()));
+        }
+    }
+
+    /// The factors, with a second level as found of the first one, which is the A/A control.
+    ///
+    /// # Errors
+    /// Nothing is priced.
+    fn priced(mut self) -> Result<Priced, Failure> {
+        if self.steps.is_empty() {
+            let reasons: Vec<String> = self
+                .missing
+                .iter()
+                .map(|missing| format!("{}: {}", missing.part, missing.reason))
+                .collect();
+            let happened = format!("none of the parts can be switched off: {}", reasons.join("; "));
+            let next = "Name other parts, or measure the rate of the router: leave --parts out.";
+            let tried = "price the parts of the path";
+            return Err(Failure::new(Cause::Usage, tried, &self.router, happened, next));
+        }
+        if let Some((_, levels)) = self.factors.first_mut() {
+            levels.insert(1, FactorLevel::AsFound);
+        }
+        let factors: Vec<Factor> = self
+            .factors
+            .into_iter()
+            .map(|(name, levels)| {
+                let switch = knob(&name)?.switch();
+                Ok(Factor { name, host: self.router.clone(), levels, switch })
+            })
+            .collect::<Result<_, Failure>>()?;
+        let setting = |levels: &[usize]| {
+            let mut all = vec![0; factors.len()];
+            all.iter_mut().zip(levels).for_each(|(own, level)| *own = *level);
+            // Behind the control.
+            if let Some(first) = all.first_mut().filter(|first| **first > 0) {
+                *first += 1;
+            }
+            factor::setting(&factors, &all)
+        };
+        let priced = self.steps.iter().map(|(part, before, after)| PricedPart {
+            part: *part,
+            with: setting(before),
+            without: setting(after),
+        });
+        let parts =
+            PathParts { whole: 0, control: 1, priced: priced.collect(), missing: self.missing };
+        Ok(Priced { factors, parts })
+    }
+}
+
+/// Refuses what a study over a router has no use for.
+pub fn expect_possible(arguments: &NetArguments) -> Result<(), Failure> {
+    let refuse = |on: &str, happened: &str, next: &str| {
+        Err(Failure::new(Cause::Usage, "price the parts of the path", on, happened, next))
+    };
+    if arguments.via.parts.is_empty() {
+        let fixed = [("--rate", arguments.rate.is_some()), ("--time", arguments.time.is_some())];
+        let given = fixed.into_iter().find(|(_, is_given)| *is_given);
+        return match given {
+            Some((option, _)) => {
+                let happened = "a search chooses its rates and the lengths of its trials";
+                let next = format!("Leave {option} out, or price parts of the path with --parts.");
+                Err(Failure::new(Cause::Usage, "plan the study", option, happened, next))
+            }
+            None => Ok(()),
+        };
+    }
+    if arguments.rate == Some(RateChoice::Max) {
+        return refuse(
+            "--rate max",
+            "parts are priced below the rate that R keeps",
+            "Give a number.",
+        );
+    }
+    if arguments.via.frames.len() > 1 || arguments.via.direction.len() > 1 {
+        let happened = "parts are priced with one size of frames in one direction";
+        return refuse(
+            "--parts",
+            happened,
+            "Give one size and one direction, such as --frames 128 --direction out.",
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::factor::words;
+
+    fn chain() -> Chain {
+        Chain::new("ssh://root@router".parse().unwrap())
+    }
+
+    #[test]
+    fn a_chain_switches_off_one_part_after_the_other() {
+        let mut chain = chain();
+        let has = RulesetParts { rules: true, nat: true, conntrack: true, flowtable: false };
+        for (part, level) in steps(has) {
+            chain.switch_off(part, &[("nft-ruleset".into(), level)], part != PathPart::Nat);
+        }
+        let queue = [("qdisc:eth0".to_owned(), PFIFO), ("qdisc:eth1".to_owned(), PFIFO)];
+        chain.switch_off(PathPart::Qdisc, &queue, true);
+        chain.leave_out(PathPart::Offload, "it is off on eth0".into());
+        let Priced { factors, parts } = chain.priced().unwrap();
+        let words = |setting: u16| words(&factors, setting).join(", ");
+        let rest = ", qdisc:eth0=as found, qdisc:eth1=as found";
+        assert_eq!(words(parts.whole), format!("nft-ruleset=as found{rest}"));
+        assert_eq!(
+            (words(parts.control), parts.control),
+            (words(parts.whole), 1),
+            "the same again"
+        );
+        let [rules, conntrack, qdisc] = &parts.priced[..] else { panic!("{parts:?}") };
+        assert_eq!((rules.with, words(rules.without)), (0, format!("nft-ruleset=only-nat{rest}")));
+        assert_eq!(words(conntrack.with), format!("nft-ruleset=only-tracking{rest}"));
+        assert_eq!(words(conntrack.without), format!("nft-ruleset=none{rest}"));
+        assert_eq!(qdisc.with, conntrack.without);
+        assert_eq!(words(qdisc.without), "nft-ruleset=none, qdisc:eth0=pfifo, qdisc:eth1=pfifo");
+        assert_eq!(parts.settings().len(), 6);
+        assert_eq!(parts.missing[0].part, PathPart::Offload);
+    }
+
+    #[test]
+    fn a_router_without_any_of_the_parts_is_refused_with_the_reasons() {
+        let mut chain = chain();
+        chain.leave_out(PathPart::Qdisc, "eth0 has a plain queue (noqueue)".into());
+        let failure = chain.priced().err().unwrap();
+        assert_eq!(failure.cause, Cause::Usage);
+        assert!(failure.happened.contains("qdisc: eth0 has a plain queue (noqueue)"), "{failure}");
+    }
+
+    #[test]
+    fn rules_that_track_nothing_have_one_step() {
+        let has = RulesetParts { rules: true, ..RulesetParts::default() };
+        assert_eq!(steps(has), [(PathPart::Rules, "none")]);
+        let has = RulesetParts { conntrack: true, ..has };
+        assert_eq!(steps(has), [(PathPart::Rules, "only-tracking"), (PathPart::Conntrack, "none")]);
+        assert_eq!(steps(RulesetParts::default()), []);
+    }
+}
