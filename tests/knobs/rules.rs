@@ -96,7 +96,7 @@ fn connection_tracking_of_forwarded_packets_is_turned_off_by_a_table_that_goes()
     // Another program that removes the table is noticed.
     printed(Command::new("nft").args(["delete", "table", "inet", "plimsoll_untracked"]));
     let failure = session.verify_all().unwrap_err();
-    assert!(failure.happened.contains("does not list the rules"), "{failure}");
+    assert!(failure.happened.contains("does not list the rules of the table"), "{failure}");
     drop(session);
     assert_eq!(listed(), found);
     assert!(is_empty(home.path()));

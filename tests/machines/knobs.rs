@@ -21,6 +21,7 @@ fn lab() -> LabFile {
         .mount_nfs("/mnt/films", "server:/srv/films", "vers=3,rsize=16384,wsize=8192,acregmin=5")
         .link("lan", ["server", "client"])
         .set("rate", "1Gbit/s")
+        .link("second", ["server", "client"])
 }
 
 const TEST: &str = "machines::knobs::sets_until_it_is_killed";
@@ -85,6 +86,7 @@ fn the_kernels_server_and_mounts_are_set_and_put_back() {
     let beds = &machines.beds;
     beds.up("knobs", &lab());
     caches_are_dropped(beds);
+    flows_are_offloaded(beds);
     a_server_is_set(beds);
     a_killed_run_leaves_the_server_as_it_was(beds);
     a_mount_is_set(beds);
@@ -107,6 +109,33 @@ fn caches_are_dropped(beds: &Beds) {
     let after = cached();
     assert!(after + (8 << 10) <= before, "{before} kB, then {after} kB");
     beds.on("knobs/server", "rm /var/lib/plimsoll/x");
+}
+
+/// By the kernel; network cards of a machine of a lab take no flows.
+fn flows_are_offloaded(beds: &Beds) {
+    let rules = || beds.on("knobs/client", "nft list ruleset");
+    let found = rules();
+    let mut session =
+        session(beds, "client", &[("flowtable", &["software", "hardware", "as-found"])]).unwrap();
+    assert_eq!(session.found(0), Some("off"));
+    session.set(0, 0).unwrap();
+    session.verify_all().unwrap();
+    for words in ["devices = { lan, second }", "flow add @flows"] {
+        assert!(rules().contains(words), "{words} in {}", rules());
+    }
+    session.set(0, 2).unwrap();
+    assert_eq!(rules(), found);
+    let failure = session.set(0, 1).unwrap_err();
+    assert!(failure.happened.contains("not supported"), "{failure}");
+    session.restore_all().unwrap();
+    assert_eq!(rules(), found);
+    nothing_is_left(beds, "client");
+    let own = "table inet user { flowtable f { hook ingress priority 0; devices = { lan }; }; }";
+    beds.on("knobs/client", &format!("echo '{own}' | nft -f -"));
+    let host = plimsoll_lab::vm::reach(&beds.directory("knobs"), "client");
+    let failure = knob("flowtable").unwrap().read(&*host).unwrap_err();
+    assert!(failure.next.contains("without-flowtable"), "{failure}");
+    beds.on("knobs/client", "nft delete table inet user");
 }
 
 fn a_server_is_set(beds: &Beds) {

@@ -15,6 +15,7 @@ mod conntrack;
 pub mod device;
 mod entry;
 pub mod export;
+mod flowtable;
 #[doc(hidden)]
 pub mod fuzzing;
 mod governor;
@@ -30,6 +31,7 @@ mod nft;
 mod nft_listing;
 mod offload;
 mod origin;
+mod own_table;
 mod owner;
 mod qdisc;
 mod read_ahead;
@@ -169,6 +171,7 @@ const KINDS: &[(&str, Make, &str)] = &[
     (mount::KIND, mount::make, "mount:/mnt/films:nconnect"),
     (nft::KIND, nft::make, "nft-ruleset"),
     (conntrack::KIND, conntrack::make, "conntrack"),
+    (flowtable::KIND, flowtable::make, "flowtable"),
     (sysctl::CONGESTION, sysctl::congestion, "congestion"),
     (offload::KIND, offload::make, "offload:eth0:tso"),
     (mtu::KIND, mtu::make, "mtu:eth0"),

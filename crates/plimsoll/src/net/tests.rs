@@ -108,10 +108,7 @@ fn parts_of_a_path_are_priced_at_one_rate_of_one_size() {
     let plan = planned(&words).unwrap();
     let [workload] = &plan.workloads[..] else { panic!("{:?}", plan.workloads) };
     let Job::Forwarding(job) = &workload.parts[0].job else { panic!("{workload:?}") };
-    assert_eq!(
-        (job.frame, job.flow, job.rate, job.is_timed),
-        (Bytes(128), Flow::Out, None, true)
-    );
+    assert_eq!((job.frame, job.flow, job.rate, job.is_timed), (Bytes(128), Flow::Out, None, true));
     assert_eq!((&workload.steps, workload.seconds()), (&None, 2.5));
     assert!(plan.contrasts.is_empty(), "parts have verdicts of their own");
     let plan = planned(&[&words[..], &["--rate=500", "--direction=in"]].concat()).unwrap();
