@@ -15,10 +15,12 @@
 #define LONGEST_DATAGRAM 65507u
 /* Where nobody listens. */
 #define DISCARD_PORT 9
+/* Where this program listens to itself: below the ports that kernels give by themselves. */
+#define OWN_PORT 29009
 /* No file that fsync knows. */
 #define NO_FILE 0
 
-enum operation { SENDTO, WRITE, FSYNC, READ };
+enum operation { SENDTO, WRITE, FSYNC, READ, RECEIVE };
 
 static char buffer[LONGEST_DATAGRAM];
 static size_t payload;
@@ -38,35 +40,39 @@ static void call(enum operation operation)
     check((operation == SENDTO  ? sendto(fd, buffer, payload, 0, (struct sockaddr *)&to, to_length)
            : operation == WRITE ? pwrite(fd, buffer, payload, 0)
            : operation == FSYNC ? fsync(fd)
-                                : pread(fd, buffer, payload, 0)) >= 0);
+           : operation == READ  ? pread(fd, buffer, payload, 0)
+                                : recv(fd, buffer, payload, 0)) >= 0);
 }
 
 static void run(const struct request *request)
 {
     enum operation operation =
-        (enum operation)report_setting(request, "call", SENDTO, READ, SENDTO);
+        (enum operation)report_setting(request, "call", SENDTO, RECEIVE, SENDTO);
     uint64_t calls = report_setting(request, "calls_count", 1, MOST_CALLS, 1);
     payload = (size_t)report_setting(request, "payload_bytes", 1, sizeof buffer, 400);
     const char *path = request_text(request, "path");
-    if (operation == SENDTO) {
+    bool is_socket = operation == SENDTO || operation == RECEIVE;
+    if (is_socket) {
         const char *peer = request_text(request, "peer");
         struct net_address address;
         if (peer == NULL || !net_address_read(peer, &address))
             report_refused(
                 &(struct request_error){"peer", "it is no address"});
-        to_length = net_socket_address(&address, DISCARD_PORT, &to);
+        to_length =
+            net_socket_address(&address, operation == SENDTO ? DISCARD_PORT : OWN_PORT, &to);
         fd = socket(address.family, SOCK_DGRAM, 0);
     } else {
         fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
     }
-    check(fd >= 0);
+    check(fd >= 0 &&
+          (operation != RECEIVE || bind(fd, (struct sockaddr *)&to, to_length) == 0));
     struct json *json = report_begin("call");
     json_open_array(json, "elapsed_ns");
     while (calls-- > 0) {
         clock_sleep_until(clock_monotonic_ns() + PAUSE_NS);
-        /* So that there is something to read, or to make stable. */
+        /* So that there is something to read, to make stable, or to receive. */
         if (operation != SENDTO)
-            call(WRITE);
+            call(is_socket ? SENDTO : WRITE);
         uint64_t start = clock_monotonic_ns();
         call(operation);
         uint64_t end = clock_monotonic_ns();
@@ -77,7 +83,7 @@ static void run(const struct request *request)
     }
     json_close_array(json);
     report_end();
-    if (operation != SENDTO)
+    if (!is_socket)
         unlink(path);
 }
 

@@ -40,7 +40,7 @@ static int refuse(struct wire *wire, const struct request_error *error)
                                  .tried = "read the request",
                                  .on = error->on,
                                  .happened = error->happened,
-                                 .next = "see the verbs and their keys in the probe's README",
+                                 .next = "see the probe's README",
                              });
 }
 

@@ -115,7 +115,7 @@ _Noreturn void report_refused(const struct request_error *error)
         .tried = "read the request",
         .on = error->on,
         .happened = error->happened,
-        .next = "see the verbs and their keys in the probe's README",
+        .next = "see the probe's README",
     });
 }
 

@@ -30,7 +30,7 @@ bool request_parse(struct request *request, const uint8_t *body, size_t length_b
         return refuse(error, "request", "it is too long");
     if (length_bytes == 0 || memchr(body, '\0', length_bytes) != NULL ||
         body[length_bytes - 1] != '\n')
-        return refuse(error, "request", "it is not lines of text that each end in a newline");
+        return refuse(error, "request", "it is not text in whole lines");
     memcpy(request->text, body, length_bytes);
     request->text[length_bytes] = '\0';
 

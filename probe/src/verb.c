@@ -65,19 +65,19 @@ int verb_refuse_frame(struct wire *wire, const struct wire_message *message)
     struct failure failure = {
         .error = "frame",
         .tried = "read a frame from standard input",
-        .happened = "it does not start as frames of this protocol do",
-        .next = "this program is driven by plimsoll; see the probe's README",
+        .happened = "it is no frame of this protocol",
+        .next = "plimsoll drives this program; see the probe's README",
     };
     char version[TEXT_U64_BYTES], own[TEXT_U64_BYTES], sentence[96];
     if (message->status == FRAME_TOO_LONG) {
-        failure.happened = "its header says a body longer than this probe takes";
+        failure.happened = "its body is longer than the probe takes";
     } else if (message->status == FRAME_OTHER_VERSION) {
         text_join(sentence, sizeof sentence, "the driver speaks version ",
                   text_from_u64(message->version, version), ", this probe only version ",
                   text_from_u64(FRAME_VERSION, own), NULL);
         failure.error = "version";
         failure.happened = sentence;
-        failure.next = "use the probe that came with the program that drives it";
+        failure.next = "use the probe of that driver";
     }
     return verb_failed(wire, &failure);
 }

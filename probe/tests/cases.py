@@ -258,15 +258,15 @@ class Verbs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             path = os.path.join(directory, "file")
             for kind in ("native", "sanitized"):
-                for call in range(4):
-                    where = {"path": path} if call > 0 else {"peer": "127.0.0.1"}
+                for call in range(5):
+                    where = {"peer": "127.0.0.1"} if call in (0, 4) else {"path": path}
                     results = self.check_done(program(kind), "call", call=call, calls_count=3,
                                               payload_bytes=1450, **where)
                     times = [r for r in results if r["section"] == "call"][0]["elapsed_ns"]
                     self.assertEqual(len(times), 6)
                     self.assertGreater(min(times), 0)
                     self.assertEqual(os.listdir(directory), [])
-        for settings, on in (({}, "peer"), ({"peer": "nas"}, "peer"), ({"call": 4}, "call")):
+        for settings, on in (({}, "peer"), ({"peer": "nas"}, "peer"), ({"call": 5}, "call")):
             _, kind, last = run(here(), "call", **settings)
             self.assertEqual((kind, last["error"], last["on"]), ("E", "request", on))
         _, kind, last = run(here(), "call", call=1, path="/no/such/file")

@@ -77,7 +77,7 @@ impl FactsInfo for TraceFacts {
     }
 }
 
-/// A traced operation: one system call.
+/// A traced operation: a system call of the probe, or work that the kernel does for other hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TracedOperation {
@@ -89,15 +89,27 @@ pub enum TracedOperation {
     Fsync,
     /// A read of the beginning of a file that was just written.
     Read,
+    /// The receipt of one UDP datagram from the same process.
+    Recv,
+    /// One UDP packet that the host forwards.
+    Forward,
+    /// One READ in the kernel's NFS server.
+    NfsRead,
+    /// One WRITE in the kernel's NFS server.
+    NfsWrite,
 }
 
 impl TracedOperation {
     /// Every operation.
-    pub const ALL: [TracedOperation; 4] = [
+    pub const ALL: [TracedOperation; 8] = [
         TracedOperation::Sendto,
         TracedOperation::Write,
         TracedOperation::Fsync,
         TracedOperation::Read,
+        TracedOperation::Recv,
+        TracedOperation::Forward,
+        TracedOperation::NfsRead,
+        TracedOperation::NfsWrite,
     ];
 
     /// Name in tables.
@@ -107,32 +119,53 @@ impl TracedOperation {
             TracedOperation::Write => "write",
             TracedOperation::Fsync => "fsync",
             TracedOperation::Read => "read",
+            TracedOperation::Recv => "recv",
+            TracedOperation::Forward => "forward",
+            TracedOperation::NfsRead => "NFS READ",
+            TracedOperation::NfsWrite => "NFS WRITE",
         }
     }
 
-    /// Number in requests to the probe.
-    pub fn number(self) -> u8 {
+    /// Name in sentences, after "one".
+    pub fn noun(self) -> &'static str {
         match self {
-            TracedOperation::Sendto => 0,
-            TracedOperation::Write => 1,
-            TracedOperation::Fsync => 2,
-            TracedOperation::Read => 3,
+            TracedOperation::Forward => "forwarded packet",
+            other => other.name(),
         }
     }
 
-    /// System call that does it.
-    pub fn system_call(self) -> &'static str {
+    /// Whether the probe makes the operation: it is a system call. The kernel does the others for other hosts.
+    pub fn is_system_call(self) -> bool {
         match self {
-            TracedOperation::Sendto => "sendto",
-            TracedOperation::Write => "pwrite64",
-            TracedOperation::Fsync => "fsync",
-            TracedOperation::Read => "pread64",
+            TracedOperation::Sendto
+            | TracedOperation::Write
+            | TracedOperation::Fsync
+            | TracedOperation::Read
+            | TracedOperation::Recv => true,
+            TracedOperation::Forward | TracedOperation::NfsRead | TracedOperation::NfsWrite => {
+                false
+            }
         }
     }
 
-    /// Whether it needs a file.
+    /// Whether it needs a file of the probe.
     pub fn is_of_a_file(self) -> bool {
-        self != TracedOperation::Sendto
+        matches!(self, TracedOperation::Write | TracedOperation::Fsync | TracedOperation::Read)
+    }
+
+    /// Whether the kernel's NFS server does it.
+    pub fn is_of_a_server(self) -> bool {
+        matches!(self, TracedOperation::NfsRead | TracedOperation::NfsWrite)
+    }
+
+    /// Whether it is about one UDP datagram.
+    pub fn is_of_a_datagram(self) -> bool {
+        !self.is_of_a_file() && !self.is_of_a_server()
+    }
+
+    /// Whether datagrams go to another host.
+    pub fn has_destination(self) -> bool {
+        matches!(self, TracedOperation::Sendto | TracedOperation::Forward)
     }
 }
 
@@ -143,7 +176,7 @@ pub struct TraceJob {
     pub operation: TracedOperation,
     /// Its bytes.
     pub payload: Bytes,
-    /// Traced calls, the warm-up apart.
+    /// Traced operations, the warm-up apart.
     pub calls: u32,
 }
 
@@ -154,7 +187,8 @@ impl TraceJob {
     pub const SAME: Measure = Measure::own("kernel_functions_same_ratio");
     /// Share of the functions that the table of blocks does not have.
     pub const UNCLASSIFIED: Measure = Measure::own("kernel_functions_unclassified_ratio");
-    /// Median time of the operation while nothing is traced.
+    /// Median time of the operation while nothing is traced; of work for other hosts, while its first function alone is
+    /// traced.
     pub const UNTRACED: Measure = Measure::own("untraced_seconds");
     /// Median time of the operation while it is traced.
     pub const TRACED: Measure = Measure::own("traced_seconds");
@@ -178,6 +212,10 @@ impl JobFacts for TraceJob {
             TracedOperation::Write => "trace-write",
             TracedOperation::Fsync => "trace-fsync",
             TracedOperation::Read => "trace-read",
+            TracedOperation::Recv => "trace-recv",
+            TracedOperation::Forward => "trace-forward",
+            TracedOperation::NfsRead => "trace-nfs-read",
+            TracedOperation::NfsWrite => "trace-nfs-write",
         }
     }
 
@@ -280,5 +318,23 @@ mod tests {
         kinds.dedup();
         assert_eq!(kinds.len(), TracedOperation::ALL.len());
         assert_eq!(job(TracedOperation::Sendto).settings(), ["400 B", "50 calls"]);
+    }
+
+    /// Each operation is about one of: a datagram, a file, an NFS server.
+    #[test]
+    fn every_operation_is_about_one_thing() {
+        for operation in TracedOperation::ALL {
+            let about = [
+                operation.is_of_a_datagram(),
+                operation.is_of_a_file(),
+                operation.is_of_a_server(),
+            ];
+            assert_eq!(about.iter().filter(|is| **is).count(), 1, "{operation:?}");
+            let is_other = operation == TracedOperation::Forward || operation.is_of_a_server();
+            assert_eq!(operation.is_system_call(), !is_other, "{operation:?}");
+            assert!(operation.is_of_a_datagram() || !operation.has_destination(), "{operation:?}");
+            let text = serde_json::to_string(&operation).unwrap();
+            assert_eq!(serde_json::from_str::<TracedOperation>(&text).unwrap(), operation);
+        }
     }
 }

@@ -18,8 +18,9 @@ use plimsoll_runner::{Runner, RunnerOptions};
 use plimsoll_study::{
     Conduct, Dispatcher, FollowUp, NoSettings, RunnerOfKind, Settings, conduct, conduct_with,
 };
+use std::path::Path;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Runs a check and returns the exit code.
 pub fn run(check: &CheckArguments, store: &StoreArguments) -> Result<u8, Failure> {
@@ -196,12 +197,38 @@ fn set_up(
     signals: &Signals,
     file: Option<String>,
 ) -> Result<SetUp, Failure> {
+    let Opened { runner, on, set_up, deadline, clock } =
+        open(plan, id, access.credentials.as_deref(), signals, file)?;
+    let runner = RunnerOfKind { kind: SubjectKind::Storage, runner };
+    let begun = Nanos(0) + deadline.end().since(Nanos(0) + set_up);
+    SetUp { begun, ..SetUp::unwatched(runner, clock) }.watched(plan, id, on, &deadline)
+}
+
+/// Storage that is open where the trials are driven.
+pub struct Opened {
+    pub runner: Box<dyn SubjectRunner>,
+    /// The hosts that they are driven on; none: this machine.
+    pub on: Vec<Arc<dyn Reach>>,
+    /// Longest time for setting up.
+    pub set_up: Duration,
+    pub deadline: Deadline,
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Opens the targets of a plan. All of it ends by the plan's time cap.
+pub fn open(
+    plan: &Plan,
+    id: &StudyId,
+    credentials: Option<&Path>,
+    signals: &Signals,
+    file: Option<String>,
+) -> Result<Opened, Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let deadline = Deadline::new(clock.clone(), signals.stop.clone());
     let runner_options = RunnerOptions::of_plan(plan, id.clone(), rand::random(), deadline.clone());
     deadline.give(runner_options.set_up);
     let limits = TimeLimits::of_calls(runner_options.operation_timeout);
-    let passwords = credentials::passwords(access.credentials.as_deref(), signals);
+    let passwords = credentials::passwords(credentials, signals);
     let (typing, set_up) = (deadline.clone(), runner_options.set_up);
     let passwords = Passwords::new(move |target| {
         let found = passwords.find(target);
@@ -220,9 +247,7 @@ fn set_up(
     // Neither did logging in over ssh, where somebody may have typed.
     deadline.give(set_up);
     let runner = driver(plan, options, runner_options, on.clone())?;
-    let runner = RunnerOfKind { kind: SubjectKind::Storage, runner };
-    let begun = Nanos(0) + deadline.end().since(Nanos(0) + set_up);
-    SetUp { begun, ..SetUp::unwatched(runner, clock) }.watched(plan, id, on, &deadline)
+    Ok(Opened { runner, on, set_up, deadline, clock })
 }
 
 /// Opens the targets where the trials are driven: in this process, on another host, or on several.

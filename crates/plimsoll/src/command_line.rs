@@ -151,7 +151,10 @@ const COMMON: &[(&str, &[&str])] = &[
     ("device", &["quick", "only", "disk", "details", "report"]),
     ("clock", &["quick", "clock", "continue", "details", "report"]),
     ("net", &["quick", "job", "streams", "address", "details", "report"]),
-    ("trace", &["quick", "payload", "to", "dir", "set", "details", "report"]),
+    (
+        "trace",
+        &["quick", "payload", "to", "from", "dir", "target", "on", "set", "details", "report"],
+    ),
     (
         "predict",
         &[

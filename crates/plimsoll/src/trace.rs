@@ -1,36 +1,30 @@
 //! `plimsoll trace`: which functions one operation runs in the kernel of a host, by subsystem.
 
+mod plan;
+
 use crate::arguments::{OutputArguments, ProbeArguments, StoreArguments};
 use crate::check::{self, More, SetUp};
 use crate::output::Progress;
+use crate::plan::repeatable_command;
 use crate::signals::Signals;
-use crate::{hosts, plan, restore, settings};
+use crate::{hosts, restore, settings};
 use clap::{Args, ValueEnum};
-use plimsoll_host::kernel_trace::{Order, TraceHost, TraceRunner};
+use plan::Needs;
+use plimsoll_host::kernel_trace::{Kernels, Order, Others, TraceHost, TraceRunner, nfs_workload};
 use plimsoll_host::settings::Journal;
 use plimsoll_load::SystemClock;
-use plimsoll_model::kernel_trace::{TraceJob, TraceSubject, TracedOperation};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Cause, Clock, Deadline, Failure, HostName, Length, Part, Plan, StudyId, SubjectKind,
-    SubjectRunner, Workload,
+    Cause, Clock, Deadline, Failure, HostName, Job, NfsTarget, Plan, StudyId, SubjectKind,
+    SubjectRunner, Target,
 };
 use plimsoll_study::RunnerOfKind;
 use plimsoll_trace::Blocks;
 use std::fs;
 use std::net::IpAddr;
-use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Traced calls of one measurement.
-const CALLS: u32 = 50;
-/// Payloads of datagrams and of files where the user names none, and the most that the probe takes.
-const DATAGRAMS: [Bytes; 2] = [Bytes(400), Bytes(1450)];
-const FILE: [Bytes; 1] = [Bytes(4096)];
-const PAYLOADS: std::ops::RangeInclusive<u64> = 1..=65_507;
-/// Longest time of one measurement, in seconds: an emulated machine takes seconds for each change of the tracer.
-const AT_MOST_SECONDS: f64 = 120.0;
 /// Largest table of subsystems, in bytes.
 const MOST_TABLE: u64 = 1 << 20;
 
@@ -41,7 +35,11 @@ pub const EXAMPLES: &str = "Examples:
   With and without a packet filter:
     plimsoll trace ssh://root@router --set nft-ruleset=none,rules.nft
   One write and one fsync on a disk:
-    plimsoll trace --dir /srv/films ssh://root@nas write fsync";
+    plimsoll trace --dir /srv/films ssh://root@nas write fsync
+  One READ and one WRITE in the kernel's NFS server:
+    plimsoll trace --target nfs://nas/srv/films ssh://root@nas nfsd
+  One packet through a router, from one host to another:
+    plimsoll trace --from ssh://a --to 192.0.2.9 ssh://root@router forward";
 
 const HOST_HELP: &str =
     "Host whose kernel is traced: local, ssh://[user@]host[:port] or lab://name/host; needs root";
@@ -50,22 +48,35 @@ const HOST_HELP: &str =
 pub struct TraceArguments {
     #[arg(value_name = "HOST", help = HOST_HELP)]
     pub host: String,
-    /// System calls that are traced one by one [default: sendto]
+    /// Operations that are traced one by one [default: sendto]
     #[arg(value_name = "OPERATION", value_enum)]
     pub operations: Vec<OperationChoice>,
-    /// Bytes of each call [default: 400,1450; 4096 for files]
+    /// Bytes of each call or packet [default: 400,1450; 4096 for files and nfsd]
     ///
     /// Several sizes are measured one by one
     #[arg(long = "payload", value_name = "SIZES", value_delimiter = ',')]
     pub payloads: Vec<Bytes>,
-    /// Destination of sendto [default: the host's gateway, or another host of its lab]
+    /// Destination of sendto and forward [default of sendto: the host's gateway, or another host of its lab]
     ///
     /// The datagrams go to UDP port 9 (discard)
     #[arg(long, value_name = "ADDRESS")]
     pub to: Option<IpAddr>,
+    /// Host that sends the packets of forward [default: this machine]
+    ///
+    /// Its route to the address of --to must lead through HOST
+    #[arg(long, value_name = "HOST")]
+    pub from: Option<String>,
     /// Directory on the host for the file of write, fsync and read
     #[arg(long, value_name = "DIR")]
     pub dir: Option<String>,
+    /// NFS export of HOST that nfsd reads and writes: nfs://host/export/path
+    ///
+    /// plimsoll creates its own files there, and removes them at the end
+    #[arg(long, value_name = "URL")]
+    pub target: Option<String>,
+    /// Host that issues the calls of nfsd [default: this machine]
+    #[arg(long, value_name = "HOST")]
+    pub on: Option<String>,
     /// File with more subsystems: the beginning of a function's name and a subsystem in each line
     ///
     /// These lines win over the built-in table, and longer beginnings over shorter ones
@@ -82,7 +93,7 @@ pub struct TraceArguments {
     pub output: OutputArguments,
 }
 
-/// A traced system call.
+/// A traced operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OperationChoice {
     /// One UDP datagram to another host
@@ -93,39 +104,36 @@ pub enum OperationChoice {
     Fsync,
     /// A read of a file from the page cache (pread)
     Read,
-}
-
-impl OperationChoice {
-    fn operation(self) -> TracedOperation {
-        match self {
-            OperationChoice::Sendto => TracedOperation::Sendto,
-            OperationChoice::Write => TracedOperation::Write,
-            OperationChoice::Fsync => TracedOperation::Fsync,
-            OperationChoice::Read => TracedOperation::Read,
-        }
-    }
+    /// One UDP datagram that the probe receives from itself (recvfrom)
+    Recv,
+    /// One UDP packet that the host forwards, from the receive softirq
+    Forward,
+    /// One READ and one WRITE in the kernel's NFS server
+    Nfsd,
 }
 
 /// Traces a kernel and returns the exit code.
 pub fn run(arguments: &TraceArguments, kept: &StoreArguments) -> Result<u8, Failure> {
     // Not parsed by clap: what it refuses, it repeats, and there may be a password in it.
     let host: HostName = arguments.host.parse()?;
-    let operations = operations(arguments);
-    let mut plan = plan(arguments, &host, &operations)?;
-    plan.command = plan::repeatable_command(&plan);
+    let needs = Needs::of(arguments, &host)?;
+    let mut plan = plan::plan(arguments, &host, &needs.operations)?;
+    plan.command = repeatable_command(&plan);
     let blocks = subsystems(arguments.subsystems.as_deref())?;
     let to = match arguments.to {
         None => of_lab(&host)?,
         named => named,
     };
     let mut concerned = vec![&host];
+    concerned.extend(needs.sender.iter().chain(&needs.client));
     concerned.extend(plan.factors.iter().map(|factor| &factor.host));
     restore::expect_none_left(&concerned, &[])?;
+    let operations = needs.operations.clone();
+    let order = Order { operations, directory: arguments.dir.clone(), blocks, to };
     let (output, more) = (&arguments.output, More::default());
     let (study, interrupted) =
         check::conducted(plan, output, kept, more, |plan, id, signals: &Signals| {
-            let order = Order { operations, directory: arguments.dir.clone(), blocks, to };
-            set_up(plan, id, signals, order, arguments)
+            set_up(plan, id, signals, order, &needs, arguments)
         })?;
     Ok(check::exit_code(&study, interrupted))
 }
@@ -136,24 +144,34 @@ fn set_up(
     id: &StudyId,
     signals: &Signals,
     order: Order,
+    needs: &Needs,
     arguments: &TraceArguments,
 ) -> Result<SetUp, Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let deadline = Deadline::new(clock.clone(), signals.stop.clone());
     let progress = Progress::new(arguments.output.quiet);
     let directory = arguments.study.probe_dir.as_deref();
-    let mut traced = Vec::new();
-    for host in plan.subjects.iter().flat_map(|subject| subject.hosts()) {
+    let with_probe = |host: &HostName| {
         let hosts::Measured { reach, placed } =
             hosts::with_probe(host, directory, &deadline, &progress)?;
-        progress.show(&format!("checking the tracer of {host}"));
-        traced.push(TraceHost { name: host.clone(), reach, probe: placed? });
+        Ok::<_, Failure>(TraceHost { name: host.clone(), reach, probe: placed? })
+    };
+    let mut traced = Vec::new();
+    for host in plan.subjects.iter().flat_map(|subject| subject.hosts()) {
+        traced.push(with_probe(host)?);
     }
+    let sender = needs.sender.as_ref().map(with_probe).transpose()?;
+    progress.show("checking the tracer");
     let (study, stop) = (id.0.clone(), signals.stop.clone());
     let journal = Journal::of_this_user()?;
-    let runner = Signals::leave_when_over(&deadline, "check the tracer", "the plan", move || {
-        TraceRunner::begin(traced, order, journal, &study, stop)
+    let kernels = Signals::leave_when_over(&deadline, "check the tracer", "the plan", move || {
+        Kernels::begin(traced, order, journal, &study, stop)
     })?;
+    let client = match &needs.export {
+        Some(export) => Some(client(export, needs, plan, id, signals)?),
+        None => None,
+    };
+    let runner = TraceRunner::new(kernels, Others { sender, client });
     let runner: Box<dyn SubjectRunner> = Box::new(runner);
     let (varied, id) = (plan.clone(), id.clone());
     let settings =
@@ -165,73 +183,22 @@ fn set_up(
     Ok(SetUp { settings, ..SetUp::unwatched(runner, clock) })
 }
 
-/// The operations, each once.
-fn operations(arguments: &TraceArguments) -> Vec<TracedOperation> {
-    let mut operations: Vec<TracedOperation> = Vec::new();
-    for choice in &arguments.operations {
-        if !operations.contains(&choice.operation()) {
-            operations.push(choice.operation());
-        }
-    }
-    if operations.is_empty() {
-        operations.push(TracedOperation::Sendto);
-    }
-    operations
-}
-
-/// Every operation once a block with each payload, under each setting.
-fn plan(
-    arguments: &TraceArguments,
-    host: &HostName,
-    operations: &[TracedOperation],
-) -> Result<Plan, Failure> {
-    let refuse = |on: &str, happened: &str, next: &str| {
-        Err(Failure::new(Cause::Usage, "plan the study", on, happened, next))
-    };
-    if let Some(payload) = arguments.payloads.iter().find(|size| !PAYLOADS.contains(&size.0)) {
-        let on = format!("--payload {payload}");
-        return refuse(&on, "a call has 1 to 65507 bytes", "Give a size such as 400.");
-    }
-    let has_file = operations.iter().any(|operation| operation.is_of_a_file());
-    match &arguments.dir {
-        None if has_file => {
-            let next = "Name a directory on the storage that is traced: --dir DIR.";
-            return refuse("--dir", "write, fsync and read need a directory for their file", next);
-        }
-        Some(_) if !has_file => {
-            let next = "Leave --dir out, or add write, fsync or read.";
-            return refuse("--dir", "none of the operations uses it", next);
-        }
-        Some(directory) if !directory.starts_with('/') => {
-            return refuse(directory, "the path is not absolute", "Give an absolute path.");
-        }
-        _ => {}
-    }
-    if arguments.to.is_some() && !operations.contains(&TracedOperation::Sendto) {
-        let next = "Leave --to out, or add sendto.";
-        return refuse("--to", "none of the operations uses it", next);
-    }
-    let mut workloads: Vec<Workload> = Vec::new();
-    for operation in operations {
-        let payloads = match (arguments.payloads.as_slice(), operation.is_of_a_file()) {
-            ([], true) => &FILE[..],
-            ([], false) => &DATAGRAMS[..],
-            (some, _) => some,
-        };
-        for payload in payloads {
-            let job = TraceJob { operation: *operation, payload: *payload, calls: CALLS };
-            let part = Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
-            let length = Length::UntilDone { at_most_seconds: AT_MOST_SECONDS };
-            let workload = Workload::of(part, length);
-            if !workloads.contains(&workload) {
-                workloads.push(workload);
-            }
-        }
-    }
-    let subjects = vec![TraceSubject { host: host.clone() }.into()];
-    let design = arguments.study.design(ProbeArguments::CAP_SECONDS, 0.0);
-    let factors = settings::factors(&arguments.set, host)?;
-    Ok(Plan::new(subjects, workloads, design).with_factors(factors))
+/// Storage load on an export, which makes the calls to the NFS server.
+fn client(
+    export: &NfsTarget,
+    needs: &Needs,
+    plan: &Plan,
+    id: &StudyId,
+    signals: &Signals,
+) -> Result<Box<dyn SubjectRunner>, Failure> {
+    let jobs = plan.workloads.iter().filter_map(|workload| match &workload.main()?.job {
+        Job::Trace(job) => nfs_workload(job),
+        _ => None,
+    });
+    let target = Target::Nfs(export.clone()).into();
+    let mut storage = Plan::new(vec![target], jobs.collect(), plan.design.clone());
+    storage.clients = needs.client.iter().filter(|on| **on != HostName::Local).cloned().collect();
+    Ok(check::open(&storage, id, None, signals, None)?.runner)
 }
 
 /// The built-in subsystems, and those of a file.
@@ -264,46 +231,6 @@ fn of_lab(host: &HostName) -> Result<Option<IpAddr>, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command_line::{Arguments, Command};
-    use clap::Parser;
-
-    fn planned(words: &[&str]) -> Result<Plan, Failure> {
-        let words = ["plimsoll", "trace"].iter().chain(words);
-        let Command::Trace(given) = Arguments::parse_from(words).command else { panic!() };
-        let host = given.host.parse()?;
-        plan(&given, &host, &operations(&given))
-    }
-
-    #[test]
-    fn each_operation_has_its_payloads() {
-        let plan = planned(&["ssh://root@router"]).unwrap();
-        assert_eq!((plan.workloads.len(), plan.design.rule.first_blocks()), (2, 3));
-        let plan = planned(&["--dir=/srv", "local", "write", "sendto", "write"]).unwrap();
-        // A write of 4 KiB, and two datagrams.
-        assert_eq!(plan.workloads.len(), 3);
-        let plan = planned(&["--payload=400,400,18", "local"]).unwrap();
-        assert_eq!(plan.workloads.len(), 2);
-        let plan = planned(&["--set=nft-ruleset=none,as-found", "ssh://root@router"]).unwrap();
-        assert_eq!(plan.factors[0].host, "ssh://root@router".parse().unwrap());
-        assert_eq!(plan.contrasts.len(), 2);
-    }
-
-    #[test]
-    fn what_cannot_be_traced_is_refused() {
-        for (words, expected) in [
-            (&["local", "fsync"][..], "need a directory"),
-            (&["--dir=/srv", "local"], "none of the operations"),
-            (&["--dir=srv", "local", "read"], "not absolute"),
-            (&["--to=192.0.2.1", "--dir=/srv", "local", "read"], "none of the operations"),
-            (&["--payload=65508", "local"], "1 to 65507"),
-            (&["--payload=0", "local"], "1 to 65507"),
-        ] {
-            let failure = planned(words).unwrap_err();
-            assert_eq!(failure.cause, Cause::Usage);
-            assert!(failure.happened.contains(expected), "{failure}");
-            assert!(!failure.next.is_empty());
-        }
-    }
 
     #[test]
     fn tables_of_blocks_are_files_with_lines() {

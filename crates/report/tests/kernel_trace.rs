@@ -61,6 +61,16 @@ fn result(rules: f64, corrected: bool) -> PartResult {
 
 /// Sends of two payloads from a router, with and without a hundred rules.
 fn study(payloads: &[u64], levels: &[&str], corrected: bool) -> Study {
+    study_of(TracedOperation::Sendto, payloads, levels, corrected)
+}
+
+/// The same of another operation.
+fn study_of(
+    operation: TracedOperation,
+    payloads: &[u64],
+    levels: &[&str],
+    corrected: bool,
+) -> Study {
     let mut study = empty(&[], &[]);
     let host: HostName = "ssh://root@router".parse().unwrap();
     study.plan.subjects = vec![TraceSubject { host: host.clone() }.into()];
@@ -70,11 +80,7 @@ fn study(payloads: &[u64], levels: &[&str], corrected: bool) -> Study {
         release: Some("6.1.0".into()),
         machine: Some("x86_64".into()),
     })];
-    let job = |payload: &u64| TraceJob {
-        operation: TracedOperation::Sendto,
-        payload: Bytes(*payload),
-        calls: 50,
-    };
+    let job = |payload: &u64| TraceJob { operation, payload: Bytes(*payload), calls: 50 };
     let part = |payload| Part::closed(job(payload).into(), NonZeroU16::MIN, NonZeroU16::MIN);
     let length = Length::UntilDone { at_most_seconds: 120.0 };
     study.plan.workloads =
@@ -147,6 +153,27 @@ fn without_settings_the_largest_blocks_are_named() {
     let screen = words(&Document::of_study(&study(&[400], &[], false)).screen(&SCREEN));
     let sentence = "One sendto of 400 B runs 185 kernel functions: 41 of driver, 36 of memory and 26 of buffers.";
     assert!(screen.contains(sentence), "{screen}");
+}
+
+/// Work for other hosts has the same tables; no published figure is of it.
+#[test]
+fn packets_and_calls_to_a_server_are_counted_like_system_calls() {
+    for (operation, sentence) in [
+        (TracedOperation::Forward, "One forwarded packet of 400 B runs 185 kernel functions"),
+        (TracedOperation::NfsRead, "One NFS READ of 400 B runs 185 kernel functions"),
+        (TracedOperation::NfsWrite, "One NFS WRITE of 400 B runs 185 kernel functions"),
+    ] {
+        let study = study_of(operation, &[400], &["none", "rules.nft"], false);
+        let document = Document::of_study(&study);
+        let screen = document.screen(&SCREEN);
+        assert!(screen.lines().count() <= 24, "{screen}");
+        assert!(words(&screen).contains(sentence), "{screen}");
+        let details = words(&document.text(&SCREEN));
+        assert!(details.contains("while their first function alone is traced"), "{details}");
+        assert!(folded(&study).contains(";__x64_sys_sendto"), "{}", folded(&study));
+    }
+    let details = words(&Document::of_study(&study(&[400], &[], false)).text(&SCREEN));
+    assert!(!details.contains("their first function alone"), "{details}");
 }
 
 #[test]

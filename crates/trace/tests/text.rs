@@ -220,3 +220,23 @@ fn depth_and_number_of_calls_are_bounded() {
     let many = parse("a();\n".repeat(1_000_000).as_bytes(), "a");
     assert!(many.is_cut && many.calls.len() < 500_000);
 }
+
+/// Soft interrupts run while CPUs are idle, and the idle tasks of all CPUs have one number.
+#[test]
+fn softirqs_of_idle_cpus_are_told_apart() {
+    let text = " 0)    <idle>-0    |               |  net_rx_action() {\n \
+         1)    <idle>-0    |               |  net_rx_action() {\n \
+         0)    <idle>-0    |   1.000 us    |    ip_forward();\n \
+         1)    <idle>-0    |   2.000 us    |    udp_rcv();\n \
+         0)    <idle>-0    |   9.000 us    |  }\n \
+         1)    <idle>-0    |   8.000 us    |  }\n \
+         0)    <idle>-0    |   0.500 us    |  net_rx_action();\n";
+    let Capture { calls, is_cut, lost_events } = parse(text.as_bytes(), "net_rx_action");
+    let found: Vec<(Option<u64>, Vec<&str>)> = calls
+        .iter()
+        .map(|call| (call.time_ns, call.children.iter().map(|child| child.name.as_str()).collect()))
+        .collect();
+    let wanted =
+        [(Some(9000), vec!["ip_forward"]), (Some(8000), vec!["udp_rcv"]), (Some(500), vec![])];
+    assert_eq!((found.as_slice(), is_cut, lost_events), (&wanted[..], false, 0));
+}

@@ -1,5 +1,6 @@
 //! The probe's calls on a host, timed without the tracer and traced.
 
+use super::entry::Entry;
 use super::figures::{Times, Traced, undisturbed};
 use crate::probe::{Placed, Request};
 use crate::reach::{Channel, Reach};
@@ -9,7 +10,7 @@ use plimsoll_model::{Cause, Failure};
 use plimsoll_trace::Call;
 use serde_json::Value;
 use std::io::ErrorKind;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,9 @@ use std::time::{Duration, Instant};
 pub(super) const WARM_UP: usize = 2;
 /// Most bytes of a trace. 52 sends through 100 rules have about 2 MB.
 const MOST_TRACE: usize = 32 << 20;
-const LIMIT: Duration = Duration::from_secs(300);
+/// Number of a send in requests to the probe.
+pub(super) const SEND: u8 = 0;
+pub(super) const LIMIT: Duration = Duration::from_secs(300);
 /// A call that took longer is not believable.
 const LONGEST_CALL_NS: u64 = 60_000_000_000;
 /// Line between the losses and the trace.
@@ -36,25 +39,34 @@ pub(super) struct Setup<'a> {
 }
 
 impl Setup<'_> {
-    fn failed(&self, happened: impl std::fmt::Display, next: &str) -> Failure {
+    pub(super) fn failed(&self, happened: impl std::fmt::Display, next: &str) -> Failure {
         let tried = format!("trace {}", self.job.operation.name());
         Failure::new(Cause::Trial, tried, self.reach.name(), happened, next)
     }
 
+    /// The operation, or what the probe does where others make the kernel work: a send to nobody, for the null call
+    /// after it.
     fn request(&self) -> Request {
         let TraceJob { operation, payload, calls } = self.job;
+        let (number, payload) = match Entry::of(operation) {
+            Entry::Call(call) => (call.number, payload.0),
+            Entry::Work(_) => (SEND, 1),
+        };
         let request = Request::new("call")
-            .set("call", operation.number())
-            .set("payload_bytes", payload.0)
+            .set("call", number)
+            .set("payload_bytes", payload)
             .set("calls_count", calls as usize + WARM_UP);
         match operation {
             TracedOperation::Sendto => request.set("peer", self.to),
-            _ => request.set("path", format!("{}/.plimsoll-trace", self.directory)),
+            _ if operation.is_of_a_file() => {
+                request.set("path", format!("{}/.plimsoll-trace", self.directory))
+            }
+            _ => request.set("peer", IpAddr::V4(Ipv4Addr::LOCALHOST)),
         }
     }
 
     /// The times of all calls but the first.
-    fn times(
+    pub(super) fn times(
         &self,
         run: impl FnOnce(&Request, &mut dyn FnMut(Value)) -> Result<(), Failure>,
     ) -> Result<Times, Failure> {
@@ -87,23 +99,8 @@ impl Setup<'_> {
         let times = self.times(|request, section| {
             self.probe.run_after(&before, request, section, self.stop).map(drop)
         })?;
-        let command = format!(
-            "LC_ALL=C; export LC_ALL
-            {enter}
-            echo 0 >tracing_on; echo >set_ftrace_pid
-            cat per_cpu/cpu*/stats | grep -E '^(overrun|dropped events):'
-            echo {CUT}; cat trace; echo >trace"
-        );
-        let (text, is_cut) = self.output(&command)?;
-        let mark = format!("{CUT}\n");
-        let at = text.windows(mark.len()).position(|window| window == mark.as_bytes());
-        let Some(at) = at else {
-            let next = "Check that no other program uses the tracer.";
-            return Err(self.failed("the host printed no trace", next));
-        };
-        let lost = lost_events(&String::from_utf8_lossy(&text[..at]));
-        let text = &text[at + mark.len()..];
-        let (Calls { operations, nulls }, lost_in_text) = calls(text, operation, null);
+        let Recorded { text, lost, is_cut } = self.recorded()?;
+        let (Calls { operations, nulls }, lost_in_text) = calls(&text, operation, null);
         let lost = lost.saturating_add(lost_in_text);
         if lost > 0 {
             return Ok(Err(lost));
@@ -119,6 +116,28 @@ impl Setup<'_> {
         let operations = operations[found - wanted..].iter().map(undisturbed).collect();
         let nulls = nulls.iter().map(undisturbed).collect();
         Ok(Ok(Traced { operations, nulls, times }))
+    }
+
+    /// Stops, and takes what the tracer has recorded.
+    pub(super) fn recorded(&self) -> Result<Recorded, Failure> {
+        let command = format!(
+            "LC_ALL=C; export LC_ALL
+            {}
+            echo 0 >tracing_on; echo >set_ftrace_pid
+            cat per_cpu/cpu*/stats | grep -E '^(overrun|dropped events):'
+            echo {CUT}; cat trace; echo >trace",
+            tracer::enter(&tracer::PLACES)
+        );
+        let (mut text, is_cut) = self.output(&command)?;
+        let mark = format!("{CUT}\n");
+        let at = text.windows(mark.len()).position(|window| window == mark.as_bytes());
+        let Some(at) = at else {
+            let next = "Check that no other program uses the tracer.";
+            return Err(self.failed("the host printed no trace", next));
+        };
+        let lost = lost_events(&String::from_utf8_lossy(&text[..at]));
+        text.drain(..at + mark.len());
+        Ok(Recorded { text, lost, is_cut })
     }
 
     /// All that a command writes, and whether that is cut.
@@ -143,6 +162,14 @@ impl Setup<'_> {
         }
         Ok((text, is_cut))
     }
+}
+
+/// What the tracer has recorded.
+pub(super) struct Recorded {
+    pub text: Vec<u8>,
+    /// Events that its buffer had no room for.
+    pub lost: u64,
+    pub is_cut: bool,
 }
 
 /// Calls of the operation, and null calls.

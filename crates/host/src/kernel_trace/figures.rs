@@ -24,8 +24,15 @@ pub(super) struct Traced {
 
 /// Beginnings of functions with which the kernel enters interrupts and soft interrupts. They do other work in the time
 /// of a call, such as that of the packet before.
-const INTERRUPTS: [&str; 6] =
-    ["do_softirq", "__do_softirq", "irq_enter", "irq_exit", "__irq_exit", "idle_cpu"];
+const INTERRUPTS: [&str; 7] = [
+    "do_softirq",
+    "__do_softirq",
+    "handle_softirqs",
+    "irq_enter",
+    "irq_exit",
+    "__irq_exit",
+    "idle_cpu",
+];
 
 /// The call without the interrupts in it and their time.
 pub(super) fn undisturbed(call: &Call) -> Call {
@@ -246,7 +253,8 @@ mod tests {
     fn interrupts_within_a_call_are_left_out() {
         let softirq = call("__do_softirq", 400, vec![call("net_rx_action", 300, vec![])]);
         let enable = call("__local_bh_enable_ip", 500, vec![softirq, call("idle_cpu", 10, vec![])]);
-        let send = call("ip_output", 900, vec![enable, call("dev_queue_xmit", 100, vec![])]);
+        let late = call("handle_softirqs", 60, vec![call("rcu_core_si", 50, vec![])]);
+        let send = call("ip_output", 960, vec![enable, late, call("dev_queue_xmit", 100, vec![])]);
         let found = undisturbed(&send);
         let parts: Vec<(&str, u64)> =
             found.all().map(|call| (call.name.as_str(), call.time_ns.unwrap())).collect();

@@ -1,5 +1,6 @@
 //! What a kernel has for tracing, and which of its functions an operation begins with.
 
+use super::entry::{Entry, NULL_CALL, Work, of_system_call};
 use crate::printed::printable;
 use crate::reach::Reach;
 use crate::settings::tracer;
@@ -13,14 +14,6 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// Longest fact of a kernel, in letters.
 const LONGEST: usize = 64;
 
-/// The null call: the system call that is traced after each operation and fails at once. Its time shows the cost of the
-/// tracer.
-pub(super) const NULL_CALL: &str = "fsync";
-
-/// Beginnings of the names that kernels give the function of a system call: by architecture, then by age.
-const PREFIXES: [&str; 8] =
-    ["__x64_sys_", "__arm64_sys_", "__riscv_sys_", "__se_sys_", "SyS_", "sys_", "ksys_", "__sys_"];
-
 /// What was found out about a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Look {
@@ -32,16 +25,17 @@ pub(super) struct Look {
     lockdown: String,
     is_enabled: bool,
     tracers: Vec<String>,
-    /// Functions of system calls that can be traced.
+    /// Functions of the operations that can be traced.
     functions: BTreeSet<String>,
     gateway: Option<IpAddr>,
 }
 
 /// Asks a host.
 pub(super) fn look(host: &dyn Reach, operations: &[TracedOperation]) -> Result<Look, Failure> {
-    let calls = operations.iter().map(|operation| operation.system_call()).chain([NULL_CALL]);
-    let names: Vec<String> =
-        calls.flat_map(|call| PREFIXES.map(|prefix| format!("{prefix}{call}"))).collect();
+    let mut names = of_system_call(NULL_CALL);
+    names.extend(operations.iter().flat_map(|operation| Entry::of(*operation).names()));
+    names.sort_unstable();
+    names.dedup();
     let text = format!(
         "export PATH=$PATH:/usr/sbin:/sbin
         echo \"release=$(uname -r)\"; echo \"machine=$(uname -m)\"; echo \"user=$(id -u)\"
@@ -50,7 +44,7 @@ pub(super) fn look(host: &dyn Reach, operations: &[TracedOperation]) -> Result<L
         echo \"enabled=$(cat /proc/sys/kernel/ftrace_enabled 2>/dev/null)\"
         echo \"gateway=$(ip -4 route show default 2>/dev/null | sed -n 's/^default via \\([0-9.]*\\).*/\\1/p' | head -n 1)\"
         ({}; echo mounted=1; echo \"tracers=$(cat available_tracers)\"
-        grep -xE '{}' available_filter_functions | sed 's/^/function=/') 2>/dev/null
+        grep -xE '({})( \\[[a-z0-9_]+\\])?' available_filter_functions | sed 's/^/function=/') 2>/dev/null
         true",
         tracer::enter(&tracer::PLACES),
         names.join("|"),
@@ -61,7 +55,7 @@ pub(super) fn look(host: &dyn Reach, operations: &[TracedOperation]) -> Result<L
 
 impl Look {
     /// From lines `fact=value`, which are untrusted.
-    fn from_lines(text: &str) -> Look {
+    pub(super) fn from_lines(text: &str) -> Look {
         let mut look = Look::default();
         let short = |text: &str| printable(text).chars().take(LONGEST).collect::<String>();
         for (fact, value) in text.lines().filter_map(|line| line.split_once('=')) {
@@ -77,7 +71,8 @@ impl Look {
                 "gateway" => look.gateway = value.parse().ok(),
                 "tracers" => look.tracers = value.split_whitespace().take(32).map(short).collect(),
                 "function" if look.functions.len() < 256 => {
-                    look.functions.insert(short(value));
+                    // The module follows.
+                    look.functions.extend(value.split_whitespace().next().map(short));
                 }
                 _ => {}
             }
@@ -99,8 +94,23 @@ impl Look {
 
     /// The function that a system call begins with.
     pub(super) fn function(&self, system_call: &str) -> Option<String> {
-        let names = PREFIXES.iter().map(|prefix| format!("{prefix}{system_call}"));
-        names.into_iter().find(|name| self.functions.contains(name))
+        of_system_call(system_call).into_iter().find(|name| self.functions.contains(name))
+    }
+
+    /// The function that an operation begins with.
+    pub(super) fn begin(&self, operation: TracedOperation) -> Option<String> {
+        match Entry::of(operation) {
+            Entry::Call(call) => self.function(call.name),
+            Entry::Work(work) => {
+                Some(work.begins.to_owned()).filter(|name| self.functions.contains(name))
+            }
+        }
+    }
+
+    /// The functions by which an operation is told from other work.
+    pub(super) fn marks(&self, work: Work) -> Vec<String> {
+        let known = work.marks.iter().filter(|name| self.functions.contains(**name));
+        known.map(|name| (*name).to_owned()).collect()
     }
 
     /// Fails where the kernel cannot trace, or this user may not; what answers instead is named.
@@ -143,14 +153,42 @@ impl Look {
             let next = "Enable it on the host: sysctl kernel.ftrace_enabled=1";
             return failed("kernel.ftrace_enabled is 0".into(), next.into());
         }
-        let calls = operations.iter().map(|operation| operation.system_call()).chain([NULL_CALL]);
-        match calls.into_iter().find(|call| self.function(call).is_none()) {
-            None => Ok(()),
-            Some(call) => {
-                failed(format!("{kernel} does not trace the system call {call}"), instead)
+        if self.function(NULL_CALL).is_none() {
+            return failed(format!("{kernel} does not trace the system call {NULL_CALL}"), instead);
+        }
+        for operation in operations {
+            let is_known = self.begin(*operation).is_some();
+            match Entry::of(*operation) {
+                Entry::Call(call) if !is_known => {
+                    let name = call.name;
+                    return failed(
+                        format!("{kernel} does not trace the system call {name}"),
+                        instead,
+                    );
+                }
+                Entry::Work(work) if !is_known || self.marks(work).is_empty() => {
+                    return failed(lacks(&kernel, work), starts(host, *operation, instead));
+                }
+                _ => {}
             }
         }
+        Ok(())
     }
+}
+
+/// The functions that a kernel lacks for some work.
+fn lacks(kernel: &str, work: Work) -> String {
+    format!("{kernel} traces no {}, or none of {}", work.begins, work.marks.join(", "))
+}
+
+/// What helps where functions of some work are missing: those of modules that are not loaded are.
+fn starts(host: &HostName, operation: TracedOperation, instead: String) -> String {
+    if !operation.is_of_a_server() {
+        return instead;
+    }
+    format!(
+        "Start the kernel's NFS server on {host}. plimsoll does not trace servers in user space, such as NFS-Ganesha."
+    )
 }
 
 #[cfg(test)]
@@ -159,7 +197,8 @@ mod tests {
 
     const DEBIAN: &str = "release=6.1.0-56-cloud-amd64\nmachine=x86_64\nuser=0\nhas_tracefs=1\nlockdown=[none] \
         integrity confidentiality\nenabled=1\ngateway=192.0.2.1\nmounted=1\ntracers=blk function_graph \
-        function nop\nfunction=__sys_sendto\nfunction=__x64_sys_sendto\nfunction=__x64_sys_fsync\n";
+        function nop\nfunction=__sys_sendto\nfunction=__x64_sys_sendto\nfunction=__x64_sys_fsync\n\
+        function=nfsd_dispatch [nfsd]\nfunction=nfsd4_read [nfsd]\nfunction=net_rx_action\n";
 
     fn happened(text: &str) -> String {
         let host = "ssh://root@router".parse().unwrap();
@@ -176,7 +215,7 @@ mod tests {
         let look = Look::from_lines(DEBIAN);
         look.expect_tracer(&host, &[TracedOperation::Sendto]).unwrap();
         // The function of this architecture goes before an inner one.
-        assert_eq!(look.function("sendto").as_deref(), Some("__x64_sys_sendto"));
+        assert_eq!(look.begin(TracedOperation::Sendto).as_deref(), Some("__x64_sys_sendto"));
         assert_eq!(look.gateway(), Some("192.0.2.1".parse().unwrap()));
         let facts = look.facts(&host);
         assert_eq!(facts.release.as_deref(), Some("6.1.0-56-cloud-amd64"));
@@ -204,6 +243,24 @@ mod tests {
             DEBIAN.replace("[none]", "none").replace("confidentiality", "[confidentiality]");
         let locked = locked.replace("blk function_graph function nop", "");
         assert!(happened(&locked).contains("lockdown"));
+    }
+
+    #[test]
+    fn functions_of_modules_are_known_while_those_are_loaded() {
+        let look = Look::from_lines(DEBIAN);
+        look.expect_tracer(&HostName::Local, &[TracedOperation::NfsRead]).unwrap();
+        assert_eq!(look.begin(TracedOperation::NfsRead).as_deref(), Some("nfsd_dispatch"));
+        let Entry::Work(read) = Entry::of(TracedOperation::NfsRead) else { panic!() };
+        assert_eq!(look.marks(read), ["nfsd4_read"]);
+        for (operation, happened, next) in [
+            (TracedOperation::NfsWrite, "nfsd4_write", "Start the kernel's NFS server on local."),
+            (TracedOperation::Forward, "ip_forward", "plimsoll net A B"),
+        ] {
+            let failure = look.expect_tracer(&HostName::Local, &[operation]).unwrap_err();
+            assert_eq!(failure.cause, Cause::NotPermitted);
+            assert!(failure.happened.contains(happened), "{failure}");
+            assert!(failure.next.contains(next), "{failure}");
+        }
     }
 
     #[test]

@@ -1,34 +1,42 @@
 //! Kernels of hosts as the subjects of a study: in a point the probe makes one system call again and again, first
-//! untraced, then while the kernel's function_graph tracer records the functions below it.
+//! untraced, then while the kernel's function_graph tracer records the functions below it. Or other hosts make the
+//! kernel work, first while the first function of that work alone is traced, then with all functions below it.
 //!
 //! The tracer is a setting ([`crate::settings::tracer`]): its state is in the undo journals before it changes, and is
 //! put back after each point.
 
 mod capture;
+mod entry;
 mod figures;
 mod look;
+mod others;
+mod worked;
 
 use crate::point;
 use crate::probe::Placed;
 use crate::reach::Reach;
-use crate::settings::tracer::{self, level};
+use crate::settings::tracer::{self, level, level_of_few};
 use crate::settings::{Factor, Journal, Session, knob};
 use capture::Setup;
-use figures::Traced;
-use look::{Look, NULL_CALL, look};
+use entry::{Entry, NULL_CALL, Work};
+use figures::{Times, Traced};
+use look::{Look, look};
+pub use others::{Others, nfs_workload};
 use plimsoll_model::kernel_trace::TracedOperation;
 use plimsoll_model::{
     Cause, FactorLevel, Failure, Flag, HostName, Job, LoadObserver, PartResult, PointResult,
-    PointSpec, SubjectFacts, SubjectRunner,
+    PointSpec, Prepared, SubjectFacts, SubjectRunner, Workload,
 };
 use plimsoll_trace::Blocks;
 use std::net::{IpAddr, Ipv4Addr};
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// KiB of the buffer of each core: the next one is tried if events are lost.
 const BUFFERS_KIB: [u32; 3] = [4 << 10, 16 << 10, 64 << 10];
+/// Levels of the tracer for each operation: one for each buffer, then that for the first function alone.
+const LEVELS: usize = BUFFERS_KIB.len() + 1;
+const ALONE: usize = BUFFERS_KIB.len();
 
 /// A host with the probe on it.
 pub struct TraceHost {
@@ -52,6 +60,14 @@ pub struct Order {
     pub blocks: Blocks,
 }
 
+/// Hosts whose kernels can trace.
+pub struct Kernels {
+    hosts: Vec<Known>,
+    order: Order,
+    session: Session,
+    stop: Arc<AtomicBool>,
+}
+
 /// A host, and what its kernel has.
 struct Known {
     host: TraceHost,
@@ -61,16 +77,15 @@ struct Known {
 
 /// Traces kernels.
 pub struct TraceRunner {
-    hosts: Vec<Known>,
+    kernels: Kernels,
+    /// Who makes them work.
+    others: Others,
     /// Subjects that are attached.
     attached: usize,
-    order: Order,
-    session: Session,
-    stop: Arc<AtomicBool>,
 }
 
-impl TraceRunner {
-    /// A runner of these hosts, in the plan's order; `stop` is set when the user wants an end.
+impl Kernels {
+    /// The kernels of these hosts, in the plan's order; `stop` is set when the user wants an end.
     ///
     /// # Errors
     /// A kernel that cannot trace, a tracer that another program uses, or no destination of datagrams.
@@ -80,30 +95,25 @@ impl TraceRunner {
         journal: Journal,
         study: &str,
         stop: Arc<AtomicBool>,
-    ) -> Result<TraceRunner, Failure> {
+    ) -> Result<Kernels, Failure> {
         let mut known = Vec::new();
         let mut factors = Vec::new();
         for host in hosts {
             let look = look(&*host.reach, &order.operations)?;
             look.expect_tracer(&host.name, &order.operations)?;
             let to = destination(&host.name, &look, &order)?;
-            let mut levels = Vec::new();
-            for operation in &order.operations {
-                let functions = functions(&look, *operation);
-                let functions: Vec<&str> = functions.iter().map(String::as_str).collect();
-                let set = |kib: &u32| FactorLevel::Set { value: level(&functions, *kib) };
-                levels.extend(BUFFERS_KIB.iter().map(set));
-            }
+            let all = order.operations.iter().flat_map(|operation| levels(&look, *operation));
+            let levels = all.map(|value| FactorLevel::Set { value }).collect();
             let knob = knob(tracer::KIND)?;
             let (name, reach) = (host.name.clone(), host.reach.clone());
             factors.push(Factor { knob, name, host: reach, levels });
             known.push(Known { host, look, to });
         }
         let session = Session::begin(journal, study, factors)?;
-        Ok(TraceRunner { hosts: known, attached: 0, order, session, stop })
+        Ok(Kernels { hosts: known, order, session, stop })
     }
 
-    fn measure(&mut self, spec: &PointSpec) -> Result<PartResult, Failure> {
+    fn measure(&mut self, spec: &PointSpec, others: &mut Others) -> Result<PartResult, Failure> {
         let Known { host, look, to } = &self.hosts[spec.subject];
         let failed = |happened: &str, next: &str| {
             Failure::new(Cause::Trial, "trace the kernel", &host.name, happened, next)
@@ -128,11 +138,22 @@ impl TraceRunner {
             directory,
             stop: &self.stop,
         };
-        let untraced = setup.untraced()?;
-        let functions = functions(look, job.operation);
-        let levels = number * BUFFERS_KIB.len()..(number + 1) * BUFFERS_KIB.len();
+        // Of the probe's calls alone, also where others make the kernel work.
+        let mut untraced = setup.untraced()?;
+        let begin = look.begin(job.operation).unwrap_or_default();
+        let null = look.function(NULL_CALL).unwrap_or_default();
         let session = &mut self.session;
-        let traced = traced(levels, |level| session.set(spec.subject, level), &setup, &functions);
+        let mut set = |level: usize| session.set(spec.subject, number * LEVELS + level);
+        let traced = match Entry::of(job.operation) {
+            Entry::Call(_) => traced(&mut set, &setup, || setup.traced(&begin, &null)),
+            Entry::Work(work) => {
+                let mut make = || others.make(&job, spec, *to, &self.stop);
+                worked(&mut set, &setup, work, &null, &mut make).map(|(alone, traced)| {
+                    untraced.operation = alone;
+                    traced
+                })
+            }
+        };
         let restored = self.session.restore_all();
         let traced = traced?;
         restored?;
@@ -141,35 +162,59 @@ impl TraceRunner {
     }
 }
 
-/// Traces with the first of these levels whose buffer loses nothing.
-fn traced(
-    levels: Range<usize>,
-    mut set: impl FnMut(usize) -> Result<(), Failure>,
+/// Traces with the first buffer that loses nothing.
+fn traced<T>(
+    set: &mut impl FnMut(usize) -> Result<(), Failure>,
     setup: &Setup<'_>,
-    functions: &[String],
-) -> Result<Traced, Failure> {
-    let [operation, null] =
-        [functions.first(), functions.last()].map(|name| name.map_or("", String::as_str));
+    mut trace: impl FnMut() -> Result<Result<T, u64>, Failure>,
+) -> Result<T, Failure> {
     let mut lost = 0;
-    for level in levels {
+    for level in 0..BUFFERS_KIB.len() {
         set(level)?;
-        match setup.traced(operation, null)? {
+        match trace()? {
             Ok(traced) => return Ok(traced),
             Err(events) => lost = events,
         }
     }
     let kib = BUFFERS_KIB.last().copied().unwrap_or_default();
     let happened = format!("a buffer of {} MiB a core lost {lost} events", kib >> 10);
-    let next = "Compare fewer rules.";
-    Err(Failure::new(Cause::Trial, "trace the kernel", setup.reach.name(), happened, next))
+    Err(setup.failed(happened, "Compare fewer rules."))
 }
 
-/// The functions that an operation and the null call begin with, each once.
-fn functions(look: &Look, operation: TracedOperation) -> Vec<String> {
-    let calls = [operation.system_call(), NULL_CALL];
-    let mut functions: Vec<String> = calls.iter().filter_map(|call| look.function(call)).collect();
+/// Traces work that `make` makes the kernel do; first the times of its first function alone, in nanoseconds.
+fn worked(
+    set: &mut impl FnMut(usize) -> Result<(), Failure>,
+    setup: &Setup<'_>,
+    work: Work,
+    null: &str,
+    make: &mut dyn FnMut() -> Result<(), Failure>,
+) -> Result<(Vec<u64>, Traced), Failure> {
+    set(ALONE)?;
+    let alone = setup.worked(work, None, make)?;
+    let alone = alone.map_err(|lost| {
+        setup.failed(format!("the buffer lost {lost} events"), "Stop other traffic of the host.")
+    })?;
+    let traced = traced(set, setup, || setup.worked(work, Some(null), make))?;
+    let times = traced.times();
+    let Times { operation, .. } = alone.times();
+    Ok((operation, Traced { operations: traced.operations, nulls: traced.nulls, times }))
+}
+
+/// The levels of the tracer for an operation.
+fn levels(look: &Look, operation: TracedOperation) -> Vec<String> {
+    let begin = look.begin(operation);
+    let mut functions: Vec<String> =
+        begin.iter().cloned().chain(look.function(NULL_CALL)).collect();
     functions.dedup();
-    functions
+    let mut few: Vec<String> = begin.into_iter().collect();
+    if let Entry::Work(work) = Entry::of(operation) {
+        few.extend(look.marks(work));
+    }
+    let functions: Vec<&str> = functions.iter().map(String::as_str).collect();
+    let few: Vec<&str> = few.iter().map(String::as_str).collect();
+    let mut levels: Vec<String> = BUFFERS_KIB.iter().map(|kib| level(&functions, *kib)).collect();
+    levels.push(level_of_few(&few[..few.len().min(1)], &few, BUFFERS_KIB[0]));
+    levels
 }
 
 /// Where datagrams go.
@@ -177,7 +222,7 @@ fn destination(host: &HostName, look: &Look, order: &Order) -> Result<IpAddr, Fa
     match order.to.or(look.gateway()) {
         Some(to) => Ok(to),
         // Nobody uses it.
-        None if !order.operations.contains(&TracedOperation::Sendto) => {
+        None if !order.operations.iter().any(|operation| operation.has_destination()) => {
             Ok(IpAddr::V4(Ipv4Addr::LOCALHOST))
         }
         None => {
@@ -188,32 +233,89 @@ fn destination(host: &HostName, look: &Look, order: &Order) -> Result<IpAddr, Fa
     }
 }
 
+impl TraceRunner {
+    /// A runner of these kernels, which others make work.
+    pub fn new(kernels: Kernels, others: Others) -> TraceRunner {
+        TraceRunner { kernels, others, attached: 0 }
+    }
+}
+
 impl SubjectRunner for TraceRunner {
     /// Its facts are known already.
     fn attach(&mut self, subject: usize) -> Result<Vec<Flag>, Failure> {
         self.attached = subject + 1;
-        Ok(Vec::new())
+        match subject {
+            0 => self.others.attach(),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn prepare(
+        &mut self,
+        subject: usize,
+        workloads: &[Workload],
+        _: &mut dyn LoadObserver,
+    ) -> Result<Prepared, Failure> {
+        match subject {
+            0 => self.others.prepare(workloads),
+            _ => Ok(Prepared::default()),
+        }
     }
 
     fn facts(&self) -> Vec<SubjectFacts> {
-        let attached = self.hosts.iter().take(self.attached);
+        let attached = self.kernels.hosts.iter().take(self.attached);
         attached.map(|known| SubjectFacts::Trace(known.look.facts(&known.host.name))).collect()
     }
 
     fn point(&mut self, spec: &PointSpec, observer: &mut dyn LoadObserver) -> PointResult {
-        let stop = self.stop.clone();
-        point::measured(&stop, observer, || self.measure(spec))
+        let stop = self.kernels.stop.clone();
+        point::measured(&stop, observer, || self.kernels.measure(spec, &mut self.others))
+    }
+
+    fn release(&mut self) -> Result<(), Failure> {
+        self.others.release()
+    }
+
+    fn reopen(&mut self) -> Result<(), Failure> {
+        self.others.reopen()
     }
 
     fn close(&mut self) -> Vec<Flag> {
-        let mut flags = Vec::new();
-        if let Err(failure) = self.session.restore_all() {
+        let mut flags = self.others.close();
+        if let Err(failure) = self.kernels.session.restore_all() {
             let (setting, reason) = (tracer::KIND.to_owned(), failure.happened);
             flags.push(Flag::SettingNotRestored { host: failure.on, setting, reason });
         }
-        for Known { host: TraceHost { name, probe, .. }, .. } in self.hosts.drain(..) {
+        for Known { host: TraceHost { name, probe, .. }, .. } in self.kernels.hosts.drain(..) {
             flags.extend(probe.remove().err().map(|left| Flag::program_left(&name, left)));
         }
         flags
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_have_a_level_for_each_buffer_and_one_for_few_functions() {
+        let look = Look::from_lines(
+            "function=__x64_sys_fsync\nfunction=nfsd_dispatch [nfsd]\nfunction=nfsd4_read [nfsd]\n\
+             function=nfsd3_proc_read [nfsd]\n",
+        );
+        let read = levels(&look, TracedOperation::NfsRead);
+        let wanted = [
+            "nfsd_dispatch+__x64_sys_fsync@4096",
+            "nfsd_dispatch+__x64_sys_fsync@16384",
+            "nfsd_dispatch+__x64_sys_fsync@65536",
+            "nfsd_dispatch@4096/nfsd_dispatch+nfsd3_proc_read+nfsd4_read",
+        ];
+        assert_eq!((read.as_slice(), read.len()), (&wanted.map(str::to_owned)[..], LEVELS));
+        // The null call is the same system call.
+        assert_eq!(levels(&look, TracedOperation::Fsync)[0], "__x64_sys_fsync@4096");
+        let knob = knob(tracer::KIND).unwrap();
+        for operation in [TracedOperation::NfsRead, TracedOperation::Fsync] {
+            assert!(levels(&look, operation).iter().all(|level| knob.check(level).is_ok()));
+        }
     }
 }

@@ -41,14 +41,14 @@ const VALUES: [(&str, Option<&str>); 13] = [
 const FILTERS: [&str; 8] = [
     "set_graph_function",
     "set_ftrace_pid",
-    "set_graph_notrace",
     "set_ftrace_filter",
+    "set_graph_notrace",
     "set_ftrace_notrace",
     "set_ftrace_notrace_pid",
     "trace",
     "events/enable",
 ];
-const OWN_FILTERS: usize = 2;
+const OWN_FILTERS: usize = 3;
 
 /// Key of an [`Original`] beside the files: the boot id.
 const BOOT: &str = "boot";
@@ -62,9 +62,14 @@ const MOST_KIB: u32 = 256 << 10;
 /// The kernel rounds the size of a buffer up to whole pages, in KiB.
 const ROUNDED_KIB: u32 = 64;
 
-/// The level at which these functions are traced, into a buffer of so many KiB for each core.
+/// The level at which these functions are traced with all that they call, into a buffer of so many KiB for each core.
 pub fn level(functions: &[&str], buffer_kib: u32) -> String {
     format!("{}@{buffer_kib}", functions.join("+"))
+}
+
+/// The same where of all that they call `only` these functions are traced, and others run as if there were no tracer.
+pub fn level_of_few(functions: &[&str], only: &[&str], buffer_kib: u32) -> String {
+    format!("{}/{}", level(functions, buffer_kib), only.join("+"))
 }
 
 #[derive(Debug)]
@@ -87,20 +92,48 @@ pub(crate) fn enter(places: &[impl AsRef<str>]) -> String {
     )
 }
 
-/// The functions and the KiB of a level.
-fn parsed(level: &str) -> Result<(Vec<&str>, u32), String> {
-    let (functions, kib) =
+/// A level in parts.
+struct Level<'a> {
+    functions: Vec<&'a str>,
+    buffer_kib: u32,
+    /// Functions that are traced below them; empty: all.
+    only: Vec<&'a str>,
+}
+
+/// The parts of a level.
+fn parsed(level: &str) -> Result<Level<'_>, String> {
+    let (functions, rest) =
         level.split_once('@').ok_or("it is not FUNCTION+FUNCTION@KIB, as plimsoll trace has it")?;
-    let functions: Vec<&str> = functions.split('+').collect();
-    let letter = |b: u8| b.is_ascii_alphanumeric() || b"_.".contains(&b);
-    let sound = |name: &&str| (1..=128).contains(&name.len()) && name.bytes().all(letter);
-    if functions.len() > MOST_FUNCTIONS || !functions.iter().all(sound) {
-        return Err("it does not name kernel functions".into());
-    }
+    let (kib, only) = match rest.split_once('/') {
+        Some((kib, only)) => (kib, names(only)?),
+        None => (rest, Vec::new()),
+    };
     match kib.parse::<u32>() {
-        Ok(kib) if (LEAST_KIB..=MOST_KIB).contains(&kib) => Ok((functions, kib)),
+        Ok(buffer_kib) if (LEAST_KIB..=MOST_KIB).contains(&buffer_kib) => {
+            Ok(Level { functions: names(functions)?, buffer_kib, only })
+        }
         _ => Err(format!("the buffer is not from {LEAST_KIB} to {MOST_KIB} KiB")),
     }
+}
+
+/// Names of functions.
+fn names(text: &str) -> Result<Vec<&str>, String> {
+    let names: Vec<&str> = text.split('+').collect();
+    let letter = |b: u8| b.is_ascii_alphanumeric() || b"_.".contains(&b);
+    let sound = |name: &&str| (1..=128).contains(&name.len()) && name.bytes().all(letter);
+    if names.len() > MOST_FUNCTIONS || !names.iter().all(sound) {
+        return Err("it does not name kernel functions".into());
+    }
+    Ok(names)
+}
+
+/// Functions in a file of tracefs, in order. The kernel writes the module of a function after it.
+fn listed(text: &str) -> Vec<&str> {
+    let mut names: Vec<&str> =
+        text.split_whitespace().filter(|word| !word.starts_with('[')).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 /// What undoing writes to buffer_size_kb: of a buffer that the kernel would enlarge for the first tracer, that size.
@@ -172,7 +205,7 @@ impl Tracer {
             "{place}; echo 0 >tracing_on; [ \"$(cat current_tracer)\" = nop ] || echo nop >current_tracer"
         );
         for file in &FILTERS[..OWN_FILTERS] {
-            let _ = write!(text, "; echo >{file}");
+            let _ = write!(text, "; [ ! -e {file} ] || echo >{file}");
         }
         let values = VALUES.iter().filter_map(|(file, _)| Some((*file, original.0.get(*file)?)));
         for (file, value) in values.filter(|(file, _)| *file != "tracing_on") {
@@ -258,17 +291,18 @@ impl Knob for Tracer {
     /// Nothing is recorded until somebody turns tracing_on on.
     fn apply(&self, host: &dyn Reach, original: &Original, level: &str) -> Result<(), Failure> {
         let usage = |why: String| Failure::new(Cause::Usage, "read a tracer", level, why, "");
-        let (functions, kib) = parsed(level).map_err(usage)?;
+        let Level { functions, buffer_kib: kib, only } = parsed(level).map_err(usage)?;
         let boot = original.0.get(BOOT).map_or("", String::as_str);
         kernel_file::expect_boot(host, KIND, boot)?;
         let mut steps = vec![
             "echo 0 >tracing_on".to_owned(),
             format!("{{ [ \"$(cat buffer_size_kb)\" = {kib} ] || echo {kib} >buffer_size_kb; }}"),
             "echo >set_graph_function".to_owned(),
+            "{ [ ! -e set_ftrace_filter ] || echo >set_ftrace_filter; }".to_owned(),
         ];
-        steps.extend(
-            functions.iter().map(|function| format!("echo {function} >>set_graph_function")),
-        );
+        let add = |file: &'static str| move |name: &&str| format!("echo {name} >>{file}");
+        steps.extend(functions.iter().map(add("set_graph_function")));
+        steps.extend(only.iter().map(add("set_ftrace_filter")));
         steps.push(format!("echo {TRACER} >current_tracer"));
         for (file, wanted) in VALUES.iter().filter_map(|(file, wanted)| Some((file, (*wanted)?))) {
             if original.0.contains_key(*file) {
@@ -282,15 +316,13 @@ impl Knob for Tracer {
 
     fn verify(&self, host: &dyn Reach, level: &str) -> Result<(), Failure> {
         let usage = |why: String| Failure::new(Cause::Usage, "read a tracer", level, why, "");
-        let (wanted, _) = parsed(level).map_err(usage)?;
+        let wanted = parsed(level).map_err(usage)?;
         let files = self.files(host)?;
         let of = |file: &str| files.get(file).map_or("", String::as_str);
-        let mut functions: Vec<&str> = of("set_graph_function").split_whitespace().collect();
-        let mut wanted = wanted;
-        functions.sort_unstable();
-        wanted.sort_unstable();
-        wanted.dedup();
-        if of("current_tracer") == TRACER && functions == wanted {
+        let functions = listed(of("set_graph_function"));
+        let are_traced = functions == listed(&wanted.functions.join(" "));
+        let only = listed(of("set_ftrace_filter"));
+        if of("current_tracer") == TRACER && are_traced && only == listed(&wanted.only.join(" ")) {
             return Ok(());
         }
         let value = format!("{} of {}", of("current_tracer"), functions.join("+"));
@@ -381,6 +413,16 @@ mod tests {
         assert!(tracer.verify(&Local, &other).is_err());
         tracer.apply(&Local, &original, &other).unwrap();
         tracer.verify(&Local, &other).unwrap();
+        // The kernel adds the modules.
+        let few = level_of_few(&["svc_process", "f"], &["svc_process", "nfsd4_read"], 64);
+        tracer.apply(&Local, &original, &few).unwrap();
+        tracer.verify(&Local, &few).unwrap();
+        assert_eq!(text(place, "set_ftrace_filter"), "svc_process\nnfsd4_read");
+        fs::write(place.join("set_graph_function"), "f\nsvc_process [sunrpc]\n").unwrap();
+        fs::write(place.join("set_ftrace_filter"), "nfsd4_read [nfsd]\nsvc_process [sunrpc]\n")
+            .unwrap();
+        tracer.verify(&Local, &few).unwrap();
+        assert!(tracer.verify(&Local, &level(&["svc_process", "f"], 64)).is_err());
         fs::write(place.join("set_ftrace_pid"), "77\n").unwrap();
         fs::write(place.join("trace"), "# x\n 0)   1.5 us  |  f();\n").unwrap();
         tracer.undo(&Local, &original).unwrap();
@@ -394,6 +436,7 @@ mod tests {
             ("options/funcgraph-proc", "0"),
             ("options/function-fork", "0"),
             ("set_graph_function", ""),
+            ("set_ftrace_filter", ""),
             ("set_ftrace_pid", ""),
             ("trace", ""),
         ] {
@@ -459,7 +502,11 @@ mod tests {
         {
             assert!(tracer.check(level).is_err(), "{level}");
         }
+        for level in ["f@64/", "f@64/g;id", "f@64/g+", "f@64/g/h", "f/g@64", "f@64@64"] {
+            assert!(tracer.check(level).is_err(), "{level}");
+        }
         tracer.check("ip_rcv.isra.0+f@64").unwrap();
+        tracer.check("f@64/f+g").unwrap();
         let boot = ("boot", "01234567-0123-0123-0123-0123456789ab");
         let of = |pairs: &[(&str, &str)]| {
             let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());

@@ -148,7 +148,7 @@ fn level(shown: &Shown<'_>, cell: Cell) -> String {
 fn sentences(shown: &Shown<'_>, all: &[Traced<'_>], blocks: &[Block]) -> Vec<String> {
     let Some(first) = all.first() else { return Vec::new() };
     let of = |traced: &Traced<'_>| {
-        format!("one {} of {}", traced.job.operation.name(), traced.job.payload)
+        format!("one {} of {}", traced.job.operation.noun(), traced.job.payload)
     };
     let operation = capital(&of(first));
     let others: Vec<&Traced<'_>> =
@@ -336,6 +336,12 @@ fn details(shown: &Shown<'_>, all: &[Traced<'_>], blocks: &[Block]) -> Section {
          functions is the number that most calls have; subsystems are of the first call with that number. The untraced \
          time is the median of as many calls without the tracer."
     ));
+    if all.iter().any(|traced| !traced.job.operation.is_system_call()) {
+        section.text(
+            "Packets that are forwarded and calls to the NFS server have no untraced time in user space. Theirs is the \
+             time in the kernel while their first function alone is traced.",
+        );
+    }
     section.figures(stacks(shown, all, blocks));
     let trees = all.iter().filter(|traced| !traced.functions().is_empty());
     section
@@ -397,7 +403,7 @@ fn tree(
         part: part(function),
         value: size(place) as f64,
     };
-    let caption = "Functions below the system call, in their order. A box is as wide as the number of functions \
+    let caption = "Functions that the operation runs, in their order. A box is as wide as the number of functions \
         that it runs, and has the colour of its subsystem."
         .to_owned();
     let chart = Flame {
