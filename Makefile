@@ -20,7 +20,7 @@ export PLIMSOLL_REQUIRE ?= all
 export CARGO_INCREMENTAL ?= 0
 endif
 
-.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-burner measure-cache measure-clients measure-copies measure-forwarding measure-history measure-limits measure-links measure-net measure-nfs measure-ops measure-own-client measure-playback measure-predictions measure-quick-limits measure-readers measure-run measure-scan measure-screens measure-settings measure-stalls measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
+.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-burner measure-cache measure-clients measure-copies measure-forwarding measure-history measure-limits measure-links measure-net measure-nfs measure-ops measure-own-client measure-playback measure-predictions measure-quick-limits measure-readers measure-run measure-scan measure-screens measure-settings measure-stalls measure-trace measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
 	install check-style check-tests probe probes check-probe setup-probe runner check-machines \
 	dist check-dist runners setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines setup-dist setup-copies setup-limits
 
@@ -63,6 +63,7 @@ help:
 	@echo "make measure-burner   are the CPU shares of a known load found within two points? On a quiet machine"
 	@echo "make measure-versions PLIMSOLL_PEER=FILE beside this build, on Ganesha, Samba and a directory; a quarter of an hour"
 	@echo "make measure-settings kill -9 at 30 moments a host, and 30 power cuts of a machine, with settings changed; half an hour"
+	@echo "make measure-trace    functions of netfilter under six rulesets, and kill -9 at 30 moments of a trace; three quarters of an hour"
 	@echo "make docs             the outputs on the pages in docs/, written anew"
 	@echo "make gallery          docs/gallery: the demonstration's report and pictures, made by the program"
 	@echo "make lint             formatting, clippy, documentation, licences of dependencies"
@@ -129,7 +130,7 @@ check-dist: dist
 # Virtual machines are slow where they are emulated, so these tests are not part of the others.
 check-machines: setup-machines
 	$(MAKE) --no-print-directory runner RUNNER_PROFILE=dev
-	cargo test --workspace --locked --test machines --test examples -- --ignored --test-threads 1
+	cargo test --workspace --locked --test machines --test examples -- --ignored --skip measure_ --test-threads 1
 
 # Experiments: experiments/README.md says what each shows. Each goes on where it was interrupted; what was
 # measured is kept below target.
@@ -236,6 +237,9 @@ measure-burner: setup-demo
 measure-settings: setup-machines
 	cargo test --locked -p plimsoll --test settings measure_ -- --ignored --nocapture --test-threads 1
 	PLIMSOLL_MOMENTS=30 cargo test --locked -p plimsoll --test machines settings::an_export -- --ignored --test-threads 1 --nocapture
+
+measure-trace: setup-machines
+	PLIMSOLL_MOMENTS=30 cargo test --locked -p plimsoll --test machines measure_trace -- --ignored --nocapture --test-threads 1
 
 docs: setup-demo
 	PLIMSOLL_BLESS=1 cargo test --locked -p plimsoll --test docs

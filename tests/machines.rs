@@ -7,6 +7,7 @@ mod machines {
     pub mod disks;
     pub mod inside;
     mod knobs;
+    mod measure_trace;
     mod nfs;
     mod power;
     mod quota;

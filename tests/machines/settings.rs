@@ -29,7 +29,7 @@ fn sets_until_it_is_killed() {
 }
 
 /// How many kills and power cuts there are.
-fn moments() -> usize {
+pub(super) fn moments() -> usize {
     std::env::var("PLIMSOLL_MOMENTS").ok().and_then(|text| text.parse().ok()).unwrap_or(5)
 }
 

@@ -183,7 +183,7 @@ pub struct TraceJob {
 impl TraceJob {
     /// Kernel functions that one operation runs: the number that most calls have. By block, the functions of that block.
     pub const FUNCTIONS: Measure = Measure::own("kernel_functions");
-    /// Share of the calls that have this number.
+    /// Share of the calls that have this number. By subsystem, share of those with that of the subsystem.
     pub const SAME: Measure = Measure::own("kernel_functions_same_ratio");
     /// Share of the functions that the table of blocks does not have.
     pub const UNCLASSIFIED: Measure = Measure::own("kernel_functions_unclassified_ratio");

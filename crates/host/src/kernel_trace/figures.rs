@@ -80,9 +80,12 @@ pub(super) fn result(traced: &Traced, untraced: &Times, blocks: &Blocks) -> Opti
     let shared = shares(first, blocks);
     let unclassified = shared.unclassified_calls as f64 / functions.max(1) as f64;
     put(Metric::all(TraceJob::UNCLASSIFIED), unclassified);
-    for (name, calls) in by_name(shared.blocks.iter().map(|block| (&*block.name, block.calls))) {
+    let by_block: Vec<BTreeMap<String, u64>> = own.iter().map(functions_by_block).collect();
+    for (name, calls) in functions_by_block(&shared) {
         if let Some(kind) = block_kind(&name) {
             put(Metric::of(kind, TraceJob::FUNCTIONS), calls as f64);
+            let same = by_block.iter().filter(|own| own.get(&name) == Some(&calls)).count();
+            put(Metric::of(kind, TraceJob::SAME), same as f64 / by_block.len().max(1) as f64);
         }
     }
     let seconds = |nanoseconds: &[u64]| median(nanoseconds).map(|ns| ns / 1e9);
@@ -140,6 +143,10 @@ fn corrected_times(
     }
     let by_block = all.into_iter().filter_map(|(name, times)| Some((name, median(&times)?)));
     Some(Corrected { total_ns, by_block: by_block.collect() })
+}
+
+fn functions_by_block(shared: &Shares) -> BTreeMap<String, u64> {
+    by_name(shared.blocks.iter().map(|block| (&*block.name, block.calls)))
 }
 
 /// The sum of each block, under the name that its figures have.
@@ -223,6 +230,7 @@ mod tests {
         // udp_sendmsg, ip_output, nft_do_chain and two rules.
         assert_eq!((figure(TraceJob::FUNCTIONS), figure(TraceJob::SAME)), (5.0, 0.75));
         assert_eq!(of("netfilter", TraceJob::FUNCTIONS), Some(3.0));
+        assert_eq!(of("netfilter", TraceJob::SAME), Some(0.75));
         assert_eq!(figure(TraceJob::UNTRACED), 5e-6);
         assert_eq!(figure(TraceJob::TRACED), 9e-6);
         let tree: Vec<(u16, &str)> =
