@@ -80,7 +80,10 @@ impl File<'_> {
             Some(line) => format!("{}:{line}", self.source),
             None => self.source.to_owned(),
         };
-        Failure::new(Cause::Usage, format!("read the {}", self.what), on, happened, next)
+        Failure::new(Cause::Usage, format!("read the {}", self.what))
+            .on(on)
+            .happened(happened)
+            .next(next)
     }
 
     /// What the parser says in the words of a user, and what to do. Where it names what it expected,

@@ -21,5 +21,8 @@ pub fn drop_caches(host: &dyn Reach) -> Result<(), Failure> {
     let why = last_line(&output.errors);
     let happened = why.unwrap_or_else(|| "the command failed without a message".into());
     let next = "This needs root on the host.";
-    Err(Failure::new(Cause::NotPermitted, "drop the caches", host.name(), happened, next))
+    Err(Failure::new(Cause::NotPermitted, "drop the caches")
+        .on(host.name())
+        .happened(happened)
+        .next(next))
 }

@@ -54,7 +54,10 @@ impl<'a> ClockRunner<'a> {
         let host = &self.hosts[spec.subject];
         let failed = |happened: &str| {
             let next = "Try again with a longer --time.";
-            Failure::new(Cause::Trial, "measure a clock", &host.name, happened, next)
+            Failure::new(Cause::Trial, "measure a clock")
+                .on(&host.name)
+                .happened(happened)
+                .next(next)
         };
         let job = match spec.workload.parts.as_slice() {
             [part] => match &part.job {

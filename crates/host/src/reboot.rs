@@ -44,8 +44,9 @@ pub fn reboot(
                 (Cause::Unreachable, format!("it did not come up again: {}", failure.happened))
             }
         };
-        let failed =
-            |cause, happened: String, next| Failure::new(cause, TRIED, host.name(), happened, next);
+        let failed = |cause, happened: String, next| {
+            Failure::new(cause, TRIED).on(host.name()).happened(happened).next(next)
+        };
         deadline.sleep(LOOK).map_err(|over| match over {
             Over::Stopped => failed(Cause::Interrupted, "it was interrupted".to_owned(), ""),
             Over::Step(time) => {
@@ -64,7 +65,10 @@ limit.";
 fn boot(host: &dyn Reach) -> Result<String, Failure> {
     let failed = |happened: String| {
         let next = "It must run Linux, with /proc mounted.";
-        Failure::new(Cause::NotPermitted, "read the boot id", host.name(), happened, next)
+        Failure::new(Cause::NotPermitted, "read the boot id")
+            .on(host.name())
+            .happened(happened)
+            .next(next)
     };
     let read = host.run("cat /proc/sys/kernel/random/boot_id", b"", LOOKED_FOR)?;
     let id = String::from_utf8(read.output).unwrap_or_default();
@@ -86,5 +90,5 @@ pub fn by_command(host: &dyn Reach, command: &str) -> Result<(), Failure> {
     let why = last_line(&output.errors).unwrap_or_else(|| "it gave no reason".into());
     let happened = format!("{command} failed: {why}");
     let next = "A reboot needs root on the host; the [reboot] of a plan may name another command.";
-    Err(Failure::new(Cause::NotPermitted, TRIED, host.name(), happened, next))
+    Err(Failure::new(Cause::NotPermitted, TRIED).on(host.name()).happened(happened).next(next))
 }

@@ -41,7 +41,10 @@ fn router() -> Script {
 fn no_probe() -> Failure {
     let next = "`make probes` builds them all.";
     let happened = "there is no probe for mips here; there are none at all";
-    Failure::new(Cause::Usage, "find the probe's program for the host", "mips", happened, next)
+    Failure::new(Cause::Usage, "find the probe's program for the host")
+        .on("mips")
+        .happened(happened)
+        .next(next)
 }
 
 #[test]
@@ -194,7 +197,8 @@ fn every_shell_reads_the_numbers_of_the_kernels_own_files() {
 
 #[test]
 fn a_failed_part_keeps_what_it_has_and_leaves_the_others_alone() {
-    let killed = Failure::new(Cause::Trial, "measure with the probe (memory)", "box", "killed", "");
+    let killed =
+        Failure::new(Cause::Trial, "measure with the probe (memory)").on("box").happened("killed");
     let probe = Canned { fails: Some(("memory", killed.clone())), ..Canned::new(ROUTER) };
     let (device, points) = measured(router(), Ok(&probe), Some("/mnt/sda1/films"));
     let failed: Vec<&Outcome> = points.iter().map(|point| &point.outcome).collect();

@@ -205,5 +205,5 @@ fn checked(bed: &Bed) -> Result<(), Failure> {
 }
 
 fn usage(on: &str, happened: &str, next: String) -> Failure {
-    Failure::new(Cause::Usage, "change the lab", on, happened, next)
+    Failure::new(Cause::Usage, "change the lab").on(on).happened(happened).next(next)
 }

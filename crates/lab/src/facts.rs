@@ -16,7 +16,7 @@ const SECRET: [&str; 2] = ["user", "password"];
 pub fn facts(lab: &str) -> Result<LabFacts, Failure> {
     let (_, bed) = state::find(lab)?;
     let plan = serde_json::to_value(&bed.plan)
-        .map_err(|error| Failure::new(Cause::Trial, "describe the lab", lab, error, ""))?;
+        .map_err(|error| Failure::new(Cause::Trial, "describe the lab").on(lab).happened(error))?;
     let mut settings = BTreeMap::new();
     flatten(String::new(), &plan, &mut settings);
     settings.remove("about");

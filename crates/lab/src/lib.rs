@@ -109,7 +109,10 @@ pub fn entrance(lab: &str, host: &str) -> Result<Entrance, Failure> {
 /// A host is not there any more.
 fn died(name: &str) -> Failure {
     let next = "Run plimsoll lab down, then plimsoll lab up.";
-    Failure::new(Cause::Unreachable, "reach the host", name, "it has stopped", next)
+    Failure::new(Cause::Unreachable, "reach the host")
+        .on(name)
+        .happened("it has stopped")
+        .next(next)
 }
 
 /// The same, while the lab may still be coming up.
@@ -119,13 +122,10 @@ fn host_of(directory: &Directory, bed: &Bed, name: &str) -> Result<Arc<dyn Reach
     match bed.plan.hosts.get(name).map(|host| host.kind) {
         None => {
             let next = plimsoll_config::nearest(name, &known());
-            Err(Failure::new(
-                Cause::Usage,
-                "find the host",
-                shown,
-                "the lab has no host of this name",
-                next,
-            ))
+            Err(Failure::new(Cause::Usage, "find the host")
+                .on(shown)
+                .happened("the lab has no host of this name")
+                .next(next))
         }
         Some(HostKind::Netns) => {
             let holder = bed.holders.get(name).cloned().unwrap_or_default();

@@ -20,7 +20,10 @@ pub fn reset(lab: &str, host: &str) -> Result<(), Failure> {
     let (directory, bed) = state::find(lab)?;
     let shown = format!("lab://{lab}/{host}");
     let usage = |happened: &str, next: String| {
-        Failure::new(Cause::Usage, "cut the power of a host", shown.clone(), happened, next)
+        Failure::new(Cause::Usage, "cut the power of a host")
+            .on(shown.clone())
+            .happened(happened)
+            .next(next)
     };
     match bed.plan.hosts.get(host).map(|host| host.kind) {
         None => {

@@ -39,8 +39,9 @@ impl Saved {
         if plan.hosts.values().any(|host| host.kind != HostKind::Vm) {
             return Ok(None);
         }
-        let cannot =
-            |error| Failure::new(Cause::Trial, "look for a saved lab", "its plan", error, "");
+        let cannot = |error| {
+            Failure::new(Cause::Trial, "look for a saved lab").on("its plan").happened(error)
+        };
         let mut made_of = serde_json::to_string(plan).map_err(cannot)?;
         for machine in machines {
             let files = images.get(machine.image, &mut |_| {})?;
@@ -75,7 +76,7 @@ impl Saved {
         let _ = File::open(&self.place).and_then(|at| at.set_modified(SystemTime::now()));
         let files = machines.iter().flat_map(files);
         files.into_iter().try_for_each(|file| copy(&self.kept(&file), &file)).map_err(|error| {
-            Failure::new(Cause::Trial, "load a saved lab", self.place.display(), error, "")
+            Failure::new(Cause::Trial, "load a saved lab").on(self.place.display()).happened(error)
         })
     }
 
@@ -83,7 +84,10 @@ impl Saved {
     pub(super) fn make(&self, machines: &[Machine]) -> Result<bool, Failure> {
         let failed = |error: io::Error| {
             let next = "Free space there.";
-            Failure::new(Cause::NoSpace, "save a lab", self.cache.display(), error, next)
+            Failure::new(Cause::NoSpace, "save a lab")
+                .on(self.cache.display())
+                .happened(error)
+                .next(next)
         };
         let lock = File::create(self.cache.join("saving.lock")).map_err(failed)?;
         if lock.try_lock().is_err() || self.is_there() {

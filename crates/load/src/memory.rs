@@ -270,5 +270,5 @@ fn not_open() -> OpError {
 }
 
 fn failure(tried: &str, path: &str, happened: &str) -> Failure {
-    Failure::new(Cause::Trial, format!("{tried} a name"), path, happened, "")
+    Failure::new(Cause::Trial, format!("{tried} a name")).on(path).happened(happened)
 }

@@ -212,7 +212,7 @@ impl Pass<'_> {
                     // The study says it, which knows after its clean-up which files remain.
                     next.clear();
                 }
-                Err(Failure::new(cause, tried, on(), over, next))
+                Err(Failure::new(cause, tried).on(on()).happened(over).next(next))
             }
             // Errors that leave the lane usable, short transfers for one, spoil the file all the
             // same.
@@ -238,11 +238,7 @@ fn stalls_of(counted: &Finished) -> Vec<Stalled> {
 
 /// The failure of a check of content.
 pub fn bad_content(given: &str, first: String) -> Failure {
-    Failure::new(
-        Cause::Trial,
-        "read back the written data",
-        given,
-        first,
+    Failure::new(Cause::Trial, "read back the written data").on(given).happened(first).next(
         "Do not store data there before the memory, disks and network of the storage are checked.",
     )
 }
@@ -268,5 +264,8 @@ pub fn failure(tried: &str, on: String, error: &OpError) -> Failure {
         ),
         _ => (Cause::Trial, "Read the log of the target, and run it again."),
     };
-    Failure::new(cause, tried, on, format_args!("{}: {}", error.kind, error.detail), next)
+    Failure::new(cause, tried)
+        .on(on)
+        .happened(format_args!("{}: {}", error.kind, error.detail))
+        .next(next)
 }

@@ -373,7 +373,8 @@ fn the_load_begins_when_the_gate_says_so_or_not_at_all() {
         assert_eq!(run_from(&share, &spec, None, None).unwrap().2, None);
 
         first.store(u64::MAX, Ordering::Relaxed);
-        let no = || Err(Failure::new(Cause::Interrupted, "begin", "it", "nobody else does", ""));
+        let no =
+            || Err(Failure::new(Cause::Interrupted, "begin").on("it").happened("nobody else does"));
         let failure = run_from(&share, &spec, None, Some(&no)).err().unwrap();
         assert_eq!(failure.happened, "nobody else does");
         assert_eq!(first.load(Ordering::Relaxed), u64::MAX, "nothing was issued");

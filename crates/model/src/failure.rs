@@ -58,21 +58,29 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure with all its parts.
-    pub fn new(
-        cause: Cause,
-        tried: impl Into<String>,
-        on: impl fmt::Display,
-        happened: impl fmt::Display,
-        next: impl Into<String>,
-    ) -> Self {
-        Failure {
-            cause,
-            tried: tried.into(),
-            on: on.to_string(),
-            happened: happened.to_string(),
-            next: next.into(),
-        }
+    /// A failure of an attempt. The other parts follow by name.
+    #[must_use]
+    pub fn new(cause: Cause, tried: impl Into<String>) -> Failure {
+        let [on, happened, next] = Default::default();
+        Failure { cause, tried: tried.into(), on, happened, next }
+    }
+
+    /// The same on this target or file.
+    #[must_use]
+    pub fn on(self, on: impl fmt::Display) -> Failure {
+        Failure { on: on.to_string(), ..self }
+    }
+
+    /// The same with what happened.
+    #[must_use]
+    pub fn happened(self, happened: impl fmt::Display) -> Failure {
+        Failure { happened: happened.to_string(), ..self }
+    }
+
+    /// The same with advice.
+    #[must_use]
+    pub fn next(self, next: impl Into<String>) -> Failure {
+        Failure { next: next.into(), ..self }
     }
 }
 

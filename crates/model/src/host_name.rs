@@ -80,7 +80,7 @@ fn usage(on: &str, happened: impl fmt::Display, next: impl Into<String>) -> Fail
     } else {
         authority::without_password(&format!("ssh://{on}")).split_off("ssh://".len())
     };
-    Failure::new(Cause::Usage, "understand the host", on, happened, next)
+    Failure::new(Cause::Usage, "understand the host").on(on).happened(happened).next(next)
 }
 
 /// Text before and after "://", if the first can be a scheme.

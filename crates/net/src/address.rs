@@ -96,7 +96,7 @@ impl Addresses {
         let on = format!("{} for A and {} for B", self.a, self.b);
         let happened = "one is an IPv4 address and the other an IPv6 address";
         let next = "Name both in one family: --address ADDRESS for B, --address-a ADDRESS for A.";
-        Err(Failure::new(Cause::Usage, tried, on, happened, next))
+        Err(Failure::new(Cause::Usage, tried).on(on).happened(happened).next(next))
     }
 }
 
@@ -154,7 +154,10 @@ impl Way {
         };
         let next =
             format!("Give the address at which the other end reaches {side}: {option} ADDRESS.");
-        Failure::new(Cause::Usage, "choose the addresses of the path", host, happened, next)
+        Failure::new(Cause::Usage, "choose the addresses of the path")
+            .on(host)
+            .happened(happened)
+            .next(next)
     }
 }
 

@@ -75,7 +75,10 @@ impl Order {
                 let happened =
                     format!("{} is not done to a network path by plimsoll net", other.kind());
                 let next = "Name TCP or UDP streams, requests, connections or forwarding.";
-                Err(Failure::new(Cause::Usage, "measure a path", "a job", happened, next))
+                Err(Failure::new(Cause::Usage, "measure a path")
+                    .on("a job")
+                    .happened(happened)
+                    .next(next))
             }
         }
     }
@@ -227,7 +230,7 @@ fn forwarding(job: &ForwardingJob, ipv6: bool) -> Result<Order, Failure> {
         let on = format!("frames of {frame} bytes");
         let happened = "they have no room for the headers and 16 bytes of payload";
         let next = format!("Give frames of {} bytes or more.", headers + LEAST_PAYLOAD);
-        return Err(Failure::new(Cause::Usage, "send frames", on, happened, next));
+        return Err(Failure::new(Cause::Usage, "send frames").on(on).happened(happened).next(next));
     }
     let mut settings = String::new();
     line(&mut settings, "transport", "udp");

@@ -371,7 +371,7 @@ fn expect_whole(
             let tried = format!("keep the connections of {} open", part.job.title());
             let next = "Check both hosts and the network between them, and try again.";
             let on = format!("{side} ({})", ends.end(side).name);
-            return Err(Failure::new(Cause::Trial, tried, on, happened, next));
+            return Err(Failure::new(Cause::Trial, tried).on(on).happened(happened).next(next));
         }
     }
     Ok(())
@@ -404,25 +404,30 @@ fn failed(ends: &Ends, part: &Running<'_>, side: Side, why: &Complaint, stage: S
         let happened =
             format!("the payload does not fit into a packet of the path ({bytes} bytes)");
         let next = format!("Give --payloads {} or less.", bytes.saturating_sub(headers));
-        return Failure::new(Cause::Trial, tried, on, happened, next);
+        return Failure::new(Cause::Trial, tried).on(on).happened(happened).next(next);
     }
     if why.tried == CHOOSE_CONGESTION_CONTROL {
         let happened = "the kernel lacks it, or allows it to root only";
         let next = "Name one of those in /proc/sys/net/ipv4/tcp_allowed_congestion_control on both hosts: \
                     --congestion NAME.";
-        return Failure::new(Cause::Usage, tried, on, happened, next);
+        return Failure::new(Cause::Usage, tried).on(on).happened(happened).next(next);
     }
     let own = |otherwise: &str| next.as_deref().map_or_else(|| otherwise.to_owned(), sentence);
     match stage {
         Stage::Listening if ends.port != 0 && why.tried == TAKE_THE_PORT => {
             let next = format!("Choose another port than {}: --port N.", ends.port);
-            return Failure::new(Cause::Usage, tried, on, happened, next);
+            return Failure::new(Cause::Usage, tried).on(on).happened(happened).next(next);
         }
         Stage::Listening => {
             let next = own("Check the address of this end: --address for B, --address-a for A.");
-            return Failure::new(Cause::Usage, tried, on, happened, next);
+            return Failure::new(Cause::Usage, tried).on(on).happened(happened).next(next);
         }
-        Stage::Loaded => return Failure::new(Cause::Trial, tried, on, happened, own("Try again.")),
+        Stage::Loaded => {
+            return Failure::new(Cause::Trial, tried)
+                .on(on)
+                .happened(happened)
+                .next(own("Try again."));
+        }
         Stage::Connecting => {}
     }
     let port = match ends.port {
@@ -438,7 +443,7 @@ fn failed(ends: &Ends, part: &Running<'_>, side: Side, why: &Complaint, stage: S
         listener.to_string().to_lowercase(),
     );
     // No other trial would come through, either.
-    Failure::new(Cause::Unreachable, tried, on, happened, advice)
+    Failure::new(Cause::Unreachable, tried).on(on).happened(happened).next(advice)
 }
 
 /// Advice of the probe, as a sentence.
@@ -449,7 +454,7 @@ pub(crate) fn sentence(text: &str) -> String {
 }
 
 pub(crate) fn closed() -> Failure {
-    Failure::new(Cause::Trial, "measure a path", "its ends", "they are closed already", "")
+    Failure::new(Cause::Trial, "measure a path").on("its ends").happened("they are closed already")
 }
 
 /// "data from 10.0.0.1 to 10.0.0.2".

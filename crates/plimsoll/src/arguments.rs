@@ -599,10 +599,10 @@ pub fn server_host(text: &str) -> Result<ServerHost, plimsoll_model::Failure> {
                 return Err(plimsoll_model::Failure::new(
                     plimsoll_model::Cause::Usage,
                     "understand --host",
-                    number,
-                    "it is not the number of a target; the first target is 1",
-                    "Give --host 1=ssh://HOST for the first target.",
-                ));
+                )
+                .on(number)
+                .happened("it is not the number of a target; the first target is 1")
+                .next("Give --host 1=ssh://HOST for the first target."));
             }
         },
         None => (None, text),

@@ -134,7 +134,10 @@ fn plan(arguments: &ClockArguments, hosts: &[HostName]) -> Result<Plan, Failure>
     if !(SHORTEST_SECONDS..=LONGEST_SECONDS).contains(&seconds) {
         let (on, happened) = (format!("--time {seconds}s"), "it is not from 10 ms to 60 s");
         let next = "Choose another --time.";
-        return Err(Failure::new(Cause::Usage, "plan the study", on, happened, next));
+        return Err(Failure::new(Cause::Usage, "plan the study")
+            .on(on)
+            .happened(happened)
+            .next(next));
     }
     let all = ClockChoice::value_variants();
     let mut clocks: Vec<ClockChoice> = Vec::new();

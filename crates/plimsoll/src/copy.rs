@@ -183,7 +183,10 @@ impl DataArguments {
     /// Whether the options agree with so many datasets that are generated.
     fn expect_fits(&self, generated: usize) -> Result<(), Failure> {
         let refuse = |on: &str, happened: &str, next: &str| {
-            Err(Failure::new(Cause::Usage, "choose the files to copy", on, happened, next))
+            Err(Failure::new(Cause::Usage, "choose the files to copy")
+                .on(on)
+                .happened(happened)
+                .next(next))
         };
         if let Some(mean) = self.mean.filter(|mean| *mean < SMALLEST_MEAN) {
             let happened = format!("the mean size of files must be at least {SMALLEST_MEAN}");
@@ -219,7 +222,10 @@ fn listed(directory: &Path) -> Result<Dataset, Failure> {
     let given = directory.to_str().ok_or_else(|| {
         let happened = "its name is not valid UTF-8";
         let on = directory.display();
-        Failure::new(Cause::Usage, "find the files to copy", on, happened, "Rename it.")
+        Failure::new(Cause::Usage, "find the files to copy")
+            .on(on)
+            .happened(happened)
+            .next("Rename it.")
     })?;
     Ok(LocalFiles::list(given)?.dataset())
 }
@@ -286,7 +292,10 @@ impl CopyArguments {
         let happened = "the files of --data are on this machine";
         let next =
             "Run plimsoll copy on that host, or use --dataset, whose files are generated there.";
-        Err(Failure::new(Cause::Usage, "copy from another host", host, happened, next))
+        Err(Failure::new(Cause::Usage, "copy from another host")
+            .on(host)
+            .happened(happened)
+            .next(next))
     }
 
     /// Every copy, in the order of tables.
@@ -295,7 +304,10 @@ impl CopyArguments {
             let on = format!("--workers {}", self.workers);
             let (happened, next) =
                 ("--via rsync starts one rsync for all files", "Omit --workers.");
-            return Err(Failure::new(Cause::Usage, "copy by rsync", on, happened, next));
+            return Err(Failure::new(Cause::Usage, "copy by rsync")
+                .on(on)
+                .happened(happened)
+                .next(next));
         }
         let mut work = Vec::new();
         for dataset in self.what.datasets(design.seed)? {

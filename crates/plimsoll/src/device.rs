@@ -120,7 +120,7 @@ fn asked(arguments: &DeviceArguments, parts: &[Part], host: &HostName) -> Result
 }
 
 fn usage(tried: &str, on: String, happened: &str, next: &str) -> Failure {
-    Failure::new(Cause::Usage, tried, on, happened, next)
+    Failure::new(Cause::Usage, tried).on(on).happened(happened).next(next)
 }
 
 /// Every part once a block on each host.

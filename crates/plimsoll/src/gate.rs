@@ -53,7 +53,10 @@ pub fn add_to(
         let Some(condition) = arguments.fail_on.first() else { return Ok(()) };
         let (on, happened) = (format!("--fail-on '{condition}'"), "no baseline is given");
         let next = "Add --baseline last, or --baseline STUDY.";
-        return Err(Failure::new(Cause::Usage, "compare with a baseline", on, happened, next));
+        return Err(Failure::new(Cause::Usage, "compare with a baseline")
+            .on(on)
+            .happened(happened)
+            .next(next));
     };
     let asked = Gate { baseline: baseline.to_owned(), conditions: arguments.fail_on.clone() };
     expect_work(&asked, plan)?;
@@ -83,7 +86,10 @@ pub fn add_to(
     let happened = format!("its work differs: {}", words.collect::<Vec<_>>().join("; "));
     let on = format!("study {}", reference.id);
     let next = "Measure with the same options, or name a baseline with equal work.";
-    Err(Failure::new(Cause::Usage, "compare with the baseline", on, happened, next))
+    Err(Failure::new(Cause::Usage, "compare with the baseline")
+        .on(on)
+        .happened(happened)
+        .next(next))
 }
 
 /// Names of subjects, each of which stands for one.
@@ -91,7 +97,7 @@ fn names(given: &[String], subjects: usize) -> Result<Vec<String>, Failure> {
     let refuse = |name: &str, happened: &str| {
         let next = "Give each target a name of its own, in the order of the targets.";
         let on = format!("--as {name}");
-        Err(Failure::new(Cause::Usage, "name the targets", on, happened, next))
+        Err(Failure::new(Cause::Usage, "name the targets").on(on).happened(happened).next(next))
     };
     for (number, name) in given.iter().enumerate() {
         if number >= subjects {
@@ -122,7 +128,7 @@ fn expect_work(gate: &Gate, plan: &Plan) -> Result<(), Failure> {
     let on = format!("--fail-on '{condition}'");
     let happened = format!("no work of this study is called '{}'", condition.work);
     let next = nearest(&condition.work, &titles);
-    Err(Failure::new(Cause::Usage, "understand the condition", on, happened, next))
+    Err(Failure::new(Cause::Usage, "understand the condition").on(on).happened(happened).next(next))
 }
 
 /// A plan as a study that has not begun.

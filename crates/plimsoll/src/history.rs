@@ -64,7 +64,10 @@ impl<'a> Asked<'a> {
             let next = "Measure something first, for example with plimsoll check. If your studies are in another \
                         file, name it with --db.";
             let on = store.path().display();
-            return Err(Failure::new(Cause::Usage, self.tried(), on, "the store is empty", next));
+            return Err(Failure::new(Cause::Usage, self.tried())
+                .on(on)
+                .happened("the store is empty")
+                .next(next));
         }
         let name = |key: &SubjectKey| key.name.as_deref() == Some(self.text);
         if self.is_name {
@@ -100,7 +103,7 @@ impl<'a> Asked<'a> {
         }
         let happened = format!("several subjects begin with it: {}", listed(&others));
         let next = "Write more of its address.";
-        Err(Failure::new(Cause::Usage, self.tried(), self.text, happened, next))
+        Err(Failure::new(Cause::Usage, self.tried()).on(self.text).happened(happened).next(next))
     }
 
     fn tried(&self) -> String {
@@ -121,7 +124,10 @@ impl<'a> Asked<'a> {
             true => "No study has a name.".to_owned(),
             false => format!("In the store: {}.", listed(&distinct)),
         };
-        Failure::new(Cause::Usage, self.tried(), self.text, happened, near + &known)
+        Failure::new(Cause::Usage, self.tried())
+            .on(self.text)
+            .happened(happened)
+            .next(near + &known)
     }
 }
 

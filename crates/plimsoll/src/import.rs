@@ -39,7 +39,10 @@ fn not_imported(left_out: &[Failure]) {
 }
 
 fn no_pattern(happened: String) -> Failure {
-    Failure::new(Cause::Usage, "import", "--pattern", happened, "Name one of them.")
+    Failure::new(Cause::Usage, "import")
+        .on("--pattern")
+        .happened(happened)
+        .next("Name one of them.")
 }
 
 /// "imported 5eed0001: 10 runs on 2 targets, fio-3.36; to see it: plimsoll show 5eed0001".

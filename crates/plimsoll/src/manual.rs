@@ -32,5 +32,5 @@ pub fn man(man: &ManArguments) -> Result<u8, Failure> {
 
 fn failed(on: &str, error: &std::io::Error) -> Failure {
     let next = "Name a directory to which you may write.";
-    Failure::new(Cause::NotPermitted, "write the manual pages", on, error, next)
+    Failure::new(Cause::NotPermitted, "write the manual pages").on(on).happened(error).next(next)
 }

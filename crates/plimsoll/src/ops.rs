@@ -278,7 +278,10 @@ impl OperationArguments {
             );
             let next = "Give a larger --size.";
             let on = format!("--size {size}");
-            return Err(Failure::new(Cause::Usage, "plan the transfers", on, happened, next));
+            return Err(Failure::new(Cause::Usage, "plan the transfers")
+                .on(on)
+                .happened(happened)
+                .next(next));
         }
         Ok(job.into())
     }
@@ -350,7 +353,10 @@ pub fn run(ops: &OpsArguments, store: &StoreArguments) -> Result<u8, Failure> {
     if let [_, second, ..] = &ops.hosts.on[..] {
         let happened = "plimsoll ops runs the load on one host";
         let (on, next) = (format!("--on {second}"), "Give one --on.");
-        return Err(Failure::new(Cause::Usage, "plan the clients", on, happened, next));
+        return Err(Failure::new(Cause::Usage, "plan the clients")
+            .on(on)
+            .happened(happened)
+            .next(next));
     }
     let factors = plan::factors(&ops.hosts)?;
     let mut design = plan::design(&ops.how, &factors)?;
@@ -366,7 +372,10 @@ pub fn run(ops: &OpsArguments, store: &StoreArguments) -> Result<u8, Failure> {
     if seconds < SHORTEST_SECONDS {
         let happened = "a point must last at least 50 ms";
         let next = "Give --time 500ms or more for reliable figures.";
-        return Err(Failure::new(Cause::Usage, "plan the trials", "--time", happened, next));
+        return Err(Failure::new(Cause::Usage, "plan the trials")
+            .on("--time")
+            .happened(happened)
+            .next(next));
     }
     let workloads = match ops.what.whole_file[..] {
         [] => ops.what.workloads(seconds)?,

@@ -25,7 +25,7 @@ fn put(text: &str) -> Result<(), Failure> {
     let mut out = stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
-            Err(Failure::new(Cause::Trial, "print the result", "standard output", e, ""))
+            Err(Failure::new(Cause::Trial, "print the result").on("standard output").happened(e))
         }
         _ => Ok(()),
     }
@@ -234,13 +234,12 @@ impl NewFile {
         };
         match opened {
             Ok(file) => Ok(NewFile { path, file: Some(file), made }),
-            Err(e) if e.kind() == ErrorKind::AlreadyExists => Err(Failure::new(
-                Cause::Usage,
-                "write the output",
-                path.display(),
-                "the file exists",
-                "Name another file, or overwrite this one with --force.",
-            )),
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+                Err(Failure::new(Cause::Usage, "write the output")
+                    .on(path.display())
+                    .happened("the file exists")
+                    .next("Name another file, or overwrite this one with --force."))
+            }
             Err(e) => Err(cannot_write(&path, &e)),
         }
     }
@@ -277,11 +276,8 @@ impl Drop for NewFile {
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(
-        Cause::Usage,
-        "write the output",
-        path.display(),
-        error,
-        "Name a file in an existing directory to which you may write.",
-    )
+    Failure::new(Cause::Usage, "write the output")
+        .on(path.display())
+        .happened(error)
+        .next("Name a file in an existing directory to which you may write.")
 }

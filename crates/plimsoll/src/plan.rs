@@ -238,7 +238,7 @@ fn expect_cached(cache: Option<PageCache>, targets: &[Target]) -> Result<(), Fai
     }
     let happened = "no target is a directory, and the clients for nfs:// and smb:// have no cache";
     let next = "Omit it, or give the directory at which the share is mounted.";
-    Err(Failure::new(Cause::Usage, "choose the cache", "--cache", happened, next))
+    Err(Failure::new(Cause::Usage, "choose the cache").on("--cache").happened(happened).next(next))
 }
 
 /// Longest name of a subject, in columns: what tables have room for.
@@ -248,13 +248,10 @@ const LONGEST_LABEL: usize = 24;
 pub fn labels(given: &[String], subjects: usize) -> Result<Vec<String>, Failure> {
     let refuse = |label: &str, happened: &str| {
         let next = "Give each target a different short name, in the order of the targets.";
-        Err(Failure::new(
-            Cause::Usage,
-            "name the targets",
-            format!("--label {label}"),
-            happened,
-            next,
-        ))
+        Err(Failure::new(Cause::Usage, "name the targets")
+            .on(format!("--label {label}"))
+            .happened(happened)
+            .next(next))
     };
     for (i, label) in given.iter().enumerate() {
         if i >= subjects {
@@ -278,7 +275,10 @@ pub fn clients(given: &[String]) -> Result<Vec<HostName>, Failure> {
         if clients.contains(&host) {
             let happened = "this host is named twice";
             let next = "Name each host once. For more connections, raise --workers.";
-            return Err(Failure::new(Cause::Usage, "plan the clients", host, happened, next));
+            return Err(Failure::new(Cause::Usage, "plan the clients")
+                .on(host)
+                .happened(happened)
+                .next(next));
         }
         clients.push(host);
     }
@@ -310,7 +310,10 @@ pub fn design(how: &RuleArguments, factors: &[Factor]) -> Result<Design, Failure
     if let (true, Some(factor)) = (how.quick, restarts) {
         let happened = "each of its values needs a restart, which takes longer than a quick study";
         let next = "Omit --quick.";
-        return Err(Failure::new(Cause::Usage, "plan a quick study", &factor.name, happened, next));
+        return Err(Failure::new(Cause::Usage, "plan a quick study")
+            .on(&factor.name)
+            .happened(happened)
+            .next(next));
     }
     let cap_seconds = cap_seconds(how);
     let rule = match (how.quick, how.repeats) {
@@ -353,13 +356,10 @@ pub fn length(how: &RuleArguments, design: &mut Design, cells: usize) -> Result<
     design.calibrate = how.time.is_none() && !fixed;
     let seconds = match how.time {
         Some(time) if time.as_secs_f64() < 0.1 => {
-            return Err(Failure::new(
-                Cause::Usage,
-                "plan the trials",
-                "--time",
-                "a trial must last at least 100 ms",
-                "Give --time 1s or more for reliable figures.",
-            ));
+            return Err(Failure::new(Cause::Usage, "plan the trials")
+                .on("--time")
+                .happened("a trial must last at least 100 ms")
+                .next("Give --time 1s or more for reliable figures."));
         }
         Some(time) => time.as_secs_f64(),
         None if design.calibrate => SHORTEST_SECONDS,
@@ -377,13 +377,10 @@ fn servers(given: &[String], targets: &[Target]) -> Result<Vec<ServerHost>, Fail
     for text in given.iter().filter(|text| *text != AUTO) {
         let server = arguments::server_host(text)?;
         if let Some(target) = server.subject.filter(|target| *target >= targets.len()) {
-            return Err(Failure::new(
-                Cause::Usage,
-                "assign the host to a target",
-                format!("--host {}={}", target + 1, server.host),
-                format!("there is no target {}", target + 1),
-                "Targets are numbered from 1 in the order given.",
-            ));
+            return Err(Failure::new(Cause::Usage, "assign the host to a target")
+                .on(format!("--host {}={}", target + 1, server.host))
+                .happened(format!("there is no target {}", target + 1))
+                .next("Targets are numbered from 1 in the order given."));
         }
         let known = |h: &ServerHost| {
             h.host == server.host && (h.subject.is_none() || h.subject == server.subject)

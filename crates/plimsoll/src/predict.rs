@@ -186,13 +186,10 @@ pub fn study(name: &str, arguments: &StoreArguments) -> Result<Study, Failure> {
     let files = [ImportFile::read(path)?];
     let imported = plimsoll_record::import(&files, &ImportOptions::default())?;
     imported.studies.into_iter().next().ok_or_else(|| {
-        Failure::new(
-            Cause::Usage,
-            "read a study",
-            path.display(),
-            "it has none",
-            "Name a file of plimsoll export --json.",
-        )
+        Failure::new(Cause::Usage, "read a study")
+            .on(path.display())
+            .happened("it has none")
+            .next("Name a file of plimsoll export --json.")
     })
 }
 
@@ -270,7 +267,7 @@ impl ChangeArguments {
 }
 
 fn usage(tried: &str, on: &str, happened: &str, next: &str) -> Failure {
-    Failure::new(Cause::Usage, tried, on, happened, next)
+    Failure::new(Cause::Usage, tried).on(on).happened(happened).next(next)
 }
 
 /// The device of a study of `plimsoll device`.

@@ -113,5 +113,5 @@ fn filter(tables: &[Table], text: &str, name: &str) -> Result<(String, String), 
 }
 
 fn usage(tried: &str, on: &str, happened: &str, next: impl Into<String>) -> Failure {
-    Failure::new(Cause::Usage, tried, on, happened, next)
+    Failure::new(Cause::Usage, tried).on(on).happened(happened).next(next)
 }

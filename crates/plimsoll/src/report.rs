@@ -79,7 +79,10 @@ fn csv(studies: &[Study]) -> Result<String, Failure> {
                 let happened = "its columns differ, because it has other jobs or figures";
                 let next = "Write one file for each study.";
                 let tried = "write several studies as one CSV table";
-                return Err(Failure::new(Cause::Usage, tried, &study.id, happened, next));
+                return Err(Failure::new(Cause::Usage, tried)
+                    .on(&study.id)
+                    .happened(happened)
+                    .next(next));
             }
         }
     }
@@ -89,13 +92,10 @@ fn csv(studies: &[Study]) -> Result<String, Failure> {
 fn json(studies: &[Study]) -> Result<String, Failure> {
     match studies {
         [one] => plimsoll_record::to_json(one),
-        _ => Err(Failure::new(
-            Cause::Usage,
-            "write the report",
-            "--format json",
-            "a JSON document holds one study, and several are named",
-            "Name one study, or use --format csv.",
-        )),
+        _ => Err(Failure::new(Cause::Usage, "write the report")
+            .on("--format json")
+            .happened("a JSON document holds one study, and several are named")
+            .next("Name one study, or use --format csv.")),
     }
 }
 
@@ -130,7 +130,10 @@ fn default_path(studies: &[Study], format: PaperFormat) -> PathBuf {
 fn charts(paper: &Document, dir: &Path, replace: bool) -> Result<Vec<(NewFile, String)>, Failure> {
     std::fs::create_dir_all(dir).map_err(|e| {
         let next = "Name a directory that exists or can be created.";
-        Failure::new(Cause::Usage, "create the directory for the charts", dir.display(), e, next)
+        Failure::new(Cause::Usage, "create the directory for the charts")
+            .on(dir.display())
+            .happened(e)
+            .next(next)
     })?;
     paper
         .charts()

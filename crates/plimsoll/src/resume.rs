@@ -84,13 +84,10 @@ pub fn found(
     if own != command {
         let (on, next) =
             (format!("study {}", study.id), format!("Run {own} --continue {}.", study.id));
-        return Err(Failure::new(
-            Cause::Usage,
-            "continue",
-            on,
-            "another command measured it",
-            next,
-        ));
+        return Err(Failure::new(Cause::Usage, "continue")
+            .on(on)
+            .happened("another command measured it")
+            .next(next));
     }
     expect_not_running(&study.id)?;
     restore::of_plan(&study.plan)?;
@@ -119,5 +116,5 @@ fn expect_not_running(id: &StudyId) -> Result<(), Failure> {
     }
     let next = "Wait until it ends, or stop it with Ctrl-C.";
     let (on, happened) = (format!("study {id}"), "it is still running");
-    Err(Failure::new(Cause::Usage, "continue", on, happened, next))
+    Err(Failure::new(Cause::Usage, "continue").on(on).happened(happened).next(next))
 }

@@ -30,7 +30,8 @@ impl Signals {
     pub fn listen() -> Result<Self, Failure> {
         let stop = Arc::new(AtomicBool::new(false));
         let last = Arc::new(AtomicUsize::new(0));
-        let failed = |e| Failure::new(Cause::Trial, "listen for signals", "this process", e, "");
+        let failed =
+            |e| Failure::new(Cause::Trial, "listen for signals").on("this process").happened(e);
         let mut signals = iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(failed)?;
         let listening = Signals { stop, last };
         let Signals { stop, last } = listening.clone();
@@ -86,8 +87,9 @@ impl Signals {
         on: impl Display,
         work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
-        let failed =
-            |cause, happened: String, next: &str| Failure::new(cause, tried, &on, happened, next);
+        let failed = |cause, happened: String, next: &str| {
+            Failure::new(cause, tried).on(&on).happened(happened).next(next)
+        };
         let (done, result) = mpsc::channel();
         std::thread::Builder::new()
             .spawn(move || done.send(work()))

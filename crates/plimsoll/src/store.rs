@@ -68,7 +68,7 @@ pub fn ask_for(study: &mut Study, amounts: &[Amount]) -> Result<(), Failure> {
         let (happened, on) = ("it contains other work than copies", format!("study {}", study.id));
         let tried = format!("predict the time for {amount}");
         let next = "Omit --for, or name a study of plimsoll copy.";
-        return Err(Failure::new(Cause::Usage, tried, on, happened, next));
+        return Err(Failure::new(Cause::Usage, tried).on(on).happened(happened).next(next));
     }
     for amount in amounts {
         if !study.plan.amounts.contains(amount) {
@@ -111,7 +111,10 @@ fn other_format(export: &ExportArguments, store: &Store) -> Result<Option<String
             true => {
                 let next = "Choose a study of plimsoll trace, or another format.";
                 let (tried, on) = ("write folded stacks", format!("study {}", study.id));
-                Err(Failure::new(Cause::Usage, tried, on, "it has no call tree", next))
+                Err(Failure::new(Cause::Usage, tried)
+                    .on(on)
+                    .happened("it has no call tree")
+                    .next(next))
             }
         };
     }
@@ -122,7 +125,7 @@ fn other_format(export: &ExportArguments, store: &Store) -> Result<Option<String
     let gate = gate.ok_or_else(|| {
         let next = "Measure with --baseline last and --fail-on 'read<-10%', or use another format.";
         let (tried, on) = ("write test cases", format!("study {}", study.id));
-        Failure::new(Cause::Usage, tried, on, "it has no gate", next)
+        Failure::new(Cause::Usage, tried).on(on).happened("it has no gate").next(next)
     })?;
     Ok(Some(plimsoll_report::junit(&study, &gate)))
 }

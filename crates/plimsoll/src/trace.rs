@@ -207,7 +207,7 @@ fn subsystems(file: Option<&Path>) -> Result<Blocks, Failure> {
     let failed = |happened: String| {
         let next = "Give a file with lines such as: nft_ netfilter";
         let tried = "read the table of subsystems";
-        Failure::new(Cause::Usage, tried, path.display(), happened, next)
+        Failure::new(Cause::Usage, tried).on(path.display()).happened(happened).next(next)
     };
     let facts = fs::metadata(path).map_err(|error| failed(error.to_string()))?;
     if !facts.is_file() || facts.len() > MOST_TABLE {

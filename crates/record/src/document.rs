@@ -19,13 +19,10 @@ pub(crate) fn write<T: Serialize + DeserializeOwned>(
 }
 
 pub(crate) fn refused(what: &str, why: impl std::fmt::Display) -> Failure {
-    Failure::new(
-        Cause::Trial,
-        "write a record as JSON",
-        what,
-        why,
-        "The record contains a number that is not finite, or a path that is not UTF-8.",
-    )
+    Failure::new(Cause::Trial, "write a record as JSON")
+        .on(what)
+        .happened(why)
+        .next("The record contains a number that is not finite, or a path that is not UTF-8.")
 }
 
 /// The trial without quantities that are not finite: a rate over no time is no figure, and absent

@@ -29,7 +29,7 @@ pub(crate) fn sqlite(tried: &str, path: &Path, error: &rusqlite::Error) -> Failu
         ),
         _ => (Cause::Trial, "Check the disk it is on, or keep the store elsewhere with --db FILE."),
     };
-    Failure::new(cause, tried, path.display(), error, next)
+    Failure::new(cause, tried).on(path.display()).happened(error).next(next)
 }
 
 /// A failure for a store that is found to be damaged.
@@ -37,19 +37,13 @@ pub(crate) fn damaged(tried: &str, path: &Path, how: impl fmt::Display) -> Failu
     let happened = format!("the store is damaged: {how}");
     let next = "plimsoll did not change it. Copy the file, then try 'sqlite3 FILE .recover' on the \
     copy. To measure now, name another store with --db FILE.";
-    Failure::new(Cause::Trial, tried, path.display(), happened, next)
+    Failure::new(Cause::Trial, tried).on(path.display()).happened(happened).next(next)
 }
 
 /// A failure for a row or a document whose content cannot be read.
 pub(crate) fn unreadable(path: &Path, row: &str, why: impl fmt::Display) -> Failure {
-    Failure::new(
-        Cause::Trial,
-        format!("read {row}"),
-        path.display(),
-        why,
-        "The rest of the store is untouched: the other studies can be shown and exported. A newer plimsoll may read it; \
-         no release reads studies of development versions.",
-    )
+    Failure::new(Cause::Trial, format!("read {row}")).on(path.display()).happened(why).next("The rest of the store is untouched: the other studies can be shown and exported. A newer plimsoll may read it; \
+         no release reads studies of development versions.")
 }
 
 /// A failure for a reference to a study of an empty store.
@@ -61,11 +55,5 @@ pub(crate) fn empty_store(path: &Path, reference: &str) -> Failure {
 
 /// A failure for a reference to a study that is wrong.
 pub(crate) fn no_such_study(path: &Path, reference: &str, why: impl fmt::Display) -> Failure {
-    Failure::new(
-        Cause::Usage,
-        format!("find the study '{}'", reference.escape_debug()),
-        path.display(),
-        why,
-        "Name a study by its id, the start of its id, or 'latest'; plimsoll list shows all studies.",
-    )
+    Failure::new(Cause::Usage, format!("find the study '{}'", reference.escape_debug())).on(path.display()).happened(why).next("Name a study by its id, the start of its id, or 'latest'; plimsoll list shows all studies.")
 }

@@ -45,13 +45,10 @@ fn below(data_home: Option<OsString>, home: Option<OsString>) -> Result<PathBuf,
         .or_else(|| absolute(home).map(|h| h.join(".local/share")))
         .map(|data| data.join("plimsoll/studies.db"))
         .ok_or_else(|| {
-            Failure::new(
-                Cause::Usage,
-                "find the place for the store of studies",
-                "the environment",
-                "neither XDG_DATA_HOME nor HOME is an absolute path",
-                "Set one of them, or name the store with --db FILE.",
-            )
+            Failure::new(Cause::Usage, "find the place for the store of studies")
+                .on("the environment")
+                .happened("neither XDG_DATA_HOME nor HOME is an absolute path")
+                .next("Set one of them, or name the store with --db FILE.")
         })
 }
 
@@ -68,13 +65,10 @@ const ROOM_BYTES: u32 = 1 << 20;
 pub(crate) fn open(path: &Path) -> Result<Connection, Failure> {
     if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|e| {
-            Failure::new(
-                Cause::NotPermitted,
-                "create the directory of the store",
-                directory.display(),
-                e,
-                "Create it, or keep the store elsewhere with --db FILE.",
-            )
+            Failure::new(Cause::NotPermitted, "create the directory of the store")
+                .on(directory.display())
+                .happened(e)
+                .next("Create it, or keep the store elsewhere with --db FILE.")
         })?;
     }
     let length = make(path)?;
@@ -104,7 +98,7 @@ fn make(path: &Path) -> Result<u64, Failure> {
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     let failed = |error: &dyn std::fmt::Display| {
         let next = "Name a file with --db FILE, in a directory that you can read and write.";
-        Failure::new(Cause::NotPermitted, TRIED, path.display(), error, next)
+        Failure::new(Cause::NotPermitted, TRIED).on(path.display()).happened(error).next(next)
     };
     match made.and_then(|file: File| file.metadata()).or_else(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => path.metadata(),
@@ -133,8 +127,9 @@ fn bound(store: &Connection, length: u64) -> rusqlite::Result<()> {
 /// damaged, before anything is written.
 fn check(store: &Connection, path: &Path) -> Result<(), Failure> {
     let failed = |e: rusqlite::Error| failures::sqlite(TRIED, path, &e);
-    let refused =
-        |why: &str, next: &str| Err(Failure::new(Cause::Usage, TRIED, path.display(), why, next));
+    let refused = |why: &str, next: &str| {
+        Err(Failure::new(Cause::Usage, TRIED).on(path.display()).happened(why).next(next))
+    };
     // All as of one moment: another program may be making the store just now.
     let moment = store.unchecked_transaction().map_err(failed)?;
     let number = |sql: &str| moment.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(failed);

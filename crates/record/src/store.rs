@@ -80,13 +80,14 @@ impl Store {
         for Study { id, .. } in studies {
             let twice = !seen.insert(id);
             if twice || self.has(id)? {
-                return Err(Failure::new(
-                    Cause::Usage,
-                    format!("import study {id}"),
-                    self.path.display(),
-                    if twice { "it is given twice" } else { "it is already in the store" },
-                    format!("Nothing was imported; plimsoll show {id} shows it."),
-                ));
+                return Err(Failure::new(Cause::Usage, format!("import study {id}"))
+                    .on(self.path.display())
+                    .happened(if twice {
+                        "it is given twice"
+                    } else {
+                        "it is already in the store"
+                    })
+                    .next(format!("Nothing was imported; plimsoll show {id} shows it.")));
             }
         }
         let mut rows = Vec::new();
@@ -283,13 +284,10 @@ impl Store {
         done.map_err(|e| {
             open::undo(&self.connection);
             match open::is_duplicate(&e) {
-                true => Failure::new(
-                    Cause::Trial,
-                    tried,
-                    self.path.display(),
-                    "it is already recorded",
-                    "Nothing was changed; a study's id and a trial's number are used once.",
-                ),
+                true => Failure::new(Cause::Trial, tried)
+                    .on(self.path.display())
+                    .happened("it is already recorded")
+                    .next("Nothing was changed; a study's id and a trial's number are used once."),
                 false => failures::sqlite(tried, &self.path, &e),
             }
         })

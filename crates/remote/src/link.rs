@@ -96,13 +96,10 @@ impl Link {
         let name = "remote".to_owned();
         let thread = std::thread::Builder::new().name(name).spawn(move || talk.run());
         let thread = thread.map_err(|error| {
-            Failure::new(
-                Cause::Trial,
-                "start a thread",
-                &host,
-                error,
-                "Stop a process on this machine.",
-            )
+            Failure::new(Cause::Trial, "start a thread")
+                .on(&host)
+                .happened(error)
+                .next("Stop a process on this machine.")
         })?;
         let requests = Some(requests);
         let thread = Some(thread);
@@ -120,7 +117,10 @@ impl Link {
                     version {} and protocol {PROTOCOL}",
                     env!("CARGO_PKG_VERSION")
                 );
-                Err(Failure::new(Cause::Usage, "talk to the runner", &link.host, happened, ANEW))
+                Err(Failure::new(Cause::Usage, "talk to the runner")
+                    .on(&link.host)
+                    .happened(happened)
+                    .next(ANEW))
             }
             other => Err(link.nonsense(&other)),
         }
@@ -361,12 +361,12 @@ fn lost(host: &str, happened: &str) -> Failure {
         "Check that the host is up and reachable. Finished trials are kept. The runner stops and removes its \
         files on the host. If files remain: plimsoll clean --on {host} TARGET"
     );
-    Failure::new(Cause::Unreachable, "run the trial", host, happened, next)
+    Failure::new(Cause::Unreachable, "run the trial").on(host).happened(happened).next(next)
 }
 
 fn not_understood(host: &str, why: &str) -> Failure {
     let happened = format!("the answer of the runner is invalid: {why}");
-    Failure::new(Cause::Trial, "talk to the runner", host, happened, ANEW)
+    Failure::new(Cause::Trial, "talk to the runner").on(host).happened(happened).next(ANEW)
 }
 
 /// What a reply is, without what it holds.

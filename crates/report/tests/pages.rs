@@ -150,13 +150,10 @@ fn nothing_measured() {
     let mut nothing = empty(&TWO, &[Pattern::SequentialRead]);
     nothing.subjects.clear();
     nothing.ended = Ended::Failed {
-        failure: Failure::new(
-            plimsoll_model::Cause::Unreachable,
-            "connect to the NFS service",
-            "nfs://nas/volume1",
-            "connection refused",
-            "Check that the server runs, and the port.",
-        ),
+        failure: Failure::new(plimsoll_model::Cause::Unreachable, "connect to the NFS service")
+            .on("nfs://nas/volume1")
+            .happened("connection refused")
+            .next("Check that the server runs, and the port."),
     };
     insta::assert_snapshot!(study(&nothing, &NARROW));
 }

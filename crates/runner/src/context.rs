@@ -38,7 +38,10 @@ impl RunContext for Context<'_> {
             None => {
                 let happened = "with --file, plimsoll does not write";
                 let next = "Omit --file to write, or name patterns that only read.";
-                Err(Failure::new(Cause::Usage, "write to the target", self.given, happened, next))
+                Err(Failure::new(Cause::Usage, "write to the target")
+                    .on(self.given)
+                    .happened(happened)
+                    .next(next))
             }
         }
     }

@@ -278,13 +278,10 @@ fn perhaps_made(mut failure: Failure, name: &str) -> Failure {
 }
 
 fn foreign_files(name: &str, foreign: &[String]) -> Failure {
-    Failure::new(
-        Cause::Trial,
-        "remove the run's directory",
-        name,
-        format!("it contains files that plimsoll did not create: {}", foreign.join(", ")),
-        "Move these files elsewhere, then remove the directory.",
-    )
+    Failure::new(Cause::Trial, "remove the run's directory")
+        .on(name)
+        .happened(format!("it contains files that plimsoll did not create: {}", foreign.join(", ")))
+        .next("Move these files elsewhere, then remove the directory.")
 }
 
 /// The study and the number in the name of a run directory, `[.]plimsoll-<study>-<number>`.

@@ -58,7 +58,7 @@ impl Runner {
 fn not_attached(subject: usize, attached: usize) -> Failure {
     let on = format!("subject {subject}");
     let happened = format!("only {attached} subjects are connected");
-    Failure::new(Cause::Usage, "work on a subject", on, happened, "")
+    Failure::new(Cause::Usage, "work on a subject").on(on).happened(happened)
 }
 
 impl SubjectRunner for Runner {

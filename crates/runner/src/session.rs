@@ -227,17 +227,14 @@ impl Session {
         } else {
             "Free some space on the target: even --size 1MiB does not fit.".to_owned()
         };
-        Err(Failure::new(
-            Cause::NoSpace,
-            "find space for the test files",
-            &self.facts.given,
-            format!(
+        Err(Failure::new(Cause::NoSpace, "find space for the test files")
+            .on(&self.facts.given)
+            .happened(format!(
                 "they need {}, but {} are free",
                 amount(Bytes(needed)),
                 amount(Bytes(space.available))
-            ),
-            next,
-        ))
+            ))
+            .next(next))
     }
 
     /// One point; and of one that begins at a gate, how long after its instant it did.

@@ -158,28 +158,30 @@ fn outcome(team: &TeamResult, measured: &Measured, arrival: Arrival, given: &str
             failed(plimsoll_load::failure("finish the trial", given.to_owned(), error))
         }
         (Ended::Stopped, _) => Outcome::Stopped,
-        (Ended::NotDone, _) => failed(Failure::new(
-            Cause::Trial,
-            "finish the trial",
-            given,
-            format!("the work did not end within {}", elapsed(team.measured.as_secs_f64())),
-            "Allow more time or reduce the work, or find out why the target is slow.",
-        )),
+        (Ended::NotDone, _) => failed(
+            Failure::new(Cause::Trial, "finish the trial")
+                .on(given)
+                .happened(format!(
+                    "the work did not end within {}",
+                    elapsed(team.measured.as_secs_f64())
+                ))
+                .next("Allow more time or reduce the work, or find out why the target is slow."),
+        ),
         (Ended::Complete, Some(error)) if error.kind.is_content() => {
             failed(plimsoll_load::bad_content(given, format!("{}: {}", error.kind, error.detail)))
         }
         (Ended::Complete, Some(error)) => {
             failed(plimsoll_load::failure("finish the trial", given.to_owned(), error))
         }
-        (Ended::Complete, None) if nothing_completed(team, measured, arrival) => {
-            failed(Failure::new(
-                Cause::Trial,
-                "finish the trial",
-                given,
-                format!("no operation completed within {}", elapsed(measured.length.as_secs_f64())),
-                "Lengthen --time, or find out why the target is slow.",
-            ))
-        }
+        (Ended::Complete, None) if nothing_completed(team, measured, arrival) => failed(
+            Failure::new(Cause::Trial, "finish the trial")
+                .on(given)
+                .happened(format!(
+                    "no operation completed within {}",
+                    elapsed(measured.length.as_secs_f64())
+                ))
+                .next("Lengthen --time, or find out why the target is slow."),
+        ),
         (Ended::Complete, None) => Outcome::Complete,
     }
 }

@@ -334,7 +334,10 @@ impl Share for Restarting {
 
     fn namespace(&self) -> Result<Box<dyn Namespace>, Failure> {
         match self.share.clock().now().0 < self.back.load(Ordering::Relaxed) {
-            true => Err(Failure::new(self.cause, "connect", "the server", "refused", "wait")),
+            true => Err(Failure::new(self.cause, "connect")
+                .on("the server")
+                .happened("refused")
+                .next("wait")),
             false => self.share.namespace(),
         }
     }

@@ -492,7 +492,7 @@ fn what_cannot_be_removed_is_named() {
     let mut stage = Stage::new();
     let share = stage.share(|_, _| Reply::After(MS)).with_namespace_script(|call, path| {
         let gone = call == "list" && !path.is_empty();
-        gone.then(|| Failure::new(Cause::Unreachable, call, path, "the server is gone", ""))
+        gone.then(|| Failure::new(Cause::Unreachable, call).on(path).happened("the server is gone"))
     });
     stage.open(share);
     stage.prepare(Pattern::RandomRead).unwrap();
@@ -567,7 +567,7 @@ fn a_run_whose_lease_cannot_be_read_is_left_alone() {
     let seen = broken.clone();
     let share = stage.share(|_, _| Reply::After(MS)).with_namespace_script(move |call, path| {
         let fails = seen.load(Ordering::Relaxed) && call == "read_part";
-        fails.then(|| Failure::new(Cause::Unreachable, call, path, "no answer in time", ""))
+        fails.then(|| Failure::new(Cause::Unreachable, call).on(path).happened("no answer in time"))
     });
     let share = stage.open(share);
     let paths = share.paths();

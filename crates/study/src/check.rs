@@ -13,7 +13,7 @@ const LONGEST_REBOOT: f64 = 86_400.0;
 /// the trials or that is no restart for every factor, and more cells than can be numbered.
 pub(crate) fn plan(plan: &Plan) -> Result<(), Failure> {
     let bad = |on: &str, happened: String, next: &str| {
-        Err(Failure::new(Cause::Usage, "run the plan", on, happened, next))
+        Err(Failure::new(Cause::Usage, "run the plan").on(on).happened(happened).next(next))
     };
     // Some kinds have facts to find out without any work.
     let inventory = |subject: &Subject| subject.kind().info().has_inventory;

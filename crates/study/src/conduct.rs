@@ -650,7 +650,9 @@ impl Conductor<'_> {
 }
 
 fn interrupted() -> Failure {
-    Failure::new(Cause::Interrupted, "finish the study", "the plan", "it was interrupted", "")
+    Failure::new(Cause::Interrupted, "finish the study")
+        .on("the plan")
+        .happened("it was interrupted")
 }
 
 /// What to do after a failure before the first trial. It alone can name what was left behind.

@@ -40,7 +40,10 @@ impl<'a> Dispatcher<'a> {
             let Some(runner) = runners.iter().position(|runner| runner.kind == kind) else {
                 let happened = format!("this command does not measure {kind}");
                 let next = "Remove it from the plan.";
-                return Err(Failure::new(Cause::Usage, "run the plan", subject, happened, next));
+                return Err(Failure::new(Cause::Usage, "run the plan")
+                    .on(subject)
+                    .happened(happened)
+                    .next(next));
             };
             let before = places.iter().filter(|place| place.runner == runner).count();
             places.push(Place { runner, subject: before });
@@ -149,7 +152,7 @@ mod tests {
 
         fn reopen(&mut self) -> Result<(), Failure> {
             self.attached = 0;
-            Err(Failure::new(Cause::Unreachable, "open", self.name, "it is gone", ""))
+            Err(Failure::new(Cause::Unreachable, "open").on(self.name).happened("it is gone"))
         }
 
         fn close(&mut self) -> Vec<Flag> {

@@ -36,7 +36,10 @@ pub fn resume(study: Study, order: Conduct<'_>) -> Result<Study, Failure> {
 /// [`Cause::Usage`].
 pub fn can_be_continued(study: &Study) -> Result<(), Failure> {
     let bad = |happened: &str, next: &str| {
-        Err(Failure::new(Cause::Usage, "continue", format!("study {}", study.id), happened, next))
+        Err(Failure::new(Cause::Usage, "continue")
+            .on(format!("study {}", study.id))
+            .happened(happened)
+            .next(next))
     };
     if let Origin::Imported { tool } = &study.origin {
         let happened = format!("its figures are from {tool}, and plimsoll cannot add to them");
@@ -145,7 +148,10 @@ pub(crate) fn expect_not_running(id: &StudyId, found: &[Flag]) -> Result<(), Fai
     running.map_or(Ok(()), |directory| {
         let happened = format!("it is still running and uses {directory}");
         let next = "Wait until it ends, or stop it.";
-        Err(Failure::new(Cause::Usage, "continue", format!("study {id}"), happened, next))
+        Err(Failure::new(Cause::Usage, "continue")
+            .on(format!("study {id}"))
+            .happened(happened)
+            .next(next))
     })
 }
 
@@ -158,13 +164,10 @@ pub(crate) fn expect_same(
     for (before, now) in before.iter().zip(now) {
         let changed = before.changes(now);
         if !changed.is_empty() {
-            return Err(Failure::new(
-                Cause::Usage,
-                format!("continue study {id}"),
-                now.given(),
-                format!("it has changed: {}", changed.join("; ")),
-                "A study cannot mix both: start a new one.",
-            ));
+            return Err(Failure::new(Cause::Usage, format!("continue study {id}"))
+                .on(now.given())
+                .happened(format!("it has changed: {}", changed.join("; ")))
+                .next("A study cannot mix both: start a new one."));
         }
     }
     Ok(())

@@ -147,7 +147,10 @@ pub fn fit(plan: &mut Plan, subjects: &[SubjectFacts]) -> Result<Option<Flag>, F
             count => format!("{happened}; each of {count} clients has its own files"),
         };
         let tried = "find space for the test files";
-        return Err(Failure::new(Cause::NoSpace, tried, &tightest.given, happened, next));
+        return Err(Failure::new(Cause::NoSpace, tried)
+            .on(&tightest.given)
+            .happened(happened)
+            .next(next));
     }
     for part in plan.workloads.iter_mut().flat_map(|workload| &mut workload.parts) {
         part.job.fit(part.workers.get(), used);
@@ -203,7 +206,10 @@ fn fit_in_place(plan: &mut Plan, target: &TargetFacts, file: &InPlace) -> Result
             let happened =
                 format!("it has {size}, but {job} needs at least one block for each worker");
             let next = "Name a larger file, or give a smaller --block or fewer --workers.";
-            Failure::new(Cause::Usage, "read the file in place", on, happened, next)
+            Failure::new(Cause::Usage, "read the file in place")
+                .on(on)
+                .happened(happened)
+                .next(next)
         })?;
     }
     Ok(())

@@ -187,7 +187,8 @@ fn is_accepted(result: &PointResult, accept: &Accept) -> bool {
 }
 
 fn failed(tried: &str, happened: &str, next: &str) -> Box<PointResult> {
-    let failure = Failure::new(Cause::Trial, tried, "the trial's steps", happened, next);
+    let failure =
+        Failure::new(Cause::Trial, tried).on("the trial's steps").happened(happened).next(next);
     Box::new(PointResult::empty(Outcome::Failed { phase: "measure".into(), failure }))
 }
 

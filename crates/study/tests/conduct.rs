@@ -46,7 +46,9 @@ impl Keep for Kept {
     }
     fn add_trial(&mut self, _: &Study, trial: &Trial) -> Result<(), Failure> {
         if self.full_after == Some(self.trials.len()) {
-            return Err(Failure::new(Cause::NoSpace, "keep a trial", "the store", "full", ""));
+            return Err(Failure::new(Cause::NoSpace, "keep a trial")
+                .on("the store")
+                .happened("full"));
         }
         self.trials.push(trial.clone());
         Ok(())

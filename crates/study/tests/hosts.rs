@@ -102,13 +102,16 @@ impl Watch for Server {
         Duration::from_secs(1)
     }
     fn lost(&self) -> Option<Failure> {
-        let lost = || Failure::new(Cause::Unreachable, "watch", self.name, "the line is cut", "");
+        let lost =
+            || Failure::new(Cause::Unreachable, "watch").on(self.name).happened("the line is cut");
         (self.answers == 0).then(lost)
     }
     fn again(&mut self) -> Result<(), Failure> {
         self.tries.fetch_add(1, Ordering::Relaxed);
         if !self.comes_back {
-            return Err(Failure::new(Cause::Unreachable, "reach", self.name, "still cut", ""));
+            return Err(Failure::new(Cause::Unreachable, "reach")
+                .on(self.name)
+                .happened("still cut"));
         }
         self.answers = u64::MAX;
         Ok(())

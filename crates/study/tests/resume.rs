@@ -322,7 +322,7 @@ fn the_trial_that_a_server_died_in_is_measured_again() {
         study.trials[from..].iter().map(|trial| (trial.block, trial.cell)).collect()
     };
     for (cause, again) in [(Cause::Unreachable, 5), (Cause::Trial, 6)] {
-        let failure = Failure::new(cause, "measure", "nas", "it failed", "");
+        let failure = Failure::new(cause, "measure").on("nas").happened("it failed");
         let mut study = whole.clone();
         study.trials.truncate(6);
         let phase = "measure".to_owned();

@@ -67,7 +67,7 @@ impl Settings for Host {
     fn set(&mut self, factor: usize, level: usize) -> Result<(), Failure> {
         if self.refused == Some((factor, level)) {
             let happened = "it was set and reads otherwise";
-            return Err(Failure::new(Cause::Trial, "set the factor", "nas", happened, ""));
+            return Err(Failure::new(Cause::Trial, "set the factor").on("nas").happened(happened));
         }
         self.done.lock().unwrap().push(Done::Set(factor, level));
         if factor == 0 {
@@ -80,7 +80,7 @@ impl Settings for Host {
         assert_eq!(deadline.remaining(), Ok(Duration::from_secs(300)));
         let Some(left) = self.reboots.checked_sub(1) else {
             let happened = "it did not come back";
-            return Err(Failure::new(Cause::Unreachable, "reboot", "nas", happened, ""));
+            return Err(Failure::new(Cause::Unreachable, "reboot").on("nas").happened(happened));
         };
         self.reboots = left;
         self.done.lock().unwrap().push(Done::Rebooted);

@@ -101,7 +101,10 @@ impl SubjectRunner for PathRunner {
                 None => {
                     let happened = format!("{} is nothing that is done to a path", part.job.kind());
                     let given = self.paths[spec.subject].given.clone();
-                    Err(Failure::new(Cause::Usage, "measure", given, happened, "Name a stream."))
+                    Err(Failure::new(Cause::Usage, "measure")
+                        .on(given)
+                        .happened(happened)
+                        .next("Name a stream."))
                 }
             })
             .collect();

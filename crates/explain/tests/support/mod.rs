@@ -198,13 +198,10 @@ pub fn fail(trial: &mut Trial) {
     trial.result.parts.clear();
     trial.result.outcome = Outcome::Failed {
         phase: "measure".into(),
-        failure: Failure::new(
-            Cause::Unreachable,
-            "read from the share",
-            "nfs://nas/volume1",
-            "no answer within 30 s",
-            "See whether the server still runs, then run the command again.",
-        ),
+        failure: Failure::new(Cause::Unreachable, "read from the share")
+            .on("nfs://nas/volume1")
+            .happened("no answer within 30 s")
+            .next("See whether the server still runs, then run the command again."),
     };
 }
 

@@ -34,7 +34,7 @@ impl Bundle {
         let full = |why: &String| why.to_lowercase().contains("no space left");
         let cause = if passed.iter().any(full) { Cause::NoSpace } else { Cause::NotPermitted };
         let tried = format!("put {} on the host", self.name);
-        Failure::new(cause, tried, host, passed.join("; "), self.elsewhere)
+        Failure::new(cause, tried).on(host).happened(passed.join("; ")).next(self.elsewhere)
     }
 }
 

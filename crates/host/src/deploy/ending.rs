@@ -62,7 +62,10 @@ impl Ending {
     /// The failure of a program that did not start.
     pub fn failure(&self, host: &str, bundle: &Bundle) -> Failure {
         let (happened, next) = self.words(bundle);
-        Failure::new(Cause::Trial, format!("start {}", bundle.name), host, happened, next)
+        Failure::new(Cause::Trial, format!("start {}", bundle.name))
+            .on(host)
+            .happened(happened)
+            .next(next)
     }
 
     /// What happened, and what to do about it.

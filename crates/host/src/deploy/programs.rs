@@ -86,7 +86,10 @@ impl Programs {
         self.read_file(&path).map_err(|error| {
             let Bundle { name, make, variable, .. } = self.bundle;
             let next = format!("Build it again ({make}), or set {variable} to another directory.");
-            Failure::new(Cause::Usage, format!("read {name}"), path.display(), error, next)
+            Failure::new(Cause::Usage, format!("read {name}"))
+                .on(path.display())
+                .happened(error)
+                .next(next)
         })
     }
 
@@ -122,13 +125,10 @@ impl Programs {
         let looked = if looked.is_empty() { &self.places } else { &looked };
         let looked: Vec<String> = looked.iter().map(|path| path.display().to_string()).collect();
         let kind = machine.map_or_else(String::new, |machine| format!(" for {machine}"));
-        Failure::new(
-            Cause::Usage,
-            format!("find {name}{kind}"),
-            host,
-            format!("{why}; available: {there}; searched for {}", looked.join(", ")),
-            format!("{make}; or set {variable} to its directory, or {without}."),
-        )
+        Failure::new(Cause::Usage, format!("find {name}{kind}"))
+            .on(host)
+            .happened(format!("{why}; available: {there}; searched for {}", looked.join(", ")))
+            .next(format!("{make}; or set {variable} to its directory, or {without}."))
     }
 }
 

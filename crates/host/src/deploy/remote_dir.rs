@@ -148,7 +148,7 @@ impl RemoteDir {
             "It is removed when the connection ends. If it remains, run on the host: {command}"
         );
         let tried = format!("remove {}", self.bundle.name);
-        Err(Failure::new(Cause::Trial, tried, reach.name(), happened, next))
+        Err(Failure::new(Cause::Trial, tried).on(reach.name()).happened(happened).next(next))
     }
 }
 
@@ -169,7 +169,10 @@ fn random_hex(host: &str, bundle: &Bundle) -> Result<String, Failure> {
     File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes)).map_err(
         |error| {
             let tried = format!("find a name for the directory of {}", bundle.name);
-            Failure::new(Cause::Trial, tried, host, error, "Create /dev/urandom on this system.")
+            Failure::new(Cause::Trial, tried)
+                .on(host)
+                .happened(error)
+                .next("Create /dev/urandom on this system.")
         },
     )?;
     Ok(format!("{:016x}", u64::from_ne_bytes(bytes)))

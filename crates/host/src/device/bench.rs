@@ -48,13 +48,12 @@ impl Bench<'_> {
             }
             Part::Disk => {
                 let Some(path) = asked.disk.as_deref() else {
-                    self.failed(Failure::new(
-                        Cause::Usage,
-                        "measure a disk",
-                        self.reach.name(),
-                        "no directory is named",
-                        "Name a directory on the host with --disk PATH.",
-                    ));
+                    self.failed(
+                        Failure::new(Cause::Usage, "measure a disk")
+                            .on(self.reach.name())
+                            .happened("no directory is named")
+                            .next("Name a directory on the host with --disk PATH."),
+                    );
                     return device;
                 };
                 let paths = known.inventory.iter().flat_map(|inventory| &inventory.paths);

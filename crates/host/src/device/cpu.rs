@@ -27,13 +27,14 @@ pub(super) fn measure(bench: &mut Bench<'_>, program: Option<&str>, odd: &mut Od
     bench.say("integer rounds on each core");
     bench.verb(request, &mut |section| take(&mut cpu, section, odd));
     if wrong(&cpu) > 0 {
-        bench.failed(Failure::new(
-            Cause::Trial,
-            "check the results of the integer rounds",
-            bench.host,
-            format!("{} results were wrong", wrong(&cpu)),
-            "The processor or its memory is faulty: check cooling, clock and power supply.",
-        ));
+        bench.failed(
+            Failure::new(Cause::Trial, "check the results of the integer rounds")
+                .on(bench.host)
+                .happened(format!("{} results were wrong", wrong(&cpu)))
+                .next(
+                    "The processor or its memory is faulty: check cooling, clock and power supply.",
+                ),
+        );
     }
     let cores = cores(&cpu);
     if !bench.stopped() {
@@ -112,7 +113,7 @@ fn program(
 ) -> Result<(), Failure> {
     let broken = |why: String| {
         let next = "Install another build of CoreMark, or rely on the integer rounds of the probe.";
-        Failure::new(Cause::Trial, "measure with CoreMark", path, why, next)
+        Failure::new(Cause::Trial, "measure with CoreMark").on(path).happened(why).next(next)
     };
     bench.say("CoreMark on one core");
     let command = tool::program(&quote(path));
@@ -176,7 +177,8 @@ fn port(bench: &mut Bench<'_>, cores: u64, cpu: &mut CpuFigures) {
             Err(why) => {
                 let next = "The processor or its memory is faulty: check cooling and clock.";
                 let tried = "measure with the port of CoreMark";
-                bench.failed(Failure::new(Cause::Trial, tried, "local", why, next));
+                bench
+                    .failed(Failure::new(Cause::Trial, tried).on("local").happened(why).next(next));
                 return;
             }
         }

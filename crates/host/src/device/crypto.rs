@@ -210,12 +210,9 @@ pub fn take(
 pub(super) fn lacking(crypto: &CryptoFigures, host: &str) -> Option<Failure> {
     let missing: Vec<String> = missing(crypto).iter().map(ToString::to_string).collect();
     (!missing.is_empty()).then(|| {
-        Failure::new(
-            Cause::Trial,
-            "measure the cryptography",
-            host,
-            format!("no figure for {}", missing.join(", ")),
-            "Install openssl on the host.",
-        )
+        Failure::new(Cause::Trial, "measure the cryptography")
+            .on(host)
+            .happened(format!("no figure for {}", missing.join(", ")))
+            .next("Install openssl on the host.")
     })
 }

@@ -34,13 +34,12 @@ pub(super) fn measure(
     let wrong = disk.phases.iter().filter_map(|p| p.wrong_blocks_count);
     let wrong = wrong.fold(0, u64::saturating_add);
     if wrong > 0 {
-        bench.failed(Failure::new(
-            Cause::Trial,
-            "check the data that was read back from the disk",
-            path,
-            format!("{wrong} block(s) were wrong"),
-            "The disk, its cable or the memory is faulty: back up the data on it.",
-        ));
+        bench.failed(
+            Failure::new(Cause::Trial, "check the data that was read back from the disk")
+                .on(path)
+                .happened(format!("{wrong} block(s) were wrong"))
+                .next("The disk, its cable or the memory is faulty: back up the data on it."),
+        );
     }
     if disk.direct == Some(false) {
         bench.note("The file system refused O_DIRECT: reads may come from memory.".to_owned());

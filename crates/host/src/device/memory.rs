@@ -24,13 +24,12 @@ pub(super) fn measure(bench: &mut Bench<'_>, odd: &mut Odd) -> MemoryFigures {
     let streams = memory.streams.iter().filter(|s| s.verified == Some(false)).count();
     let latencies = memory.latencies.iter().filter(|l| l.verified == Some(false)).count();
     if streams + latencies > 0 {
-        bench.failed(Failure::new(
-            Cause::Trial,
-            "check the content of the measured memory",
-            bench.reach.name(),
-            format!("{} measurement(s) left wrong content", streams + latencies),
-            "The memory is faulty: run a memory test on the host.",
-        ));
+        bench.failed(
+            Failure::new(Cause::Trial, "check the content of the measured memory")
+                .on(bench.reach.name())
+                .happened(format!("{} measurement(s) left wrong content", streams + latencies))
+                .next("The memory is faulty: run a memory test on the host."),
+        );
     }
     if memory.streams.iter().any(|stream| stream.past_caches == Some(false)) {
         bench.note(

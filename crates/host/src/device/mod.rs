@@ -70,10 +70,10 @@ impl Verbs for Placed {
             Status::Limit | Status::Idle => Err(Failure::new(
                 Cause::Trial,
                 format!("measure with the probe ({})", request.verb()),
-                self.directory(),
-                format!("it did not finish within {} s", request.limit().as_secs()),
-                "Try again when the host is less busy, or give --quick.",
-            )),
+            )
+            .on(self.directory())
+            .happened(format!("it did not finish within {} s", request.limit().as_secs()))
+            .next("Try again when the host is less busy, or give --quick.")),
         }
     }
 

@@ -194,12 +194,19 @@ impl SubjectRunner for HostRunner<'_> {
             one part at a time.",
             );
             let tried = "measure a host";
-            return failed(Failure::new(Cause::Usage, tried, "a workload", happened, next));
+            return failed(
+                Failure::new(Cause::Usage, tried).on("a workload").happened(happened).next(next),
+            );
         };
         let Job::Device(job) = &part.job else {
             let happened = format!("the job {} does not measure a host", part.job.kind());
             let next = "Name a part: cpu, memory, crypto or disk.";
-            return failed(Failure::new(Cause::Usage, "measure a host", "a job", happened, next));
+            return failed(
+                Failure::new(Cause::Usage, "measure a host")
+                    .on("a job")
+                    .happened(happened)
+                    .next(next),
+            );
         };
         observer.load_begins();
         let (clock, stop) = (self.clock.clone(), self.stop.clone());

@@ -178,7 +178,7 @@ pub(super) fn run(
 
 fn failed(reach: &dyn Reach, happened: &str) -> Failure {
     let next = "Run the command on the host to see why, or leave this part out with --only.";
-    Failure::new(Cause::Trial, "run a program", reach.name(), happened, next)
+    Failure::new(Cause::Trial, "run a program").on(reach.name()).happened(happened).next(next)
 }
 
 /// Ends the programs that said their number. That they are gone then is not made sure of: they end

@@ -41,7 +41,7 @@ pub(super) struct Setup<'a> {
 impl Setup<'_> {
     pub(super) fn failed(&self, happened: impl std::fmt::Display, next: &str) -> Failure {
         let tried = format!("trace {}", self.job.operation.name());
-        Failure::new(Cause::Trial, tried, self.reach.name(), happened, next)
+        Failure::new(Cause::Trial, tried).on(self.reach.name()).happened(happened).next(next)
     }
 
     /// The operation, or what the probe does where others make the kernel work: a send to nobody, for the null call

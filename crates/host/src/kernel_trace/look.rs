@@ -120,7 +120,10 @@ impl Look {
         operations: &[TracedOperation],
     ) -> Result<(), Failure> {
         let failed = |happened: String, next: String| {
-            Err(Failure::new(Cause::NotPermitted, "trace the kernel", host, happened, next))
+            Err(Failure::new(Cause::NotPermitted, "trace the kernel")
+                .on(host)
+                .happened(happened)
+                .next(next))
         };
         let instead = format!(
             "Compare the cost of rules without a tracer: plimsoll net A B --set \

@@ -116,7 +116,10 @@ impl Kernels {
     fn measure(&mut self, spec: &PointSpec, others: &mut Others) -> Result<PartResult, Failure> {
         let Known { host, look, to } = &self.hosts[spec.subject];
         let failed = |happened: &str, next: &str| {
-            Failure::new(Cause::Trial, "trace the kernel", &host.name, happened, next)
+            Failure::new(Cause::Trial, "trace the kernel")
+                .on(&host.name)
+                .happened(happened)
+                .next(next)
         };
         let job = match spec.workload.parts.as_slice() {
             [part] => match &part.job {
@@ -228,7 +231,7 @@ fn destination(host: &HostName, look: &Look, order: &Order) -> Result<IpAddr, Fa
         None => {
             let happened = "the host has no default route, so no destination is known";
             let next = "Give the address of another host: --to ADDRESS.";
-            Err(Failure::new(Cause::Usage, "trace sendto", host, happened, next))
+            Err(Failure::new(Cause::Usage, "trace sendto").on(host).happened(happened).next(next))
         }
     }
 }

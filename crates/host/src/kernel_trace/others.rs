@@ -82,7 +82,9 @@ impl Others {
             Outcome::Failed { failure, .. } => Err(failure),
             Outcome::Stopped => {
                 let tried = "call the NFS server";
-                Err(Failure::new(Cause::Interrupted, tried, "the client", "it was interrupted", ""))
+                Err(Failure::new(Cause::Interrupted, tried)
+                    .on("the client")
+                    .happened("it was interrupted"))
             }
         }
     }
@@ -125,7 +127,7 @@ impl Others {
 
 fn nobody(what: &str) -> Failure {
     let happened = format!("no host is there to {what}");
-    Failure::new(Cause::Usage, "trace the kernel", "the plan", happened, "")
+    Failure::new(Cause::Usage, "trace the kernel").on("the plan").happened(happened)
 }
 
 /// The load is observed as that of the traced kernel.
@@ -239,7 +241,7 @@ mod tests {
         done.unwrap();
         assert_eq!(seen, ["attach 0", "prepare 1", "random-read on 0", "close"]);
         assert_eq!(made(Outcome::Stopped).0.unwrap_err().cause, Cause::Interrupted);
-        let failure = Failure::new(Cause::Trial, "read", "nas", "it ended", "");
+        let failure = Failure::new(Cause::Trial, "read").on("nas").happened("it ended");
         let outcome = Outcome::Failed { phase: "measure".into(), failure: failure.clone() };
         assert_eq!(made(outcome).0.unwrap_err(), failure);
     }

@@ -50,7 +50,10 @@ impl Request {
     pub(super) fn encode(&self) -> Result<Vec<u8>, Failure> {
         let refused = |key: &str, happened: &str| {
             let next = "Name a shorter path without line breaks.";
-            Failure::new(Cause::Usage, format!("request {}", self.verb), key, happened, next)
+            Failure::new(Cause::Usage, format!("request {}", self.verb))
+                .on(key)
+                .happened(happened)
+                .next(next)
         };
         let mut text = String::new();
         let _ = writeln!(text, "{}", self.verb);

@@ -153,7 +153,7 @@ impl Session {
 
     fn failure(&self, cause: Cause, happened: impl std::fmt::Display, next: &str) -> Failure {
         let tried = format!("measure with the probe ({})", self.verb);
-        Failure::new(cause, tried, &self.host, happened, next)
+        Failure::new(cause, tried).on(&self.host).happened(happened).next(next)
     }
 
     /// The failure of a session whose output has ended before its last frame.
@@ -220,7 +220,7 @@ impl Session {
         };
         let next = refusal.next.unwrap_or_default();
         let tried = format!("{} (the probe's {})", refusal.tried, self.verb);
-        Failure::new(cause, tried, on, refusal.happened, next)
+        Failure::new(cause, tried).on(on).happened(refusal.happened).next(next)
     }
 }
 

@@ -108,7 +108,7 @@ fn not(tried: &str, host: &HostName, instead: &Instead) -> Failure {
             let said = last_line(&instead.errors).map_or(String::new(), |line| format!(": {line}"));
             let next = by_hand("Run `{ssh} true`: it must end without a prompt.", host);
             let happened = format!("no answer in time{said}");
-            Failure::new(Cause::Unreachable, tried, host, happened, next)
+            Failure::new(Cause::Unreachable, tried).on(host).happened(happened).next(next)
         }
         None => {
             let said = last_line(&instead.output).unwrap_or_default();
@@ -119,7 +119,7 @@ fn not(tried: &str, host: &HostName, instead: &Instead) -> Failure {
 
 fn no_shell(tried: &str, host: &HostName, happened: String) -> Failure {
     let next = "Name a user with a shell: ssh://USER@HOST, or give this user a shell on the host.";
-    Failure::new(Cause::NotPermitted, tried, host, happened, next)
+    Failure::new(Cause::NotPermitted, tried).on(host).happened(happened).next(next)
 }
 
 /// What ssh said of itself.
@@ -135,16 +135,19 @@ fn by_ssh(tried: &str, host: &HostName, errors: &[u8]) -> Failure {
             host,
         );
         let happened = "the key of the host is not known on this machine";
-        return Failure::new(Cause::Authentication, tried, host, happened, next);
+        return Failure::new(Cause::Authentication, tried).on(host).happened(happened).next(next);
     }
     for known in &KNOWN {
         if let Some(line) = with(known.sign) {
-            return Failure::new(known.cause, tried, host, line, by_hand(known.next, host));
+            return Failure::new(known.cause, tried)
+                .on(host)
+                .happened(line)
+                .next(by_hand(known.next, host));
         }
     }
     let happened = lines.last().map_or("ssh ended without a message", String::as_str);
     let next = by_hand("Run `{ssh}`; -v shows each step.", host);
-    Failure::new(Cause::Unreachable, tried, host, happened, next)
+    Failure::new(Cause::Unreachable, tried).on(host).happened(happened).next(next)
 }
 
 /// Another key than before may be an attack. What ssh-keygen would do to hide that is not named.
@@ -156,7 +159,7 @@ fn other_key(tried: &str, host: &HostName, offending: Option<&String>) -> Failur
     );
     let next = "Do not log in before you know why: compare the fingerprint with the one on the \
     console of the host. Only then replace the known key.";
-    Failure::new(Cause::Authentication, tried, host, happened, next)
+    Failure::new(Cause::Authentication, tried).on(host).happened(happened).next(next)
 }
 
 /// A connection that ended by itself.
@@ -164,7 +167,7 @@ pub(super) fn lost(host: &HostName, errors: &[u8]) -> Failure {
     let said = last_line(errors).map_or(String::new(), |line| format!(": {line}"));
     let next = "Check the network and whether the host is still up, then try again.";
     let happened = format!("the connection was lost{said}");
-    Failure::new(Cause::Unreachable, RUN, host, happened, next)
+    Failure::new(Cause::Unreachable, RUN).on(host).happened(happened).next(next)
 }
 
 /// A command that did not end as it should have.
@@ -174,19 +177,28 @@ pub(super) fn not_ended(host: &dyn Display, error: &Error, limit: Duration) -> F
         _ => error.to_string(),
     };
     let next = "Check whether the host is overloaded or the network slow, then try again.";
-    Failure::new(Cause::Unreachable, "run a command to its end", host, happened, next)
+    Failure::new(Cause::Unreachable, "run a command to its end")
+        .on(host)
+        .happened(happened)
+        .next(next)
 }
 
 /// A command that no shell can take.
 pub(super) fn nul(host: &str) -> Failure {
     let next = "Remove it: paths and arguments cannot contain one.";
-    Failure::new(Cause::Usage, "run a command", host, "it contains a NUL byte", next)
+    Failure::new(Cause::Usage, "run a command")
+        .on(host)
+        .happened("it contains a NUL byte")
+        .next(next)
 }
 
 /// A program of this machine that could not be started.
 pub(super) fn not_started(host: &HostName, program: &Path, error: &Error) -> Failure {
     let happened = format!("{} cannot be started: {error}", program.display());
-    Failure::new(Cause::Unreachable, LOGIN, host, happened, "Fix this, and try again.")
+    Failure::new(Cause::Unreachable, LOGIN)
+        .on(host)
+        .happened(happened)
+        .next("Fix this, and try again.")
 }
 
 /// Advice with the command line that reaches the host without plimsoll.

@@ -44,7 +44,7 @@ impl Connection {
         let place = SocketDir::make().map_err(|error| {
             let next = "Free space there, or name another directory with TMPDIR.";
             let tried = "create a private directory for the socket of ssh";
-            Failure::new(Cause::NotPermitted, tried, host, error, next)
+            Failure::new(Cause::NotPermitted, tried).on(host).happened(error).next(next)
         })?;
         let arguments = arguments(host, settings, place.socket())?;
         let mut command = child::command("/bin/sh");
@@ -151,7 +151,10 @@ pub(super) fn destination(host: &HostName, settings: &Settings) -> Result<Vec<Os
     let HostName::Ssh { user, host: name, port } = host else {
         let next = "Give ssh://[user@]host[:port].";
         let happened = "it is not a host for ssh";
-        return Err(Failure::new(Cause::Usage, "log in over ssh", host, happened, next));
+        return Err(Failure::new(Cause::Usage, "log in over ssh")
+            .on(host)
+            .happened(happened)
+            .next(next));
     };
     let mut arguments: Vec<OsString> = Vec::new();
     let mut add = |words: &[&OsStr]| arguments.extend(words.iter().map(|w| w.into()));
@@ -171,5 +174,5 @@ pub(super) fn destination(host: &HostName, settings: &Settings) -> Result<Vec<Os
 fn no_client(host: &HostName, name: &OsStr) -> Failure {
     let happened = format!("the program {} is not installed on this machine", name.display());
     let next = "Install the OpenSSH client (Debian: openssh-client).";
-    Failure::new(Cause::Unreachable, "log in over ssh", host, happened, next)
+    Failure::new(Cause::Unreachable, "log in over ssh").on(host).happened(happened).next(next)
 }

@@ -79,7 +79,7 @@ fn start(name: &str, before: &[OsString], command: &str) -> Result<Process, Fail
             let program = program.to_string_lossy();
             (format!("start {program}"), format!("Install the package that contains {program}."))
         };
-        Failure::new(Cause::Unreachable, tried, name, error, next)
+        Failure::new(Cause::Unreachable, tried).on(name).happened(error).next(next)
     })
 }
 

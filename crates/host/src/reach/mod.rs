@@ -38,12 +38,12 @@ pub fn open(host: &HostName, may_ask: bool) -> Result<Arc<dyn Reach>, Failure> {
         }
         HostName::Lab { .. } => {
             let happened = "hosts of labs cannot be reached from here";
-            Err(Failure::new(Cause::Usage, "reach a host", host, happened, ""))
+            Err(Failure::new(Cause::Usage, "reach a host").on(host).happened(happened))
         }
         HostName::Iperf3 { .. } => {
             let happened = "an iperf3 server is no host that commands can be run on";
             let next = "Name a host by ssh://, or measure the network to the server: plimsoll net.";
-            Err(Failure::new(Cause::Usage, "reach a host", host, happened, next))
+            Err(Failure::new(Cause::Usage, "reach a host").on(host).happened(happened).next(next))
         }
     }
 }

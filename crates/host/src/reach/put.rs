@@ -33,7 +33,7 @@ pub fn put(
     let said =
         last_line(&done.errors).unwrap_or_else(|| "fewer bytes arrived than were sent".to_owned());
     let (cause, next) = why(&said);
-    Err(Failure::new(cause, format!("write {path}"), host.name(), said, next))
+    Err(Failure::new(cause, format!("write {path}")).on(host.name()).happened(said).next(next))
 }
 
 /// Messages of the system there, without translation.

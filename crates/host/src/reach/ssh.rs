@@ -76,7 +76,7 @@ impl Configured {
         let tried = "read the configuration of ssh";
         let failed = |happened: String| {
             let next = "Check the configuration: ssh -G prints it.";
-            Failure::new(Cause::Unreachable, tried, host, happened, next)
+            Failure::new(Cause::Unreachable, tried).on(host).happened(happened).next(next)
         };
         let program = child::find(&settings.program)
             .ok_or_else(|| failed("ssh is not installed on this machine".to_owned()))?;

@@ -34,7 +34,10 @@ impl Asked {
     ) -> Result<Asked, Failure> {
         let usage = |happened: String| {
             let next = "Give valid values, each once; 'as-found' is a value, too.";
-            Failure::new(Cause::Usage, "understand the values of a setting", name, happened, next)
+            Failure::new(Cause::Usage, "understand the values of a setting")
+                .on(name)
+                .happened(happened)
+                .next(next)
         };
         let knob = knob(name)?;
         let mut asked = Asked { host, knob: knob.name(), levels: Vec::new() };
@@ -67,7 +70,7 @@ impl FromStr for Asked {
     fn from_str(text: &str) -> Result<Asked, Failure> {
         let usage = |happened: String| {
             let next = "Give [HOST/]NAME=VALUE,…, such as local/sysctl:vm.dirty_ratio=as-found,5.";
-            Failure::new(Cause::Usage, "understand --set", text, happened, next)
+            Failure::new(Cause::Usage, "understand --set").on(text).happened(happened).next(next)
         };
         let (name, levels) =
             text.rsplit_once('=').ok_or_else(|| usage("no values are given".into()))?;

@@ -34,7 +34,7 @@ struct ByCommands {
 pub fn by_commands(name: &str, commands: Commands) -> Result<Box<dyn Knob>, Failure> {
     let refused = |why: String| {
         let next = "Use letters, digits, '-' and '_' in the name, and give POSIX shell commands.";
-        Failure::new(Cause::Usage, "define a setting by commands", name, why, next)
+        Failure::new(Cause::Usage, "define a setting by commands").on(name).happened(why).next(next)
     };
     check_name(name).map_err(refused)?;
     let Commands { read, apply, undo, verify, .. } = &commands;
@@ -78,7 +78,10 @@ impl ByCommands {
         self.commands.as_ref().ok_or_else(|| {
             let happened = "its commands are not defined";
             let next = "Define it in a plan: a [command] with read, apply and undo.";
-            Failure::new(Cause::Usage, format!("use {}", self.name()), host.name(), happened, next)
+            Failure::new(Cause::Usage, format!("use {}", self.name()))
+                .on(host.name())
+                .happened(happened)
+                .next(next)
         })
     }
 
@@ -105,13 +108,16 @@ impl ByCommands {
         let happened = format!("it printed more than {LONGEST_FOUND} bytes");
         let next = "The command must print only the value that undo needs.";
         let tried = format!("read {}", self.name());
-        Err(Failure::new(Cause::NotPermitted, tried, host.name(), happened, next))
+        Err(Failure::new(Cause::NotPermitted, tried).on(host.name()).happened(happened).next(next))
     }
 
     fn wrong(&self, host: &dyn Reach, now: &str, wanted: &str) -> Failure {
         let happened = format!("after the change, read prints \"{now}\" instead of \"{wanted}\"");
         let next = "Test its commands on the host.";
-        Failure::new(Cause::Trial, format!("set {}", self.name()), host.name(), happened, next)
+        Failure::new(Cause::Trial, format!("set {}", self.name()))
+            .on(host.name())
+            .happened(happened)
+            .next(next)
     }
 }
 

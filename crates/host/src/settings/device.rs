@@ -134,7 +134,7 @@ pub fn add(host: &dyn Reach, entry: &Entry) -> Result<String, Failure> {
     let path = format!("{}/{file}", lines.next().unwrap_or_default());
     if !is_path(&path) {
         let happened = "the host names an invalid directory";
-        return Err(Failure::new(Cause::NotPermitted, TRIED, host.name(), happened, ""));
+        return Err(Failure::new(Cause::NotPermitted, TRIED).on(host.name()).happened(happened));
     }
     match lines.next() {
         None => Ok(path),
@@ -143,7 +143,10 @@ pub fn add(host: &dyn Reach, entry: &Entry) -> Result<String, Failure> {
             None => {
                 let happened = format!("{path} already exists");
                 let next = "Check it on the host, and remove it if no program uses it.";
-                Err(Failure::new(Cause::NotPermitted, TRIED, host.name(), happened, next))
+                Err(Failure::new(Cause::NotPermitted, TRIED)
+                    .on(host.name())
+                    .happened(happened)
+                    .next(next))
             }
         },
     }
@@ -288,13 +291,10 @@ impl Reach for Fenced<'_> {
             let happened =
                 "its entry in the undo journal is gone: it was restored during the study";
             let next = "Start the study again.";
-            return Err(Failure::new(
-                Cause::Trial,
-                "change a setting",
-                self.name(),
-                happened,
-                next,
-            ));
+            return Err(Failure::new(Cause::Trial, "change a setting")
+                .on(self.name())
+                .happened(happened)
+                .next(next));
         }
         Ok(output)
     }

@@ -34,7 +34,7 @@ fn expect_free(host: &dyn Reach) -> Result<(), Failure> {
     let happened = "rules of the host have a flowtable already";
     let next =
         "Compare with these rules without it: --set HOST/nft-ruleset=as-found,without-flowtable.";
-    Err(Failure::new(Cause::NotPermitted, TRIED, host.name(), happened, next))
+    Err(Failure::new(Cause::NotPermitted, TRIED).on(host.name()).happened(happened).next(next))
 }
 
 fn content(host: &dyn Reach, level: &str) -> Result<String, Failure> {
@@ -44,7 +44,10 @@ fn content(host: &dyn Reach, level: &str) -> Result<String, Failure> {
     if interfaces.len() < 2 {
         let happened = "fewer than two interfaces that are up have an address";
         let next = "Check that the host is a router: ip addr.";
-        return Err(Failure::new(Cause::NotPermitted, TRIED, host.name(), happened, next));
+        return Err(Failure::new(Cause::NotPermitted, TRIED)
+            .on(host.name())
+            .happened(happened)
+            .next(next));
     }
     Ok(rules(&interfaces, level == HARDWARE))
 }

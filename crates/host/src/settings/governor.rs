@@ -38,7 +38,10 @@ impl Governor {
         let text = command(host, TRIED, &text, b"")?;
         let failed = |happened: &str| {
             let next = "Use another setting: the kernel of this host does not control the clock of the processor.";
-            Err(Failure::new(Cause::NotPermitted, TRIED, host.name(), happened, next))
+            Err(Failure::new(Cause::NotPermitted, TRIED)
+                .on(host.name())
+                .happened(happened)
+                .next(next))
         };
         let of = |line: &str| {
             let (policy, governor) = line.split_once(' ')?;

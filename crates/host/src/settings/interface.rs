@@ -42,13 +42,10 @@ pub(super) fn link(host: &dyn Reach, name: &str) -> Result<String, Failure> {
     let names: Vec<&str> = text.lines().filter_map(named).take(32).collect();
     let next = format!("Give one of the interfaces of {}: {}.", host.name(), names.join(", "));
     let tried = format!("find the network interface {name}");
-    Err(Failure::new(
-        Cause::Usage,
-        tried,
-        host.name(),
-        "the host has no interface with this name",
-        next,
-    ))
+    Err(Failure::new(Cause::Usage, tried)
+        .on(host.name())
+        .happened("the host has no interface with this name")
+        .next(next))
 }
 
 /// The name in a line: "2: eth0: <…> mtu 1500 …", "3: eth0.5@eth0: <…>".
@@ -98,7 +95,7 @@ pub(super) fn still_there(
             let tried = format!("find the network interface {name}");
             let happened = format!("the interface has been renamed to {now}");
             let next = format!("Rename it to {name} again.");
-            Err(Failure::new(Cause::Trial, tried, host.name(), happened, next))
+            Err(Failure::new(Cause::Trial, tried).on(host.name()).happened(happened).next(next))
         }
         _ => Ok(Some(line.to_owned())),
     }
@@ -114,7 +111,10 @@ pub(super) fn expect(
     still_there(host, name, original)?.ok_or_else(|| {
         let happened = "the host has rebooted, or the interface has gone, since the study started";
         let tried = format!("set {setting}");
-        Failure::new(Cause::Trial, tried, host.name(), happened, "Start the study again.")
+        Failure::new(Cause::Trial, tried)
+            .on(host.name())
+            .happened(happened)
+            .next("Start the study again.")
     })
 }
 

@@ -45,7 +45,10 @@ impl Journal {
         state.map(|state| Journal::at(state.join("plimsoll/settings"))).ok_or_else(|| {
             let happened = "neither XDG_STATE_HOME nor HOME is an absolute path";
             let tried = "find the directory of the undo journal";
-            Failure::new(Cause::Usage, tried, "the environment", happened, "Set one of them.")
+            Failure::new(Cause::Usage, tried)
+                .on("the environment")
+                .happened(happened)
+                .next("Set one of them.")
         })
     }
 
@@ -73,7 +76,10 @@ impl Journal {
         let bytes = entry.to_bytes().ok_or_else(|| {
             let next = "Change this setting manually.";
             let happened = format!("the undo data is larger than {} bytes", entry::MOST_BYTES);
-            Failure::new(Cause::NotPermitted, "store the undo data", &entry.knob, happened, next)
+            Failure::new(Cause::NotPermitted, "store the undo data")
+                .on(&entry.knob)
+                .happened(happened)
+                .next(next)
         })?;
         let write = || {
             DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
@@ -198,7 +204,7 @@ fn failed(tried: &str, path: &Path, error: &io::Error) -> Failure {
     };
     let next =
         "plimsoll changes no setting without a journal: set XDG_STATE_HOME to a directory for it.";
-    Failure::new(cause, tried, path.display(), error, next)
+    Failure::new(cause, tried).on(path.display()).happened(error).next(next)
 }
 
 trait Synced {

@@ -10,7 +10,10 @@ pub(super) fn get(host: &dyn Reach, file: &str) -> Result<String, Failure> {
     let text = command(host, &tried, &format!("cat {}", quote(file)), b"")?;
     let value = text.strip_suffix('\n').unwrap_or(&text);
     check(value).map_err(|why| {
-        Failure::new(Cause::NotPermitted, tried, host.name(), why, "Use another setting.")
+        Failure::new(Cause::NotPermitted, tried)
+            .on(host.name())
+            .happened(why)
+            .next("Use another setting.")
     })?;
     Ok(value.to_owned())
 }
@@ -55,7 +58,10 @@ pub(super) fn expect(
 pub(super) fn not_in_effect(host: &dyn Reach, setting: &str, value: &str, wanted: &str) -> Failure {
     let happened = format!("the kernel uses \"{value}\" instead of \"{wanted}\"");
     let next = "Give a value that this kernel accepts unchanged.";
-    Failure::new(Cause::Trial, format!("set {setting}"), host.name(), happened, next)
+    Failure::new(Cause::Trial, format!("set {setting}"))
+        .on(host.name())
+        .happened(happened)
+        .next(next)
 }
 
 /// Whether this can be such a value.
@@ -81,7 +87,10 @@ pub(super) fn expect_boot(host: &dyn Reach, setting: &str, found: &str) -> Resul
     }
     let happened = "the host has rebooted since the study started";
     let next = "Start the study again.";
-    Err(Failure::new(Cause::Trial, format!("set {setting}"), host.name(), happened, next))
+    Err(Failure::new(Cause::Trial, format!("set {setting}"))
+        .on(host.name())
+        .happened(happened)
+        .next(next))
 }
 
 /// Whether that can be from [`boot`].

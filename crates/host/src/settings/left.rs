@@ -58,7 +58,7 @@ pub(super) fn failure(entry: &Entry) -> Failure {
             ),
         ),
     };
-    Failure::new(Cause::Usage, tried, host, happened, next)
+    Failure::new(Cause::Usage, tried).on(host).happened(happened).next(next)
 }
 
 fn not_read(unreadable: &Unreadable, host: &str) -> Failure {
@@ -66,5 +66,5 @@ fn not_read(unreadable: &Unreadable, host: &str) -> Failure {
     let tried = "read the undo journal of an earlier run";
     let next = "Restore the setting manually or with the newer plimsoll that wrote the entry, then \
     remove the file.";
-    Failure::new(Cause::Usage, tried, format!("{path} on {host}"), why, next)
+    Failure::new(Cause::Usage, tried).on(format!("{path} on {host}")).happened(why).next(next)
 }

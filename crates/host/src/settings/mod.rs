@@ -208,7 +208,7 @@ pub fn knob(name: &str) -> Result<Box<dyn Knob>, Failure> {
     let usage = |happened: String| {
         let examples: Vec<_> = KINDS.iter().map(|(_, _, example)| *example).collect();
         let next = format!("Examples of settings are {}.", examples.join(", "));
-        Failure::new(Cause::Usage, "understand a setting", name, happened, next)
+        Failure::new(Cause::Usage, "understand a setting").on(name).happened(happened).next(next)
     };
     if name.len() > LONGEST {
         return Err(usage(format!("it is longer than {LONGEST} bytes")));
@@ -225,7 +225,7 @@ fn command(host: &dyn Reach, tried: &str, text: &str, input: &[u8]) -> Result<St
     let failed = |happened: String| {
         let next = "To change settings, plimsoll needs root on the host, and a kernel with these \
             settings.";
-        Failure::new(Cause::NotPermitted, tried, host.name(), happened, next)
+        Failure::new(Cause::NotPermitted, tried).on(host.name()).happened(happened).next(next)
     };
     let output = host.run(&format!("{BEGIN}; {text}"), input, PATIENCE)?;
     if output.status != Some(0) {

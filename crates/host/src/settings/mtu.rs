@@ -39,7 +39,7 @@ fn of_line(line: &str) -> Option<&str> {
 impl Mtu {
     fn refused(&self, host: &dyn Reach, happened: &str, next: &str) -> Failure {
         let tried = format!("change the MTU of {}", self.interface);
-        Failure::new(Cause::NotPermitted, tried, host.name(), happened, next)
+        Failure::new(Cause::NotPermitted, tried).on(host.name()).happened(happened).next(next)
     }
 
     fn put(&self, host: &dyn Reach, mtu: &str) -> Result<(), Failure> {

@@ -97,7 +97,8 @@ fn escaped(text: &str) -> String {
 impl Ruleset {
     fn rules(&self, original: &Original, level: &str) -> Result<String, Failure> {
         let found = original.0.get(KEY).map_or("", String::as_str);
-        let usage = |why: String| Failure::new(Cause::Usage, "read a ruleset", level, why, "");
+        let usage =
+            |why: String| Failure::new(Cause::Usage, "read a ruleset").on(level).happened(why);
         rules(level, found).map_err(usage)
     }
 
@@ -115,7 +116,10 @@ impl Ruleset {
 
     fn differs(&self, host: &dyn Reach, happened: &str) -> Failure {
         let next = "Check nft list ruleset on the host: another program may set rules.";
-        Failure::new(Cause::Trial, format!("set {KIND}"), host.name(), happened, next)
+        Failure::new(Cause::Trial, format!("set {KIND}"))
+            .on(host.name())
+            .happened(happened)
+            .next(next)
     }
 }
 
@@ -149,13 +153,10 @@ impl Knob for Ruleset {
         let ruleset = self.list(host, "")?;
         let refused = |happened: String| {
             let next = "Use another setting, or change it manually.";
-            Failure::new(
-                Cause::NotPermitted,
-                "keep the packet filter's rules",
-                host.name(),
-                happened,
-                next,
-            )
+            Failure::new(Cause::NotPermitted, "keep the packet filter's rules")
+                .on(host.name())
+                .happened(happened)
+                .next(next)
         };
         check_rules(&ruleset).map_err(refused)?;
         if NOT_OURS.iter().any(|mark| ruleset.contains(mark)) {

@@ -128,7 +128,7 @@ fn features(text: &str) -> Vec<Feature> {
 impl Offload {
     fn failed(&self, host: &dyn Reach, happened: &str, next: &str) -> Failure {
         let tried = format!("change an offload of {}", self.interface);
-        Failure::new(Cause::NotPermitted, tried, host.name(), happened, next)
+        Failure::new(Cause::NotPermitted, tried).on(host.name()).happened(happened).next(next)
     }
 
     fn ethtool(&self, host: &dyn Reach, words: &str) -> Result<String, Failure> {

@@ -57,7 +57,10 @@ impl OwnTable {
             }
         };
         let next = "Check nft list ruleset on the host: another program may set rules.";
-        Err(Failure::new(Cause::Trial, format!("set {}", self.kind), host.name(), happened, next))
+        Err(Failure::new(Cause::Trial, format!("set {}", self.kind))
+            .on(host.name())
+            .happened(happened)
+            .next(next))
     }
 
     /// Removes the table; nothing if it is not there.
@@ -102,7 +105,10 @@ impl Knob for OwnTable {
             let happened = format!("the table inet {table} is there, which only plimsoll makes");
             let next = format!("Remove it: nft delete table inet {table}.");
             let tried = format!("read {}", self.kind);
-            return Err(Failure::new(Cause::NotPermitted, tried, host.name(), happened, next));
+            return Err(Failure::new(Cause::NotPermitted, tried)
+                .on(host.name())
+                .happened(happened)
+                .next(next));
         }
         (self.expect_free)(host)?;
         let original = Original([(KEY.to_owned(), ABSENT.to_owned())].into());

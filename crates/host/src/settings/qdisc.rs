@@ -113,7 +113,7 @@ fn bare(word: &str, units: &[char]) -> String {
 impl Qdisc {
     fn failed(&self, host: &dyn Reach, happened: &str, next: &str) -> Failure {
         let tried = format!("change the queueing discipline of {}", self.interface);
-        Failure::new(Cause::NotPermitted, tried, host.name(), happened, next)
+        Failure::new(Cause::NotPermitted, tried).on(host.name()).happened(happened).next(next)
     }
 
     fn show(&self, host: &dyn Reach, interface: &str) -> Result<String, Failure> {
@@ -300,13 +300,10 @@ impl Knob for Qdisc {
         };
         let failed = |happened: String| {
             let next = "Check tc qdisc show on the host: another program may set disciplines.";
-            Err(Failure::new(
-                Cause::Trial,
-                format!("set {}", self.name()),
-                host.name(),
-                happened,
-                next,
-            ))
+            Err(Failure::new(Cause::Trial, format!("set {}", self.name()))
+                .on(host.name())
+                .happened(happened)
+                .next(next))
         };
         if !is_kind {
             return failed(format!("the kernel uses '{}' instead of '{level}'", root.trim()));

@@ -32,7 +32,7 @@ pub(super) fn make(path: &str) -> Result<Box<dyn Knob>, String> {
 impl ReadAhead {
     fn failed(&self, host: &dyn Reach, happened: &str, next: &str) -> Failure {
         let tried = format!("find the device of {}", self.path);
-        Failure::new(Cause::NotPermitted, tried, host.name(), happened, next)
+        Failure::new(Cause::NotPermitted, tried).on(host.name()).happened(happened).next(next)
     }
 
     /// The device's numbers, as the kernel writes them: `8:1`.

@@ -58,7 +58,7 @@ fn level(original: &Original) -> String {
 impl Rps {
     fn failed(&self, host: &dyn Reach, happened: &str, next: &str) -> Failure {
         let tried = format!("read the receive queues of {}", self.interface);
-        Failure::new(Cause::NotPermitted, tried, host.name(), happened, next)
+        Failure::new(Cause::NotPermitted, tried).on(host.name()).happened(happened).next(next)
     }
 
     fn directory(&self) -> String {

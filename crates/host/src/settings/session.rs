@@ -151,7 +151,9 @@ impl Session {
         let state = self.factors.get_mut(factor).filter(|s| level < s.factor.levels.len());
         let Some(state) = state else {
             let happened = format!("factor {factor} has no level {level}");
-            return Err(Failure::new(Cause::Usage, "change a setting", "the plan", happened, ""));
+            return Err(Failure::new(Cause::Usage, "change a setting")
+                .on("the plan")
+                .happened(happened));
         };
         let kept = Kept { journal: &self.journal, study: &self.study, patience: self.patience };
         state.set(level, &kept).map_err(|failure| match state.restore(&self.journal) {
@@ -187,7 +189,7 @@ impl Drop for Session {
 impl Factor {
     fn usage(&self, happened: &str, next: &str) -> Failure {
         let on = format!("{} on {}", self.knob.name(), self.name);
-        Failure::new(Cause::Usage, "change a setting", on, happened, next)
+        Failure::new(Cause::Usage, "change a setting").on(on).happened(happened).next(next)
     }
 }
 
@@ -250,7 +252,10 @@ impl FactorState {
         }
         let happened = "another program has changed it since the study started";
         let next = "Start the study again.";
-        Err(Failure::new(Cause::Trial, format!("leave {}", knob.name()), name, happened, next))
+        Err(Failure::new(Cause::Trial, format!("leave {}", knob.name()))
+            .on(name)
+            .happened(happened)
+            .next(next))
     }
 
     fn restore(&mut self, journal: &Journal) -> Result<(), Failure> {

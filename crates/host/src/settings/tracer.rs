@@ -194,7 +194,7 @@ impl Tracer {
         let next = "Wait until the other program ends. If none runs, reset its state: echo nop \
             >current_tracer and echo >FILE, in the host's /sys/kernel/tracing.";
         let tried = "use the kernel's tracer";
-        Failure::new(Cause::NotPermitted, tried, host.name(), happened, next)
+        Failure::new(Cause::NotPermitted, tried).on(host.name()).happened(happened).next(next)
     }
 
     /// Shell that puts everything back, without a line break.
@@ -231,7 +231,10 @@ impl Tracer {
         });
         let Some(happened) = wrong else { return Ok(()) };
         let next = "Check the files of the host's /sys/kernel/tracing.";
-        Err(Failure::new(Cause::Trial, "reset the kernel's tracer", host.name(), happened, next))
+        Err(Failure::new(Cause::Trial, "reset the kernel's tracer")
+            .on(host.name())
+            .happened(happened)
+            .next(next))
     }
 }
 
@@ -290,7 +293,8 @@ impl Knob for Tracer {
 
     /// Nothing is recorded until somebody turns tracing_on on.
     fn apply(&self, host: &dyn Reach, original: &Original, level: &str) -> Result<(), Failure> {
-        let usage = |why: String| Failure::new(Cause::Usage, "read a tracer", level, why, "");
+        let usage =
+            |why: String| Failure::new(Cause::Usage, "read a tracer").on(level).happened(why);
         let Level { functions, buffer_kib: kib, only } = parsed(level).map_err(usage)?;
         let boot = original.0.get(BOOT).map_or("", String::as_str);
         kernel_file::expect_boot(host, KIND, boot)?;
@@ -315,7 +319,8 @@ impl Knob for Tracer {
     }
 
     fn verify(&self, host: &dyn Reach, level: &str) -> Result<(), Failure> {
-        let usage = |why: String| Failure::new(Cause::Usage, "read a tracer", level, why, "");
+        let usage =
+            |why: String| Failure::new(Cause::Usage, "read a tracer").on(level).happened(why);
         let wanted = parsed(level).map_err(usage)?;
         let files = self.files(host)?;
         let of = |file: &str| files.get(file).map_or("", String::as_str);

@@ -81,7 +81,7 @@ fn same(one: &str, other: &str) -> bool {
 impl Zfs {
     fn failed(&self, host: &dyn Reach, cause: Cause, happened: &str, next: &str) -> Failure {
         let tried = format!("change {} of {}", self.property, self.dataset);
-        Failure::new(cause, tried, host.name(), happened, next)
+        Failure::new(cause, tried).on(host.name()).happened(happened).next(next)
     }
 
     fn zfs(&self, host: &dyn Reach, words: &[&str]) -> Result<String, Failure> {

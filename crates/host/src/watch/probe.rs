@@ -86,7 +86,10 @@ impl Probe {
 
     fn failure(&self, happened: &str) -> Failure {
         let next = "Check that the host is up and reachable. Finished trials are kept.";
-        Failure::new(Cause::Unreachable, "monitor the load of the host", &self.name, happened, next)
+        Failure::new(Cause::Unreachable, "monitor the load of the host")
+            .on(&self.name)
+            .happened(happened)
+            .next(next)
     }
 }
 

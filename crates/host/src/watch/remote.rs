@@ -138,7 +138,10 @@ fn serve(
         .spawn(move || answer(source, &asked, &shared))
         .map_err(|e| {
             let next = "Free memory, or raise the limit of processes.";
-            Failure::new(plimsoll_model::Cause::Trial, "start monitoring", name, e, next)
+            Failure::new(plimsoll_model::Cause::Trial, "start monitoring")
+                .on(name)
+                .happened(e)
+                .next(next)
         })?;
     Ok((questions, state))
 }
@@ -176,7 +179,7 @@ mod tests {
     struct Tired(u32);
     impl Source for Tired {
         fn sample(&mut self, _: Ask) -> Result<Sample, Failure> {
-            let failure = || Failure::new(Cause::Unreachable, "watch", "it", "gone", "");
+            let failure = || Failure::new(Cause::Unreachable, "watch").on("it").happened("gone");
             self.0 = self.0.checked_sub(1).ok_or_else(failure)?;
             Ok(Sample { load_average: Some(self.0.into()), ..Sample::default() })
         }

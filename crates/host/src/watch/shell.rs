@@ -180,7 +180,10 @@ impl Shell {
 
     fn failure(&self, happened: String) -> Failure {
         let next = "Check that the host is up and reachable. Finished trials are kept.";
-        Failure::new(Cause::Unreachable, "monitor the load of the host", &self.name, happened, next)
+        Failure::new(Cause::Unreachable, "monitor the load of the host")
+            .on(&self.name)
+            .happened(happened)
+            .next(next)
     }
 }
 

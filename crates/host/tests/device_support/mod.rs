@@ -233,5 +233,8 @@ pub fn measured(
 
 pub fn lost() -> Failure {
     let next = "Look whether the host still runs.";
-    Failure::new(Cause::Unreachable, "measure with the probe (cpu)", "ssh://root@box", "gone", next)
+    Failure::new(Cause::Unreachable, "measure with the probe (cpu)")
+        .on("ssh://root@box")
+        .happened("gone")
+        .next(next)
 }

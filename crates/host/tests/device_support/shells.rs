@@ -33,6 +33,6 @@ impl Reach for ByShell {
     }
 
     fn open(&self, _: &str) -> Result<Box<dyn Channel>, Failure> {
-        Err(Failure::new(Cause::Usage, "open a channel", self.shell, "there is none", ""))
+        Err(Failure::new(Cause::Usage, "open a channel").on(self.shell).happened("there is none"))
     }
 }

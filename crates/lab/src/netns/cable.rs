@@ -90,7 +90,10 @@ fn ip(link: &str, inside: Option<u32>, words: &[String]) -> Result<(), Failure> 
     };
     let failed = |happened: String| {
         let next = "plimsoll lab doctor shows what this machine supports.";
-        Failure::new(Cause::Trial, "connect the hosts of a link", link, happened, next)
+        Failure::new(Cause::Trial, "connect the hosts of a link")
+            .on(link)
+            .happened(happened)
+            .next(next)
     };
     let output = command.args(words).output().map_err(|error| failed(error.to_string()))?;
     if output.status.success() {

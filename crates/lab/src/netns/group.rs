@@ -101,7 +101,10 @@ pub(crate) fn hierarchy() -> Result<Hierarchy, Failure> {
     Hierarchy::of_this_machine().ok_or_else(|| {
         let happened = "no CPU controller of control groups is mounted";
         let next = "Omit cpu in the lab file, or mount cgroup2 at /sys/fs/cgroup.";
-        Failure::new(Cause::Usage, "limit a host to a share of a core", "cpu", happened, next)
+        Failure::new(Cause::Usage, "limit a host to a share of a core")
+            .on("cpu")
+            .happened(happened)
+            .next(next)
     })
 }
 
@@ -190,13 +193,10 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 
 fn failed(path: &Path, error: &std::io::Error) -> Failure {
     let next = "Omit cpu in the lab file; plimsoll lab doctor shows what this machine supports.";
-    Failure::new(
-        Cause::NotPermitted,
-        "limit a host to a share of a core",
-        path.display(),
-        error,
-        next,
-    )
+    Failure::new(Cause::NotPermitted, "limit a host to a share of a core")
+        .on(path.display())
+        .happened(error)
+        .next(next)
 }
 
 #[cfg(test)]

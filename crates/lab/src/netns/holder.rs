@@ -124,7 +124,10 @@ fn rest(pipe: Option<impl Read>) -> String {
 pub(crate) fn find(name: &str) -> Result<std::path::PathBuf, Failure> {
     child::find(name).ok_or_else(|| {
         let next = "plimsoll lab doctor shows the packages to install.";
-        Failure::new(Cause::Usage, "find a program", name, "it is not installed", next)
+        Failure::new(Cause::Usage, "find a program")
+            .on(name)
+            .happened("it is not installed")
+            .next(next)
     })
 }
 
@@ -133,5 +136,5 @@ fn failed(name: &str, said: String) -> Failure {
     let cause = if denied { Cause::NotPermitted } else { Cause::Trial };
     let happened = if said.is_empty() { "it ended without a message".to_owned() } else { said };
     let next = "Labs need root; plimsoll lab doctor shows what this machine supports.";
-    Failure::new(cause, "create the namespaces of a host", name, happened, next)
+    Failure::new(cause, "create the namespaces of a host").on(name).happened(happened).next(next)
 }

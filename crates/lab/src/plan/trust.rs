@@ -120,7 +120,10 @@ impl Plan {
             format!("parts of the lab file can act on this machine as root: {}", risks.join("; "));
         let next = "Read these lines. If you trust their author, give --trust. Or set \
                     kind = \"vm\" for these hosts.";
-        Err(Failure::new(Cause::Usage, "bring the lab up", "the lab file", happened, next))
+        Err(Failure::new(Cause::Usage, "bring the lab up")
+            .on("the lab file")
+            .happened(happened)
+            .next(next))
     }
 }
 

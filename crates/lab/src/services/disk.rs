@@ -119,7 +119,9 @@ pub fn measure_latency(
     let tried = format!("measure the latency of the disk {name}");
     let said = script(host, &tried, &text)?;
     let microseconds = said.trim().parse().map_err(|_| {
-        Failure::new(Cause::Unreachable, &tried, host.name(), "the output is not a number", "")
+        Failure::new(Cause::Unreachable, &tried)
+            .on(host.name())
+            .happened("the output is not a number")
     })?;
     Ok(Delay(microseconds))
 }
@@ -138,7 +140,10 @@ fn milliseconds(host: &dyn Reach, latency: Option<Delay>) -> Result<u64, Failure
     if !microseconds.is_multiple_of(1000) {
         let happened = format!("{} is not a whole number of milliseconds", Delay(microseconds));
         let next = "Give whole milliseconds, such as 2ms.";
-        return Err(Failure::new(Cause::Usage, "slow a disk down", host.name(), happened, next));
+        return Err(Failure::new(Cause::Usage, "slow a disk down")
+            .on(host.name())
+            .happened(happened)
+            .next(next));
     }
     Ok(microseconds / 1000)
 }

@@ -27,5 +27,5 @@ fn script(host: &dyn Reach, tried: &str, script: &str) -> Result<String, Failure
         .filter(|c| !c.is_control())
         .take(300)
         .collect();
-    Err(Failure::new(Cause::Unreachable, tried, host.name(), shown, ""))
+    Err(Failure::new(Cause::Unreachable, tried).on(host.name()).happened(shown))
 }

@@ -35,5 +35,5 @@ pub(super) fn script(
         (true, Some(code)) => format!("exit code {code}"),
         (true, None) => "it was killed".to_owned(),
     };
-    Err(Failure::new(Cause::Trial, tried, reach.name(), happened, ""))
+    Err(Failure::new(Cause::Trial, tried).on(reach.name()).happened(happened))
 }

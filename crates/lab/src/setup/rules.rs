@@ -12,7 +12,7 @@ pub(crate) fn rules(rules: &str, reach: &dyn Reach) -> Result<(), Failure> {
     let asked = rules.lines().any(|line| line.trim_start().starts_with("table"));
     if asked && listed.trim().is_empty() {
         let happened = "nft accepted the rules, but lists none";
-        return Err(Failure::new(Cause::Trial, tried, reach.name(), happened, ""));
+        return Err(Failure::new(Cause::Trial, tried).on(reach.name()).happened(happened));
     }
     Ok(())
 }

@@ -121,13 +121,10 @@ pub(crate) fn allowed() -> Result<(), Failure> {
     let next = "Run it as root, for example with sudo: only root can create and inspect \
     namespaces, interfaces, mounts and control groups. plimsoll lab doctor shows more.";
     let happened = "plimsoll does not run as root";
-    Err(Failure::new(
-        Cause::NotPermitted,
-        "use the labs of this machine",
-        parent().display(),
-        happened,
-        next,
-    ))
+    Err(Failure::new(Cause::NotPermitted, "use the labs of this machine")
+        .on(parent().display())
+        .happened(happened)
+        .next(next))
 }
 
 impl Directory {
@@ -157,13 +154,10 @@ impl Directory {
         } else {
             DirBuilder::new().recursive(true).mode(0o700).create(&place).map_err(|error| {
                 let next = format!("Name another directory with {PARENT_VARIABLE}.");
-                Failure::new(
-                    cause(&error),
-                    "create the directory of labs",
-                    place.display(),
-                    error,
-                    next,
-                )
+                Failure::new(cause(&error), "create the directory of labs")
+                    .on(place.display())
+                    .happened(error)
+                    .next(next)
             })?;
         }
         private::directory(&self.path)
@@ -173,7 +167,7 @@ impl Directory {
     pub fn lock(&self) -> Result<Option<Lock>, Failure> {
         let path = self.path.join("lock");
         let failed = |error: std::io::Error| {
-            Failure::new(cause(&error), "lock the lab", path.display(), error, "")
+            Failure::new(cause(&error), "lock the lab").on(path.display()).happened(error)
         };
         let file = match private::file().open(&path) {
             Ok(file) => file,
@@ -190,13 +184,10 @@ impl Directory {
                 Err(TryLockError::WouldBlock) => {
                     let happened = "another command is using it";
                     let next = "Wait for that command, or end it, and try again.";
-                    return Err(Failure::new(
-                        Cause::Usage,
-                        "lock the lab",
-                        &self.name,
-                        happened,
-                        next,
-                    ));
+                    return Err(Failure::new(Cause::Usage, "lock the lab")
+                        .on(&self.name)
+                        .happened(happened)
+                        .next(next));
                 }
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
@@ -218,7 +209,10 @@ impl Directory {
         let path = self.path.join("bed.json");
         let failed = |happened: String| {
             let next = format!("Remove the lab: plimsoll lab down {}.", self.name);
-            Failure::new(Cause::Usage, "read the state of the lab", path.display(), happened, next)
+            Failure::new(Cause::Usage, "read the state of the lab")
+                .on(path.display())
+                .happened(happened)
+                .next(next)
         };
         let file = match File::open(&path) {
             Ok(file) => file,
@@ -236,7 +230,10 @@ impl Directory {
         let write = || private::file().open(&path)?.write_all(format!("{mark}\n").as_bytes());
         write().map_err(|error| {
             let tried = "write the state of the lab";
-            Failure::new(cause(&error), tried, path.display(), error, "Free space there.")
+            Failure::new(cause(&error), tried)
+                .on(path.display())
+                .happened(error)
+                .next("Free space there.")
         })
     }
 
@@ -251,7 +248,10 @@ impl Directory {
         };
         write().map_err(|error| {
             let next = "Free space there.";
-            Failure::new(cause(&error), "write the state of the lab", path.display(), error, next)
+            Failure::new(cause(&error), "write the state of the lab")
+                .on(path.display())
+                .happened(error)
+                .next(next)
         })
     }
 }
@@ -273,7 +273,10 @@ pub(crate) fn unknown(name: &str) -> Failure {
     } else {
         plimsoll_config::nearest(name, &names)
     };
-    Failure::new(Cause::Usage, "find the lab", name, "no lab of this name is up", next)
+    Failure::new(Cause::Usage, "find the lab")
+        .on(name)
+        .happened("no lab of this name is up")
+        .next(next)
 }
 
 fn cause(error: &std::io::Error) -> Cause {

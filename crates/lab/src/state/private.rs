@@ -19,13 +19,10 @@ pub(crate) fn directory(path: &Path) -> Result<(), Failure> {
             "Check its owner (ls -ld {}): labs need a directory that only root can use.",
             path.display()
         );
-        Failure::new(
-            super::cause(&error),
-            "create a private directory",
-            path.display(),
-            error,
-            next,
-        )
+        Failure::new(super::cause(&error), "create a private directory")
+            .on(path.display())
+            .happened(error)
+            .next(next)
     })
 }
 

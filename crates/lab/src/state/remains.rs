@@ -51,7 +51,10 @@ pub(crate) fn remove(directory: &Directory, bed: Option<&Bed>) -> Result<(), Fai
 
 pub(super) fn failed(directory: &Directory, happened: impl std::fmt::Display) -> Failure {
     let next = "Wait a moment, then run plimsoll lab down again.";
-    Failure::new(Cause::Trial, "take the lab down", directory.path().display(), happened, next)
+    Failure::new(Cause::Trial, "take the lab down")
+        .on(directory.path().display())
+        .happened(happened)
+        .next(next)
 }
 
 /// Kills all that is written down of a lab: who waits for any of it waits no longer.

@@ -65,13 +65,9 @@ impl<'w> BringUp<'_, 'w> {
             let holder = self.bed.holders.remove(&machine.name).unwrap_or_default();
             if !kill_all(&holder.processes, BOOT) {
                 let happened = "its process does not end";
-                return Err(Failure::new(
-                    Cause::Trial,
-                    "end a machine",
-                    &machine.name,
-                    happened,
-                    "",
-                ));
+                return Err(Failure::new(Cause::Trial, "end a machine")
+                    .on(&machine.name)
+                    .happened(happened));
             }
             machine.forget();
         }

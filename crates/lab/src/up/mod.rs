@@ -69,13 +69,10 @@ pub fn up(
     if !plimsoll_model::is_lab_name(name) {
         let next = "Give --name NAME with at most 24 characters from a-z, 0-9 and '-', starting \
         with a letter.";
-        return Err(Failure::new(
-            Cause::Usage,
-            "name the lab",
-            name,
-            "it is not a valid name",
-            next,
-        ));
+        return Err(Failure::new(Cause::Usage, "name the lab")
+            .on(name)
+            .happened("it is not a valid name")
+            .next(next));
     }
     if !how.trusted {
         plan.refuse_risks(Risk::what)?;
@@ -140,7 +137,7 @@ fn interrupt(directory: &Directory, stop: &AtomicBool, done: &AtomicBool) {
 }
 
 fn interrupted(on: &str) -> Failure {
-    Failure::new(Cause::Interrupted, "bring the lab up", on, "it was interrupted", "")
+    Failure::new(Cause::Interrupted, "bring the lab up").on(on).happened("it was interrupted")
 }
 
 fn make_and_lock(directory: &Directory) -> Result<Option<state::Lock>, Failure> {
@@ -154,16 +151,16 @@ fn in_use(name: &str) -> Failure {
         "Remove it with plimsoll lab down {name}, or give another name with --name \
     NAME."
     );
-    Failure::new(Cause::Usage, "bring the lab up", name, happened, next)
+    Failure::new(Cause::Usage, "bring the lab up").on(name).happened(happened).next(next)
 }
 
 /// 16 letters that nobody else has.
 fn by_chance() -> Result<String, Failure> {
     use std::io::Read;
     let mut bytes = [0; 8];
-    std::fs::File::open("/dev/urandom")
-        .and_then(|mut file| file.read_exact(&mut bytes))
-        .map_err(|e| Failure::new(Cause::Trial, "choose a random mark", "/dev/urandom", e, ""))?;
+    std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes)).map_err(
+        |e| Failure::new(Cause::Trial, "choose a random mark").on("/dev/urandom").happened(e),
+    )?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 

@@ -15,7 +15,10 @@ impl BringUp<'_, '_> {
         if let Some(place) = plan.own_places().find(|place| !Path::new(place).is_dir()) {
             let happened = "a host needs this directory, but it does not exist on this machine";
             let next = format!("Create it (mkdir {place}), or use another path in the lab file.");
-            return Err(Failure::new(Cause::Usage, "make namespaces", place, happened, next));
+            return Err(Failure::new(Cause::Usage, "make namespaces")
+                .on(place)
+                .happened(happened)
+                .next(next));
         }
         let mut names: Vec<String> = plan.hosts.keys().filter(|h| is_netns(h)).cloned().collect();
         for (name, link) in &plan.links {

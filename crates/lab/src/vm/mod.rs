@@ -157,7 +157,10 @@ fn ready_unless(machine: &Machine, patience: Duration, stop: &AtomicBool) -> Res
         let happened = format!("{happened}; the last lines of its console: {said}");
         let next = "Try again. If it stops at the same point, change memory or image in the lab \
         file.";
-        Err(Failure::new(Cause::Unreachable, "boot a machine", &machine.name, happened, next))
+        Err(Failure::new(Cause::Unreachable, "boot a machine")
+            .on(&machine.name)
+            .happened(happened)
+            .next(next))
     };
     loop {
         if stop.load(Ordering::Relaxed) {
@@ -189,11 +192,13 @@ pub fn set_clock(machine: &Machine, patience: Duration) -> Result<(), Failure> {
         return Ok(());
     }
     let happened = String::from_utf8_lossy(&set.errors).trim().to_owned();
-    Err(Failure::new(Cause::Trial, "set the clock of a machine", &machine.name, happened, ""))
+    Err(Failure::new(Cause::Trial, "set the clock of a machine")
+        .on(&machine.name)
+        .happened(happened))
 }
 
 fn interrupted(on: &str) -> Failure {
-    Failure::new(Cause::Interrupted, "boot a machine", on, "it was interrupted", "")
+    Failure::new(Cause::Interrupted, "boot a machine").on(on).happened("it was interrupted")
 }
 
 /// Reaches a machine by its files; `name` is what the user calls it in this module's failures.
@@ -212,7 +217,9 @@ pub fn reset(machine: &Machine) -> Result<(), Failure> {
     // What is in there now would be taken for the new one's.
     console::forget(&machine.directory, &machine.name)
         .and_then(|()| tell(&machine.directory, &machine.name, "system_reset", &json!({})))
-        .map_err(|e| Failure::new(Cause::Unreachable, "reset a machine", &machine.name, e, ""))
+        .map_err(|e| {
+            Failure::new(Cause::Unreachable, "reset a machine").on(&machine.name).happened(e)
+        })
 }
 
 /// Changes what the n-th disk of a machine, from 0, reads and writes at most.
@@ -232,7 +239,7 @@ pub fn set_disk_limit(
     }
     tell(directory, machine, "block_set_io_throttle", &limits).map_err(|error| {
         let tried = "change the rate of a disk";
-        Failure::new(Cause::Unreachable, tried, machine, error, "")
+        Failure::new(Cause::Unreachable, tried).on(machine).happened(error)
     })
 }
 
@@ -252,13 +259,12 @@ pub fn fits(memory_mib: u64, count: u64) -> Result<(), Failure> {
         .and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<u64>().ok());
     let needed = memory_mib + count * QEMU_MIB;
     match available.map(|kib| kib / 1024) {
-        Some(available) if available < needed => Err(Failure::new(
-            Cause::Usage,
-            "start virtual machines",
-            format!("{count} of them"),
-            format!("they need {needed} MiB of memory, and {available} MiB are free"),
-            "Give them less (memory = \"256MiB\"), or stop other programs.",
-        )),
+        Some(available) if available < needed => {
+            Err(Failure::new(Cause::Usage, "start virtual machines")
+                .on(format!("{count} of them"))
+                .happened(format!("they need {needed} MiB of memory, and {available} MiB are free"))
+                .next("Give them less (memory = \"256MiB\"), or stop other programs."))
+        }
         _ => Ok(()),
     }
 }

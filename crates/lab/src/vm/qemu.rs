@@ -48,13 +48,14 @@ pub(super) fn start(
     acceleration: Acceleration,
     journal: &mut dyn FnMut(u32) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let failed = |error: io::Error| Failure::new(Cause::Usage, TRIED, &machine.name, error, "");
+    let failed =
+        |error: io::Error| Failure::new(Cause::Usage, TRIED).on(&machine.name).happened(error);
     let program =
         if machine.image == Image::Mips { "qemu-system-mipsel" } else { "qemu-system-x86_64" };
     let program = child::find(program).ok_or_else(|| {
         let next = "Install it (Debian: qemu-system-x86, for MIPS qemu-system-mips).";
         let happened = format!("the program {program} is not installed on this machine");
-        Failure::new(Cause::Usage, TRIED, &machine.name, happened, next)
+        Failure::new(Cause::Usage, TRIED).on(&machine.name).happened(happened).next(next)
     })?;
     for disk in &machine.disks {
         let file = private::file().open(&disk.path);
@@ -63,7 +64,7 @@ pub(super) fn start(
     for nic in machine.nics.iter().filter(|nic| !nic.listens) {
         wait_for(|| nic.socket.exists()).then_some(()).ok_or_else(|| {
             let happened = format!("no program listens at {}", nic.socket.display());
-            Failure::new(Cause::Unreachable, TRIED, &machine.name, happened, "")
+            Failure::new(Cause::Unreachable, TRIED).on(&machine.name).happened(happened)
         })?;
     }
     let create = |path| private::file().truncate(true).open(path).map_err(failed);
@@ -98,7 +99,7 @@ pub(super) fn start(
         return Ok(());
     }
     let said = complaint(machine).unwrap_or_else(|| "QEMU did not start".to_owned());
-    Err(Failure::new(Cause::Usage, TRIED, &machine.name, said, ""))
+    Err(Failure::new(Cause::Usage, TRIED).on(&machine.name).happened(said))
 }
 
 /// Whether its monitor greets: by then all devices are made and all sockets listen.

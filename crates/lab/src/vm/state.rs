@@ -89,5 +89,5 @@ fn until(mut holds: impl FnMut() -> io::Result<bool>) -> io::Result<()> {
 }
 
 fn failed(tried: &str, machine: &Machine, happened: impl ToString) -> Failure {
-    Failure::new(Cause::Unreachable, tried, &machine.name, happened.to_string(), "")
+    Failure::new(Cause::Unreachable, tried).on(&machine.name).happened(happened.to_string())
 }

@@ -30,7 +30,10 @@ impl Screen {
         let failed = |why: &dyn std::fmt::Display| {
             let next =
                 "The progress line is shown instead; --live needs a terminal in the foreground.";
-            Failure::new(Cause::Usage, "show the dashboard", "standard error", why, next)
+            Failure::new(Cause::Usage, "show the dashboard")
+                .on("standard error")
+                .happened(why)
+                .next(next)
         };
         if !stderr().is_terminal() {
             return Err(failed(&"it is not a terminal"));

@@ -14,13 +14,10 @@ use std::path::{Path, PathBuf};
 pub fn runtime_directory() -> Result<PathBuf, Failure> {
     let path = place(std::env::var_os("XDG_RUNTIME_DIR"), std::env::temp_dir(), Uid::effective());
     made(&path, Uid::effective()).map_err(|why| {
-        Failure::new(
-            Cause::NotPermitted,
-            "create the directory for the progress of runs",
-            path.display(),
-            why,
-            "Remove it, or set XDG_RUNTIME_DIR to a directory that belongs to you.",
-        )
+        Failure::new(Cause::NotPermitted, "create the directory for the progress of runs")
+            .on(path.display())
+            .happened(why)
+            .next("Remove it, or set XDG_RUNTIME_DIR to a directory that belongs to you.")
     })?;
     Ok(path)
 }

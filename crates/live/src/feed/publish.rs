@@ -39,7 +39,10 @@ impl Feed {
         };
         paper.replace().map_err(|e| {
             let next = "plimsoll serve cannot show this run. The measurement is not affected.";
-            Failure::new(Cause::Trial, "publish the progress of the run", path.display(), e, next)
+            Failure::new(Cause::Trial, "publish the progress of the run")
+                .on(path.display())
+                .happened(e)
+                .next(next)
         })?;
         let outlet = Outlet::start("feed", move |receiver, missed| paper.write(receiver, &missed));
         Ok(Feed { outlet: Some(outlet), path })

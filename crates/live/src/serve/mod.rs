@@ -67,7 +67,10 @@ impl Server {
     /// Answers until `stop` is set; then it ends at once, whoever still reads.
     pub fn run(self, stop: &AtomicBool) -> Result<(), Failure> {
         let failed = |e: io::Error| {
-            Failure::new(Cause::Trial, "serve the page", self.url(), e, "Start it again.")
+            Failure::new(Cause::Trial, "serve the page")
+                .on(self.url())
+                .happened(e)
+                .next("Start it again.")
         };
         // One thread: it serves one person, and the measurement wants the others.
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -113,7 +116,10 @@ fn cannot_listen(port: u16, error: &io::Error) -> Failure {
         }
         _ => (Cause::Trial, "Give another --port, or omit it to use any free port."),
     };
-    Failure::new(cause, "listen for a browser", format!("127.0.0.1:{port}"), error, next)
+    Failure::new(cause, "listen for a browser")
+        .on(format!("127.0.0.1:{port}"))
+        .happened(error)
+        .next(next)
 }
 
 #[cfg(test)]

@@ -309,7 +309,10 @@ impl LocalFiles {
         let on = [&*self.given, &self.directories[file.directory], &file.name];
         let on: Vec<&str> = on.into_iter().filter(|part| !part.is_empty()).collect();
         let next = "Do not change the files while they are copied, and run it again.";
-        Failure::new(Cause::Trial, "read a file that is copied", on.join("/"), happened, next)
+        Failure::new(Cause::Trial, "read a file that is copied")
+            .on(on.join("/"))
+            .happened(happened)
+            .next(next)
     }
 }
 
@@ -368,5 +371,5 @@ fn escaped(name: &[u8]) -> String {
 }
 
 fn refused(on: &str, happened: &str, next: &str) -> Failure {
-    Failure::new(Cause::Usage, "list the files to copy", on, happened, next)
+    Failure::new(Cause::Usage, "list the files to copy").on(on).happened(happened).next(next)
 }

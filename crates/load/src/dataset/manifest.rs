@@ -43,7 +43,10 @@ impl Manifest {
             let happened = format!("{files} files with {bytes} in total are not possible");
             let next = "Give a --count from 1 to 4000000 and a smaller --mean or --scale.";
             let on = format!("the dataset {}", data.class.title());
-            return Err(Failure::new(Cause::Usage, "generate files", on, happened, next));
+            return Err(Failure::new(Cause::Usage, "generate files")
+                .on(on)
+                .happened(happened)
+                .next(next));
         }
         let generator =
             |stream| Pcg64::new((u128::from(data.seed) << 8) | data.class as u128, stream);

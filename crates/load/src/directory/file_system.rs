@@ -68,7 +68,10 @@ pub(super) fn probe(root: &OwnedFd, given: &str) -> Result<Found, Failure> {
     let kind = kind(root);
     if let Some((what, next)) = kind.and_then(not_for_files) {
         let cause = Cause::NotPermitted;
-        return Err(Failure::new(cause, "write to the directory", given, what, next));
+        return Err(Failure::new(cause, "write to the directory")
+            .on(given)
+            .happened(what)
+            .next(next));
     }
     let name = name(kind);
     let file = nameless(root, OFlag::empty()).map_err(write_failed)?;
@@ -179,7 +182,7 @@ fn cannot_write(given: &str, errno: Errno) -> Failure {
         ),
         _ => (Cause::NotPermitted, "Choose a directory that you can write to."),
     };
-    Failure::new(cause, "write to the directory", given, errno.desc(), next)
+    Failure::new(cause, "write to the directory").on(given).happened(errno.desc()).next(next)
 }
 
 /// File systems in which the kernel shows things of its own, by magic number.

@@ -122,14 +122,13 @@ impl DirectoryShare {
         };
         let engine = match (options.engine, ring::available()) {
             (Some(Engine::IoUring), Err(errno)) => {
-                return Err(Failure::new(
-                    Cause::Usage,
-                    "set up io_uring",
-                    given,
-                    format_args!("the kernel refuses it ({})", errno.desc()),
-                    "Omit --engine or give --engine psync. To allow io_uring, check \
+                return Err(Failure::new(Cause::Usage, "set up io_uring")
+                    .on(given)
+                    .happened(format_args!("the kernel refuses it ({})", errno.desc()))
+                    .next(
+                        "Omit --engine or give --engine psync. To allow io_uring, check \
                      /proc/sys/kernel/io_uring_disabled and the container's seccomp profile.",
-                ));
+                    ));
             }
             (Some(forced), _) => Choice::Forced(forced),
             (None, Ok(())) => Choice::ByDepth,
@@ -244,13 +243,10 @@ impl Share for DirectoryShare {
             psync::PoolLane::new(files, &self.tree, &request).map(|l| Box::new(l) as _)
         };
         lane.map_err(|error| {
-            Failure::new(
-                Cause::Trial,
-                "set up a worker's queue",
-                &self.given,
-                error,
-                "Use fewer workers or a smaller depth, or give --engine psync.",
-            )
+            Failure::new(Cause::Trial, "set up a worker's queue")
+                .on(&self.given)
+                .happened(error)
+                .next("Use fewer workers or a smaller depth, or give --engine psync.")
         })
     }
 
@@ -289,7 +285,7 @@ impl Share for DirectoryShare {
 impl DirectoryShare {
     fn not_taken_up(&self, tried: &str, trouble: &Trouble) -> Failure {
         let next = "Check the mount, and run it again.";
-        Failure::new(Cause::NotPermitted, tried, &self.given, trouble, next)
+        Failure::new(Cause::NotPermitted, tried).on(&self.given).happened(trouble).next(next)
     }
 }
 
@@ -303,14 +299,17 @@ fn not_opened(path: &Path, given: &str, errno: Errno) -> Failure {
     if let (Errno::ENOENT, Some(url)) = (errno, path.to_str().and_then(suggested_url)) {
         let happened = "no such directory; other programs use this syntax for a share";
         let next = format!("For the share write {url}.");
-        return Failure::new(Cause::Usage, tried, given, happened, next);
+        return Failure::new(Cause::Usage, tried).on(given).happened(happened).next(next);
     }
     if let (Errno::ENOENT, true) = (errno, server_may_be_meant(given)) {
         let next = format!(
             "For a share write nfs://{given}/EXPORT or smb://USER@{given}/SHARE. For a directory, create it or \
              check its name."
         );
-        return Failure::new(Cause::NotPermitted, tried, given, "no such directory", next);
+        return Failure::new(Cause::NotPermitted, tried)
+            .on(given)
+            .happened("no such directory")
+            .next(next);
     }
     let (happened, next) = match errno {
         Errno::ENOENT => ("no such directory", "Create it, or check its name."),
@@ -330,7 +329,7 @@ fn not_opened(path: &Path, given: &str, errno: Errno) -> Failure {
         Errno::ELOOP => ("its symbolic links form a loop", "Check the links."),
         other => (other.desc(), "Check the path and its file system."),
     };
-    Failure::new(Cause::NotPermitted, tried, given, happened, next)
+    Failure::new(Cause::NotPermitted, tried).on(given).happened(happened).next(next)
 }
 
 /// Whether a path looks like the name or address of a server, without a share.
@@ -354,5 +353,8 @@ fn no_file(given: &str, file: &str, trouble: &Trouble) -> Failure {
         Trouble::Wrong(what) => (what.as_str(), "Name a regular file."),
     };
     let on = format!("{}/{file}", given.trim_end_matches('/'));
-    Failure::new(Cause::NotPermitted, "open the file to be read", on, happened, next)
+    Failure::new(Cause::NotPermitted, "open the file to be read")
+        .on(on)
+        .happened(happened)
+        .next(next)
 }

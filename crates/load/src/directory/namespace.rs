@@ -51,7 +51,7 @@ impl DirectoryNamespace {
                     "Another program changes names there: choose a directory that no other program uses.",
                 ),
             };
-            Failure::new(cause, tried, on, trouble, next)
+            Failure::new(cause, tried).on(on).happened(trouble).next(next)
         }
     }
 }

@@ -143,7 +143,9 @@ fn names_with(file: &[u8], until: usize) -> (Memory, Arc<AtomicUsize>) {
     let counted = reads.clone();
     let names = names.with_script(Arc::new(move |call, _| {
         let is_over = call == "read_part" && counted.fetch_add(1, Ordering::Relaxed) >= until;
-        is_over.then(|| Failure::new(Cause::Unreachable, "read", "film", "the server has gone", ""))
+        is_over.then(|| {
+            Failure::new(Cause::Unreachable, "read").on("film").happened("the server has gone")
+        })
     }));
     (names, reads)
 }

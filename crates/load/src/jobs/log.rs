@@ -51,7 +51,7 @@ impl StorageJob for LogRun {
         let files = files.ok_or_else(|| {
             let happened = format!("{} is too small for one record per worker", self.job.size);
             let next = "Give a larger --size or fewer --workers.";
-            Failure::new(Cause::Usage, "divide the log", "--size", happened, next)
+            Failure::new(Cause::Usage, "divide the log").on("--size").happened(happened).next(next)
         })?;
         let records = first..first + share;
         let (files, next, once) = (files.write.clone(), records.start, point.once);

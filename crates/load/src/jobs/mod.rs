@@ -159,7 +159,7 @@ fn can_do(tried: &str, lane: &dyn Lane, kinds: &[OpKind]) -> Result<(), Failure>
         Some(kind) => {
             let happened = format!("the target does not support operations of the kind '{kind}'");
             let next = "Name a job that only reads and writes.";
-            Err(Failure::new(Cause::Usage, tried, "the target", happened, next))
+            Err(Failure::new(Cause::Usage, tried).on("the target").happened(happened).next(next))
         }
     }
 }

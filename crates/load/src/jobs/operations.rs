@@ -203,7 +203,7 @@ impl StorageJob for OperationsRun {
 fn not_as_made(happened: &str) -> Failure {
     let (tried, on) = ("run the operations", "the run's directory");
     let next = "Make sure that no other program changes that directory, and read the warnings.";
-    Failure::new(Cause::Trial, tried, on, happened, next)
+    Failure::new(Cause::Trial, tried).on(on).happened(happened).next(next)
 }
 
 /// What an operation is for, as what was tried.

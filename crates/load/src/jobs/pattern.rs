@@ -62,7 +62,10 @@ pub(crate) fn written(files: &Files, sources: Vec<PatternSource>) -> Vec<Written
 /// The failure of a file that is too small for its workers.
 pub(crate) fn not_shared_out(given: &str, happened: String) -> Failure {
     let next = "Give a larger --size, a smaller --block or fewer --workers.";
-    Failure::new(Cause::Usage, "divide the file among the workers", given, happened, next)
+    Failure::new(Cause::Usage, "divide the file among the workers")
+        .on(given)
+        .happened(happened)
+        .next(next)
 }
 
 /// One worker's part of a pattern: endless, until the driver's time is up.
@@ -306,7 +309,10 @@ impl StorageJob for PatternRun {
                 "Give a length in \
             seconds.",
             );
-            return Err(Failure::new(Cause::Usage, tried, pattern, happened, next));
+            return Err(Failure::new(Cause::Usage, tried)
+                .on(pattern)
+                .happened(happened)
+                .next(next));
         }
         Ok(())
     }

@@ -138,7 +138,10 @@ impl StorageJob for ScanRun {
 fn changed(happened: &str) -> Failure {
     let next =
         "Make sure that no other program changes the directory of the run, and run it again.";
-    Failure::new(Cause::Trial, "scan the tree", "the run's directory", happened, next)
+    Failure::new(Cause::Trial, "scan the tree")
+        .on("the run's directory")
+        .happened(happened)
+        .next(next)
 }
 
 fn lock(walk: &Mutex<Walk>) -> MutexGuard<'_, Walk> {

@@ -60,7 +60,10 @@ impl StorageJob for SlidesRun {
         let Some(block) = block.filter(|_| in_file > 0 && !self.files.is_empty()) else {
             let happened = format!("its files are smaller than a photo of {photo}");
             let next = "Give a larger --size.";
-            return Err(Failure::new(Cause::Usage, "show slides", "--size", happened, next));
+            return Err(Failure::new(Cause::Usage, "show slides")
+                .on("--size")
+                .happened(happened)
+                .next(next));
         };
         Ok(SlidesSource {
             files: self.files.clone(),

@@ -337,7 +337,7 @@ fn open(job: &Job, number: usize, given: &str) -> Result<Box<dyn AnyJob>, Failur
             let tried = format!("do the job '{}'", other.kind());
             let happened = format!("it measures {}, not storage", other.subject());
             let next = "Name a pattern, a scan or a copy.";
-            return Err(Failure::new(Cause::Usage, tried, given, happened, next));
+            return Err(Failure::new(Cause::Usage, tried).on(given).happened(happened).next(next));
         }
     })
 }

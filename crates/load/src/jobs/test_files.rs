@@ -166,7 +166,10 @@ impl TestFiles {
     ) -> Result<Vec<LaidOut>, Failure> {
         if point.once {
             let next = "Give a length in seconds.";
-            return Err(Failure::new(Cause::Usage, job.tried, job.on, job.happened, next));
+            return Err(Failure::new(Cause::Usage, job.tried)
+                .on(job.on)
+                .happened(job.happened)
+                .next(next));
         }
         Ok(TestFiles::of_point(at, false, point, false)?.read)
     }

@@ -66,7 +66,7 @@ pub(crate) fn failure(
     error: &Error,
 ) -> Failure {
     let (cause, next) = advice(service, caller, error);
-    Failure::new(cause, tried, on, error, next)
+    Failure::new(cause, tried).on(on).happened(error).next(next)
 }
 
 fn advice(service: Service, caller: Caller, error: &Error) -> (Cause, String) {

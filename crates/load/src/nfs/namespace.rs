@@ -80,7 +80,12 @@ impl<S: Server> NfsNamespace<S> {
         let tried = format!("open the file '{path}' to be read");
         let on = self.server.site().given.clone();
         let refused = |happened: String, next: &str| {
-            Trouble::Made(Failure::new(Cause::NotPermitted, tried.as_str(), &on, happened, next))
+            Trouble::Made(
+                Failure::new(Cause::NotPermitted, tried.as_str())
+                    .on(&on)
+                    .happened(happened)
+                    .next(next),
+            )
         };
         self.run(&tried, "", |names| {
             let (file, about) = names.open(path).map_err(|trouble| match trouble {
@@ -213,7 +218,7 @@ impl<S: Server> NfsNamespace<S> {
                     return Trouble::Nfs(error);
                 };
                 let (cause, tried) = (Cause::NotPermitted, format!("{tried} '{path}'"));
-                Trouble::Made(Failure::new(cause, tried, &site.given, error, next))
+                Trouble::Made(Failure::new(cause, tried).on(&site.given).happened(error).next(next))
             })
         })
     }
@@ -361,7 +366,10 @@ impl<C: Calls> Names<'_, C> {
 
 /// A failure where another program changed a name of the run.
 fn changed(tried: String, site: &Site, happened: &str) -> Failure {
-    Failure::new(Cause::NotPermitted, tried, &site.given, happened, CHANGED_DURING_RUN)
+    Failure::new(Cause::NotPermitted, tried)
+        .on(&site.given)
+        .happened(happened)
+        .next(CHANGED_DURING_RUN)
 }
 
 fn name(part: &str) -> Result<Name<'_>, Trouble> {

@@ -330,7 +330,10 @@ impl Mounting<'_> {
             next = format!("{next} {}", refused_advice(caller));
         }
         let happened = format!("no such export ({error})");
-        Failure::new(Cause::NotPermitted, "open the export", &self.site.given, happened, next)
+        Failure::new(Cause::NotPermitted, "open the export")
+            .on(&self.site.given)
+            .happened(happened)
+            .next(next)
     }
 }
 
@@ -343,7 +346,7 @@ fn descend(
 ) -> Result<FileHandle, Failure> {
     let tried = "find the directory on the server";
     let bad = |happened: String, next: &str| {
-        Failure::new(Cause::NotPermitted, tried, &site.given, happened, next)
+        Failure::new(Cause::NotPermitted, tried).on(&site.given).happened(happened).next(next)
     };
     let mut directory = root;
     for part in parts {

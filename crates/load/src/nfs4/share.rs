@@ -195,7 +195,9 @@ impl Nfs4Share {
 fn descend(site: &Site, client: &mut Client, parts: &[&str]) -> Result<FileHandle, Refused> {
     let tried = "find the directory on the server";
     let bad = |happened: String, next: &str| {
-        Refused::from(Failure::new(Cause::NotPermitted, tried, &site.given, happened, next))
+        Refused::from(
+            Failure::new(Cause::NotPermitted, tried).on(&site.given).happened(happened).next(next),
+        )
     };
     let (mut directory, _) =
         client.root().map_err(|e| site.failure(tried, Service::Nfs, Some(client.socket()), &e))?;

@@ -48,7 +48,7 @@ name of the share on the server (on Samba, the name of its section in smb.conf).
 /// A failure, for what was tried.
 pub(super) fn failure(tried: impl Into<String>, site: &Site, step: Step, error: &Error) -> Failure {
     let (cause, next) = advice(site, step, error);
-    Failure::new(cause, tried, &site.given, error, next)
+    Failure::new(cause, tried).on(&site.given).happened(error).next(next)
 }
 
 fn advice(site: &Site, step: Step, error: &Error) -> (Cause, String) {

@@ -34,10 +34,10 @@ impl Default for Passwords {
             Err(Failure::new(
                 Cause::Authentication,
                 format!("find the password of {}", target.who()),
-                target,
-                "no source of passwords is configured",
-                next,
-            ))
+            )
+            .on(target)
+            .happened("no source of passwords is configured")
+            .next(next))
         })
     }
 }

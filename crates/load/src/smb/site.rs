@@ -99,7 +99,10 @@ impl Site {
         if self.target.share.is_empty() {
             let next = self.name_a_share(shares(&mut session));
             let happened = "the URL names no share";
-            return Err(Failure::new(Cause::Usage, "open the share", &self.given, happened, next));
+            return Err(Failure::new(Cause::Usage, "open the share")
+                .on(&self.given)
+                .happened(happened)
+                .next(next));
         }
         let guest = session.facts().guest;
         let tree = session.tree(&self.target.share).map_err(|(mut session, error)| {

@@ -81,7 +81,7 @@ const PATH_ESCAPES: &AsciiSet =
 /// Target that cannot be parsed, shown without a possible password.
 fn usage(on: &str, happened: impl fmt::Display, next: &str) -> Failure {
     let on = authority::without_password(on);
-    Failure::new(Cause::Usage, "understand the target", on, happened, next)
+    Failure::new(Cause::Usage, "understand the target").on(on).happened(happened).next(next)
 }
 
 impl FromStr for Target {

@@ -77,7 +77,7 @@ pub(super) fn failure(trouble: &Trouble, server: &Iperf3Server) -> Failure {
         }
         Trouble::Stopped => (Cause::Interrupted, "it was interrupted".to_owned(), String::new()),
     };
-    Failure::new(cause, "measure with the iperf3 server", server, happened, next)
+    Failure::new(cause, "measure with the iperf3 server").on(server).happened(happened).next(next)
 }
 
 fn unconnected(kind: ErrorKind, words: &str, port: u16) -> (Cause, String, String) {
@@ -142,7 +142,7 @@ pub(super) fn of_one_way(near: &Report, server: &Iperf3Server, job: &str) -> Opt
         "the server sent nothing: iperf3 before 3.7 cannot send and receive at the same time";
     let next = "Update iperf3 at the server, or choose --job tcp-out,tcp-in.";
     let (tried, on) = (format!("run {job}"), format!("A to {server}"));
-    Some(Failure::new(Cause::Trial, tried, on, happened, next))
+    Some(Failure::new(Cause::Trial, tried).on(on).happened(happened).next(next))
 }
 
 /// The failure of the probe at A, in its own words.
@@ -162,10 +162,10 @@ pub(super) fn of_probe(near: &Report, server: &Iperf3Server, job: &str) -> Optio
             ),
         };
         let tried = format!("{tried} for {job}");
-        return Some(Failure::new(Cause::Trial, tried, on(), happened, next));
+        return Some(Failure::new(Cause::Trial, tried).on(on()).happened(happened).next(next));
     }
     let broken = near.streams.iter().find_map(|stream| stream.broken.clone())?;
     let next = "Check the server and the network, and try again.";
     let tried = format!("keep the connections of {job} open");
-    Some(Failure::new(Cause::Trial, tried, on(), broken, next))
+    Some(Failure::new(Cause::Trial, tried).on(on()).happened(broken).next(next))
 }

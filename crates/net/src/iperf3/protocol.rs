@@ -194,7 +194,10 @@ pub(super) fn parameters(job: &Job, whole: Duration) -> Result<Value, Failure> {
 pub(super) fn unavailable(job: &str) -> Failure {
     let happened = "iperf3 has no such test: it needs a probe at both ends";
     let next = "Choose --job tcp-out, tcp-in, tcp-both, udp-out or udp-in, or name a host with a login: ssh://HOST.";
-    Failure::new(Cause::Usage, "measure with an iperf3 server", job, happened, next)
+    Failure::new(Cause::Usage, "measure with an iperf3 server")
+        .on(job)
+        .happened(happened)
+        .next(next)
 }
 
 fn object<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, Value> {

@@ -30,7 +30,10 @@ pub fn password(
     must_exist: bool,
 ) -> Result<Option<Password>, Failure> {
     let failure = |cause, happened: String, next: &str| {
-        Failure::new(cause, "read the credentials file", path.display(), happened, next)
+        Failure::new(cause, "read the credentials file")
+            .on(path.display())
+            .happened(happened)
+            .next(next)
     };
     let mut file = match plimsoll_record::open_regular(path) {
         Ok(file) => file,

@@ -91,7 +91,7 @@ fn usual_file() -> Option<PathBuf> {
 
 fn no_password(target: &SmbTarget, happened: impl std::fmt::Display, next: &str) -> Failure {
     let tried = format!("find the password of {}", target.who());
-    Failure::new(Cause::Authentication, tried, target, happened, next)
+    Failure::new(Cause::Authentication, tried).on(target).happened(happened).next(next)
 }
 
 fn interrupted_or(target: &SmbTarget, error: std::io::Error, signals: &Signals) -> Failure {

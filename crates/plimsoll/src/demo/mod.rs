@@ -25,13 +25,10 @@ const FURTHER: Duration = Duration::from_millis(1);
 /// Runs the demonstration and returns the exit code.
 pub fn run(demo: &DemoArguments, store: &StoreArguments) -> Result<u8, Failure> {
     let stage = |e: &dyn std::fmt::Display| {
-        Failure::new(
-            Cause::Trial,
-            "prepare the demonstration",
-            std::env::temp_dir().display(),
-            e,
-            "Set TMPDIR to a directory with 400 MB of free space.",
-        )
+        Failure::new(Cause::Trial, "prepare the demonstration")
+            .on(std::env::temp_dir().display())
+            .happened(e)
+            .next("Set TMPDIR to a directory with 400 MB of free space.")
     };
     let served = tempfile::tempdir().map_err(|e| stage(&e))?;
     let server = BuiltinServer::start(served.path()).map_err(|e| stage(&e))?;

@@ -79,5 +79,5 @@ pub fn block_can_be_driven(option: &str, block: Bytes) -> Result<(), Failure> {
     let happened = "a block size must be a multiple of 512 bytes and at most 64 MiB";
     let (on, next) =
         (format!("{option} {}", block.to_string().replace(' ', "")), "Try 4KiB, 32KiB or 1MiB.");
-    Err(Failure::new(Cause::Usage, "plan the workload", on, happened, next))
+    Err(Failure::new(Cause::Usage, "plan the workload").on(on).happened(happened).next(next))
 }

@@ -107,7 +107,10 @@ impl PatternArguments {
                     format!("it is too small for {workers} workers with a block size of {block}");
                 let next = "Give a larger --size, a smaller --block or fewer --workers.";
                 let on = format!("--size {}", size.to_string().replace(' ', ""));
-                return Err(Failure::new(Cause::Usage, "plan the workload", on, happened, next));
+                return Err(Failure::new(Cause::Usage, "plan the workload")
+                    .on(on)
+                    .happened(happened)
+                    .next(next));
             }
             Ok(job.into())
         };
@@ -141,13 +144,10 @@ impl PatternArguments {
 /// A file that is read in place is not written, and what it holds is its owner's.
 fn only_reads(file: &str, patterns: &[Pattern], verify: bool) -> Result<(), Failure> {
     let bad = |happened: String, next: &str| {
-        Err(Failure::new(
-            Cause::Usage,
-            "read a file in place",
-            format!("--file {file}"),
-            happened,
-            next,
-        ))
+        Err(Failure::new(Cause::Usage, "read a file in place")
+            .on(format!("--file {file}"))
+            .happened(happened)
+            .next(next))
     };
     if let Some(pattern) = patterns.iter().find(|pattern| pattern.writes()) {
         return bad(

@@ -65,7 +65,7 @@ fn parted(name: &str) -> Result<(String, String), Failure> {
         Ok(HostName::Lab { lab, host }) => Ok((lab, host)),
         _ => {
             let (happened, next) = ("it does not name a host of a lab", "Write it as router/lan.");
-            Err(Failure::new(Cause::Usage, "find the host", name, happened, next))
+            Err(Failure::new(Cause::Usage, "find the host").on(name).happened(happened).next(next))
         }
     }
 }
@@ -75,7 +75,7 @@ fn become_it(words: Vec<String>, command: &[String]) -> Result<u8, Failure> {
     let mut all = words.iter().chain(command);
     let program = all.next().map_or("/bin/sh", String::as_str);
     let error = child::command(program).args(all).exec();
-    Err(Failure::new(Cause::Trial, "run a command", program, error, ""))
+    Err(Failure::new(Cause::Trial, "run a command").on(program).happened(error))
 }
 
 /// Passes input and output on until the command ends.
@@ -109,7 +109,9 @@ fn relay(agent: &AgentPort, command: &str, terminal: Option<Terminal>) -> Result
         // The terminal is to be left as it was.
         if let Some(signals) = signals.as_ref().filter(|s| s.stop.load(Ordering::Relaxed)) {
             let cause = signals.cause().unwrap_or(Cause::Terminated);
-            return Err(Failure::new(cause, "talk to the shell", "the terminal", "a signal", ""));
+            return Err(Failure::new(cause, "talk to the shell")
+                .on("the terminal")
+                .happened("a signal"));
         }
     }
 }

@@ -171,7 +171,7 @@ fn read(what: &str) -> Result<LabFile, Failure> {
     }
     let path = Path::new(what);
     let failed = |happened: String, next: String| {
-        Failure::new(Cause::Usage, "read the lab file", what, happened, next)
+        Failure::new(Cause::Usage, "read the lab file").on(what).happened(happened).next(next)
     };
     if !what.contains(['/', '.']) && !path.exists() {
         let known = SHIPPED.map(|(name, _)| name);

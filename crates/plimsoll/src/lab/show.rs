@@ -12,7 +12,7 @@ use std::fmt::Write;
 pub fn json<T: Serialize>(value: &T) -> Result<String, Failure> {
     serde_json::to_string_pretty(value)
         .map(|text| printable_json(&text) + "\n")
-        .map_err(|e| Failure::new(Cause::Trial, "write JSON", "standard output", e, ""))
+        .map_err(|e| Failure::new(Cause::Trial, "write JSON").on("standard output").happened(e))
 }
 
 /// The labs that are up, and those that can be brought up by their names.

@@ -29,7 +29,7 @@ impl Terminal {
             return Ok(None);
         }
         let failed = |error: std::io::Error| {
-            Failure::new(Cause::Trial, "set the terminal", "standard input", error, "")
+            Failure::new(Cause::Trial, "set the terminal").on("standard input").happened(error)
         };
         let resized = Arc::new(AtomicBool::new(false));
         signal_hook::flag::register(SIGWINCH, resized.clone()).map_err(failed)?;

@@ -16,7 +16,7 @@ const SOCKET_BUFFERS: std::ops::RangeInclusive<u64> = 1024..=1 << 30;
 pub(super) fn expect_sizes(arguments: &NetArguments) -> Result<(), Failure> {
     let refuse = |option: &str, size: String, happened: &str, next: &str| {
         let on = format!("{option} {size}");
-        Err(Failure::new(Cause::Usage, "plan the study", on, happened, next))
+        Err(Failure::new(Cause::Usage, "plan the study").on(on).happened(happened).next(next))
     };
     if let Some(block) = arguments.blocks.iter().find(|b| !(1..=LARGEST_BLOCK).contains(&b.0)) {
         let happened = "a block size is 1 byte to 4 MiB";
@@ -75,7 +75,7 @@ pub(super) fn expect_used(arguments: &NetArguments, jobs: &[JobChoice]) -> Resul
         ("--loss", arguments.loss.is_some(), searches, of_udp),
     ];
     let refuse = |option: &str, happened: String, next: String| {
-        Err(Failure::new(Cause::Usage, "plan the study", option, happened, next))
+        Err(Failure::new(Cause::Usage, "plan the study").on(option).happened(happened).next(next))
     };
     let unused = options.into_iter().find(|(_, is_given, is_used, _)| *is_given && !is_used);
     if let Some((option, _, _, (of, job))) = unused {

@@ -15,7 +15,7 @@ pub(super) fn expect_possible(
     b: &HostName,
 ) -> Result<(), Failure> {
     let refuse = |on: String, happened: &str, next: &str| {
-        Err(Failure::new(Cause::Usage, "plan the study", on, happened, next))
+        Err(Failure::new(Cause::Usage, "plan the study").on(on).happened(happened).next(next))
     };
     if let HostName::Iperf3 { .. } = a {
         let happened = "an iperf3 server is the far end of a path";
@@ -69,13 +69,10 @@ pub(super) fn proposed(failure: Failure, b: &HostName) -> Failure {
 pub(super) fn addresses(host: &str, port: Option<u16>) -> Result<Vec<SocketAddr>, Failure> {
     let unknown = |happened: String| {
         let next = "Check the name, or give an address.";
-        Failure::new(
-            Cause::Unreachable,
-            "find the address of the iperf3 server",
-            host,
-            happened,
-            next,
-        )
+        Failure::new(Cause::Unreachable, "find the address of the iperf3 server")
+            .on(host)
+            .happened(happened)
+            .next(next)
     };
     let found = (host, port.unwrap_or(IPERF3_PORT)).to_socket_addrs();
     let found: Vec<SocketAddr> = found.map_err(|error| unknown(error.to_string()))?.collect();

@@ -297,7 +297,10 @@ impl Chain {
             let happened = format!("none of the parts can be switched off: {}", reasons.join("; "));
             let next = "Name other parts, or measure the rate of the router: leave --parts out.";
             let tried = "price the parts of the path";
-            return Err(Failure::new(Cause::Usage, tried, &self.router, happened, next));
+            return Err(Failure::new(Cause::Usage, tried)
+                .on(&self.router)
+                .happened(happened)
+                .next(next));
         }
         if let Some((_, levels)) = self.factors.first_mut() {
             levels.insert(1, FactorLevel::AsFound);
@@ -333,7 +336,10 @@ impl Chain {
 /// Refuses what a study over a router has no use for.
 pub fn expect_possible(arguments: &NetArguments) -> Result<(), Failure> {
     let refuse = |on: &str, happened: &str, next: &str| {
-        Err(Failure::new(Cause::Usage, "price the parts of the path", on, happened, next))
+        Err(Failure::new(Cause::Usage, "price the parts of the path")
+            .on(on)
+            .happened(happened)
+            .next(next))
     };
     if arguments.via.parts.is_empty() {
         let fixed = [("--rate", arguments.rate.is_some()), ("--time", arguments.time.is_some())];
@@ -342,7 +348,10 @@ pub fn expect_possible(arguments: &NetArguments) -> Result<(), Failure> {
             Some((option, _)) => {
                 let happened = "a search chooses its rates and the lengths of its trials";
                 let next = format!("Leave {option} out, or price parts of the path with --parts.");
-                Err(Failure::new(Cause::Usage, "plan the study", option, happened, next))
+                Err(Failure::new(Cause::Usage, "plan the study")
+                    .on(option)
+                    .happened(happened)
+                    .next(next))
             }
             None => Ok(()),
         };

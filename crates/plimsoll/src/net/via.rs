@@ -150,7 +150,10 @@ impl ViaArguments {
             Some(HostName::Iperf3 { .. }) => {
                 let happened = "an iperf3 server is no host that can be monitored";
                 let next = "Name the router: --via ssh://root@router.";
-                Err(Failure::new(Cause::Usage, "plan the study", "--via", happened, next))
+                Err(Failure::new(Cause::Usage, "plan the study")
+                    .on("--via")
+                    .happened(happened)
+                    .next(next))
             }
             router => Ok(router),
         }
@@ -164,7 +167,7 @@ pub(super) fn expect_direct_possible(arguments: &NetArguments) -> Result<(), Fai
     }
     let happened = "connections of that path are opened from A";
     let next = "Leave --connect-from b out, or measure the path in a study of its own.";
-    Err(Failure::new(Cause::Usage, "plan the study", "--direct", happened, next))
+    Err(Failure::new(Cause::Usage, "plan the study").on("--direct").happened(happened).next(next))
 }
 
 /// The design of the study.
@@ -180,7 +183,7 @@ pub(super) fn design(arguments: &ProbeArguments, baseline_seconds: f64) -> Desig
 pub(super) fn workloads(arguments: &NetArguments) -> Result<Vec<Workload>, Failure> {
     let refuse = |option: &str, value: String, happened: &str, next: &str| {
         let on = format!("{option} {value}");
-        Err(Failure::new(Cause::Usage, "plan the study", on, happened, next))
+        Err(Failure::new(Cause::Usage, "plan the study").on(on).happened(happened).next(next))
     };
     let via = &arguments.via;
     let prices = !via.parts.is_empty();
@@ -265,7 +268,7 @@ pub(super) fn look(
         let happened = "it is outside of the local networks, and others use it too (RFC 6815)";
         let next = "Measure in a lab, or give --allow-wan if all of the path is yours.";
         let tried = "overload the path";
-        return Err(Failure::new(Cause::NotPermitted, tried, on, happened, next));
+        return Err(Failure::new(Cause::NotPermitted, tried).on(on).happened(happened).next(next));
     }
     let is_end =
         own_addresses(router).into_iter().any(|own| own == addresses.a || own == addresses.b);

@@ -89,7 +89,7 @@ fn of_file(play: &PlayArguments, player: &Player) -> Result<Film, Failure> {
 
 fn no_film(given: &str, happened: impl Display, next: &str) -> Failure {
     let tried = "read the rate of the film";
-    Failure::new(Cause::Usage, tried, format!("--film {given}"), happened, next)
+    Failure::new(Cause::Usage, tried).on(format!("--film {given}")).happened(happened).next(next)
 }
 
 /// Which films there are.

@@ -182,7 +182,10 @@ impl PlayArguments {
         if request == 0 || !request.is_multiple_of(512) || request > LARGEST_REQUEST {
             let happened = "a request must be a multiple of 512 bytes and at most 64 MiB";
             let on = format!("--request {}", player.request.to_string().replace(' ', ""));
-            return Err(Failure::new(Cause::Usage, "plan the films", on, happened, "Try 128KiB."));
+            return Err(Failure::new(Cause::Usage, "plan the films")
+                .on(on)
+                .happened(happened)
+                .next("Try 128KiB."));
         }
         Ok(player)
     }
@@ -197,7 +200,10 @@ impl PlayArguments {
         if let Some(many) = streams.iter().find(|streams| **streams > MOST_STREAMS) {
             let (on, happened) = (format!("--streams {many}"), "at most 64 films play at once");
             let next = "Give 64 at most.";
-            return Err(Failure::new(Cause::Usage, "plan the films", on, happened, next));
+            return Err(Failure::new(Cause::Usage, "plan the films")
+                .on(on)
+                .happened(happened)
+                .next(next));
         }
         Ok(streams)
     }
@@ -241,7 +247,10 @@ impl PlayArguments {
         if seconds < SHORTEST_SECONDS {
             let happened = "a trial must last at least 500 ms";
             let next = "Give --time 5s for reliable figures.";
-            return Err(Failure::new(Cause::Usage, "plan the trials", "--time", happened, next));
+            return Err(Failure::new(Cause::Usage, "plan the trials")
+                .on("--time")
+                .happened(happened)
+                .next(next));
         }
         Ok(length(seconds))
     }
@@ -312,7 +321,10 @@ fn planned(play: &PlayArguments) -> Result<(Plan, Wanted), Failure> {
     if let Some(host) = play.hosts.on.get(most) {
         let happened = "films are played from one host, and other work is done by one";
         let next = "Give --on once, with more --streams; or twice, with --while.";
-        return Err(Failure::new(Cause::Usage, "plan the films", host, happened, next));
+        return Err(Failure::new(Cause::Usage, "plan the films")
+            .on(host)
+            .happened(happened)
+            .next(next));
     }
     let other_client = u16::from(play.hosts.on.len() > 1);
     let design = play.design();

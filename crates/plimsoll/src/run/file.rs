@@ -210,7 +210,7 @@ impl<'a> Source<'a> {
 /// The words of `--var NAME=VALUE` by name.
 fn words(plan: &PlanFile, given: &[String]) -> Result<BTreeMap<String, String>, Failure> {
     let usage = |on: &str, happened: &str, next: String| {
-        Err(Failure::new(Cause::Usage, "understand --var", on, happened, next))
+        Err(Failure::new(Cause::Usage, "understand --var").on(on).happened(happened).next(next))
     };
     let mut words = BTreeMap::new();
     for text in given {

@@ -169,6 +169,6 @@ fn text(named: &str) -> Result<String, Failure> {
             true => happened,
             false => "no built-in plan and no file has this name".to_owned(),
         };
-        Failure::new(Cause::Usage, "read the plan", named, happened, next)
+        Failure::new(Cause::Usage, "read the plan").on(named).happened(happened).next(next)
     })
 }

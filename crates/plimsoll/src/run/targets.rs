@@ -54,7 +54,10 @@ pub fn targets(
     if let Some(more) = typed.next() {
         let names: Vec<&str> = asked_for(source).collect();
         let happened = format!("the plan has {} open targets: {}", names.len(), names.join(", "));
-        return Err(Failure::new(Cause::Usage, "plan the targets", more, happened, "Omit it."));
+        return Err(Failure::new(Cause::Usage, "plan the targets")
+            .on(more)
+            .happened(happened)
+            .next("Omit it."));
     }
     let mut targets = Vec::new();
     for (number, (entry, url)) in found.iter().enumerate() {
@@ -95,5 +98,5 @@ fn missing(source: &Source<'_>, at: &[&str]) -> Failure {
 }
 
 fn usage(tried: &str, happened: &str, next: &str) -> Failure {
-    Failure::new(Cause::Usage, tried, "the command line", happened, next)
+    Failure::new(Cause::Usage, tried).on("the command line").happened(happened).next(next)
 }

@@ -139,11 +139,14 @@ fn commands(name: &str, parts: &BTreeMap<&str, &str>) -> Result<Commands, Failur
 }
 
 fn refused(on: String, happened: &str, next: &str) -> Failure {
-    Failure::new(Cause::Usage, "define a setting by commands", on, happened, next)
+    Failure::new(Cause::Usage, "define a setting by commands").on(on).happened(happened).next(next)
 }
 
 fn refused_to_run(hosts: &str, happened: &str, next: &str) -> Failure {
-    Failure::new(Cause::Usage, "run the commands of --command", hosts, happened, next)
+    Failure::new(Cause::Usage, "run the commands of --command")
+        .on(hosts)
+        .happened(happened)
+        .next(next)
 }
 
 #[cfg(test)]

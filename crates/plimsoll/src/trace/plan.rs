@@ -99,7 +99,7 @@ impl Needs {
 }
 
 fn refuse<T>(on: &str, happened: &str, next: &str) -> Result<T, Failure> {
-    Err(Failure::new(Cause::Usage, "plan the study", on, happened, next))
+    Err(Failure::new(Cause::Usage, "plan the study").on(on).happened(happened).next(next))
 }
 
 /// The export of a URL.

@@ -54,13 +54,10 @@ pub fn to_csv(study: &Study) -> Result<String, Failure> {
     let header = columns.header();
     let results = study.trials.iter().map(|trial| results(trial).count().max(1)).sum::<usize>();
     if results.saturating_mul(header.len()) > MOST_CELLS {
-        return Err(Failure::new(
-            Cause::Trial,
-            "write CSV",
-            format!("study {}", study.id),
-            format!("the table would have {results} rows and {} columns", header.len()),
-            "Export it as JSON.",
-        ));
+        return Err(Failure::new(Cause::Trial, "write CSV")
+            .on(format!("study {}", study.id))
+            .happened(format!("the table would have {results} rows and {} columns", header.len()))
+            .next("Export it as JSON."));
     }
     table.write_record(header).map_err(failed)?;
     for trial in &study.trials {

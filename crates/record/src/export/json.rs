@@ -86,18 +86,15 @@ pub fn from_json(text: &str) -> Result<Study, Failure> {
         schema: String,
     }
     let failed = |e: serde_json::Error| {
-        Failure::new(
-            Cause::Usage,
-            TRIED,
-            format!("line {}, column {}", e.line(), e.column()),
-            e,
-            "Give a file that plimsoll export --json wrote.",
-        )
+        Failure::new(Cause::Usage, TRIED)
+            .on(format!("line {}, column {}", e.line(), e.column()))
+            .happened(e)
+            .next("Give a file that plimsoll export --json wrote.")
     };
     let head: Head = serde_json::from_str(text).map_err(failed)?;
     schema::check(&head.schema).map_err(|why| {
         let next = "Use the plimsoll that wrote it, or a newer one.";
-        Failure::new(Cause::Usage, TRIED, "the field 'schema'", why, next)
+        Failure::new(Cause::Usage, TRIED).on("the field 'schema'").happened(why).next(next)
     })?;
     serde_json::from_str(text).map_err(failed)
 }

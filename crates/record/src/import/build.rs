@@ -198,13 +198,10 @@ fn trial(
         None => Outcome::Complete,
         Some(error) => Outcome::Failed {
             phase: "measure".to_owned(),
-            failure: Failure::new(
-                Cause::Trial,
-                format!("run the job '{}'", run.name),
-                format!("{}, line {}", file.name, run.line),
-                error,
-                "The job failed in fio: run it again.",
-            ),
+            failure: Failure::new(Cause::Trial, format!("run the job '{}'", run.name))
+                .on(format!("{}, line {}", file.name, run.line))
+                .happened(error)
+                .next("The job failed in fio: run it again."),
         },
     };
     let of_kind = |pick: fn(&Half) -> &Option<LatencySummary>| {

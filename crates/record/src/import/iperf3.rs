@@ -100,7 +100,7 @@ fn path_run(run: &Run, file: &ImportFile) -> Parsed<PathRun> {
     let failure = text(&run.result, &["error"]).map(|error| {
         let on = format!("{}, line {}", file.name, run.line);
         let next = "The run failed in iperf3: run it again.";
-        Failure::new(Cause::Trial, "run iperf3", on, error, next)
+        Failure::new(Cause::Trial, "run iperf3").on(on).happened(error).next(next)
     });
     let result =
         PartResult { quantities: quantities(run), series: series(run), ..PartResult::default() };

@@ -33,6 +33,9 @@ impl Malformed {
             Some(column) => format!("{file}, line {}, column {column}", self.line),
             None => format!("{file}, line {}", self.line),
         };
-        Failure::new(Cause::Usage, "import a file", place, self.happened, self.next)
+        Failure::new(Cause::Usage, "import a file")
+            .on(place)
+            .happened(self.happened)
+            .next(self.next)
     }
 }

@@ -63,7 +63,10 @@ impl ImportFile {
 
     fn read_limited(path: &Path, limit: u64) -> Result<ImportFile, Failure> {
         let failed = |happened: &dyn std::fmt::Display, next: &str| {
-            Failure::new(Cause::Usage, "read a file to import", path.display(), happened, next)
+            Failure::new(Cause::Usage, "read a file to import")
+                .on(path.display())
+                .happened(happened)
+                .next(next)
         };
         let unreadable = |e: std::io::Error| failed(&e, "Name a regular file that you can read.");
         let file = open_regular(path).map_err(unreadable)?;
@@ -167,13 +170,10 @@ pub struct Imports {
 /// A file has nothing that can be imported, or labels do not fit the files.
 pub fn import(files: &[ImportFile], options: &ImportOptions) -> Result<Imports, Failure> {
     if options.labels.len() > 1 && options.labels.len() != files.len() {
-        return Err(Failure::new(
-            Cause::Usage,
-            "import files",
-            format!("--label, given {} times", options.labels.len()),
-            format!("there are {} files", files.len()),
-            "Give one label for all files, or one for each in their order.",
-        ));
+        return Err(Failure::new(Cause::Usage, "import files")
+            .on(format!("--label, given {} times", options.labels.len()))
+            .happened(format!("there are {} files", files.len()))
+            .next("Give one label for all files, or one for each in their order."));
     }
     let mut imports = Imports::default();
     let (mut sources, mut on_paths) = (Vec::new(), Vec::new());
@@ -228,7 +228,7 @@ fn path_runs(text: &str, file: &ImportFile) -> Option<Parsed<Vec<Parsed<PathRun>
 /// Why nothing in a file can be imported.
 fn nothing(file: &ImportFile, left_out: Vec<Malformed>) -> Failure {
     let failed = |happened: &str, next: &str| {
-        Failure::new(Cause::Usage, "import a file", &file.name, happened, next)
+        Failure::new(Cause::Usage, "import a file").on(&file.name).happened(happened).next(next)
     };
     match (foreign::text(&file.text), left_out.into_iter().next()) {
         (Some((happened, next)), _) => failed(&happened, &next),
@@ -246,7 +246,7 @@ fn check(study: &Study, file: &str) -> Result<(), Failure> {
     let id = &study.id.0;
     let wrong = |happened: String| {
         let next = "Give a file that plimsoll export --json wrote.";
-        Err(Failure::new(Cause::Usage, "import a study", file, happened, next))
+        Err(Failure::new(Cause::Usage, "import a study").on(file).happened(happened).next(next))
     };
     let digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
     if id.len() != 8 || !id.bytes().all(digit) {

@@ -174,8 +174,9 @@ fn failure() -> impl Strategy<Value = Failure> {
         Cause::Interrupted,
         Cause::Terminated,
     ];
-    (select(causes.to_vec()), text(), text(), text(), text())
-        .prop_map(|(cause, tried, on, why, next)| Failure::new(cause, tried, on, why, next))
+    (select(causes.to_vec()), text(), text(), text(), text()).prop_map(
+        |(cause, tried, on, why, next)| Failure::new(cause, tried).on(on).happened(why).next(next),
+    )
 }
 
 pub fn target() -> impl Strategy<Value = Target> {

@@ -145,13 +145,10 @@ pub fn series() -> Series {
 
 /// A study of two targets with a complete, a failed and a stopped trial.
 pub fn full() -> Study {
-    let failure = Failure::new(
-        Cause::NoSpace,
-        "lay out the file",
-        "nfs://nas/volume1",
-        "no space left",
-        "Free 1 GiB there.",
-    );
+    let failure = Failure::new(Cause::NoSpace, "lay out the file")
+        .on("nfs://nas/volume1")
+        .happened("no space left")
+        .next("Free 1 GiB there.");
     let mut failed = trial(1);
     failed.cell = Cell { subject: 1, workload: 1, setting: 0 };
     let outcome = Outcome::Failed { phase: "lay out".into(), failure: failure.clone() };

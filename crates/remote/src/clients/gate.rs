@@ -49,7 +49,10 @@ impl Apart {
             MOST_ERROR.as_millis()
         );
         let next = "Remove this host from --on, or reach it over a faster network path.";
-        Failure::new(Cause::Usage, "start all clients together", host, happened, next)
+        Failure::new(Cause::Usage, "start all clients together")
+            .on(host)
+            .happened(happened)
+            .next(next)
     }
 }
 

@@ -133,7 +133,10 @@ impl Clients {
             return Ok(());
         };
         let next = "Give a length in seconds, or give all clients the same job.";
-        Err(Failure::new(Cause::Usage, "assign the work", "the clients", happened, next))
+        Err(Failure::new(Cause::Usage, "assign the work")
+            .on("the clients")
+            .happened(happened)
+            .next(next))
     }
 }
 

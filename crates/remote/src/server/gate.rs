@@ -28,13 +28,9 @@ pub fn open(connection: &Connection) -> Result<Nanos, Failure> {
             }
             Some(Ok(Request::Start { at: None })) | None => {
                 let happened = "not all clients are ready";
-                return Err(Failure::new(
-                    Cause::Interrupted,
-                    "start the load",
-                    "this client",
-                    happened,
-                    "",
-                ));
+                return Err(Failure::new(Cause::Interrupted, "start the load")
+                    .on("this client")
+                    .happened(happened));
             }
             Some(_) => return Err(refused("another trial is waiting for its start")),
         }
@@ -51,7 +47,10 @@ fn in_time(at: Nanos, now: Nanos) -> Result<Nanos, Failure> {
     let late = now.since(at).as_secs_f64() * 1e3;
     let happened = format!("this client learned it {late:.0} ms too late");
     let next = "Reduce the load on the client and on the network to it, and try again.";
-    Err(Failure::new(Cause::Trial, "start the load", "the agreed start time", happened, next))
+    Err(Failure::new(Cause::Trial, "start the load")
+        .on("the agreed start time")
+        .happened(happened)
+        .next(next))
 }
 
 #[cfg(test)]

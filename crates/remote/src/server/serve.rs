@@ -242,5 +242,8 @@ impl LoadObserver for Reported {
 pub fn refused(why: &str) -> Failure {
     let next = "plimsoll and the runner must have the same version: build the runner again with \
     `make runner`.";
-    Failure::new(Cause::Usage, "understand the request", "plimsoll-runner", why, next)
+    Failure::new(Cause::Usage, "understand the request")
+        .on("plimsoll-runner")
+        .happened(why)
+        .next(next)
 }

@@ -20,7 +20,7 @@ use serde_json::Value;
 pub fn redact(study: &Study, also: &[String]) -> Result<Study, Failure> {
     let refused = |e: serde_json::Error| {
         let next = "Show it without --redact, and do not publish it.";
-        Failure::new(Cause::Trial, "redact the study", &study.id, e, next)
+        Failure::new(Cause::Trial, "redact the study").on(&study.id).happened(e).next(next)
     };
     let mut value = serde_json::to_value(study).map_err(refused)?;
     let mut pseudonyms = Pseudonyms::default();

@@ -42,7 +42,10 @@ impl Conductor<'_> {
                 let next =
                     "Check that the router forwards, and that no firewall on the path drops UDP.";
                 let tried = "choose the rate";
-                return Err(Failure::new(Cause::Trial, tried, main.job.title(), happened, next));
+                return Err(Failure::new(Cause::Trial, tried)
+                    .on(main.job.title())
+                    .happened(happened)
+                    .next(next));
             };
             if let Some(part) = self.study.plan.workloads[number].parts.first_mut() {
                 part.job.offer(readable(SHARE * forwarded) * bytes);

@@ -35,7 +35,10 @@ pub(super) fn sections(reach: &dyn Reach, odd: &mut Odd) -> Result<Vec<Value>, F
             let said = String::from_utf8_lossy(&ran.errors);
             let said = said.lines().next().unwrap_or("it printed nothing").to_owned();
             let next = "Log in to the host and check that /bin/sh can read /proc.";
-            Err(Failure::new(Cause::Trial, "read the inventory", reach.name(), said, next))
+            Err(Failure::new(Cause::Trial, "read the inventory")
+                .on(reach.name())
+                .happened(said)
+                .next(next))
         }
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn make(path: &str) -> Result<Box<dyn Knob>, String> {
 impl ExportSync {
     fn failed(&self, host: &dyn Reach, happened: &str, next: &str) -> Failure {
         let tried = format!("find the export {}", self.path);
-        Failure::new(Cause::NotPermitted, tried, host.name(), happened, next)
+        Failure::new(Cause::NotPermitted, tried).on(host.name()).happened(happened).next(next)
     }
 
     /// The file that names the export, and its content.
@@ -177,7 +177,7 @@ impl Knob for ExportSync {
         let wrong = |happened: String| {
             let tried = format!("set {}", self.name());
             let next = "Check exportfs -v on the host.";
-            Err(Failure::new(Cause::Trial, tried, host.name(), happened, next))
+            Err(Failure::new(Cause::Trial, tried).on(host.name()).happened(happened).next(next))
         };
         let in_force = self.level(&self.in_force(host)?);
         if in_force != level {

@@ -58,7 +58,7 @@ fn all_options(mount: &Mount) -> String {
 impl MountOption {
     fn failed(&self, host: &dyn Reach, happened: &str, next: &str) -> Failure {
         let tried = format!("check the mount on {}", self.point);
-        Failure::new(Cause::NotPermitted, tried, host.name(), happened, next)
+        Failure::new(Cause::NotPermitted, tried).on(host.name()).happened(happened).next(next)
     }
 
     /// What is mounted there; `None` where nothing is.
@@ -120,7 +120,7 @@ impl MountOption {
         let tried = format!("set {}", self.name());
         let next = "Give a value that this kernel and the server support: /proc/self/mountinfo on the host \
         shows the value in use.";
-        Failure::new(Cause::Trial, tried, host.name(), happened, next)
+        Failure::new(Cause::Trial, tried).on(host.name()).happened(happened).next(next)
     }
 }
 

@@ -79,7 +79,7 @@ impl<P: Part> Restart<P> {
         let (now, wanted) = (now.differing(wanted), wanted.differing(&now));
         let happened = format!("the server has {now}, not {wanted}");
         let next = "Check /etc/nfs.conf on the host, which may set another value.";
-        Err(Failure::new(Cause::Trial, tried, host.name(), happened, next))
+        Err(Failure::new(Cause::Trial, tried).on(host.name()).happened(happened).next(next))
     }
 
     /// Starts the server so, unless it is so already.

@@ -58,7 +58,7 @@ impl Server {
 
     fn failed(host: &dyn Reach, happened: &str) -> Failure {
         let next = "Start it on the host as usual, and try again.";
-        Failure::new(Cause::NotPermitted, TRIED, host.name(), happened, next)
+        Failure::new(Cause::NotPermitted, TRIED).on(host.name()).happened(happened).next(next)
     }
 
     /// From the four files, each behind a line of its name in brackets.

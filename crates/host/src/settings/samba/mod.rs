@@ -63,7 +63,10 @@ const BUILT_IN: &str = "smbd -b | sed -n 's/^ *CONFIGFILE: *//p'";
 impl Samba {
     fn failed(&self, host: &dyn Reach, happened: impl ToString, next: &str) -> Failure {
         let tried = format!("find Samba's option {}", self.option.name);
-        Failure::new(Cause::NotPermitted, tried, host.name(), happened.to_string(), next)
+        Failure::new(Cause::NotPermitted, tried)
+            .on(host.name())
+            .happened(happened.to_string())
+            .next(next)
     }
 
     /// The file of the server that runs; `None` where none does.
@@ -137,7 +140,7 @@ impl Samba {
         let happened = format!("Samba uses \"{value}\" instead of \"{wanted}\"");
         let tried = format!("set {}", self.name());
         let next = "Check testparm on the host, and give a value of smb.conf(5).";
-        Err(Failure::new(Cause::Trial, tried, host.name(), happened, next))
+        Err(Failure::new(Cause::Trial, tried).on(host.name()).happened(happened).next(next))
     }
 }
 

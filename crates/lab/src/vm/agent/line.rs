@@ -50,7 +50,10 @@ impl Line {
             if Instant::now() >= until {
                 let happened = format!("{PORTS} commands are running already, which is the limit");
                 let next = "Wait until one ends.";
-                return Err(Failure::new(Cause::Unreachable, TRIED, name, happened, next));
+                return Err(Failure::new(Cause::Unreachable, TRIED)
+                    .on(name)
+                    .happened(happened)
+                    .next(next));
             }
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -61,13 +64,10 @@ impl Line {
         let failed = |error| {
             if self.directory.exists() {
                 let next = "Run it as root.";
-                Failure::new(
-                    Cause::NotPermitted,
-                    format!("lock {}", path.display()),
-                    name,
-                    error,
-                    next,
-                )
+                Failure::new(Cause::NotPermitted, format!("lock {}", path.display()))
+                    .on(name)
+                    .happened(error)
+                    .next(next)
             } else {
                 self.gone(name)
             }
@@ -83,7 +83,7 @@ impl Line {
 
     fn connect(&self, port: usize, claim: File, name: &str) -> Result<Session, Failure> {
         let number = number().map_err(|error| {
-            Failure::new(Cause::Unreachable, "read /dev/urandom", name, error, "")
+            Failure::new(Cause::Unreachable, "read /dev/urandom").on(name).happened(error)
         })?;
         let stream = UnixStream::connect(socket(&self.directory, &self.machine, port))
             .map_err(|_| self.gone(name))?;
@@ -93,7 +93,7 @@ impl Line {
             Err(error) if error.kind() == ErrorKind::TimedOut => {
                 let happened = format!("it did not answer within {} s", ANSWER.as_secs());
                 let next = format!("Read its console: {}.", self.console().display());
-                Err(Failure::new(Cause::Unreachable, TRIED, name, happened, next))
+                Err(Failure::new(Cause::Unreachable, TRIED).on(name).happened(happened).next(next))
             }
             Err(_) => Err(self.gone(name)),
         }
@@ -105,7 +105,10 @@ impl Line {
 
     fn gone(&self, name: &str) -> Failure {
         let next = "Run plimsoll lab down, then plimsoll lab up.";
-        Failure::new(Cause::Unreachable, TRIED, name, "the machine does not run", next)
+        Failure::new(Cause::Unreachable, TRIED)
+            .on(name)
+            .happened("the machine does not run")
+            .next(next)
     }
 }
 

@@ -46,7 +46,9 @@ impl Machine {
     /// Starts a command; `prepare` has the session before that.
     fn start(&self, command: &str, prepare: impl FnOnce(&mut Session)) -> Result<Session, Failure> {
         let refuse = |happened: &str| {
-            Err(Failure::new(Cause::Usage, "run a command in a machine", &self.name, happened, ""))
+            Err(Failure::new(Cause::Usage, "run a command in a machine")
+                .on(&self.name)
+                .happened(happened))
         };
         if command.contains('\0') {
             return refuse("the command contains a NUL character");

@@ -270,7 +270,10 @@ impl Session {
             ),
             (_, None) => (error.to_string(), ""),
         };
-        Failure::new(Cause::Unreachable, "run a command in a machine", &self.name, happened, next)
+        Failure::new(Cause::Unreachable, "run a command in a machine")
+            .on(&self.name)
+            .happened(happened)
+            .next(next)
     }
 
     fn is_over(&self) -> bool {

@@ -176,7 +176,7 @@ impl Recipe {
 
     fn cannot(&self, happened: impl std::fmt::Display, next: impl Into<String>) -> Failure {
         let tried = "build the image of a virtual machine";
-        Failure::new(Cause::Unreachable, tried, self.name, happened, next)
+        Failure::new(Cause::Unreachable, tried).on(self.name).happened(happened).next(next)
     }
 }
 

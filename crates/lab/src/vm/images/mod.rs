@@ -120,7 +120,7 @@ impl Images<'_> {
 
     pub(super) fn failure(&self, tried: &str, error: &io::Error) -> Failure {
         let next = format!("Free space there, or name another directory with {CACHE_VARIABLE}.");
-        Failure::new(Cause::NotPermitted, tried, self.cache.display(), error, next)
+        Failure::new(Cause::NotPermitted, tried).on(self.cache.display()).happened(error).next(next)
     }
 
     fn find(&self, recipe: &Recipe, progress: &mut dyn FnMut(&str)) -> Result<PathBuf, Failure> {

@@ -147,7 +147,7 @@ fn expect_space(needed: Bytes) -> Result<(), Failure> {
             let free = amount(Bytes(free));
             let happened = format!("they need {}, but {free} are free", amount(needed));
             let (tried, on) = ("find space for local files", place.display());
-            Err(Failure::new(Cause::NoSpace, tried, on, happened, MAKE_ROOM))
+            Err(Failure::new(Cause::NoSpace, tried).on(on).happened(happened).next(MAKE_ROOM))
         }
     }
 }
@@ -177,5 +177,5 @@ fn set_times(file: &File, seconds: u32) -> io::Result<()> {
 fn failure(tried: &str, on: &Path, error: &io::Error) -> Failure {
     let full = error.kind() == io::ErrorKind::StorageFull;
     let cause = if full { Cause::NoSpace } else { Cause::NotPermitted };
-    Failure::new(cause, tried, on.display(), error, MAKE_ROOM)
+    Failure::new(cause, tried).on(on.display()).happened(error).next(MAKE_ROOM)
 }

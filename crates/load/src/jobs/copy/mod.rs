@@ -84,7 +84,7 @@ impl CopyRun {
         let block = block.ok_or_else(|| {
             let happened = format!("a block size of {} is not supported", job.block);
             let next = "Give another --block.";
-            Failure::new(Cause::Usage, "copy files", on(job), happened, next)
+            Failure::new(Cause::Usage, "copy files").on(on(job)).happened(happened).next(next)
         })?;
         let job = job.clone();
         Ok(CopyRun {
@@ -160,7 +160,10 @@ impl CopyRun {
                 planned.0, planned.1, found.0, found.1
             );
             let next = "Do not change the files, and run it again.";
-            return Err(Failure::new(Cause::Trial, "copy files", on(&self.job), happened, next));
+            return Err(Failure::new(Cause::Trial, "copy files")
+                .on(on(&self.job))
+                .happened(happened)
+                .next(next));
         }
         self.content = Some(Arc::new(content));
         Ok(self.files.insert(files).clone())
@@ -220,7 +223,10 @@ impl CopyRun {
     /// Whether rsync can copy these files to this target, and where that is mounted.
     fn mounted(&self, share: &dyn Share, files: &dyn FileSet) -> Result<PathBuf, Failure> {
         let refuse = |happened: &str, next: &str| {
-            Err(Failure::new(Cause::Usage, "copy by rsync", on(&self.job), happened, next))
+            Err(Failure::new(Cause::Usage, "copy by rsync")
+                .on(on(&self.job))
+                .happened(happened)
+                .next(next))
         };
         let Some(target) = share.local_directory() else {
             let next = "Name the directory at which it is mounted, or omit --via.";
@@ -252,7 +258,10 @@ impl CopyRun {
             let (happened, next) =
                 ("--via rsync starts one rsync for all files", "Omit --workers.");
             let on = on(&self.job);
-            return Err(Failure::new(Cause::Usage, "copy by rsync", on, happened, next));
+            return Err(Failure::new(Cause::Usage, "copy by rsync")
+                .on(on)
+                .happened(happened)
+                .next(next));
         }
         let Some(local) = &self.local else { return Ok(()) };
         let round = copies.round.lock().unwrap_or_else(PoisonError::into_inner).1.clone();
@@ -367,13 +376,9 @@ impl StorageJob for CopyRun {
         let kinds = self.asks().kinds;
         can_do("copy files", lane, &kinds[..kinds.len() - 1])?;
         let copies = self.copies.as_ref().ok_or_else(|| {
-            Failure::new(
-                Cause::Usage,
-                "copy files",
-                on(&self.job),
-                "the files were not created",
-                "",
-            )
+            Failure::new(Cause::Usage, "copy files")
+                .on(on(&self.job))
+                .happened("the files were not created")
         })?;
         Ok(CopySource::Own(OwnSource::new(copies, self.block, lane)))
     }

@@ -81,7 +81,7 @@ fn remove(run: &mut dyn RunContext, prefix: &str) -> Result<(), Failure> {
             let happened =
                 format!("it contains files that plimsoll did not create: {}", foreign.join(", "));
             let (tried, next) = ("remove an earlier copy", "Move these files elsewhere.");
-            return Err(Failure::new(Cause::Trial, tried, path, happened, next));
+            return Err(Failure::new(Cause::Trial, tried).on(path).happened(happened).next(next));
         }
         run.event(Event::Progress { bytes: 0 });
     }

@@ -112,7 +112,10 @@ impl StorageJob for DatabaseRun {
             let (happened, next) =
                 ("commits go on until they are stopped", "Give a length in seconds.");
             let tried = "commit without a time limit";
-            return Err(Failure::new(Cause::Usage, tried, "the database", happened, next));
+            return Err(Failure::new(Cause::Usage, tried)
+                .on("the database")
+                .happened(happened)
+                .next(next));
         }
         self.prepare(at)?;
         let (_, within) = self.directories(at)?;
@@ -214,5 +217,5 @@ fn figures(sources: &[DatabaseSource]) -> Vec<(Measure, f64)> {
 fn not_as_made(happened: &str) -> Failure {
     let (tried, on) = ("commit transactions", "the run's directory");
     let next = "Make sure that no other program changes that directory, and read the warnings.";
-    Failure::new(Cause::Trial, tried, on, happened, next)
+    Failure::new(Cause::Trial, tried).on(on).happened(happened).next(next)
 }

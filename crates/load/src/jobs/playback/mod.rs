@@ -75,7 +75,7 @@ impl StorageJob for PlaybackRun {
         let length = length.ok_or_else(|| {
             let happened = format!("its files are too small for requests of {request} bytes");
             let next = "Give a larger --size.";
-            Failure::new(Cause::Usage, "play films", "--size", happened, next)
+            Failure::new(Cause::Usage, "play films").on("--size").happened(happened).next(next)
         })?;
         let (streams, files) = (usize::from(point.workers.get()), self.files.len());
         let turn = usize::from(worker) % files;
