@@ -3,6 +3,7 @@
 pub(crate) use plimsoll_model::printable;
 pub use plimsoll_model::units::duration;
 use plimsoll_model::with_letters;
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Columns of a terminal that the text takes: two for letters of some scripts, none for marks on top of
@@ -52,25 +53,19 @@ pub(crate) fn shortened_pair(text: &str, between: &str, limit: usize) -> String 
 /// Wraps at spaces to `columns`, the first line after `first` and the others after as many
 /// spaces. Words that are longer than a line are not broken, so that they can be copied.
 pub(crate) fn wrapped(first: &str, text: &str, columns: usize) -> String {
-    let indent = width(first);
-    let mut out = first.to_owned();
-    let mut column = indent;
-    for word in text.split_whitespace() {
-        let length = width(word);
-        if column > indent && column + 1 + length > columns {
-            out.push('\n');
-            out.extend(std::iter::repeat_n(' ', indent));
-            column = indent;
-        }
-        if column > indent {
-            out.push(' ');
-            column += 1;
-        }
-        out.push_str(word);
-        column += length;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if text.is_empty() {
+        return format!("{first}\n");
     }
-    out.push('\n');
-    out
+    let indent = " ".repeat(width(first));
+    let options = Options::new(columns)
+        .initial_indent(first)
+        .subsequent_indent(&indent)
+        .break_words(false)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .wrap_algorithm(WrapAlgorithm::FirstFit);
+    textwrap::fill(&text, options) + "\n"
 }
 
 /// "a", "a and b", "a, b and c"; items with commas of their own are set apart: "a, b; c, d".
