@@ -76,8 +76,8 @@ struct Queue {
 fn measure_net_queues() {
     let Some(beds) = lab("line", bottlenecks::LAB) else { return };
     let (mut kept, until) = (Kept::<Queue>::open("net-queues.json"), Until::now());
-    // The 99th percentile needs 2000 round trips, of which there are 100 a second.
-    let time = format!("--time={}s", setting("PLIMSOLL_SECONDS", 21));
+    // The 99th percentile needs 2000 round trips, of which there are 300 a second.
+    let time = format!("--time={}s", setting("PLIMSOLL_SECONDS", 8));
     for queue in QUEUES.into_iter().take(setting("PLIMSOLL_CASES", 4) as usize) {
         if kept.cases.iter().any(|case| case.queue == queue) || until.is_over() {
             continue;

@@ -239,6 +239,27 @@ fn overload_stays_in_local_networks() {
 }
 
 #[test]
+fn the_rules_of_a_router_with_a_public_address_stay() {
+    let Some(beds) = lab() else { return };
+    beds.on("via/router", "ip addr add 203.0.113.9/32 dev lo");
+    let listed = || beds.on("via/router", "nft list ruleset");
+    let set = format!("nft -f - <<'END'\n{}\nEND", rules());
+    beds.on("via/router", &set);
+    let before = listed();
+    for level in ["none", "only-nat", "only-tracking"] {
+        let set = format!("--set=lab://via/router/nft-ruleset=as-found,{level}");
+        let ran = net(&beds, &[ROUTER, "--quick", &set]).expect(5);
+        for words in ["203.0.113.9", "--allow-open"] {
+            assert!(ran.err.contains(words), "{words} in {}", ran.err);
+        }
+    }
+    // No part that rules make is left.
+    let ran = net(&beds, &[ROUTER, "--parts=rules,nat"]).expect(2);
+    assert!(ran.err.contains("--allow-open permits it"), "{}", ran.err);
+    assert_eq!(listed(), before);
+}
+
+#[test]
 fn an_interrupted_search_leaves_nothing() {
     let Some(beds) = lab() else { return };
     let _alone = alone();

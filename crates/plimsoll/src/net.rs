@@ -60,6 +60,9 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
     concerned.extend(&router);
     concerned.extend(plan.factors.iter().map(|factor| &factor.host));
     restore::expect_none_left(&concerned, &[])?;
+    if !arguments.via.allow_open {
+        via::expect_rules_stay(&plan.factors)?;
+    }
     if let Some(router) = router.as_ref().filter(|_| !arguments.via.parts.is_empty()) {
         let priced = parts::look(arguments, &a, &b, router)?;
         (plan.factors, plan.parts) = (priced.factors, Some(priced.parts));

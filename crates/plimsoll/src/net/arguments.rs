@@ -127,7 +127,7 @@ pub enum JobChoice {
     UdpIn,
     /// Round trips, one after the other
     Request,
-    /// 100 round trips a second during TCP in both directions
+    /// 300 round trips a second during TCP in both directions
     Loaded,
     /// TCP connections, one after the other
     Connect,

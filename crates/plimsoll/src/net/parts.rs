@@ -1,6 +1,7 @@
 //! `--parts`: the parts of the router's path that are there and can be switched off, as a chain of settings.
 
 use super::arguments::{NetArguments, RateChoice};
+use super::via::RULESET;
 use super::{via, wanted};
 use crate::hosts;
 use clap::ValueEnum;
@@ -116,7 +117,6 @@ fn found(router: &dyn Reach, name: &str) -> Result<Found, String> {
 
 /// Adds the parts that rules make.
 fn add_rules(chain: &mut Chain, router: &dyn Reach, wanted: &[PathPart], public: Option<IpAddr>) {
-    const RULESET: &str = "nft-ruleset";
     let found = match found(router, RULESET) {
         Ok(found) => found,
         Err(happened) => {

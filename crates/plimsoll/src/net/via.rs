@@ -4,12 +4,13 @@ use super::arguments::{NetArguments, RateChoice, SideChoice};
 use super::parts::PartChoice;
 use super::workloads::{FINE_MARGIN, FINE_WIDTH, LOSS, WIDTH, part};
 use crate::arguments::ProbeArguments;
+use crate::hosts;
 use clap::{Args, ValueEnum};
 use plimsoll_host::reach::{Reach, quote};
 use plimsoll_model::units::{Bytes, parse_duration};
 use plimsoll_model::{
-    Cause, Design, Failure, Flag, Flow, ForwardingJob, HostName, Length, Parameter, Rule, Steps,
-    Workload,
+    Cause, Design, Factor, FactorLevel, Failure, Flag, Flow, ForwardingJob, HostName, Length,
+    Parameter, Rule, Steps, Workload,
 };
 use plimsoll_net::Addresses;
 use plimsoll_stats::kept::LEAD_SECONDS;
@@ -35,6 +36,9 @@ const CAP_SECONDS: f64 = 2400.0;
 /// Seconds of a usual trial of the search, and of one that prices parts of the path.
 const TRIAL_SECONDS: f64 = 1.0;
 const PRICED_SECONDS: f64 = 4.0;
+/// The setting of the rules, and its levels without the filter's.
+pub(super) const RULESET: &str = "nft-ruleset";
+const OPEN: [&str; 3] = ["none", "only-nat", "only-tracking"];
 /// Longest time that a host may take to say what it is asked.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -80,8 +84,8 @@ pub struct ViaArguments {
     #[arg(long, value_name = "PARTS", value_enum, value_delimiter = ',', requires = "via")]
     #[arg(conflicts_with_all = ["set", "direct"])]
     pub parts: Vec<PartChoice>,
-    /// Price the rules of a router with a public address: for seconds it has none
-    #[arg(long, requires = "parts")]
+    /// Take the rules off a host with a public address: for seconds it has none
+    #[arg(long)]
     pub allow_open: bool,
     /// Overload a path that leaves the local networks
     ///
@@ -286,6 +290,25 @@ fn own_addresses(host: &dyn Reach) -> Vec<IpAddr> {
     let own = said(host, "ip -o addr show 2>/dev/null");
     let words = own.split_whitespace().filter_map(|word| word.split('/').next()?.parse().ok());
     words.collect()
+}
+
+/// Refuses to take the rules off a host that has a public address.
+///
+/// # Errors
+/// [`Cause::NotPermitted`] for the first such setting.
+pub(super) fn expect_rules_stay(factors: &[Factor]) -> Result<(), Failure> {
+    let takes_off = |level: &FactorLevel| matches!(level, FactorLevel::Set { value } if OPEN.contains(&value.as_str()));
+    let open = factors.iter().filter(|factor| factor.name == RULESET);
+    for factor in open.filter(|factor| factor.levels.iter().any(takes_off)) {
+        if let Some(address) = public_address(&*hosts::open(&factor.host, false)?) {
+            let tried = format!("take the rules off {}", factor.host);
+            return Err(Failure::new(Cause::NotPermitted, tried)
+                .on(RULESET)
+                .happened(format!("it has the public address {address}, and would be open"))
+                .next("Disconnect it first, or give --allow-open."));
+        }
+    }
+    Ok(())
 }
 
 /// An address of a host that others can reach.

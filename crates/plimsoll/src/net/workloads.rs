@@ -8,8 +8,8 @@ use plimsoll_model::{
 };
 use std::num::NonZeroU16;
 
-/// Seconds of a trial of streams, of requests on the idle path, and of requests under load. At 100 requests a second the
-/// last has a median; a 99th percentile needs 2000 requests, and thus a longer --time.
+/// Seconds of a trial of streams, of requests on the idle path, and of requests under load: long enough for a 99th
+/// percentile.
 const STREAM_SECONDS: f64 = 2.5;
 const REQUEST_SECONDS: f64 = 1.2;
 const LOADED_SECONDS: f64 = 7.5;
