@@ -58,7 +58,7 @@ help:
 	@echo "make measure-playback how many films play over links and from processors of known capacity; hours"
 	@echo "make measure-readers  one file by several readers through a slow link, in batches and pipelined, compared with the model; a quarter of an hour"
 	@echo "make measure-scan     the scan that ops predicts beside find -ls on mounts of NFS and SMB; a quarter of an hour"
-	@echo "make measure-stalls   Samba and Ganesha that are stopped by a schedule: the rate over all time against bytes served in the long run; 20 minutes"
+	@echo "make measure-stalls   Samba and Ganesha that are stopped by a schedule: the rate over all time of short trials against one long trial; an hour and a half"
 	@echo "make measure-ops      what ops finds of a server whose costs are known, and quantiles where it stalls; a quarter of an hour on a quiet machine"
 	@echo "make measure-burner   are the CPU shares of a known load found within two points? On a quiet machine"
 	@echo "make measure-versions PLIMSOLL_PEER=FILE beside this build, on Ganesha, Samba and a directory; a quarter of an hour"
