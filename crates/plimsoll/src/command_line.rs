@@ -151,10 +151,7 @@ const COMMON: &[(&str, &[&str])] = &[
     ("device", &["quick", "only", "disk", "details", "report"]),
     ("clock", &["quick", "clock", "continue", "details", "report"]),
     ("net", &["quick", "job", "streams", "address", "details", "report"]),
-    (
-        "trace",
-        &["quick", "payload", "to", "from", "dir", "target", "on", "set", "details", "report"],
-    ),
+    ("trace", &["payload", "to", "dir", "target", "set", "details", "report"]),
     (
         "predict",
         &[

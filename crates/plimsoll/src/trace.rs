@@ -56,9 +56,9 @@ pub struct TraceArguments {
     /// Several sizes are measured one by one
     #[arg(long = "payload", value_name = "SIZES", value_delimiter = ',')]
     pub payloads: Vec<Bytes>,
-    /// Destination of sendto and forward [default of sendto: the host's gateway, or another host of its lab]
+    /// Destination of sendto and forward
     ///
-    /// The datagrams go to UDP port 9 (discard)
+    /// Of sendto, the default is the host's gateway, or another host of its lab. The datagrams go to UDP port 9 (discard)
     #[arg(long, value_name = "ADDRESS")]
     pub to: Option<IpAddr>,
     /// Host that sends the packets of forward [default: this machine]
