@@ -24,13 +24,16 @@ const PLACES: [&str; 5] = [
 
 /// What is not finished has `writer` at the end of its name. `is_gone FILE` says whether that shell is gone. Hosts of a
 /// lab may have one disk with this machine and process numbers of their own, so the namespace of the numbers is part of
-/// the name; of a shell in another one, that is only known by the age of its file.
+/// the name. `is_near FILE` says whether it is this shell's; of a shell in another one, only the age of its file is known.
 const WRITERS: &str = r#"
 space=$(readlink /proc/self/ns/pid 2>/dev/null | tr -cd 0-9)
 writer="$space.$$"
-is_gone() {
+is_near() {
     before=${1%.*}
-    if [ "${before##*.}" = "$space" ]; then
+    [ "${before##*.}" = "$space" ]
+}
+is_gone() {
+    if is_near "$1"; then
         [ ! -d "/proc/${1##*.}" ]
     else
         [ -n "$(find "$1" -mmin +60 2>/dev/null)" ]
@@ -175,15 +178,19 @@ pub(super) struct There {
 pub(super) fn read(host: &dyn Reach) -> Result<There, Failure> {
     const TRIED: &str = "read the undo journal on the host";
     let names = each(
-        // The shell of a killed run may still be writing.
-        "seconds=3
-        for f in ./*.json.*; do
-            while [ -f \"$f\" ] && ! is_gone \"$f\" && [ $seconds -gt 0 ]; do
+        // The shell of a killed run may still be writing, and a slow disk takes seconds. How long one in another
+        // namespace takes cannot be seen.
+        "seconds=10
+        for f in ./.try.* ./*.json.*; do
+            [ -f \"$f\" ] || continue
+            while [ -f \"$f\" ] && is_near \"$f\" && ! is_gone \"$f\" && [ $seconds -gt 0 ]; do
                 sleep 1
                 seconds=$((seconds - 1))
             done
             [ ! -f \"$f\" ] || ! is_gone \"$f\" || rm -f \"$f\"
         done
+        # What was waited for may have written more.
+        for f in ./*.json.*; do [ ! -f \"$f\" ] || ! is_gone \"$f\" || rm -f \"$f\"; done
         for f in ./*.json; do [ ! -e \"$f\" ] && [ ! -L \"$f\" ] || echo \"$place/${f#./}\"; done",
     );
     let skipped = SKIPPED.replace("PLACES", &PLACES.join(" "));
