@@ -236,10 +236,18 @@ impl Outcome {
     }
 }
 
-/// Looks for changes in so many synthetic series.
-pub fn simulate(setup: Setup, series: u32, seed: u64) -> Outcome {
-    let mut outcome = Outcome { series, ..Outcome::default() };
-    for number in 0..series {
+/// One synthetic series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Logarithm of the figure, of one study after the other.
+    pub values: Vec<f64>,
+    /// Index of the first value after the step, in the middle half of the series.
+    pub step_at: usize,
+}
+
+impl Series {
+    /// The series of a number: the same for the same seed.
+    pub fn drawn(setup: Setup, number: u32, seed: u64) -> Series {
         let generator = &mut generator(seed, &format!("history {number}"));
         let quarter = setup.studies / 4;
         let places = shuffled(setup.studies - 2 * quarter + 1, generator);
@@ -249,12 +257,29 @@ pub fn simulate(setup: Setup, series: u32, seed: u64) -> Outcome {
             let step = if place >= step_at { setup.step } else { 0.0 };
             setup.sd * noise + drift + step
         };
-        let values: Vec<f64> =
+        let values =
             (0..setup.studies).map(|place| value(place, standard_normal(generator))).collect();
-        let is_near = |shift: &Shift| setup.step != 0.0 && shift.at.abs_diff(step_at) <= 1;
-        let found = find(&values, seed);
-        outcome.found += u32::from(found.iter().any(is_near));
-        outcome.false_alarms += u32::from(found.iter().any(|shift| !is_near(shift)));
+        Series { values, step_at }
+    }
+}
+
+impl Outcome {
+    /// Counts the changes that were found in a series: by indices of the first value after each.
+    pub fn add(&mut self, setup: Setup, series: &Series, found: &[usize]) {
+        let is_near = |at: &usize| setup.step != 0.0 && at.abs_diff(series.step_at) <= 1;
+        self.series += 1;
+        self.found += u32::from(found.iter().any(is_near));
+        self.false_alarms += u32::from(found.iter().any(|at| !is_near(at)));
+    }
+}
+
+/// Looks for changes in so many synthetic series.
+pub fn simulate(setup: Setup, series: u32, seed: u64) -> Outcome {
+    let mut outcome = Outcome::default();
+    for number in 0..series {
+        let series = Series::drawn(setup, number, seed);
+        let found: Vec<usize> = find(&series.values, seed).iter().map(|shift| shift.at).collect();
+        outcome.add(setup, &series, &found);
     }
     outcome
 }
