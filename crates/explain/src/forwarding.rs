@@ -1,21 +1,21 @@
 //! What a router did while it kept a rate: its busiest core, whether the frames passed it, and what sets the rate.
 
+mod lost;
+mod rates;
+
+pub use lost::QueueSeen;
+pub use rates::AtRate;
+
 use crate::gather::Gathered;
+use crate::thresholds::{AROUND_FRAME_BYTES, LOST_THERE, PASSED, PATH_SATURATED, ROUTER_IDLE};
 use plimsoll_model::{
-    Cell, CpuTimes, Flag, HostLoad, Measure, Metric, RateCaveat, Steps, Study, Subject, Trial,
+    Cell, ConntrackLoad, CpuTimes, Flag, HostLoad, Measure, Metric, PartResult, RateCaveat, Steps,
+    Study, Subject, Trial,
 };
 use std::collections::BTreeMap;
 
-/// Utilisation from which a core or a link sets the rate.
-const SATURATED: f64 = 0.9;
-/// Share of the frames from which they passed the router's interfaces.
-pub(crate) const PASSED: f64 = 0.9;
 /// Trials whose frames and times differ by less have about one rate, so that other traffic cannot be taken out.
 const TOGETHER: f64 = 0.01;
-/// Busiest core below which the router's CPU does not set the rate.
-const IDLE: f64 = 0.7;
-/// Bytes of each frame on the wire that interfaces do not count, and of a frame's header. Source: IEEE 802.3.
-const AROUND_FRAME: f64 = 24.0;
 
 /// What sets the rate that a router keeps.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +32,16 @@ pub enum RateLimit {
         /// Its interface.
         interface: String,
         /// Utilisation.
+        share: f64,
+    },
+    /// The queue of a core of the router, which was full.
+    CpuQueue {
+        /// Share of the lost frames that were lost there.
+        share: f64,
+    },
+    /// A queueing discipline of the router: its CPU is idle enough.
+    Queue {
+        /// Utilisation of its busiest core by the kernel.
         share: f64,
     },
     /// A shaper, a policer or a link that is not known: the router's CPU is idle enough.
@@ -55,8 +65,16 @@ pub struct Forwarded {
     /// Share of the frames that an interface of the router counted, its other traffic taken out; `None` if it was not
     /// monitored.
     pub passed: Option<f64>,
-    /// Share of the frames that its network queues dropped (softnet).
+    /// Share of the lost frames that the queues of its cores dropped (softnet).
     pub softnet_dropped: Option<f64>,
+    /// The queueing discipline that dropped or held back most of the lost frames.
+    pub queue: Option<QueueSeen>,
+    /// Its connection tracking.
+    pub conntrack: Option<ConntrackLoad>,
+    /// Share of a core that the kernel took for the frames, where it did not forward them: its hardware did.
+    pub offloaded: Option<f64>,
+    /// What it did at each rate, the lowest first.
+    pub rates: Vec<AtRate>,
     /// What sets the rate.
     pub limit: RateLimit,
 }
@@ -66,6 +84,55 @@ impl Forwarded {
     pub fn passes_by(&self) -> bool {
         self.passed.is_some_and(|share| share < PASSED)
     }
+
+    /// Its connection tracking, if the table had no room for another connection.
+    pub fn full_conntrack(&self) -> Option<ConntrackLoad> {
+        self.conntrack.filter(lost::is_full)
+    }
+}
+
+/// Frames that were offered to a router, and its load meanwhile.
+#[derive(Clone, Copy, Debug)]
+struct At<'a> {
+    /// Frames per second that were sent, and that arrived.
+    offered: f64,
+    received: f64,
+    /// Frames that were sent.
+    sent: f64,
+    load: &'a HostLoad,
+}
+
+impl<'a> At<'a> {
+    fn of(part: Option<&PartResult>, loads: &'a [HostLoad], router: &str) -> Option<At<'a>> {
+        let value = |measure| part?.quantities.get(&Metric::all(measure)).copied();
+        let offered = value(Measure::OFFERED_FRAMES)
+            .filter(|offered| offered.is_finite() && *offered > 0.0)?;
+        let (received, sent) = (value(Measure::PACKETS)?, value(Measure::ALL_SENT)?);
+        let load = loads.iter().find(|load| load.host == router)?;
+        Some(At { offered, received, sent, load })
+    }
+
+    /// Every trial of the searches.
+    fn all(trials: &[&'a Trial], router: &str) -> Vec<At<'a>> {
+        let points = trials.iter().flat_map(|trial| &trial.points);
+        points.filter_map(|point| At::of(point.parts.first(), &point.loads, router)).collect()
+    }
+
+    /// Share of the frames that was lost.
+    fn loss(&self) -> f64 {
+        (1.0 - self.received / self.offered).clamp(0.0, 1.0)
+    }
+
+    /// CPU seconds that the kernel took beyond those of the idle router.
+    fn caused_by_kernel(&self) -> f64 {
+        let idle = self.load.idle.as_ref().map_or(0.0, kernel);
+        kernel(&self.load.cpu) - idle * self.load.seconds
+    }
+}
+
+/// Packets are forwarded in the kernel, before any process: what processes take sets no rate.
+fn kernel(cpu: &CpuTimes) -> f64 {
+    cpu.system + cpu.irq + cpu.softirq
 }
 
 /// A figure of the router in one trial.
@@ -104,9 +171,24 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Forward
     };
     let softirq = mean(&|trial, load| busiest(load, sending(trial, load), |cpu| cpu.softirq));
     let passed = passed(&trials, &router);
-    let softnet_dropped = mean(&|trial, load| Some(load.softnet?.dropped as f64 / sent(trial)?));
-    let limit = limit(study, &trials, &loads, &mean);
-    Some(Forwarded { cell, frame_bytes, softirq, passed, softnet_dropped, limit })
+    let all = At::all(&trials, &router);
+    let (softnet_dropped, queue) = (lost::softnet(&all), lost::queue(&all));
+    let limit = limit(study, &trials, &loads, &mean)
+        .unwrap_or_else(|cpu| cpu.limit(softnet_dropped, queue.as_ref()));
+    let passes_by = passed.is_some_and(|share| share < PASSED);
+    Some(Forwarded {
+        cell,
+        frame_bytes,
+        softirq,
+        passed,
+        softnet_dropped,
+        queue,
+        conntrack: lost::conntrack(&all),
+        // Frames that its interfaces do not count may go another way.
+        offloaded: lost::offloaded(&all).filter(|_| !passes_by),
+        rates: rates::rates(&all),
+        limit,
+    })
 }
 
 /// The share of the frames that an interface of the router counted: the most of all interfaces. Other traffic is the part
@@ -147,11 +229,6 @@ fn share(rows: &[[f64; 3]]) -> f64 {
     }
 }
 
-/// Frames sent in the trial whose load is known.
-fn sent(trial: &Trial) -> Option<f64> {
-    trial.result.value(0, Metric::all(Measure::ALL_SENT)).filter(|sent| *sent > 0.0)
-}
-
 /// Seconds in which frames were sent: monitoring begins before them and ends after them.
 fn sending(trial: &Trial, load: &HostLoad) -> f64 {
     let segments = trial.result.value(0, Metric::all(Measure::ALL_SEGMENTS));
@@ -164,17 +241,40 @@ fn busiest(load: &HostLoad, seconds: f64, class: impl Fn(&CpuTimes) -> f64) -> O
     (seconds > 0.0).then(|| (most / seconds).min(1.0))
 }
 
+/// The router's CPU at the rate that it keeps: utilisation of the busiest core, by the kernel and by everything.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cpu {
+    kernel: Option<f64>,
+    busy: Option<f64>,
+}
+
+impl Cpu {
+    /// What sets the rate if no link does, with the share of the lost frames that the queues of cores dropped, and a
+    /// queueing discipline.
+    fn limit(self, softnet_dropped: Option<f64>, queue: Option<&QueueSeen>) -> RateLimit {
+        let limits = queue.is_some_and(QueueSeen::limits);
+        match (self.kernel, self.busy, softnet_dropped) {
+            (Some(share), ..) if share >= PATH_SATURATED => RateLimit::Core { share },
+            (.., Some(share)) if share >= LOST_THERE => RateLimit::CpuQueue { share },
+            (Some(share), ..) if share <= ROUTER_IDLE && limits => RateLimit::Queue { share },
+            (_, Some(share), _) if share <= ROUTER_IDLE => RateLimit::NotCpu { share },
+            _ => RateLimit::Unknown,
+        }
+    }
+}
+
+/// The sender or a link, if one of them sets the rate; else what is known of the CPU.
 fn limit(
     study: &Study,
     trials: &[&Trial],
     loads: &[(&Trial, HostLoad)],
     mean: &dyn Fn(Figure<'_>) -> Option<f64>,
-) -> RateLimit {
+) -> Result<RateLimit, Cpu> {
     let is_least = |flag: &Flag| matches!(flag, Flag::KeptRate { caveat: RateCaveat::AtLeast, .. });
     if trials.iter().all(|trial| trial.result.flags.iter().any(is_least)) {
-        return RateLimit::Sender;
+        return Ok(RateLimit::Sender);
     }
-    let Some((_, first)) = loads.first() else { return RateLimit::Unknown };
+    let Some((_, first)) = loads.first() else { return Ok(RateLimit::Unknown) };
     let facts = study.hosts.iter().find(|facts| facts.name == first.host);
     let is_shaped = facts.is_some_and(|facts| facts.lab.is_some());
     for interface in &first.interfaces {
@@ -183,33 +283,50 @@ fn limit(
             let own = load.interfaces.iter().find(|one| one.name == interface.name)?;
             let wire = |bytes: u64, packets: u64| match is_shaped {
                 true => bytes as f64,
-                false => bytes as f64 + AROUND_FRAME * packets as f64,
+                false => bytes as f64 + AROUND_FRAME_BYTES * packets as f64,
             };
             let sent = wire(own.sent_bytes, own.sent_packets);
             let bytes = sent.max(wire(own.received_bytes, own.received_packets));
             Some(8.0 * bytes / rate as f64 / sending(trial, load))
         });
-        if let Some(share) = share.filter(|share| *share >= SATURATED) {
-            return RateLimit::Link { interface: interface.name.clone(), share: share.min(1.0) };
+        if let Some(share) = share.filter(|share| *share >= PATH_SATURATED) {
+            let interface = interface.name.clone();
+            return Ok(RateLimit::Link { interface, share: share.min(1.0) });
         }
     }
-    // Packets are forwarded in the kernel, before any process: what processes take sets no rate.
-    let kernel = |cpu: &CpuTimes| cpu.system + cpu.irq + cpu.softirq;
-    let kernel = mean(&|trial, load| busiest(load, sending(trial, load), kernel));
+    let of_kernel = mean(&|trial, load| busiest(load, sending(trial, load), kernel));
     let busy = mean(&|trial, load| {
         let share = load.cores_busy.iter().copied().reduce(f64::max)?;
         Some((share * load.seconds / sending(trial, load)).min(1.0))
     });
-    match (kernel, busy) {
-        (Some(share), _) if share >= SATURATED => RateLimit::Core { share },
-        (_, Some(share)) if share <= IDLE => RateLimit::NotCpu { share },
-        _ => RateLimit::Unknown,
-    }
+    Err(Cpu { kernel: of_kernel, busy })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_sets_the_rate_is_a_core_then_its_queue_then_a_discipline() {
+        let cpu = |kernel, busy| Cpu { kernel: Some(kernel), busy: Some(busy) };
+        let queue = |dropped| QueueSeen {
+            interface: "eth0".into(),
+            discipline: "tbf".into(),
+            dropped,
+            held_back: 0.0,
+        };
+        let (much, little) = (queue(0.5), queue(0.49));
+        assert_eq!(cpu(0.9, 0.9).limit(Some(0.9), Some(&much)), RateLimit::Core { share: 0.9 });
+        let at = cpu(0.89, 0.9).limit(Some(0.5), Some(&much));
+        assert_eq!(at, RateLimit::CpuQueue { share: 0.5 });
+        // Processes may keep the cores busy.
+        let at = cpu(0.7, 1.0).limit(Some(0.49), Some(&much));
+        assert_eq!(at, RateLimit::Queue { share: 0.7 });
+        assert_eq!(cpu(0.71, 1.0).limit(None, Some(&much)), RateLimit::Unknown);
+        assert_eq!(cpu(0.2, 0.7).limit(None, Some(&little)), RateLimit::NotCpu { share: 0.7 });
+        assert_eq!(cpu(0.2, 0.71).limit(None, None), RateLimit::Unknown);
+        assert_eq!(Cpu::default().limit(None, Some(&much)), RateLimit::Unknown);
+    }
 
     #[test]
     fn other_traffic_is_no_frame() {

@@ -1,8 +1,9 @@
 //! Costs of the parts of a router's path, in CPU time a packet: the difference between the setting with a part and the one
 //! that differs by this part alone, block by block.
 
-use crate::forwarding::{PASSED, passed};
+use crate::forwarding::passed;
 use crate::gather::Gathered;
+use crate::thresholds::PASSED;
 use plimsoll_model::{
     Cell, Failure, Measure, Metric, Outcome, PathPart, Rule, StreamJob, Study, Subject, Trial,
 };

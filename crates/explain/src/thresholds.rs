@@ -121,6 +121,26 @@ pub(crate) const QUEUED: f64 = 2.0;
 pub(crate) const QUEUED_SECONDS: f64 = 0.001;
 /// Share of a fixed rate from which it arrived. Chosen.
 pub(crate) const ARRIVED: f64 = 0.95;
+/// Share of the frames from which they passed the interfaces of a router. Chosen.
+pub(crate) const PASSED: f64 = 0.9;
+/// Busiest core up to which a router's CPU does not set the rate that it forwards. Chosen: at 1.2 times the
+/// rate, that of the overload trial, it is not saturated either.
+pub(crate) const ROUTER_IDLE: f64 = 0.7;
+/// Share of the frames from which the place is looked for where they were lost. Source: at the rate that is kept, 0.5% are
+/// lost at most, and the clocks of both ends count to within a few frames.
+pub(crate) const LOST_ENOUGH: f64 = 0.01;
+/// Share of the lost frames from which they were lost in one place. Chosen: more than in all others.
+pub(crate) const LOST_THERE: f64 = 0.5;
+/// Times that a queueing discipline holds packets back for each frame that was sent, from which it keeps a rate of its own.
+/// Chosen: a token bucket does so about once a packet while packets wait, and a few times in all for short bursts.
+pub(crate) const HELD_BACK: f64 = 0.5;
+/// Share of the table of connections from which it is full. Chosen: it is looked at before and after a trial, not within.
+pub(crate) const CONNTRACK_FULL: f64 = 0.95;
+/// CPU time in seconds that a kernel takes at least to forward a frame, and the time below which it did not forward it.
+/// Chosen: the fastest cores forward about 2 million frames a second, and a tenth of that time is what the first packets
+/// of flows and the driver take.
+pub(crate) const FRAME_SECONDS: f64 = 0.5e-6;
+pub(crate) const OFFLOADED_SECONDS: f64 = 0.05e-6;
 /// A demand is known up to so many times the highest rate that was measured; beyond, it is a bound. Source: method,
 /// section 10; interrupts and writes gather, and disks reorder, the more the busier they are.
 pub(crate) const KNOWN_BEYOND: f64 = 1.5;

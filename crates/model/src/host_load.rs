@@ -48,6 +48,12 @@ pub struct HostLoad {
     /// Packets that the kernel took from its network interfaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub softnet: Option<Softnet>,
+    /// Connection tracking, of a router that frames are sent through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conntrack: Option<ConntrackLoad>,
+    /// Queueing disciplines of such a router that dropped, held back or marked packets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<QueueLoad>,
     /// Largest load average over one minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_average: Option<f64>,
@@ -255,6 +261,50 @@ impl Add for Softnet {
             squeezed: self.squeezed.saturating_add(o.squeezed),
         }
     }
+}
+
+/// Connection tracking of a host (/proc/net/stat/nf_conntrack), all cores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConntrackLoad {
+    /// Most connections in its table at any look.
+    pub entries: u64,
+    /// Connections that the table has room for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_entries: Option<u64>,
+    /// Connections that were not entered, most of them because another core had entered the same one.
+    pub insert_failed: u64,
+    /// Packets dropped because their connection could not be entered.
+    pub dropped: u64,
+    /// Connections removed from the full table to make room for others.
+    pub early_dropped: u64,
+}
+
+impl Add for ConntrackLoad {
+    type Output = ConntrackLoad;
+    fn add(self, o: ConntrackLoad) -> ConntrackLoad {
+        ConntrackLoad {
+            entries: self.entries.max(o.entries),
+            most_entries: o.most_entries.or(self.most_entries),
+            insert_failed: self.insert_failed.saturating_add(o.insert_failed),
+            dropped: self.dropped.saturating_add(o.dropped),
+            early_dropped: self.early_dropped.saturating_add(o.early_dropped),
+        }
+    }
+}
+
+/// Queueing discipline of an interface, its classes and their disciplines included (`tc -s qdisc`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueLoad {
+    /// The interface.
+    pub interface: String,
+    /// Discipline at its root, or the one of what it receives.
+    pub discipline: String,
+    /// Packets dropped.
+    pub dropped: u64,
+    /// Times that it held packets back to keep its rate; only shapers and policers do.
+    pub overlimits: u64,
+    /// Packets marked instead of dropped (ECN).
+    pub marked: u64,
 }
 
 /// Clocks of the cores, in hertz.

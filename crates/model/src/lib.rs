@@ -57,8 +57,8 @@ pub use gate::{Gate, GateCondition, GateSide};
 pub use histogram::Histogram;
 pub use host::{CpuSeconds, CpuTimes, DiskFacts, HostFacts, LabFacts, ServerHost, WatchedBy};
 pub use host_load::{
-    ControlGroupLoad, DiskLoad, Frequency, HostLoad, HostResource, InterfaceLoad, LoadStretch,
-    MemoryLoad, MemoryNow, Moved, NfsdLoad, Softirqs, Softnet,
+    ConntrackLoad, ControlGroupLoad, DiskLoad, Frequency, HostLoad, HostResource, InterfaceLoad,
+    LoadStretch, MemoryLoad, MemoryNow, Moved, NfsdLoad, QueueLoad, Softirqs, Softnet,
 };
 pub use host_name::{HostName, is_lab_name};
 pub use imported::{ImportedCpu, ImportedRun};

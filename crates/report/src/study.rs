@@ -14,6 +14,7 @@ pub(crate) mod method;
 pub(crate) mod mounts;
 pub(crate) mod operations;
 pub(crate) mod paths;
+pub(crate) mod rates;
 pub(crate) mod stalls;
 pub(crate) mod steps;
 pub(crate) mod stored;

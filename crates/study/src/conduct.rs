@@ -18,9 +18,9 @@ use crate::{check, costs, disturbed, resume, size, stability, steps};
 use plimsoll_explain::Forecast;
 use plimsoll_host::Watch;
 use plimsoll_model::{
-    Cause, Cell, Clock, Ended, Failure, Flag, HostLoad, Length, Measure, Metric, Nanos, Origin,
-    Outcome, Plan, PointResult, PointSpec, Rule, SCHEMA, Study, StudyId, SubjectRunner, Switch,
-    Target, Trial, Workload, WriteState, label,
+    Cause, Cell, Clock, Ended, Failure, Flag, HostLoad, HostName, Length, Measure, Metric, Nanos,
+    Origin, Outcome, Plan, PointResult, PointSpec, Rule, SCHEMA, Study, StudyId, SubjectRunner,
+    Switch, Target, Trial, Workload, WriteState, label,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -570,16 +570,25 @@ impl Conductor<'_> {
         }
     }
 
+    /// The router whose highest rate is searched. Of parts of its path only CPU time is measured, which looking costs.
+    fn router(&self, subject: usize) -> Option<&HostName> {
+        let plan = &self.study.plan;
+        let path = plan.subjects.get(subject)?.path()?;
+        path.via.as_ref().filter(|_| plan.parts.is_none())
+    }
+
     /// One point, and the loads of the hosts meanwhile.
     fn point(&mut self, spec: &PointSpec, left: Option<Left>) -> (PointResult, Vec<HostLoad>) {
-        self.hosts.clear(match self.study.plan.target(spec.subject) {
+        let directory = match self.study.plan.target(spec.subject) {
             // As tables of mounts have it; a link on another host is not followed from here.
             Some(Target::Directory(there)) if self.study.plan.is_remote() => {
                 Some(there.path.clone())
             }
             Some(Target::Directory(here)) => here.path.canonicalize().ok(),
             _ => None,
-        });
+        };
+        let router = self.router(spec.subject).map(ToString::to_string);
+        self.hosts.clear(directory, router.as_deref());
         let mut watching = Watching::new(&mut self.hosts, &mut *self.observer, left);
         let mut result = self.runner.point(spec, &mut watching);
         self.hosts.rest(&*self.clock);

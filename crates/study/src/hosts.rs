@@ -40,6 +40,8 @@ pub(crate) struct Watched {
     /// the load's begin and end.
     directory: Option<String>,
     mounts: Vec<MountAccount>,
+    /// Whether the load goes through it, as its router.
+    forwards: bool,
     /// Whether the load has its begin and its end.
     whole: bool,
     loss: Loss,
@@ -73,6 +75,7 @@ impl Watched {
             ended: true,
             directory: None,
             mounts: Vec::new(),
+            forwards: false,
             whole: false,
             loss: Loss::None,
         }
@@ -92,7 +95,11 @@ impl Watched {
     }
 
     fn ask_at_an_end(&mut self) {
-        let what = if self.directory.is_some() { Ask::Mounts } else { Ask::Counters };
+        let what = match (&self.directory, self.forwards) {
+            (Some(_), _) => Ask::Mounts,
+            (None, true) => Ask::Forwarding,
+            (None, false) => Ask::Counters,
+        };
         self.asked.push_back((Moment::End, self.watch.ask(what)));
     }
 
@@ -200,10 +207,13 @@ impl Hosts {
         }
     }
 
-    /// A trial begins, perhaps on a directory of the first host; what comes before its load is not
-    /// counted.
-    pub(crate) fn clear(&mut self, directory: Option<PathBuf>) {
-        self.watched.iter_mut().for_each(Watched::clear);
+    /// A trial begins, perhaps on a directory of the first host, or through a router; what comes before its load is
+    /// not counted.
+    pub(crate) fn clear(&mut self, directory: Option<PathBuf>, router: Option<&str>) {
+        for host in &mut self.watched {
+            host.clear();
+            host.forwards = router == Some(&*host.name);
+        }
         if let Some(client) = self.watched.first_mut() {
             client.directory = directory.and_then(|path| path.into_os_string().into_string().ok());
         }

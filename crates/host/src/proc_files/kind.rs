@@ -21,6 +21,12 @@ pub enum FileKind {
     Softirqs,
     /// /proc/net/softnet_stat
     Softnet,
+    /// /proc/net/stat/nf_conntrack
+    Conntrack,
+    /// /proc/sys/net/netfilter/nf_conntrack_max
+    ConntrackMost,
+    /// What `tc -s qdisc show` prints
+    Queues,
     /// /proc/loadavg
     LoadAverage,
     /// /proc/net/rpc/nfsd
@@ -66,6 +72,8 @@ impl FileKind {
             "/proc/net/snmp" => FileKind::Snmp,
             "/proc/softirqs" => FileKind::Softirqs,
             "/proc/net/softnet_stat" => FileKind::Softnet,
+            "/proc/net/stat/nf_conntrack" => FileKind::Conntrack,
+            "/proc/sys/net/netfilter/nf_conntrack_max" => FileKind::ConntrackMost,
             "/proc/loadavg" => FileKind::LoadAverage,
             "/proc/net/rpc/nfsd" => FileKind::Nfsd,
             "/proc/mdstat" => FileKind::Raid,

@@ -10,6 +10,7 @@ mod kind;
 mod memory;
 mod network;
 mod processes;
+mod queues;
 mod raid;
 mod sensors;
 
@@ -23,11 +24,14 @@ pub use network::{
     InterfaceCounters, parse_interfaces, parse_nfsd, parse_retransmitted, parse_softnet,
 };
 pub use processes::{ProcessTime, parse_processes};
+pub use queues::{parse_conntrack, parse_queues};
 pub use raid::parse_raid;
 pub use sensors::{parse_celsius, parse_hertz};
 
 use crate::mounts::MountTexts;
-use plimsoll_model::{CpuTimes, Frequency, MemoryNow, Nanos, NfsdLoad, Softirqs, Softnet};
+use plimsoll_model::{
+    ConntrackLoad, CpuTimes, Frequency, MemoryNow, Nanos, NfsdLoad, QueueLoad, Softirqs, Softnet,
+};
 use std::time::Duration;
 
 /// Counters of one host at one moment, since boot where they count.
@@ -59,6 +63,10 @@ pub struct Sample {
     pub softirqs: Option<Softirqs>,
     /// Packets taken from the network interfaces.
     pub softnet: Option<Softnet>,
+    /// Connection tracking; only where it was asked for.
+    pub conntrack: Option<ConntrackLoad>,
+    /// Queueing disciplines; only where they were asked for.
+    pub queues: Vec<QueueLoad>,
     /// Load average over one minute.
     pub load_average: Option<f64>,
     /// Slowest and fastest core.
@@ -87,7 +95,7 @@ impl Sample {
         files: impl IntoIterator<Item = (FileKind, &'a str)>,
     ) -> Option<Sample> {
         let mut sample = Sample::default();
-        let mut cpu = None;
+        let (mut cpu, mut most_connections) = (None, None);
         for (kind, text) in files {
             match kind {
                 FileKind::Uptime => sample.uptime_seconds = cpu::first_number(text),
@@ -102,6 +110,9 @@ impl Sample {
                 FileKind::Snmp => sample.tcp_retransmitted = parse_retransmitted(text),
                 FileKind::Softirqs => sample.softirqs = cpu::parse_softirqs(text),
                 FileKind::Softnet => sample.softnet = parse_softnet(text),
+                FileKind::Conntrack => sample.conntrack = parse_conntrack(text),
+                FileKind::ConntrackMost => most_connections = number(text, 0),
+                FileKind::Queues => sample.queues = parse_queues(text),
                 FileKind::LoadAverage => sample.load_average = cpu::first_number(text),
                 FileKind::Nfsd => sample.nfsd = parse_nfsd(text),
                 FileKind::Frequency => {
@@ -129,6 +140,9 @@ impl Sample {
             }
         }
         (sample.cpu, sample.cores) = cpu?;
+        if let Some(conntrack) = &mut sample.conntrack {
+            conntrack.most_entries = most_connections;
+        }
         Some(sample)
     }
 

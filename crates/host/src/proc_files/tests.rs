@@ -167,6 +167,8 @@ fn a_sample_of_many_files() {
         (FileKind::Temperature, "41000\n"),
         (FileKind::Temperature, "57000\n"),
         (FileKind::LoadAverage, "0.52 0.58 0.59 1/467 1234\n"),
+        (FileKind::ConntrackMost, "262144\n"),
+        (FileKind::Conntrack, "entries insert_failed drop early_drop\n1f 0 0 0\n"),
         (FileKind::Watcher, "9 (sh) S 1 9 9 0 -1 0 0 0 0 0 1 2 3 4 20 0 1 0 5\n"),
         (FileKind::Watcher, "8 (sshd) S 1 8 8 0 -1 0 0 0 0 0 10 0 0 0 20 0 1 0 5\n"),
     ];
@@ -175,6 +177,8 @@ fn a_sample_of_many_files() {
     let frequency = sample.frequency.unwrap();
     assert_eq!((frequency.lowest_hertz, frequency.highest_hertz), (8e8, 1.2e9));
     assert_eq!((sample.celsius, sample.watcher_seconds), (Some(57.0), Some(0.2)));
+    let connections = sample.conntrack.unwrap();
+    assert_eq!((connections.entries, connections.most_entries), (31, Some(262_144)));
     assert!(Sample::from_files(100.0, [(FileKind::LoadAverage, "1 1 1")]).is_none());
     let sample = sample.taken(Nanos(1_000), Nanos(1_400));
     assert_eq!((sample.at, sample.within), (Nanos(1_200), Duration::from_nanos(200)));
@@ -201,7 +205,7 @@ fn pressure_of_memory() {
     assert_eq!(parse_pressure("some total=x"), None);
 }
 
-const KINDS: [FileKind; 17] = [
+const KINDS: [FileKind; 20] = [
     FileKind::Uptime,
     FileKind::Stat,
     FileKind::Scheduler,
@@ -211,6 +215,9 @@ const KINDS: [FileKind; 17] = [
     FileKind::Snmp,
     FileKind::Softirqs,
     FileKind::Softnet,
+    FileKind::Conntrack,
+    FileKind::ConntrackMost,
+    FileKind::Queues,
     FileKind::LoadAverage,
     FileKind::Nfsd,
     FileKind::Frequency,
@@ -224,7 +231,7 @@ const KINDS: [FileKind; 17] = [
 proptest! {
     #[test]
     fn garbage_is_refused_without_panic(
-        text in "((cpu[0-9]*|Tcp:|io|rpc|  NET_RX:|sda|md0 :|[0-9]{1,20}|\\(x\\)|=|%|resync =|[a-z:]*)[ \n]){0,30}"
+        text in "((cpu[0-9]*|Tcp:|io|rpc|  NET_RX:|sda|md0 :|[0-9]{1,20}|\\(x\\)|=|%|resync =|qdisc|dev|root|dropped|marks|entries|[a-z:]*)[ \n]){0,30}"
     ) {
         for kind in KINDS {
             let _ = Sample::from_files(100.0, [(FileKind::Stat, STAT), (kind, &text)]);

@@ -62,8 +62,16 @@ impl Account {
     /// where the counters make no sense: then counting begins anew from here.
     pub fn add(&mut self, sample: &Sample) -> Option<HostLoad> {
         self.watcher_began = self.watcher_began.or(sample.watcher_seconds);
-        let counted = self.last.as_ref().map(|last| between(&self.hardware, last, sample));
-        self.last = Some(sample.clone());
+        let mut now = sample.clone();
+        if let Some(last) = &self.last {
+            // They are asked for at the ends alone.
+            now.conntrack = now.conntrack.or(last.conntrack);
+            if now.queues.is_empty() {
+                now.queues.clone_from(&last.queues);
+            }
+        }
+        let counted = self.last.as_ref().map(|last| between(&self.hardware, last, &now));
+        self.last = Some(now);
         match counted? {
             Ok(part) => {
                 self.looks += 1;

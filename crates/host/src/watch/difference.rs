@@ -3,8 +3,8 @@
 
 use crate::proc_files::{GroupCounters, Hardware, Sample};
 use plimsoll_model::{
-    ControlGroupLoad, CpuTimes, DiskLoad, Frequency, HostLoad, InterfaceLoad, Moved, NfsdLoad,
-    Softirqs, Softnet,
+    ConntrackLoad, ControlGroupLoad, CpuTimes, DiskLoad, Frequency, HostLoad, InterfaceLoad, Moved,
+    NfsdLoad, QueueLoad, Softirqs, Softnet,
 };
 
 /// What was counted between two samples.
@@ -95,6 +95,14 @@ pub(super) fn between(hardware: &Hardware, from: &Sample, to: &Sample) -> Result
             dropped: grown(a.dropped, b.dropped),
             squeezed: grown(a.squeezed, b.squeezed),
         }),
+        conntrack: from.conntrack.zip(to.conntrack).map(|(a, b)| ConntrackLoad {
+            entries: a.entries.max(b.entries),
+            most_entries: b.most_entries,
+            insert_failed: grown(a.insert_failed, b.insert_failed),
+            dropped: grown(a.dropped, b.dropped),
+            early_dropped: grown(a.early_dropped, b.early_dropped),
+        }),
+        queues: queues(from, to),
         frequency: to.frequency,
         control_group: from.control_group.zip(to.control_group).and_then(group),
         nfsd: from.nfsd.zip(to.nfsd).map(|(a, b)| NfsdLoad {
@@ -166,6 +174,25 @@ fn interfaces(from: &Sample, to: &Sample) -> Vec<InterfaceLoad> {
     to.interfaces.iter().filter_map(interface).collect()
 }
 
+/// Disciplines that did more than pass packets on. One that was replaced begins anew.
+fn queues(from: &Sample, to: &Sample) -> Vec<QueueLoad> {
+    let queue = |b: &QueueLoad| {
+        let a = from.queues.iter().find(|a| is_same(a, b))?;
+        let grown = QueueLoad {
+            dropped: grown(a.dropped, b.dropped),
+            overlimits: grown(a.overlimits, b.overlimits),
+            marked: grown(a.marked, b.marked),
+            ..b.clone()
+        };
+        ([grown.dropped, grown.overlimits, grown.marked] != [0; 3]).then_some(grown)
+    };
+    to.queues.iter().filter_map(queue).collect()
+}
+
+fn is_same(a: &QueueLoad, b: &QueueLoad) -> bool {
+    (&a.interface, &a.discipline) == (&b.interface, &b.discipline)
+}
+
 fn moved(hardware: &Hardware, disks: &[DiskLoad], interfaces: &[InterfaceLoad]) -> Option<Moved> {
     if disks.is_empty() && interfaces.is_empty() {
         return None;
@@ -206,6 +233,15 @@ pub(super) fn add(total: &mut HostLoad, part: &HostLoad) {
         net_tx: a.net_tx.saturating_add(b.net_tx),
     });
     total.softnet = sum(total.softnet, part.softnet, |a, b| a + b);
+    total.conntrack = sum(total.conntrack, part.conntrack, |a, b| a + b);
+    for queue in &part.queues {
+        let none = || QueueLoad { dropped: 0, overlimits: 0, marked: 0, ..queue.clone() };
+        let known = entry(&mut total.queues, |one| is_same(one, queue), none);
+        let Some(sum) = known else { continue };
+        sum.dropped = sum.dropped.saturating_add(queue.dropped);
+        sum.overlimits = sum.overlimits.saturating_add(queue.overlimits);
+        sum.marked = sum.marked.saturating_add(queue.marked);
+    }
     total.nfsd = sum(total.nfsd, part.nfsd, |a, b| NfsdLoad {
         calls: a.calls.saturating_add(b.calls),
         read_bytes: a.read_bytes.saturating_add(b.read_bytes),

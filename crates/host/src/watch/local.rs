@@ -42,6 +42,10 @@ const FILES: [&str; 14] = [
 ];
 /// What is mounted, and what the kernel's own clients say of it.
 const MOUNTS: [&str; 3] = ["/proc/self/mountinfo", "/proc/self/mountstats", "/proc/fs/cifs/Stats"];
+/// Connection tracking, and how the queueing disciplines are listed.
+const CONNTRACK: [&str; 2] =
+    ["/proc/net/stat/nf_conntrack", "/proc/sys/net/netfilter/nf_conntrack_max"];
+const QUEUES: &str = "PATH=$PATH:/usr/sbin:/sbin; tc -s qdisc show";
 /// CPUs and thermal zones that are looked at.
 const SENSORS: usize = 16;
 
@@ -83,10 +87,10 @@ impl Local {
         match what {
             Ask::Counters => {}
             Ask::Processes => texts.push((FileKind::Processes, processes())),
-            Ask::Mounts => {
-                texts.extend(MOUNTS.iter().filter_map(|path| {
-                    Some((FileKind::of_path(path)?, read_to_string(path).ok()?))
-                }))
+            Ask::Mounts => texts.extend(read(&MOUNTS)),
+            Ask::Forwarding => {
+                texts.extend(read(&CONNTRACK));
+                texts.push((FileKind::Queues, queues()));
             }
         }
         let texts = texts.iter().map(|(kind, text)| (*kind, text.as_str()));
@@ -179,6 +183,17 @@ fn hardware() -> Hardware {
         devices.map(|d| d.display().to_string()).collect::<Vec<_>>().join(" ")
     };
     Hardware::from_paths(&format!("{} {}", of("/sys/block"), of("/sys/class/net")))
+}
+
+/// Those of these files that can be read.
+fn read(paths: &[&str]) -> Vec<(FileKind, String)> {
+    let file = |path: &&str| Some((FileKind::of_path(path)?, read_to_string(path).ok()?));
+    paths.iter().filter_map(file).collect()
+}
+
+fn queues() -> String {
+    let listed = child::command("sh").args(["-c", QUEUES]).output();
+    listed.map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_default()
 }
 
 fn processes() -> String {

@@ -34,6 +34,9 @@ pub enum Ask {
     Processes,
     /// The counters, and what is mounted there with what the kernel's own clients say of it.
     Mounts,
+    /// The counters, and those of what packets meet in a router: its connection tracking and its queueing
+    /// disciplines. It costs a process, too.
+    Forwarding,
 }
 
 /// A host that can be watched.

@@ -1,7 +1,7 @@
 //! A host watched by the probe on the host: a fraction of what a shell costs it, as often as it is
 //! looked at here.
 //!
-//! What the host is, and what is asked for only now and then (its processes, its mounts), a shell
+//! What the host is, and what is asked for only now and then (its processes, its mounts, its queues), a shell
 //! tells, which sleeps meanwhile. Where the probe cannot be placed, that shell watches alone.
 
 use super::Ask;
@@ -105,7 +105,7 @@ impl Source for Probe {
         if what == Ask::Counters {
             return Ok(sample);
         }
-        let Sample { processes, mounts, .. } = self.shell.sample(what)?;
-        Ok(Sample { processes, mounts, ..sample })
+        let Sample { processes, mounts, conntrack, queues, .. } = self.shell.sample(what)?;
+        Ok(Sample { processes, mounts, conntrack, queues, ..sample })
     }
 }

@@ -69,10 +69,12 @@ done 2>/dev/null
     done
     s 'end facts'
 } 2>/dev/null
+c='/proc/net/stat/nf_conntrack /proc/sys/net/netfilter/nf_conntrack_max'
 m='/proc/self/mountinfo /proc/self/mountstats /proc/fs/cifs/Stats'
 while read -r n p; do
     case $p in
         mounts) head -n 50000 $f $m;;
+        forwarding) head -n 5000 $f $c; s queues; PATH=$PATH:/usr/sbin:/sbin tc -s qdisc show;;
         processes) head -n 5000 $f; s processes; cat /proc/[0-9]*/stat;;
         *) head -n 5000 $f;;
     esac
@@ -196,6 +198,7 @@ impl Source for Shell {
             Ask::Counters => format!("{number}\n"),
             Ask::Processes => format!("{number} processes\n"),
             Ask::Mounts => format!("{number} mounts\n"),
+            Ask::Forwarding => format!("{number} forwarding\n"),
         };
         let asked = self.clock.now();
         let written = match &mut self.channel {
@@ -240,6 +243,7 @@ pub(super) fn facts(said: &Sections<'_>, name: &str) -> HostFacts {
 pub(super) fn sample(said: &Sections<'_>, ticks_per_second: f64) -> Option<Sample> {
     let files = said.iter().filter_map(|(name, text)| match name {
         "processes" => Some((FileKind::Processes, text)),
+        "queues" => Some((FileKind::Queues, text)),
         path => Some((FileKind::of_path(path)?, text)),
     });
     Sample::from_files(ticks_per_second, files)

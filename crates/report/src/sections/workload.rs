@@ -5,7 +5,7 @@ use super::{hosts, knee, over_time, quantiles, stepped};
 use crate::chart::{Axis, Bars, Dot, Ratios};
 use crate::document::{Figure, Layout, Section};
 use crate::names;
-use crate::study::{Shown, cpu, imported, mounts, speed, steps, workload, writes};
+use crate::study::{Shown, cpu, imported, mounts, rates, speed, steps, workload, writes};
 use crate::text::capital;
 use plimsoll_explain::{Pair, WorkloadFindings};
 use plimsoll_model::Measure;
@@ -41,6 +41,11 @@ pub(super) fn section(shown: &Shown<'_>, number: usize, found: &WorkloadFindings
     }
     if let Some(steps) = steps::table(shown, found) {
         section.table(steps.table(), Layout::Figures);
+    }
+    for (number, (setup, table)) in rates::tables(shown, found.number).into_iter().enumerate() {
+        section.texts((number == 0).then(|| rates::LEGEND.to_owned()));
+        section.texts((shown.names.setups() > 1).then(|| format!("{}:", capital(&setup))));
+        section.table(table, Layout::Figures);
     }
     if shown.findings.fixed_repeats {
         section.texts(workload::arithmetic_means(shown, found));

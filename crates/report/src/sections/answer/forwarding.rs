@@ -8,7 +8,7 @@ use crate::figure::{BITRATE, RATE, SHARE, TIME};
 use crate::study::{Shown, hosts};
 use crate::text::{capital, listed, printable};
 use crate::verdict::percent;
-use plimsoll_explain::{CellFindings, Forwarded, Pair, RateLimit, WorkloadFindings};
+use plimsoll_explain::{CellFindings, Forwarded, Pair, QueueSeen, RateLimit, WorkloadFindings};
 use plimsoll_model::units::three_digits;
 use plimsoll_model::{Cell, Flag, Measure, Metric, RateCaveat, Steps, StreamJob, Subject};
 use plimsoll_stats::verdict::{Side, Verdict};
@@ -255,6 +255,11 @@ fn limit(router: &Forwarded, has_credit: bool) -> String {
         RateLimit::Sender => "sender".to_owned(),
         RateLimit::Link { share, .. } => format!("link {}", whole(*share)),
         RateLimit::Core { share } => format!("R core {}", whole(*share)),
+        RateLimit::CpuQueue { .. } => "CPU queue".to_owned(),
+        RateLimit::Queue { .. } => match router.queue.as_ref().is_some_and(QueueSeen::shapes) {
+            true => "shaper".to_owned(),
+            false => "queue".to_owned(),
+        },
         RateLimit::NotCpu { .. } if has_credit => "policer".to_owned(),
         RateLimit::NotCpu { .. } => "shaper, link".to_owned(),
         RateLimit::Unknown => "none found".to_owned(),

@@ -1,6 +1,7 @@
 //! The answer, on one screen: what was measured, a table with the verdicts, the sentences that matter,
 //! warnings, and what to type next.
 
+mod causes;
 mod compact;
 mod copies;
 mod database;
@@ -120,6 +121,7 @@ fn figures(section: &mut Section, shown: &Shown<'_>, brief: &Brief) -> (Explaine
     }
     if forwarding::are_shown(shown) {
         section.table(forwarding::table(shown, brief), Layout::Words);
+        section.texts(causes::sentences(shown, brief));
         section.texts(forwarding::legend(shown));
         return (Explained { limited: true, stored: true }, false);
     }

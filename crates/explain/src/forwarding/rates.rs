@@ -1,0 +1,134 @@
+//! What a router did at each rate that was offered to it.
+
+use super::At;
+use plimsoll_model::{ConntrackLoad, CpuTimes};
+
+/// Rates that differ by less, as a share, are one rate; wider if there are more rates than that.
+const SAME_RATE: f64 = 0.02;
+const MOST_RATES: usize = 16;
+
+/// A router at one offered rate, over all trials at it. What was counted is a share of the frames that were sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AtRate {
+    /// Frames per second that were sent.
+    pub offered: f64,
+    /// Frames per second that arrived.
+    pub received: f64,
+    /// Cores that each class of CPU time took.
+    pub cpu: CpuTimes,
+    /// Utilisation of each core.
+    pub cores: Vec<f64>,
+    /// Dropped by the queues of its cores.
+    pub softnet_dropped: f64,
+    /// Dropped by its queueing disciplines.
+    pub queue_dropped: f64,
+    /// Times that these held packets back to keep their rate.
+    pub held_back: f64,
+    /// Marked by them.
+    pub marked: f64,
+    /// Its connection tracking.
+    pub conntrack: Option<ConntrackLoad>,
+}
+
+/// A row for each rate, the lowest first.
+pub(super) fn rates(all: &[At<'_>]) -> Vec<AtRate> {
+    let mut sorted: Vec<&At<'_>> = all.iter().filter(|at| at.load.seconds > 0.0).collect();
+    sorted.sort_by(|a, b| a.offered.total_cmp(&b.offered));
+    let mut width = SAME_RATE;
+    loop {
+        let groups = groups(&sorted, width);
+        // No width is infinite: offered rates are finite and above 0.
+        if groups.len() <= MOST_RATES {
+            return groups.into_iter().map(of_group).collect();
+        }
+        width *= 2.0;
+    }
+}
+
+/// Neighbours that are no further apart from the first one of them.
+fn groups<'a>(sorted: &'a [&'a At<'a>], width: f64) -> Vec<&'a [&'a At<'a>]> {
+    let mut groups = Vec::new();
+    let mut rest = sorted;
+    while let Some(first) = rest.first() {
+        let end = rest.partition_point(|at| at.offered <= first.offered * (1.0 + width));
+        let (group, others) = rest.split_at(end.max(1));
+        groups.push(group);
+        rest = others;
+    }
+    groups
+}
+
+fn of_group(group: &[&At<'_>]) -> AtRate {
+    let sum = |of: &dyn Fn(&At<'_>) -> f64| group.iter().map(|at| of(at)).sum::<f64>();
+    let (seconds, sent) = (sum(&|at| at.load.seconds), sum(&|at| at.sent));
+    let trials = group.len() as f64;
+    let share = |counted: f64| if sent > 0.0 { counted / sent } else { 0.0 };
+    let queues = |of: fn(&plimsoll_model::QueueLoad) -> u64| {
+        sum(&|at| at.load.queues.iter().map(of).fold(0, u64::saturating_add) as f64)
+    };
+    let cores = group.iter().map(|at| at.load.cores_busy.len()).min().unwrap_or_default();
+    let busy = |core: usize| {
+        let busy = |at: &At<'_>| at.load.cores_busy.get(core).copied().unwrap_or_default();
+        sum(&|at| busy(at) * at.load.seconds) / seconds
+    };
+    let cpu = group.iter().fold(CpuTimes::default(), |all, at| all + at.load.cpu);
+    AtRate {
+        offered: sum(&|at| at.offered) / trials,
+        received: sum(&|at| at.received) / trials,
+        cpu: cpu * (1.0 / seconds),
+        cores: (0..cores).map(busy).collect(),
+        softnet_dropped: share(sum(&|at| {
+            at.load.softnet.map_or(0.0, |softnet| softnet.dropped as f64)
+        })),
+        queue_dropped: share(queues(|queue| queue.dropped)),
+        held_back: share(queues(|queue| queue.overlimits)),
+        marked: share(queues(|queue| queue.marked)),
+        conntrack: group.iter().filter_map(|at| at.load.conntrack).reduce(|all, one| all + one),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::{HostLoad, QueueLoad, Softnet};
+
+    fn load(seconds: f64, softirq: f64, dropped: u64) -> HostLoad {
+        let queue = QueueLoad { dropped, overlimits: 2 * dropped, ..QueueLoad::default() };
+        HostLoad {
+            seconds,
+            cpu: CpuTimes { softirq, ..CpuTimes::default() },
+            cores_busy: vec![softirq / seconds, 0.0],
+            queues: vec![queue],
+            softnet: Some(Softnet { dropped: 10, ..Softnet::default() }),
+            ..HostLoad::default()
+        }
+    }
+
+    #[test]
+    fn trials_at_about_one_rate_are_a_row() {
+        let (a, b, c) = (load(2.0, 1.0, 0), load(6.0, 1.0, 100), load(2.0, 2.0, 500));
+        let at = |load, offered: f64, received: f64| At { offered, received, sent: 1000.0, load };
+        let rows = rates(&[at(&c, 2000.0, 1000.0), at(&a, 1000.0, 1000.0), at(&b, 1020.0, 1010.0)]);
+        let [low, high] = &rows[..] else { panic!("{rows:?}") };
+        assert_eq!((low.offered, low.received, high.offered), (1010.0, 1005.0, 2000.0));
+        assert_eq!((low.cpu.softirq, low.cores.clone()), (0.25, vec![0.25, 0.0]));
+        assert_eq!((low.queue_dropped, low.held_back, low.softnet_dropped), (0.05, 0.1, 0.01));
+        assert_eq!((high.queue_dropped, high.cpu.softirq), (0.5, 1.0));
+        assert!(rates(&[]).is_empty());
+    }
+
+    #[test]
+    fn many_rates_are_put_together() {
+        let load = load(1.0, 0.1, 0);
+        let of = |n: i32| At {
+            offered: 1.05_f64.powi(n),
+            received: 1.0,
+            sent: 1.0,
+            load: &load,
+        };
+        let all: Vec<At<'_>> = (0..100).map(of).collect();
+        let rows = rates(&all);
+        assert!((4..=MOST_RATES).contains(&rows.len()), "{}", rows.len());
+        assert!(rows.windows(2).all(|pair| pair[0].offered < pair[1].offered));
+    }
+}

@@ -1,0 +1,113 @@
+//! What sets the rate of a router, and what went wrong in it, where its own counters tell: a sentence each.
+
+use super::forwarding::label;
+use super::names::Brief;
+use crate::figure::RATE;
+use crate::study::Shown;
+use crate::text::{counted, listed, printable};
+use crate::verdict::percent;
+use plimsoll_explain::{Forwarded, QueueSeen, RateLimit};
+
+/// The sentences, each about all loads that it holds for.
+pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
+    let about = |routers: &[&Forwarded]| {
+        let load = |router: &&Forwarded| load(shown, brief, router);
+        let mut loads: Vec<String> = routers.iter().map(load).collect();
+        loads.dedup();
+        listed(&loads)
+    };
+    let mut sentences = Vec::new();
+    for routers in by_queue(&shown.forwarded) {
+        sentences.extend(of_queue(&routers, &about(&routers)));
+    }
+    let all = |of: &dyn Fn(&Forwarded) -> bool| -> Vec<&Forwarded> {
+        shown.forwarded.iter().filter(|router| of(router)).collect()
+    };
+    let full = all(&|router| matches!(router.limit, RateLimit::CpuQueue { .. }));
+    let dropped = full.iter().filter_map(|router| router.softnet_dropped).reduce(f64::min);
+    sentences.extend(dropped.map(|share| {
+        let share = percent(whole(share));
+        format!(
+            "The CPU queue of R overflowed ({}): it dropped {share} of the lost frames (softnet_stat).",
+            about(&full)
+        )
+    }));
+    let full = all(&|router| router.full_conntrack().is_some());
+    let tables = full.iter().filter_map(|router| router.full_conntrack());
+    sentences.extend(tables.reduce(|all, one| all + one).map(|table| {
+        let of = table.most_entries.map_or_else(String::new, |most| {
+            format!(" of {}", RATE.value(most as f64))
+        });
+        format!(
+            "The connection table of R was full ({}): {}{of} connections; {} dropped, {} removed early.",
+            about(&full),
+            RATE.value(table.entries as f64),
+            counted(table.dropped, "packet"),
+            table.early_dropped
+        )
+    }));
+    let offloaded = all(&|router| router.offloaded.is_some());
+    let most = offloaded.iter().filter_map(|router| router.offloaded).reduce(f64::max);
+    sentences.extend(most.map(|share| {
+        format!("Offloaded ({}): CPU of R {}.", about(&offloaded), percent(share))
+    }));
+    sentences
+}
+
+/// The routers whose rate a queueing discipline sets, those of one discipline together.
+fn by_queue(all: &[Forwarded]) -> Vec<Vec<&Forwarded>> {
+    let key = |router: &Forwarded| {
+        let queue = router.queue.as_ref()?;
+        let is_limit = matches!(router.limit, RateLimit::Queue { .. });
+        is_limit.then(|| (queue.interface.clone(), queue.discipline.clone(), queue.shapes()))
+    };
+    let mut groups: Vec<(_, Vec<&Forwarded>)> = Vec::new();
+    for router in all {
+        let Some(own) = key(router) else { continue };
+        match groups.iter_mut().find(|(known, _)| *known == own) {
+            Some((_, group)) => group.push(router),
+            None => groups.push((own, vec![router])),
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
+/// "The shaper on eth0 of R (tbf), not the CPU, sets the rate (out 512): it dropped 97% of the lost frames; the kernel
+/// takes 4% of the busiest core."
+fn of_queue(routers: &[&Forwarded], loads: &str) -> Option<String> {
+    let queue: &QueueSeen = routers.first()?.queue.as_ref()?;
+    let core = routers.iter().filter_map(|router| match router.limit {
+        RateLimit::Queue { share } => Some(share),
+        _ => None,
+    });
+    let core = percent(whole(core.reduce(f64::max)?));
+    let dropped = routers.iter().filter_map(|router| Some(router.queue.as_ref()?.dropped));
+    let did = match dropped.reduce(f64::min) {
+        Some(share) if share >= 0.005 => {
+            format!("dropped {} of the lost frames", percent(whole(share)))
+        }
+        _ => "held the frames back".to_owned(),
+    };
+    let what = if queue.shapes() { "shaper" } else { "queue" };
+    let (interface, discipline) = (printable(&queue.interface), printable(&queue.discipline));
+    Some(format!(
+        "The {what} on {interface} of R ({discipline}), not the CPU, sets the rate ({loads}): it {did}; the kernel takes \
+         {core} of the busiest core."
+    ))
+}
+
+/// "out 512", "in imix with B".
+fn load(shown: &Shown<'_>, brief: &Brief, router: &Forwarded) -> String {
+    let own = |found: &&plimsoll_explain::WorkloadFindings| found.number == router.cell.workload;
+    let load = shown.findings.workloads.iter().find(own);
+    let load = load.map_or_else(String::new, |found| label(shown, found));
+    match shown.names.setups() {
+        0 | 1 => load,
+        _ => format!("{load} with {}", brief.setup(shown, router.cell)),
+    }
+}
+
+/// To whole percents.
+fn whole(share: f64) -> f64 {
+    (100.0 * share).round() / 100.0
+}
