@@ -1,6 +1,8 @@
 use super::*;
 use crate::proc_files::{DiskCounters, InterfaceCounters};
-use plimsoll_model::{Frequency, MemoryNow, Moved, Nanos, NfsdLoad};
+use plimsoll_model::{
+    ConntrackLoad, Frequency, MemoryNow, Moved, Nanos, NfsdLoad, QueueLoad,
+};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -49,6 +51,30 @@ fn sample(seconds: u64) -> Sample {
 
 fn account() -> Account {
     Account::new("nas", Hardware::default(), None)
+}
+
+#[test]
+fn queues_that_are_read_at_the_ends_are_counted_over_the_looks_between() {
+    let queue = |discipline: &str, dropped| QueueLoad {
+        interface: "eth0".into(),
+        discipline: discipline.into(),
+        dropped,
+        ..QueueLoad::default()
+    };
+    let end = |seconds, dropped, entries| {
+        let room = Some(100);
+        let table = ConntrackLoad { entries, most_entries: room, dropped, ..Default::default() };
+        let queues = vec![queue("tbf", dropped), queue("ingress", 7)];
+        Sample { queues, conntrack: Some(table), ..sample(seconds) }
+    };
+    let mut account = account();
+    for sample in [end(0, 5, 90), sample(1), sample(2), end(3, 25, 40)] {
+        account.add(&sample);
+    }
+    let load = account.load().unwrap();
+    assert_eq!(load.queues, [queue("tbf", 20)], "those that did something");
+    let table = load.conntrack.unwrap();
+    assert_eq!((table.entries, table.dropped, table.most_entries), (90, 20, Some(100)));
 }
 
 #[test]
