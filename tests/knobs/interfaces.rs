@@ -268,6 +268,46 @@ fn receive_queues_are_steered_and_put_back() {
 }
 
 #[test]
+fn all_interfaces_of_a_router_are_steered_and_each_put_back() {
+    let stage = enter_or_skip!();
+    let _place = OwnPlace::new(&stage);
+    with_pair(&stage);
+    let file = |name: &str| format!("/sys/class/net/{name}/queues/rx-0/rps_cpus");
+    let now = || ["near", "far"].map(|name| fs::read_to_string(file(name)).unwrap());
+    let is_mask = |mask: &str, wanted: u64| {
+        u64::from_str_radix(&mask.trim().replace(',', ""), 16).unwrap() == wanted
+    };
+    // One of them was steered to the first core.
+    fs::write(file("far"), "1\n").unwrap();
+    let found = now();
+    let home = tempfile::tempdir().unwrap();
+    let set = ["local/packet-steering=off,all,as-found"];
+    let mut session = session(Journal::at(home.path().join("j")), &set).unwrap();
+    assert_eq!((session.found(0), now()), (Some("mixed"), found.clone()));
+    session.set(0, 0).unwrap();
+    session.verify_all().unwrap();
+    assert!(now().iter().all(|mask| is_mask(mask, 0)), "{:?}", now());
+    session.set(0, 1).unwrap();
+    session.verify_all().unwrap();
+    let online = fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
+    let (_, last) = online.trim().rsplit_once(['-', ',']).unwrap_or(("", online.trim()));
+    let cores: u32 = last.parse::<u32>().unwrap() + 1;
+    let all = u64::MAX >> (64 - cores.min(64));
+    assert!(now().iter().all(|mask| is_mask(mask, all)), "{:?} of {online}", now());
+    // Another hand at one of them.
+    fs::write(file("near"), "0\n").unwrap();
+    let changed = session.verify_all().unwrap_err();
+    assert!(changed.to_string().contains("near"), "{changed}");
+    session.set(0, 2).unwrap();
+    assert_eq!(now(), found);
+    session.set(0, 1).unwrap();
+    drop(session);
+    assert_eq!(now(), found);
+    assert!(is_empty(&home.path().join("j")));
+    assert_eq!(refused("local/packet-steering=on").cause, Cause::Usage);
+}
+
+#[test]
 fn offloads_are_set_and_all_that_change_with_them_are_put_back() {
     let stage = enter_or_skip!(Need::Ethtool);
     let _place = OwnPlace::new(&stage);

@@ -33,6 +33,7 @@ mod offload;
 mod origin;
 mod own_table;
 mod owner;
+mod packet_steering;
 mod qdisc;
 mod read_ahead;
 mod restore;
@@ -176,6 +177,7 @@ const KINDS: &[(&str, Make, &str)] = &[
     (offload::KIND, offload::make, "offload:eth0:tso"),
     (mtu::KIND, mtu::make, "mtu:eth0"),
     (rps::KIND, rps::make, "rps:eth0"),
+    (packet_steering::KIND, packet_steering::make, "packet-steering"),
     (qdisc::KIND, qdisc::make, "qdisc:eth0"),
     (zfs::KIND, zfs::make, "zfs:tank/films:recordsize"),
     (tracer::KIND, tracer::make, "tracer"),
