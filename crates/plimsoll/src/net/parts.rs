@@ -363,13 +363,11 @@ pub fn expect_possible(arguments: &NetArguments) -> Result<(), Failure> {
             "Give a number.",
         );
     }
-    if arguments.via.frames.len() > 1 || arguments.via.direction.len() > 1 {
+    let via = &arguments.via;
+    if via.frames.len() > 1 || via.direction.len() > 1 || via.flows.len() > 1 {
         let happened = "parts are priced with one size of frames in one direction";
-        return refuse(
-            "--parts",
-            happened,
-            "Give one size and one direction, such as --frames 128 --direction out.",
-        );
+        let next = "Give one size, direction and number of flows, such as --frames 128 --direction out --flows 64.";
+        return refuse("--parts", happened, next);
     }
     Ok(())
 }

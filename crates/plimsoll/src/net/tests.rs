@@ -103,6 +103,26 @@ fn options_without_a_job_that_uses_them_are_refused() {
 }
 
 #[test]
+fn each_direction_size_and_number_of_flows_is_searched() {
+    let words = ["ssh://nas", "--via=ssh://r", "--frames=512,imix", "--flows=1,64,1"];
+    let plan = planned(&words).unwrap();
+    let jobs: Vec<(Flow, bool, u16)> = plan
+        .workloads
+        .iter()
+        .map(|workload| {
+            assert!(matches!(workload.steps, Some(Steps::Kept { .. })), "{workload:?}");
+            let Job::Forwarding(job) = &workload.parts[0].job else { panic!("{workload:?}") };
+            (job.flow, job.imix.is_some(), job.flows)
+        })
+        .collect();
+    let of = |flow| [(flow, false, 1), (flow, false, 64), (flow, true, 1), (flow, true, 64)];
+    assert_eq!(jobs, [of(Flow::Out), of(Flow::In)].concat(), "the same twice is measured once");
+    let failure =
+        planned(&["ssh://nas", "--via=ssh://r", "--parts=rules", "--flows=1,2"]).unwrap_err();
+    assert!(failure.next.contains("number of flows"), "{failure}");
+}
+
+#[test]
 fn parts_of_a_path_are_priced_at_one_rate_of_one_size() {
     let words = ["ssh://nas", "--via=ssh://r", "--parts=rules,qdisc", "--time=2s"];
     let plan = planned(&words).unwrap();

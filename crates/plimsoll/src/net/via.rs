@@ -3,7 +3,7 @@
 use super::arguments::{NetArguments, RateChoice, SideChoice};
 use super::parts::PartChoice;
 use super::workloads::{FINE_MARGIN, FINE_WIDTH, LOSS, WIDTH, part};
-use crate::arguments::ProbeArguments;
+use crate::arguments::{ProbeArguments, at_least_one};
 use crate::hosts;
 use clap::{Args, ValueEnum};
 use plimsoll_host::reach::{Reach, quote};
@@ -64,8 +64,11 @@ pub struct ViaArguments {
     #[arg(long, value_name = "DIRECTIONS", value_enum, value_delimiter = ',', requires = "via")]
     pub direction: Vec<DirectionChoice>,
     /// Flows in each direction, each with a port of its own [default: 64]
-    #[arg(long, value_name = "N", requires = "via")]
-    pub flows: Option<NonZeroU16>,
+    ///
+    /// Several numbers are measured one by one
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', requires = "via")]
+    #[arg(value_parser = at_least_one::<NonZeroU16>)]
+    pub flows: Vec<NonZeroU16>,
     /// Address of B on a link without the router: measure that path, too
     ///
     /// It shows the throughput of the two ends alone
@@ -183,7 +186,7 @@ pub(super) fn design(arguments: &ProbeArguments, baseline_seconds: f64) -> Desig
     }
 }
 
-/// A search for each direction and size.
+/// A search for each direction, size and number of flows.
 pub(super) fn workloads(arguments: &NetArguments) -> Result<Vec<Workload>, Failure> {
     let refuse = |option: &str, value: String, happened: &str, next: &str| {
         let on = format!("{option} {value}");
@@ -197,7 +200,7 @@ pub(super) fn workloads(arguments: &NetArguments) -> Result<Vec<Workload>, Failu
         ([], false) => &FRAMES,
         (given, _) => given,
     };
-    if let Some(flows) = via.flows.filter(|flows| flows.get() > MOST_FLOWS) {
+    if let Some(flows) = via.flows.iter().find(|flows| flows.get() > MOST_FLOWS) {
         let happened = "a trial has at most 64 flows in one direction";
         return refuse("--flows", flows.to_string(), happened, "Give 64 at most.");
     }
@@ -206,22 +209,37 @@ pub(super) fn workloads(arguments: &NetArguments) -> Result<Vec<Workload>, Failu
         [] => &[DirectionChoice::Out, DirectionChoice::In],
         given => given,
     };
-    let all = directions.iter().flat_map(|d| frames.iter().map(move |frame| (d.flow(), *frame)));
-    let flows = via.flows.map_or(ForwardingJob::FLOWS, NonZeroU16::get);
-    let workload = |(flow, frame): (Flow, Frame)| {
-        let job = match frame {
-            Frame::Bytes(bytes) => ForwardingJob::new(flow, Bytes(bytes.into())),
-            Frame::Imix => ForwardingJob::imix(flow, Bytes(ForwardingJob::IMIX[2])),
-        };
-        let (job, frame) = (ForwardingJob { flows, ..job }, job.frame);
-        if prices {
-            return priced(arguments, job);
-        }
-        let seconds = LEAD_SECONDS + TRIAL_SECONDS;
-        let length = Length::For { seconds, warm_up_seconds: LEAD_SECONDS };
-        Workload { steps: Some(kept(arguments, frame)), ..Workload::of(part(job.into()), length) }
+    let numbers: Vec<u16> = match via.flows.as_slice() {
+        [] => vec![ForwardingJob::FLOWS],
+        given => given.iter().map(|flows| flows.get()).collect(),
     };
-    Ok(all.map(workload).collect())
+    let mut workloads = Vec::new();
+    for direction in directions {
+        for frame in frames {
+            let job = job(direction.flow(), *frame);
+            let jobs = numbers.iter().map(|flows| ForwardingJob { flows: *flows, ..job.clone() });
+            workloads.extend(jobs.map(|job| match prices {
+                true => priced(arguments, job),
+                false => searched(arguments, job),
+            }));
+        }
+    }
+    Ok(workloads)
+}
+
+fn job(flow: Flow, frame: Frame) -> ForwardingJob {
+    match frame {
+        Frame::Bytes(bytes) => ForwardingJob::new(flow, Bytes(bytes.into())),
+        Frame::Imix => ForwardingJob::imix(flow, Bytes(ForwardingJob::IMIX[2])),
+    }
+}
+
+/// A search for the rates of a job.
+fn searched(arguments: &NetArguments, job: ForwardingJob) -> Workload {
+    let steps = Some(kept(arguments, job.frame));
+    let seconds = LEAD_SECONDS + TRIAL_SECONDS;
+    let length = Length::For { seconds, warm_up_seconds: LEAD_SECONDS };
+    Workload { steps, ..Workload::of(part(job.into()), length) }
 }
 
 /// Trials of one length at one rate.

@@ -119,6 +119,25 @@ fn the_rates_of_a_router_are_on_one_screen() {
     assert!(page.contains("frames by offered rate"));
 }
 
+#[test]
+fn numbers_of_flows_stand_beside_each_other() {
+    let mut study = routed();
+    for (workload, flows) in study.plan.workloads.iter_mut().zip([1, 64, 1, 64]) {
+        let Job::Forwarding(job) = &mut workload.parts[0].job else { panic!() };
+        (job.frame, job.flows) = (Bytes(512), flows);
+    }
+    shown(&study);
+    let text = screen(&study);
+    let rows: Vec<Vec<&str>> = text
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .filter(|words| matches!(words.as_slice(), ["out" | "in", "512", ..]))
+        .collect();
+    let flows: Vec<(&str, &str)> = rows.iter().map(|words| (words[0], words[2])).collect();
+    assert_eq!(flows, [("out", "1"), ("out", "64"), ("in", "1"), ("in", "64")], "{text}");
+    assert!(text.contains("UDP; frames"), "{text}");
+}
+
 /// The same router, of which a token bucket keeps the rate; its cores are idle.
 fn shaped() -> Study {
     let mut study = routed();

@@ -19,6 +19,7 @@ const BITS: &str = "of\nframes";
 const DELAY: &str = "queue\np99";
 const SOFTIRQ: &str = "R soft\nirq";
 const LIMIT: &str = "limit";
+const FLOWS: &str = "flows";
 const SETTING: &str = "setting";
 const EACH: &str = "µs a\npacket";
 const PACKETS: &str = "packets";
@@ -109,6 +110,7 @@ pub(super) fn table(shown: &Shown<'_>, brief: &Brief) -> Table {
     let losses = losses(shown);
     let first = losses.first().copied().unwrap_or_default();
     let mut header = vec![LOAD.to_owned()];
+    header.extend(has_several_flows(shown).then(|| FLOWS.to_owned()));
     header.extend(compares(shown).then(|| SETTING.to_owned()));
     header.push(format!("kept/s at\n{} loss", percent(first)));
     let rest = match (compares(shown), losses.len() > 1) {
@@ -120,7 +122,8 @@ pub(super) fn table(shown: &Shown<'_>, brief: &Brief) -> Table {
     let mut table = Table::new(header);
     for found in &shown.findings.workloads {
         for cell in &found.cells {
-            let mut row = vec![label(shown, found)];
+            let mut row = vec![direction_and_size(shown, found)];
+            row.extend(has_several_flows(shown).then(|| flows(found)));
             row.extend(compares(shown).then(|| brief.setup(shown, cell.cell)));
             row.extend(figures(shown, found, cell, losses.len() > 1));
             row.resize(table.header.len(), NOTHING.to_owned());
@@ -130,8 +133,30 @@ pub(super) fn table(shown: &Shown<'_>, brief: &Brief) -> Table {
     table
 }
 
-/// "out 512", "in imix".
+/// "out 512", "in imix"; where numbers of flows are compared "out 512 in 64 flows".
 pub(super) fn label(shown: &Shown<'_>, found: &WorkloadFindings) -> String {
+    let label = direction_and_size(shown, found);
+    match (has_several_flows(shown), &*flows(found)) {
+        (false, _) => label,
+        (true, "1") => format!("{label} in 1 flow"),
+        (true, many) => format!("{label} in {many} flows"),
+    }
+}
+
+/// Flows in each direction.
+fn flows(found: &WorkloadFindings) -> String {
+    let parameters = found.workload.main().map(|part| part.job.parameters()).unwrap_or_default();
+    parameters.into_iter().find(|(name, _)| *name == FLOWS).map_or_else(String::new, |one| one.1)
+}
+
+/// Whether loads differ by their number of flows.
+fn has_several_flows(shown: &Shown<'_>) -> bool {
+    let mut all = shown.findings.workloads.iter().map(flows);
+    let first = all.next();
+    all.any(|other| Some(other) != first)
+}
+
+fn direction_and_size(shown: &Shown<'_>, found: &WorkloadFindings) -> String {
     let Some(part) = found.workload.main() else { return String::new() };
     let parameters = part.job.parameters();
     let is_mixed = parameters.contains(&("frame_bytes", "imix".to_owned()));
@@ -273,10 +298,14 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
     if let Some(path) = path {
         let [a, b] = [&path.from.host, &path.to.host].map(|host| hosts::name(&host.to_string()));
         let via = path.via.as_ref().map(|via| hosts::name(&via.to_string()));
-        let flows = shown.study.plan.workloads.first().and_then(|workload| workload.main());
-        let flows = flows.and_then(|part| part.job.settings().get(1).cloned()).unwrap_or_default();
+        let one = shown.findings.workloads.first().filter(|_| !has_several_flows(shown));
+        let flows = match one.map(flows).as_deref() {
+            None => String::new(),
+            Some("1") => ", 1 flow".to_owned(),
+            Some(many) => format!(", {many} flows"),
+        };
         legend.push(format!(
-            "A: {a}. B: {b}. R: {}. Out: from A to B. UDP, {flows}; frames with their check sequence (L2).",
+            "A: {a}. B: {b}. R: {}. Out: from A to B. UDP{flows}; frames with their check sequence (L2).",
             via.unwrap_or_else(|| "not named".to_owned())
         ));
     }
