@@ -307,6 +307,7 @@ fn bad_arguments_are_refused_before_anything_is_reached() {
         (&["net", "local", "--via", "ssh://r", "--parts", "pppoe"], "possible values"),
         (&["net", "local", "--via", "ssh://r", "--rate", "500"], "chooses its rates"),
         (&["net", "local", "--via", "ssh://r", "--final", "100ms"], "from 1 s to an hour"),
+        (&["net", "local", "--via", "ssh://r", "--latency", "20s"], "from 0.1ms to 10s"),
         (
             &["net", "local", "--via", "ssh://r", "--parts", "rules", "--frames", "128,512"],
             "one size of frames",

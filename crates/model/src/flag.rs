@@ -565,6 +565,13 @@ pub enum RateCaveat {
         #[serde(default = "usual_confirming_seconds")]
         seconds: f64,
     },
+    /// In a long trial at the rate, frames were later than the bound that was set.
+    Late {
+        /// 99th percentile of the delay above the shortest one, in seconds.
+        delay_seconds: f64,
+        /// Length of the trial.
+        seconds: f64,
+    },
 }
 
 /// Length of the long trial of a search before it could be chosen.

@@ -176,6 +176,9 @@ pub enum Steps {
         /// Length of the confirming trial at the rate found, in seconds; `None`: the usual one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         final_seconds: Option<f64>,
+        /// Condition of a rate that is kept, beside its loss.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        accept: Option<Accept>,
     },
 }
 

@@ -35,10 +35,16 @@ pub(crate) fn measure(
         Steps::Search { from, to, resolution, accept, .. } => {
             trial.search(*from, *to, Width::new(*resolution, order), accept)
         }
-        Steps::Kept { from, to, width, losses, final_seconds, .. } => {
-            let confirm_seconds = final_seconds.unwrap_or(CONFIRM_SECONDS);
-            let range =
-                kept::Range { from: *from, to: *to, width: *width, losses, start, confirm_seconds };
+        Steps::Kept { from, to, width, losses, final_seconds, accept, .. } => {
+            let range = kept::Range {
+                from: *from,
+                to: *to,
+                width: *width,
+                losses,
+                accept: accept.as_ref(),
+                start,
+                confirm_seconds: final_seconds.unwrap_or(CONFIRM_SECONDS),
+            };
             trial.kept(&range, plimsoll_stats::order::unit(order))
         }
     };

@@ -4,7 +4,7 @@ use crate::arguments::ProbeArguments;
 use crate::command_line::{Arguments, Command};
 use clap::Parser;
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Cause, Failure, Flow, HostName, Job, Plan, Steps, Workload};
+use plimsoll_model::{Cause, Failure, Flow, HostName, Job, Measure, Plan, Steps, Workload};
 use std::num::NonZeroU32;
 
 pub(super) fn planned(words: &[&str]) -> Result<Plan, Failure> {
@@ -143,6 +143,11 @@ fn parts_of_a_path_are_priced_at_one_rate_of_one_size() {
     let search = planned(&["ssh://nas", "--via=ssh://r", "--final=60s"]).unwrap();
     let steps = search.workloads[0].steps.as_ref().unwrap();
     assert!(matches!(steps, Steps::Kept { final_seconds: Some(60.0), .. }), "{steps:?}");
+    let search = planned(&["ssh://nas", "--via=ssh://r", "--latency=20ms"]).unwrap();
+    let Some(Steps::Kept { accept: Some(accept), .. }) = &search.workloads[0].steps else {
+        panic!("{search:?}")
+    };
+    assert_eq!((accept.metric.measure, accept.at_most), (Measure::QUEUE_P99, 0.02));
     let failure = planned(&["ssh://nas", "--via=ssh://r", "--time=2s"]).unwrap_err();
     assert!(failure.next.contains("--parts"), "{failure}");
 }

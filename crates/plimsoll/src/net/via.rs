@@ -9,8 +9,8 @@ use clap::{Args, ValueEnum};
 use plimsoll_host::reach::{Reach, quote};
 use plimsoll_model::units::{Bytes, parse_duration};
 use plimsoll_model::{
-    Cause, Design, Factor, FactorLevel, Failure, Flag, Flow, ForwardingJob, HostName, Length,
-    Parameter, Rule, Steps, Workload,
+    Accept, Cause, Design, Factor, FactorLevel, Failure, Flag, Flow, ForwardingJob, HostName,
+    Length, Measure, Metric, Parameter, Rule, Steps, Workload,
 };
 use plimsoll_net::Addresses;
 use plimsoll_stats::kept::LEAD_SECONDS;
@@ -80,6 +80,11 @@ pub struct ViaArguments {
     #[arg(long = "final", value_name = "TIME", requires = "via", conflicts_with = "parts")]
     #[arg(value_parser = confirming_time)]
     pub confirming: Option<Duration>,
+    /// Largest 99th percentile of the queueing delay at a kept rate [default: none]
+    ///
+    /// It is the one-way delay of the frames above the shortest one of a trial
+    #[arg(long, value_name = "TIME", requires = "via", conflicts_with = "parts", value_parser = latency)]
+    pub latency: Option<Duration>,
     /// CPU time that each of these parts of R's path takes for a packet
     ///
     /// Each part is switched off after the others, at a fixed rate of one size of frames. flowtable, rules, nat and
@@ -124,6 +129,17 @@ fn confirming_time(text: &str) -> Result<Duration, String> {
     match CONFIRMING.contains(&time.as_secs_f64()) {
         true => Ok(time),
         false => Err(format!("'{text}' is not a time from 1 s to an hour")),
+    }
+}
+
+/// Least and greatest bound on the delay, in seconds.
+const LATENCY: std::ops::RangeInclusive<f64> = 1e-4..=10.0;
+
+fn latency(text: &str) -> Result<Duration, String> {
+    let time = parse_duration(text)?;
+    match LATENCY.contains(&time.as_secs_f64()) {
+        true => Ok(time),
+        false => Err(format!("'{text}' is not a time from 0.1ms to 10s")),
     }
 }
 
@@ -266,7 +282,11 @@ fn kept(arguments: &NetArguments, frame: Bytes) -> Steps {
     losses.dedup();
     let [from, to] = [LOWEST, HIGHEST].map(|rate| rate * frame.0 as f64);
     let final_seconds = arguments.via.confirming.map(|time| time.as_secs_f64());
-    Steps::Kept { over: Parameter::Rate, from, to, width, losses, final_seconds }
+    let accept = arguments.via.latency.map(|latency| Accept {
+        metric: Metric::all(Measure::QUEUE_P99),
+        at_most: latency.as_secs_f64(),
+    });
+    Steps::Kept { over: Parameter::Rate, from, to, width, losses, final_seconds, accept }
 }
 
 /// Looks at the way before it is overloaded.

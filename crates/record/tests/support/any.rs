@@ -75,6 +75,7 @@ pub fn flags_since(x: f64, n: u64, text: &str) -> Vec<Flag> {
         kept_rate(&text(), n, RateCaveat::Collapse { frames_per_second: x }),
         kept_rate(&text(), n, RateCaveat::Interruptions { frames_per_second: x }),
         kept_rate(&text(), n, RateCaveat::Unsteady { loss_ratio: x, seconds: -x }),
+        kept_rate(&text(), n, RateCaveat::Late { delay_seconds: x, seconds: -x }),
         Flag::FrameCapped { wanted: Bytes(n), used: Bytes(n), path_mtu: Bytes(n) },
         Flag::PayloadCapped { wanted: Bytes(n), used: Bytes(n), path_mtu: Bytes(n) },
         Flag::RouterIsEnd { host: text() },
@@ -358,6 +359,7 @@ pub fn workload() -> impl Strategy<Value = Workload> {
                             width: resolution,
                             losses: values,
                             final_seconds,
+                            accept: Some(accept).filter(|accept| accept.at_most > 0.0),
                         }
                     }
                 }

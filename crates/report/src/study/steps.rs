@@ -2,11 +2,11 @@
 
 use super::{Shown, speed, workload};
 use crate::columns::Columns;
-use crate::figure::{BANDWIDTH, BYTES, COUNT, Kind};
+use crate::figure::{BANDWIDTH, BYTES, COUNT, Kind, TIME};
 use crate::verdict::percent;
 use plimsoll_explain::WorkloadFindings;
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Measure, Metric, Parameter, Steps, Workload};
+use plimsoll_model::{Accept, Measure, Metric, Parameter, Steps, Workload};
 use std::collections::BTreeMap;
 
 /// Name of a parameter, and the unit of its values.
@@ -43,26 +43,33 @@ pub(crate) fn words(steps: &Steps) -> String {
             format!("{name} swept through {}", values.join(", "))
         }
         Steps::Search { from, to, accept, .. } => {
-            let metric = accept.metric.measure.name();
-            let bound = match metric.strip_suffix("_ratio") {
-                Some(share) => format!("{share} of at most {}", percent(accept.at_most)),
-                None => format!("{metric} of at most {}", accept.at_most),
-            };
-            let bound = bound.replace('_', " ");
+            let bound = bound(accept);
             format!("largest {name} with {bound}, searched from {} to {}", value(from), value(to))
         }
-        Steps::Kept { losses, width, final_seconds, .. } => {
+        Steps::Kept { losses, width, final_seconds, accept, .. } => {
             let confirmed = final_seconds.map_or_else(String::new, |seconds| {
                 format!(", confirmed by a trial of {seconds:.0} s")
             });
             let losses: Vec<String> = losses.iter().map(|loss| percent(*loss)).collect();
             let losses = losses.join(" and of ");
+            let accepted = accept.as_ref().map_or_else(String::new, |accept| {
+                format!(", and a {}", bound(accept))
+            });
             format!(
-                "largest {name} with a loss of at most {losses}, within {}{confirmed}",
+                "largest {name} with a loss of at most {losses}{accepted}, within {}{confirmed}",
                 percent(*width)
             )
         }
     }
+}
+
+/// A bound in words: "loss of at most 0.5%", "queue p99 of at most 20.0 ms".
+fn bound(accept: &Accept) -> String {
+    let metric = accept.metric.measure.name();
+    let share = metric.strip_suffix("_ratio").map(|share| (share, percent(accept.at_most)));
+    let time = metric.strip_suffix("_seconds").map(|time| (time, TIME.value(accept.at_most)));
+    let (what, most) = share.or(time).unwrap_or((metric, accept.at_most.to_string()));
+    format!("{} of at most {most}", what.replace('_', " "))
 }
 
 /// What is shown of each value: the headline, and the speed where that is another figure.

@@ -20,6 +20,7 @@ fn workload(flow: Flow, frame: u64) -> Workload {
         width: 0.01,
         losses: vec![0.005, 0.0],
         final_seconds: None,
+        accept: None,
     };
     let length = Length::For { seconds: 1.5, warm_up_seconds: 0.5 };
     Workload { steps: Some(steps), ..Workload::of(part, length) }
@@ -301,6 +302,24 @@ fn rates_that_were_confirmed_for_a_chosen_time_say_so() {
     let text = whole(&study);
     assert!(text.contains("3 of 4 rates were confirmed by trials of 60 s"), "{text}");
     assert!(shown(&study).contains("one of 60 s lost 4.0%"));
+}
+
+#[test]
+fn a_bound_on_the_delay_is_said_with_the_rates() {
+    let mut study = routed();
+    for workload in &mut study.plan.workloads {
+        let Some(Steps::Kept { accept, .. }) = &mut workload.steps else { panic!() };
+        *accept = Some(Accept { metric: Metric::all(Measure::QUEUE_P99), at_most: 0.02 });
+    }
+    let text = screen(&study).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("Queue p99 of each kept rate: at most 20.0 ms."), "{text}");
+    assert!(shown(&study).contains("a queue p99 of at most 20.0 ms"));
+    let caveat = RateCaveat::Late { delay_seconds: 0.034, seconds: 10.0 };
+    for trial in study.trials.iter_mut().filter(|trial| trial.cell.workload == 1) {
+        let (workload, frame) = ("out".to_owned(), Bytes(1518));
+        trial.result.flags.push(Flag::KeptRate { workload, frame, caveat });
+    }
+    assert!(shown(&study).contains("in one of 10 s the queue p99 was 34.0 ms"));
 }
 
 /// The same router without rules and with a file of rules, which cost it a quarter of its packets; six blocks.

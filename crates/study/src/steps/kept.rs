@@ -1,10 +1,10 @@
 //! The search for the highest rate that a path keeps: the trials that [`Search`] asks for become points, and their
 //! figures go back to it.
 
-use super::{Measured, Trial, failed};
+use super::{Measured, Trial, failed, is_accepted};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Flag, HostLoad, Length, Measure, Metric, Outcome, Point, PointResult, RateCaveat,
+    Accept, Flag, HostLoad, Length, Measure, Metric, Outcome, Point, PointResult, RateCaveat,
 };
 use plimsoll_stats::kept::{Caveat, Found, Purpose, Search, Seen, Settings, Slope};
 
@@ -14,16 +14,26 @@ pub(super) struct Range<'a> {
     pub to: f64,
     pub width: f64,
     pub losses: &'a [f64],
+    /// Condition of a rate that is kept, beside its loss.
+    pub accept: Option<&'a Accept>,
     pub start: Option<f64>,
     /// Length of the confirming trial.
     pub confirm_seconds: f64,
+}
+
+/// What was noticed while a search was under way.
+#[derive(Default)]
+struct Noticed {
+    lead_loss: Option<f64>,
+    /// The figure of the confirming trial that exceeds its bound.
+    late: Option<f64>,
 }
 
 impl Trial<'_> {
     /// Searches with this phase of the grid. The result is the point at the highest rate kept, with what the search
     /// found.
     pub(super) fn kept(&mut self, range: &Range<'_>, phase: f64) -> Measured {
-        let frame = self.workload.main().and_then(|part| part.job.block()).map_or(1.0, as_number);
+        let frame = self.frame();
         let mut search = Search::new(Settings {
             from: range.from / frame,
             to: range.to / frame,
@@ -36,7 +46,7 @@ impl Trial<'_> {
         let goal = range.losses.first().copied().unwrap_or_default();
         // The point at each rate that was kept, the last one of each.
         let mut kept: Vec<(f64, PointResult, Vec<HostLoad>)> = Vec::new();
-        let mut lead_loss: Option<f64> = None;
+        let mut noticed = Noticed::default();
         while let Some(trial) = search.next() {
             let offered = match trial.purpose {
                 Purpose::Top => f64::INFINITY,
@@ -49,7 +59,15 @@ impl Trial<'_> {
             if result.outcome != Outcome::Complete {
                 return Err(Box::new(result));
             }
-            let (seen, offered, received) = seen(&result);
+            let (mut seen, offered, received) = seen(&result);
+            match range.accept.filter(|accept| !is_accepted(&result, accept)) {
+                // Frames that come too late count as lost.
+                Some(_) if trial.purpose == Purpose::Bound => seen.lost = seen.sent,
+                Some(accept) if trial.purpose == Purpose::Confirm => {
+                    noticed.late = result.value(0, accept.metric);
+                }
+                _ => {}
+            }
             let accepted = seen.loss(goal) <= goal;
             let rate = if trial.purpose == Purpose::Top { offered } else { trial.rate };
             self.points.push(Point {
@@ -60,21 +78,23 @@ impl Trial<'_> {
             });
             search.take(&trial, seen, offered, received);
             if accepted && matches!(trial.purpose, Purpose::Bound | Purpose::Confirm) {
-                lead_loss = Some(lead_loss.unwrap_or_default().max(seen.lead_loss_ratio));
+                let lead_loss = noticed.lead_loss.unwrap_or_default();
+                noticed.lead_loss = Some(lead_loss.max(seen.lead_loss_ratio));
                 kept.retain(|(rate, ..)| *rate != trial.rate);
                 kept.push((trial.rate, result, loads));
             }
         }
-        self.amounts_to(&search.found(), lead_loss, kept, frame)
+        self.amounts_to(&search.found(), &noticed, kept, range)
     }
 
     fn amounts_to(
         &self,
         found: &Found,
-        lead_loss: Option<f64>,
+        noticed: &Noticed,
         kept: Vec<(f64, PointResult, Vec<HostLoad>)>,
-        frame: f64,
+        range: &Range<'_>,
     ) -> Measured {
+        let frame = self.frame();
         let lower = found.kept.first().and_then(|first| first.lower);
         let at_lower = lower.and_then(|lower| {
             let near = |(rate, ..): &(f64, _, _)| (rate / lower - 1.0).abs() < 1e-6;
@@ -94,16 +114,26 @@ impl Trial<'_> {
         put(Measure::KEPT_WITHOUT_LOSS, found.kept.get(1).and_then(|second| second.lower));
         put(Measure::OVERLOADED, found.plateau);
         put(Measure::VOID, Some(found.void_ratio));
-        put(Measure::LEAD_LOSS, lead_loss);
+        put(Measure::LEAD_LOSS, noticed.lead_loss);
         put(Measure::EVENTS_AT_HALF, found.events_per_second.first().copied());
         put(Measure::EVENTS_AT_MOST, found.events_per_second.get(1).copied());
         let job = self.workload.main().map(|part| part.job.title()).unwrap_or_default();
-        result.flags.extend(found.caveats.iter().map(|caveat| Flag::KeptRate {
+        let late = noticed.late.map(|delay_seconds| RateCaveat::Late {
+            delay_seconds,
+            seconds: range.confirm_seconds,
+        });
+        let caveats = found.caveats.iter().map(|caveat| in_bytes(caveat, frame)).chain(late);
+        result.flags.extend(caveats.map(|caveat| Flag::KeptRate {
             workload: job.clone(),
             frame: Bytes(frame as u64),
-            caveat: in_bytes(caveat, frame),
+            caveat,
         }));
         Ok((result, loads))
+    }
+
+    /// Bytes of a frame.
+    fn frame(&self) -> f64 {
+        self.workload.main().and_then(|part| part.job.block()).map_or(1.0, as_number)
     }
 }
 
@@ -187,10 +217,22 @@ mod tests {
 
     const FRAME: u64 = 500;
     const SENDS: f64 = 90_000.0;
+    const DELAY: Metric = Metric::all(Measure::QUEUE_P99);
 
-    /// A search on a router that forwards so many frames a second, without a queue.
+    /// A search on a router that forwards so many frames a second.
     fn searched(
         capacity: f64,
+        start: Option<f64>,
+        seed: u64,
+    ) -> (PointResult, Vec<Point>, Vec<HostLoad>) {
+        bounded(capacity, None, &|_, _| 0.0, start, seed)
+    }
+
+    /// The same with a bound on the delay, which depends on the rate and the length of the trial.
+    fn bounded(
+        capacity: f64,
+        at_most: Option<f64>,
+        delay: &dyn Fn(f64, f64) -> f64,
         start: Option<f64>,
         seed: u64,
     ) -> (PointResult, Vec<Point>, Vec<HostLoad>) {
@@ -201,6 +243,7 @@ mod tests {
             width: 0.01,
             losses: vec![0.005, 0.0],
             final_seconds: None,
+            accept: at_most.map(|at_most| Accept { metric: DELAY, at_most }),
         };
         let job = ForwardingJob::new(Flow::Out, Bytes(FRAME)).into();
         let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
@@ -224,6 +267,7 @@ mod tests {
                 (Measure::ALL_RECEIVED, carried * seconds),
                 (Measure::ALL_SEGMENTS, seconds),
                 (StreamJob::LOSS, 1.0 - carried / rate),
+                (Measure::QUEUE_P99, delay(rate, counted)),
             ];
             let quantities = quantities.map(|(measure, value)| (Metric::all(measure), value));
             let part = PartResult { quantities: quantities.into(), ..PartResult::default() };
@@ -258,6 +302,49 @@ mod tests {
         let all: Vec<f64> = (0..10).map(at).collect();
         assert!(all.iter().all(|at| (39_600.0..=40_000.0).contains(at)), "{all:?}");
         assert!(all.windows(2).all(|pair| pair[0] != pair[1]), "{all:?}");
+    }
+
+    /// A queue of which 99% is shorter than a millisecond by the share of the capacity that is left.
+    fn queue(rate: f64, _: f64) -> f64 {
+        0.001 * rate / (40_000.0 - rate.min(39_999.0))
+    }
+
+    #[test]
+    fn the_highest_rate_with_a_bounded_delay_is_found() {
+        for seed in 0..5 {
+            let (result, points, _) = bounded(40_000.0, Some(0.02), &queue, None, seed);
+            let value = |measure| result.value(0, Metric::all(measure)).unwrap();
+            // 20 of 21 parts of the capacity.
+            let found = value(Measure::FORWARDED) / (40_000.0 * 20.0 / 21.0);
+            assert!((found - 1.0).abs() < 0.011, "{found}");
+            assert!(value(Measure::QUEUE_P99) <= 0.02 && result.flags.is_empty(), "{result:?}");
+            // Without loss the delay is bounded, too.
+            assert!(value(Measure::KEPT_WITHOUT_LOSS) <= 40_000.0 * 20.0 / 21.0);
+            let late = points.iter().filter(|point| point.accepted == Some(false));
+            assert!(late.count() > 0 && points.len() < 60, "{} points", points.len());
+        }
+        // A bound that is wider than all delays changes nothing, and loss still counts.
+        let (result, ..) = bounded(40_000.0, Some(0.02), &|_, _| 0.019, None, 1);
+        let rate = result.value(0, Metric::all(Measure::FORWARDED)).unwrap();
+        assert!((rate / 40_200.0 - 1.0).abs() < 0.011, "{rate}");
+        // None is kept.
+        let (result, ..) = bounded(40_000.0, Some(0.02), &|_, _| 0.021, None, 1);
+        assert!(matches!(result.outcome, Outcome::Failed { .. }), "{result:?}");
+    }
+
+    /// The queue grows in seconds.
+    #[test]
+    fn a_delay_that_a_long_trial_does_not_keep_is_said() {
+        let slow = |_: f64, seconds: f64| if seconds > 5.0 { 0.05 } else { 0.001 };
+        let (result, ..) = bounded(40_000.0, Some(0.02), &slow, None, 1);
+        let caveat = |flag: &Flag| match flag {
+            Flag::KeptRate { caveat: RateCaveat::Late { delay_seconds, seconds }, .. } => {
+                Some((*delay_seconds, *seconds))
+            }
+            _ => None,
+        };
+        let late: Vec<(f64, f64)> = result.flags.iter().filter_map(caveat).collect();
+        assert_eq!(late, [(0.05, 10.0)], "{result:?}");
     }
 
     #[test]

@@ -228,5 +228,12 @@ pub(super) fn kept_rate(workload: &str, frame: Bytes, caveat: &RateCaveat, seen:
                 100.0 * loss_ratio
             ),
         ),
+        RateCaveat::Late { delay_seconds, seconds } => Words::new(
+            Severity::Limit,
+            format!(
+                "{load}: the delay was kept in trials of a second; in one of {seconds:.0} s the queue p99 was {:.1} ms{seen}",
+                1e3 * delay_seconds
+            ),
+        ),
     }
 }

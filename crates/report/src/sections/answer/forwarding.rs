@@ -320,6 +320,7 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
             legend.push(format!("No loss: none in 5 s, so below {}.", SHARE.value(floor)));
         }
     }
+    legend.extend(latency(shown));
     legend.extend(confirmed(shown));
     legend.extend(events(shown));
     legend.extend(first_packets(shown));
@@ -341,6 +342,13 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
         );
     }
     legend
+}
+
+/// "Queue p99 of each kept rate: at most 20.0 ms.", where the user set that bound.
+fn latency(shown: &Shown<'_>) -> Option<String> {
+    let steps = shown.study.plan.workloads.first()?.steps.as_ref()?;
+    let Steps::Kept { accept: Some(accept), .. } = steps else { return None };
+    Some(format!("Queue p99 of each kept rate: at most {}.", TIME.value(accept.at_most)))
 }
 
 /// "Each rate was confirmed by a trial of 60 s, which lost 0.01% at most.", where the user chose its length.
