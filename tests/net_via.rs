@@ -4,7 +4,7 @@
 mod probe_support;
 mod support;
 
-use plimsoll_model::{Flag, Measure, Metric, Outcome, RateCaveat, Study};
+use plimsoll_model::{Flag, Measure, Metric, Outcome, RateCaveat, Study, Trial};
 use plimsoll_testkit::Need;
 use probe_support::processes_with;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -35,15 +35,22 @@ between = ["router", "aside"]
 const ENDS: [&str; 2] = ["lab://via/lan", "lab://via/wan"];
 const ROUTER: &str = "--via=lab://via/router";
 
+/// A link between the hosts beside the router.
+const BESIDE: &str = "[link.beside]\nbetween = [\"wan\", \"lan\"]\n";
+
 /// The lab, up; `None` where this machine has no namespaces.
 fn lab() -> Option<Beds> {
+    lab_of(LAB)
+}
+
+fn lab_of(text: &str) -> Option<Beds> {
     let needs = [Need::Namespaces, Need::Nftables, Need::Ping];
     if !needs.into_iter().all(plimsoll_testkit::available) {
         return None;
     }
     let program = Plimsoll::new();
     let beds = Beds::of(program.with("PLIMSOLL_PROBES", probes().to_str().expect("letters")));
-    let file = beds.file("via", LAB);
+    let file = beds.file("via", text);
     beds.lab(&["up", &file]).expect(0);
     Some(beds)
 }
@@ -139,6 +146,161 @@ fn the_rate_of_a_bucket_is_found_or_honestly_not() {
     assert!(!is_found || details.contains("offered/s"), "{details}");
     let page = beds.program.home().join("page.html");
     beds.program.run(&["report", "--output", page.to_str().unwrap()]).expect(0);
+}
+
+/// The first rate that was found, of a trial that found one; fails unless the sender's machine was too busy.
+#[track_caller]
+fn rate(trial: &Trial) -> Option<f64> {
+    match &trial.result.outcome {
+        Outcome::Complete => trial.result.value(0, Metric::all(Measure::FORWARDED)),
+        Outcome::Failed { failure, .. } => {
+            assert!(failure.happened.contains("cannot hold the rate"), "{failure}");
+            None
+        }
+        Outcome::Stopped => panic!("{trial:?}"),
+    }
+}
+
+/// Whether a rate comes with words that a busy machine or credit gives it.
+fn has_words(trial: &Trial) -> bool {
+    trial.result.flags.iter().any(|flag| matches!(flag, Flag::KeptRate { .. }))
+}
+
+/// A bucket on either link of the router; the worse way counts.
+#[test]
+fn a_mix_of_frames_goes_both_ways_at_once() {
+    let Some(beds) = lab() else { return };
+    let _alone = alone();
+    let set = "tc qdisc replace dev outer root tbf rate 8mbit burst 12000 latency 10ms
+        tc qdisc replace dev inner root tbf rate 6mbit burst 12000 latency 10ms";
+    beds.on("via/router", set);
+    let words = [ROUTER, "--quick", "--frames=imix", "--direction=both", "--final=2s", "--json=-"];
+    let whole = study(&net(&beds, &words));
+    let [trial] = &whole.trials[..] else { panic!("{whole:?}") };
+    // The bucket counts whole packets, of 354 bytes on average.
+    let truth = frames_per_second(6e6, 354.0);
+    if let Some(rate) = rate(trial) {
+        assert!(has_words(trial) || (rate / truth - 1.0).abs() < 0.06, "{rate} of {truth}");
+    }
+    // As many go in as out, at any rate.
+    let top = &trial.points[0];
+    let sent = top.parts[0].quantities[&Metric::all(Measure::ALL_SENT)];
+    let load = top.loads.iter().find(|load| load.host == "lab://via/router").unwrap();
+    for name in ["outer", "inner"] {
+        let one = load.interfaces.iter().find(|one| one.name == name).unwrap();
+        let received = one.received_packets as f64 / sent;
+        assert!((0.3..0.7).contains(&received), "{one:?} of {sent}");
+    }
+    let shown = beds.program.run(&["show"]).expect(0).out;
+    assert!(rate(trial).is_none() || shown.contains("both imix"), "{shown}");
+    assert!(shown.lines().count() <= 24, "{shown}");
+}
+
+/// Without the router the sender's own limit is found, which a bucket on the router does not change.
+#[test]
+fn the_direct_path_is_measured_beside_the_one_over_the_router() {
+    let Some(beds) = lab_of(&format!("{LAB}{BESIDE}")) else { return };
+    let _alone = alone();
+    beds.on("via/router", "tc qdisc replace dev outer root tbf rate 8mbit burst 6000 latency 10ms");
+    let address = |link: &str| {
+        let shown = beds.on("via/wan", &format!("ip -o -4 addr show dev {link}"));
+        let words = shown.split_whitespace().skip_while(|word| *word != "inet");
+        words.skip(1).next().and_then(|net| net.split('/').next()).expect("an address").to_owned()
+    };
+    let (through, beside) =
+        (format!("--address={}", address("outer")), format!("--direct={}", address("beside")));
+    let words = [
+        ROUTER, "--quick", "--frames=512", "--direction=out", "--final=1s", "--loss=0.5", &through,
+        &beside, "--json=-",
+    ];
+    let whole = study(&net(&beds, &words));
+    assert_eq!((whole.plan.subjects.len(), whole.trials.len()), (2, 2), "{:?}", whole.plan.subjects);
+    let labels: Vec<&str> = whole.subjects.iter().map(|facts| facts.label()).collect();
+    assert_eq!(labels, ["through R", "without R"]);
+    let of = |subject| whole.trials.iter().find(|trial| trial.cell.subject == subject).unwrap();
+    let truth = frames_per_second(8e6, 512.0);
+    let carried = |trial: &Trial| {
+        let points = trial.points.iter().flat_map(|point| &point.parts);
+        let rates = points.map(|part| part.quantities[&Metric::all(Measure::PACKETS)]);
+        rates.fold(0.0, f64::max)
+    };
+    assert!(carried(of(0)) < 1.5 * truth, "{} of {truth}", carried(of(0)));
+    assert!(carried(of(1)) > 2.0 * truth, "{} of {truth}", carried(of(1)));
+    rate(of(0));
+    rate(of(1));
+    let shown = beds.program.run(&["show"]).expect(0).out;
+    assert!(shown.contains("without R"), "{shown}");
+}
+
+#[test]
+fn frames_of_ipv6_are_forwarded_if_they_have_room_for_its_headers() {
+    let Some(beds) = lab() else { return };
+    let _alone = alone();
+    for (host, commands) in [
+        ("router", "sysctl -q -w net.ipv6.conf.all.forwarding=1
+            ip addr add fd00:1::1/64 dev inner nodad; ip addr add fd00:2::1/64 dev outer nodad
+            tc qdisc replace dev outer root tbf rate 2mbit burst 6000 latency 10ms"),
+        ("lan", "ip addr add fd00:1::2/64 dev inner nodad; ip -6 route add default via fd00:1::1"),
+        ("wan", "ip addr add fd00:2::2/64 dev outer nodad; ip -6 route add default via fd00:2::1"),
+    ] {
+        beds.on(&format!("via/{host}"), commands);
+    }
+    let words = [
+        ROUTER, "--quick", "--frames=64,128", "--direction=out", "--final=1s",
+        "--address=fd00:2::2", "--json=-",
+    ];
+    let whole = study(&net(&beds, &words));
+    let of = |workload| whole.trials.iter().find(|trial| trial.cell.workload == workload);
+    let Outcome::Failed { failure, .. } = &of(0).unwrap().result.outcome else { panic!("{whole:?}") };
+    assert!(failure.happened.contains("no room for the headers"), "{failure}");
+    let trial = of(1).unwrap_or_else(|| panic!("{:?}", whole.trials));
+    let truth = frames_per_second(2e6, 128.0);
+    if let Some(rate) = rate(trial) {
+        assert!(has_words(trial) || (rate / truth - 1.0).abs() < 0.06, "{rate} of {truth}");
+    }
+    let load = trial.points[0].loads.iter().find(|load| load.host == "lab://via/router").unwrap();
+    let bucket = load.queues.iter().find(|queue| queue.interface == "outer");
+    assert!(bucket.is_some_and(|bucket| bucket.dropped > 0), "{load:?}");
+}
+
+/// Delays of 1 to 9 ms, whatever the rate.
+#[test]
+fn no_rate_is_kept_within_a_delay_that_the_path_never_has() {
+    let Some(beds) = lab() else { return };
+    let _alone = alone();
+    beds.on("via/router", "tc qdisc replace dev outer root netem delay 5ms 4ms limit 100000");
+    let words =
+        [ROUTER, "--quick", "--frames=512", "--direction=out", "--latency=1ms", "--json=-"];
+    let whole = study(&net(&beds, &words));
+    let Outcome::Failed { failure, .. } = &whole.trials[0].result.outcome else {
+        panic!("{:?}", whole.trials[0].result)
+    };
+    let expected = ["queue_p99", "cannot hold the rate"];
+    assert!(expected.iter().any(|words| failure.happened.contains(words)), "{failure}");
+}
+
+/// What a study notes of its router is what another study of it is compared with.
+#[test]
+fn what_changed_of_a_router_between_two_studies_is_named() {
+    let Some(beds) = lab() else { return };
+    let _alone = alone();
+    let words = [ROUTER, "--parts=qdisc", "--quick", "--time=200ms", "--rate=500", "--json=-"];
+    let set = |rate: u32| {
+        format!("tc qdisc replace dev outer root tbf rate {rate}mbit burst 12kb latency 10ms")
+    };
+    beds.on("via/router", &set(80));
+    let first = study(&net(&beds, &words));
+    beds.on("via/router", &format!("{}; nft -f - <<'END'\n{}\nEND", set(40), rules()));
+    let second = study(&net(&beds, &words));
+    let [a, b] = [&first.id.0, &second.id.0];
+    let compared = unwrapped(&beds.program.run(&["compare", a, b]).expect(0).out);
+    for words in [
+        "rules of lab://via/router: 0 rules",
+        "then 42 rules",
+        "queueing discipline of outer of lab://via/router: tbf 80.0 Mbit/s, then tbf 40.0 Mbit/s",
+    ] {
+        assert!(compared.contains(words), "{words} in {compared}");
+    }
 }
 
 /// R is beside the path, and the path takes no frame of that length: one search shows both.

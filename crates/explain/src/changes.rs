@@ -2,9 +2,15 @@
 //! such thing, none of them can be named as what makes a difference: they are confounded.
 
 use crate::across::subject_pairs;
-use plimsoll_model::units::Bytes;
-use plimsoll_model::{HostFacts, LabFacts, Origin, Study, TargetFacts};
+use plimsoll_model::device::{Nic, Queue, QueueDiscipline};
+use plimsoll_model::units::{Bytes, three_digits};
+use plimsoll_model::{
+    HostFacts, LabFacts, Origin, RouterFacts, Study, SubjectFacts, TargetFacts,
+};
 use std::collections::BTreeSet;
+
+/// Letters of a digest that tell two sets of rules apart for a reader.
+const DIGEST_LETTERS: usize = 8;
 
 /// One thing that was another in the second study.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +44,9 @@ pub fn changes(a: &Study, b: &Study) -> Vec<Change> {
         };
         if let (Some(before), Some(after)) = (storage(a, in_a), storage(b, in_b)) {
             found.target(&before, &after);
+        }
+        if let (Some((name, before)), Some((_, after))) = (router(a, in_a), router(b, in_b)) {
+            found.router(&name, before, after);
         }
     }
     found.0
@@ -78,6 +87,29 @@ impl Found {
         }
     }
 
+    fn router(&mut self, name: &str, before: &RouterFacts, after: &RouterFacts) {
+        self.add(&format!("rules of {name}"), &rules(before), &rules(after));
+        for before in &before.interfaces {
+            let is_same = |after: &&Nic| after.name == before.name;
+            let Some(after) = after.interfaces.iter().find(is_same) else { continue };
+            let of = format!("{} of {name}", before.name.as_deref().unwrap_or_default());
+            let [one, other] = [before, after].map(disciplines);
+            self.add(&format!("queueing discipline of {of}"), &one, &other);
+            let [one, other] = [before, after].map(steering);
+            self.add(&format!("receive steering of {of}"), &one, &other);
+            // A host without ethtool says nothing of them.
+            if before.offloads.is_empty() || after.offloads.is_empty() {
+                continue;
+            }
+            let offloads: BTreeSet<&String> =
+                before.offloads.iter().chain(&after.offloads).collect();
+            for offload in offloads {
+                let state = |nic: &Nic| if nic.offloads.contains(offload) { "on" } else { "off" };
+                self.add(&format!("{offload} of {of}"), state(before), state(after));
+            }
+        }
+    }
+
     fn target(&mut self, before: &TargetFacts, after: &TargetFacts) {
         let of = if before.label.is_empty() { &before.given } else { &before.label };
         let sizes = |facts: &TargetFacts| {
@@ -94,6 +126,56 @@ impl Found {
             self.add(&format!("{what} of {of}"), before, after);
         }
     }
+}
+
+/// The router of a path, by name.
+fn router(study: &Study, subject: u16) -> Option<(String, &RouterFacts)> {
+    let subject = usize::from(subject);
+    let SubjectFacts::Path(path) = study.subjects.get(subject)? else { return None };
+    let via = study.plan.subjects.get(subject)?.path()?.via.as_ref()?;
+    Some((via.to_string(), path.router.as_ref()?))
+}
+
+/// "40 rules (3f2a9c11)"; empty where they are not known.
+fn rules(router: &RouterFacts) -> String {
+    let counts = router.filter.as_ref().map(|filter| {
+        [filter.nft_rules_count, filter.iptables_rules_count, filter.ip6tables_rules_count]
+    });
+    let count: Option<u64> =
+        counts.into_iter().flatten().flatten().reduce(|all, one| all.saturating_add(one));
+    let digest = router.rules_digest.as_ref().map(|digest| {
+        let short: String = digest.chars().take(DIGEST_LETTERS).collect();
+        format!("({short})")
+    });
+    let count = count.map(|count| format!("{count} rules"));
+    count.into_iter().chain(digest).collect::<Vec<_>>().join(" ")
+}
+
+/// "tbf 8 Mbit/s, ingress".
+fn disciplines(nic: &Nic) -> String {
+    let one = |discipline: &QueueDiscipline| {
+        let kind = discipline.kind.as_deref()?;
+        let rate = discipline.rate_bits_per_second;
+        let rate = rate.map(|rate| format!(" {} Mbit/s", three_digits(rate as f64 / 1e6)));
+        Some(kind.to_owned() + &rate.unwrap_or_default())
+    };
+    let all: Vec<String> = nic.queue_disciplines.iter().filter_map(one).collect();
+    if all.is_empty() { "none".to_owned() } else { all.join(", ") }
+}
+
+/// Masks of the receive queues, each once; empty where they are not known.
+fn steering(nic: &Nic) -> String {
+    let of = |queue: &Queue| {
+        queue.name.as_deref().filter(|name| name.starts_with("rx-"))?;
+        let mask: String =
+            queue.steering_cores_mask.as_deref()?.chars().filter(|c| *c != ',').collect();
+        match mask.trim_start_matches('0') {
+            "" => Some("off".to_owned()),
+            mask => Some(mask.to_owned()),
+        }
+    };
+    let masks: BTreeSet<String> = nic.queues.iter().filter_map(of).collect();
+    masks.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 /// The hosts that a study was driven on.

@@ -3,7 +3,11 @@
 mod support;
 
 use plimsoll_explain::{Change, changes};
-use plimsoll_model::{HostFacts, LabFacts, Origin, Pattern, Study};
+use plimsoll_model::device::{Netfilter, Nic, Queue, QueueDiscipline};
+use plimsoll_model::{
+    Endpoint, HostFacts, LabFacts, Origin, PathFacts, PathSubject, Pattern, RouterFacts, Study,
+    SubjectFacts,
+};
 use support::{empty, storage};
 
 fn study() -> Study {
@@ -56,6 +60,67 @@ fn what_changed_is_named_once() {
     assert_eq!(
         found[5..],
         ["write size of a: 128 KiB, then 64 KiB", "protocol of b: NFS 3, then SMB 3.1.1"]
+    );
+}
+
+/// A study over a router with these rules, discipline, steering and offloads.
+fn routed(
+    rules: u64,
+    digest: &str,
+    rate: Option<u64>,
+    mask: &str,
+    offloads: &[&str],
+) -> Study {
+    let end = |host: &str| Endpoint { host: host.parse().unwrap(), address: None };
+    let via = Some("ssh://root@router".parse().unwrap());
+    let path = PathSubject { from: end("ssh://a"), to: end("ssh://b"), via };
+    let queue = |name: &str, mask: &str| Queue {
+        name: Some(name.into()),
+        steering_cores_mask: Some(mask.into()),
+    };
+    let discipline = QueueDiscipline {
+        kind: Some(if rate.is_some() { "tbf" } else { "fq_codel" }.into()),
+        parent: Some("root".into()),
+        rate_bits_per_second: rate,
+    };
+    let nic = Nic {
+        name: Some("eth1".into()),
+        queue_disciplines: vec![discipline],
+        queues: vec![queue("rx-0", mask), queue("rx-1", mask), queue("tx-0", "1")],
+        offloads: offloads.iter().map(|name| (*name).to_owned()).collect(),
+        ..Nic::default()
+    };
+    let filter = Netfilter { nft_rules_count: Some(rules), ..Netfilter::default() };
+    let router = RouterFacts {
+        interfaces: vec![nic],
+        filter: Some(filter),
+        rules_digest: Some(digest.to_owned()),
+    };
+    let mut study = study();
+    study.plan.subjects = vec![path.into()];
+    let facts = PathFacts { router: Some(router), ..PathFacts::default() };
+    study.subjects = vec![SubjectFacts::Path(facts)];
+    study
+}
+
+#[test]
+fn what_changed_of_a_router_is_named() {
+    let a = routed(40, "0123456789abcdef", None, "00", &["gro", "tso"]);
+    assert!(words(&a, &a).is_empty());
+    let b = routed(0, "fedcba9876543210", Some(8_000_000), "00000000,00000003", &["tso", "lro"]);
+    let expected = [
+        "rules of ssh://root@router: 40 rules (01234567), then 0 rules (fedcba98)",
+        "queueing discipline of eth1 of ssh://root@router: fq_codel, then tbf 8.00 Mbit/s",
+        "receive steering of eth1 of ssh://root@router: off, then 3",
+        "gro of eth1 of ssh://root@router: on, then off",
+        "lro of eth1 of ssh://root@router: off, then on",
+    ];
+    assert_eq!(words(&a, &b), expected);
+    // As many other rules are other rules.
+    let c = routed(40, "fedcba9876543210", None, "0", &[]);
+    assert_eq!(
+        words(&a, &c),
+        ["rules of ssh://root@router: 40 rules (01234567), then 40 rules (fedcba98)"]
     );
 }
 

@@ -6,7 +6,7 @@
 use crate::device::Nic;
 use crate::job;
 use crate::metric::Row;
-use crate::{Device, HostName, Measure, Target, TargetFacts};
+use crate::{Device, HostName, Measure, RouterFacts, Target, TargetFacts};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;
@@ -347,6 +347,9 @@ pub struct PathFacts {
     /// Interfaces of the data at its ends, if known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<PathInterface>,
+    /// Its router, if one is monitored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub router: Option<RouterFacts>,
 }
 
 /// Interface of the data at an end of a path, before the load.

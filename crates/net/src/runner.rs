@@ -11,7 +11,7 @@ use crate::report::{Complaint, Ending, Report};
 use crate::stalls;
 use plimsoll_model::{
     Cause, Event, Failure, Flag, HostName, Job, Length, LoadObserver, Outcome, PartResult,
-    PathFacts, PathInterface, Phase, PointResult, PointSpec, RequestJob, SubjectFacts,
+    PathFacts, PathInterface, Phase, PointResult, PointSpec, RequestJob, RouterFacts, SubjectFacts,
     SubjectRunner, Workload,
 };
 use std::sync::Arc;
@@ -112,9 +112,12 @@ impl PathRunner {
         self
     }
 
-    /// The same over a router, which is named where the ends do not reach each other.
-    pub fn via(mut self, router: Option<HostName>) -> PathRunner {
+    /// The same over a router, which is named where the ends do not reach each other, with its settings.
+    pub fn via(mut self, router: Option<HostName>, facts: Option<RouterFacts>) -> PathRunner {
         self.router = router;
+        if let Some(way) = self.ways.first_mut() {
+            way.facts.router = facts;
+        }
         self
     }
 

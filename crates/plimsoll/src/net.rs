@@ -104,12 +104,12 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
                                 |wanted| Addresses::find(&*reach_a, &*reach_b, Side::B, wanted);
                             Ok((addresses, interfaces, beside.map(find).transpose()?, routers))
                         })?;
-                    let mut translated = None;
+                    let (mut translated, mut facts) = (None, None);
                     if let Some(router) = &router {
                         let router = router.clone();
                         let is_allowed = arguments.via.allow_wan;
                         let listens = addresses.of(opener.other());
-                        (flags, translated) = Signals::leave_when_over(
+                        (flags, translated, facts) = Signals::leave_when_over(
                             &deadline,
                             "look at the route",
                             &b,
@@ -117,7 +117,10 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
                                 let at_router = hosts::open(&router, false)?;
                                 let route = (addresses, direct);
                                 let flags = via::look(&*at_router, &*on_path, route, is_allowed)?;
-                                Ok((flags, via::own_address_towards(&*at_router, listens)))
+                                let own = via::own_address_towards(&*at_router, listens);
+                                let names = via::own_interfaces(&*at_router, addresses);
+                                let facts = plimsoll_host::device::router(&*at_router, &names);
+                                Ok((flags, own, Some(facts)))
                             },
                         )?;
                     } else {
@@ -129,7 +132,7 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
                     let port = arguments.port.map_or(0, NonZeroU16::get);
                     let ends = Ends { a: at_a, b: at_b, addresses, translated, opener, port };
                     let runner = PathRunner::new(given, ends, stop, token).over(interfaces);
-                    let runner = runner.via(router.clone());
+                    let runner = runner.via(router.clone(), facts);
                     Box::new(match direct {
                         Some(direct) => {
                             let given = plan.subjects.get(1).map(ToString::to_string);

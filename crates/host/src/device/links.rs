@@ -39,6 +39,12 @@ pub fn interface(reach: &dyn Reach, name: &str) -> Option<Nic> {
     Some(Nic { addresses: Vec::new(), ..nic })
 }
 
+/// How many rules packets pass, as a section; `None` if the host does not tell.
+pub(super) fn rules(reach: &dyn Reach) -> Option<Value> {
+    let ran = reach.run(&in_english(RULES), &[], SMALL).ok()?;
+    rules_from_output(&String::from_utf8_lossy(&ran.output))
+}
+
 /// Takes into the inventory's interfaces what a section of links has of those of the same name.
 pub(super) fn merge(nics: &mut [Nic], links: Vec<Nic>) {
     for link in links {

@@ -23,6 +23,7 @@ mod links;
 mod memory;
 mod openssl;
 mod processor;
+mod router;
 mod runner;
 mod shell;
 mod tool;
@@ -30,6 +31,7 @@ mod wireless;
 
 pub use clean::Odd;
 pub use links::interface;
+pub use router::router;
 pub use runner::{Asked, Host, HostRunner};
 pub use wireless::wireless;
 

@@ -5,7 +5,7 @@ use super::via::RULESET;
 use super::{via, wanted};
 use crate::hosts;
 use clap::ValueEnum;
-use plimsoll_host::reach::{Reach, quote};
+use plimsoll_host::reach::Reach;
 use plimsoll_host::settings::{
     Found, RulesetParts, found_ruleset, knob, root_discipline, ruleset_parts,
 };
@@ -94,7 +94,8 @@ pub fn look(
 
 /// The interfaces of the router that send or receive the frames.
 fn interfaces(router: &dyn Reach, addresses: Addresses, flow: Flow, part: PathPart) -> Vec<String> {
-    let [to_a, to_b] = [addresses.a, addresses.b].map(|address| interface(router, address));
+    let [to_a, to_b] =
+        [addresses.a, addresses.b].map(|address| via::interface_towards(router, address));
     let sends = part == PathPart::Qdisc;
     let all = match (flow, sends) {
         (Flow::Out, true) | (Flow::In, false) => vec![to_b],
@@ -102,11 +103,6 @@ fn interfaces(router: &dyn Reach, addresses: Addresses, flow: Flow, part: PathPa
         (Flow::Both, _) => vec![to_a, to_b],
     };
     all.into_iter().flatten().collect()
-}
-
-fn interface(router: &dyn Reach, to: IpAddr) -> Option<String> {
-    let route = via::said(router, &format!("ip route get {} 2>/dev/null", quote(&to.to_string())));
-    route.split_whitespace().skip_while(|word| *word != "dev").nth(1).map(str::to_owned)
 }
 
 /// What a router has of a setting.

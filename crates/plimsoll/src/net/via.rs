@@ -323,6 +323,19 @@ pub(super) fn own_address_towards(router: &dyn Reach, end: IpAddr) -> Option<IpA
     route_word(router, end, "src")
 }
 
+/// The interfaces from which a router sends to the ends.
+pub(super) fn own_interfaces(router: &dyn Reach, addresses: Addresses) -> Vec<String> {
+    let towards = [addresses.a, addresses.b].map(|end| interface_towards(router, end));
+    let mut names: Vec<String> = towards.into_iter().flatten().collect();
+    names.dedup();
+    names
+}
+
+/// The interface from which a router sends to an end.
+pub(super) fn interface_towards(router: &dyn Reach, end: IpAddr) -> Option<String> {
+    word_of_route(router, end, "dev")
+}
+
 /// The addresses of a host.
 fn own_addresses(host: &dyn Reach) -> Vec<IpAddr> {
     let own = said(host, "ip -o addr show 2>/dev/null");
@@ -367,8 +380,13 @@ fn next_hop(host: &dyn Reach, to: IpAddr) -> Option<IpAddr> {
 
 /// The address behind a word of a host's route.
 fn route_word(host: &dyn Reach, to: IpAddr, word: &str) -> Option<IpAddr> {
+    word_of_route(host, to, word)?.parse().ok()
+}
+
+/// What follows a word of a host's route.
+fn word_of_route(host: &dyn Reach, to: IpAddr, word: &str) -> Option<String> {
     let route = said(host, &format!("ip route get {} 2>/dev/null", quote(&to.to_string())));
-    route.split_whitespace().skip_while(|own| *own != word).nth(1)?.parse().ok()
+    route.split_whitespace().skip_while(|own| *own != word).nth(1).map(str::to_owned)
 }
 
 /// Whether an address belongs to a local network: private, of one link, or for benchmarks. Sources: RFC 1918, RFC 2544,

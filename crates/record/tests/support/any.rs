@@ -664,7 +664,8 @@ fn measures(trials: &[Trial]) -> Vec<MeasureInfo> {
 fn subject_facts() -> impl Strategy<Value = SubjectFacts> {
     let path = (text(), text(), vec(text(), 0..2)).prop_map(|(label, given, notes)| {
         let interface = PathInterface { end: given.clone(), ..PathInterface::default() };
-        SubjectFacts::Path(PathFacts { label, given, notes, interfaces: vec![interface] })
+        let router = Some(RouterFacts { rules_digest: Some(label.clone()), ..Default::default() });
+        SubjectFacts::Path(PathFacts { label, given, notes, interfaces: vec![interface], router })
     });
     prop_oneof![3 => facts().prop_map(SubjectFacts::Storage), 1 => path]
 }

@@ -267,6 +267,14 @@ pub fn everything() -> Study {
                 failed_packets: Some(2),
             }),
         }],
+        router: Some(RouterFacts {
+            interfaces: vec![device::Nic { name: Some("eth1".into()), ..device::Nic::default() }],
+            filter: Some(device::Netfilter {
+                nft_rules_count: Some(40),
+                ..device::Netfilter::default()
+            }),
+            rules_digest: Some("0123456789abcdef".into()),
+        }),
     }));
     plan.clients = vec![HostName::Local, client];
     plan.factors = vec![Factor {

@@ -101,7 +101,7 @@ impl Trial<'_> {
             kept.into_iter().rfind(near)
         });
         let Some((rate, (_, mut result, loads))) = found.rate().zip(at_lower) else {
-            return Err(unkept(found));
+            return Err(unkept(found, range.accept));
         };
         let mut put = |measure: Measure, value: Option<f64>| {
             if let (Some(part), Some(value)) = (result.parts.first_mut(), value) {
@@ -142,7 +142,7 @@ fn as_number(bytes: Bytes) -> f64 {
 }
 
 /// Why no rate was kept.
-fn unkept(found: &Found) -> Box<PointResult> {
+fn unkept(found: &Found, accept: Option<&Accept>) -> Box<PointResult> {
     let tried = "find the highest rate that is kept";
     let void = found.caveats.iter().find_map(|caveat| match caveat {
         Caveat::CannotHold { void_ratio } => Some(*void_ratio),
@@ -159,10 +159,19 @@ fn unkept(found: &Found) -> Box<PointResult> {
         }
         None => {
             let lowest = found.kept.first().and_then(|first| first.upper).unwrap_or_default();
-            let happened = format!("even at {lowest:.0} frames per second more is lost");
-            let next =
-                "Check that the router forwards, and that no firewall on the path limits UDP.";
-            failed(tried, &happened, next)
+            let at = format!("even at {lowest:.0} frames per second");
+            match accept {
+                Some(Accept { metric, at_most }) => {
+                    let happened =
+                        format!("{at} more is lost, or {metric} (the delay) is above {at_most}");
+                    failed(tried, &happened, "Allow a longer delay, or leave the bound out.")
+                }
+                None => {
+                    let next =
+                        "Check that the router forwards, and that no firewall on the path limits UDP.";
+                    failed(tried, &format!("{at} more is lost"), next)
+                }
+            }
         }
     }
 }
@@ -329,7 +338,8 @@ mod tests {
         assert!((rate / 40_200.0 - 1.0).abs() < 0.011, "{rate}");
         // None is kept.
         let (result, ..) = bounded(40_000.0, Some(0.02), &|_, _| 0.021, None, 1);
-        assert!(matches!(result.outcome, Outcome::Failed { .. }), "{result:?}");
+        let Outcome::Failed { failure, .. } = result.outcome else { panic!("{result:?}") };
+        assert!(failure.happened.contains("is above 0.02"), "{failure}");
     }
 
     /// The queue grows in seconds.
