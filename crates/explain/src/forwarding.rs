@@ -107,8 +107,10 @@ impl<'a> At<'a> {
         let value = |measure| part?.quantities.get(&Metric::all(measure)).copied();
         let offered = value(Measure::OFFERED_FRAMES)
             .filter(|offered| offered.is_finite() && *offered > 0.0)?;
-        let (received, sent) = (value(Measure::PACKETS)?, value(Measure::ALL_SENT)?);
-        let load = loads.iter().find(|load| load.host == router)?;
+        let is_count = |count: &f64| count.is_finite() && *count >= 0.0;
+        let received = value(Measure::PACKETS).filter(is_count)?;
+        let sent = value(Measure::ALL_SENT).filter(is_count)?;
+        let load = loads.iter().find(|load| load.host == router && load.seconds > 0.0)?;
         Some(At { offered, received, sent, load })
     }
 

@@ -32,7 +32,7 @@ pub struct AtRate {
 
 /// A row for each rate, the lowest first.
 pub(super) fn rates(all: &[At<'_>]) -> Vec<AtRate> {
-    let mut sorted: Vec<&At<'_>> = all.iter().filter(|at| at.load.seconds > 0.0).collect();
+    let mut sorted: Vec<&At<'_>> = all.iter().collect();
     sorted.sort_by(|a, b| a.offered.total_cmp(&b.offered));
     let mut width = SAME_RATE;
     loop {

@@ -20,10 +20,7 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
     for routers in by_queue(&shown.forwarded) {
         sentences.extend(of_queue(&routers, &about(&routers)));
     }
-    let all = |of: &dyn Fn(&Forwarded) -> bool| -> Vec<&Forwarded> {
-        shown.forwarded.iter().filter(|router| of(router)).collect()
-    };
-    let full = all(&|router| matches!(router.limit, RateLimit::CpuQueue { .. }));
+    let full = chosen(shown, |router| matches!(router.limit, RateLimit::CpuQueue { .. }));
     let dropped = full.iter().filter_map(|router| router.softnet_dropped).reduce(f64::min);
     sentences.extend(dropped.map(|share| {
         let share = percent(whole(share));
@@ -32,7 +29,7 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
             about(&full)
         )
     }));
-    let full = all(&|router| router.full_conntrack().is_some());
+    let full = chosen(shown, |router| router.full_conntrack().is_some());
     let tables = full.iter().filter_map(|router| router.full_conntrack());
     sentences.extend(tables.reduce(|all, one| all + one).map(|table| {
         let of = table.most_entries.map_or_else(String::new, |most| {
@@ -46,12 +43,16 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
             table.early_dropped
         )
     }));
-    let offloaded = all(&|router| router.offloaded.is_some());
+    let offloaded = chosen(shown, |router| router.offloaded.is_some());
     let most = offloaded.iter().filter_map(|router| router.offloaded).reduce(f64::max);
     sentences.extend(most.map(|share| {
         format!("Offloaded ({}): CPU of R {}.", about(&offloaded), percent(share))
     }));
     sentences
+}
+
+fn chosen<'a>(shown: &'a Shown<'_>, is: impl Fn(&Forwarded) -> bool) -> Vec<&'a Forwarded> {
+    shown.forwarded.iter().filter(|router| is(router)).collect()
 }
 
 /// The routers whose rate a queueing discipline sets, those of one discipline together.
