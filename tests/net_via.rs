@@ -463,7 +463,7 @@ fn bad_arguments_are_refused_before_anything_is_reached() {
         (&["net", "local", "--frames", "512"][..], "--via"),
         (&["net", "local", "--via", "router"], "ssh://router"),
         (&["net", "local", "--via", "ssh://r", "--frames", "63"], "from 64 to 9018"),
-        (&["net", "local", "--via", "ssh://r", "--flows", "65"], "at most 64 flows"),
+        (&["net", "local", "--via", "ssh://r", "--flows", "64,1025"], "at most 1024 flows"),
         (&["net", "local", "--via", "ssh://r", "--job", "tcp-out"], "cannot be used with"),
         (&["net", "local", "--parts", "rules"], "--via"),
         (&["net", "local", "--via", "ssh://r", "--parts", "pppoe"], "possible values"),

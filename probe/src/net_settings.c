@@ -38,7 +38,7 @@ static const struct number {
     NUMBER(batch, 1, NET_BATCH, 32, UDP),
     NUMBER(pace_us, 50, 100000, 500, UDP),
     NUMBER(fragment, 0, 1, 0, UDP | PINGS),
-    NUMBER(flows, 1, NET_STREAMS, 1, UDP),
+    NUMBER(flows, 1, NET_SOCKETS, 1, UDP),
     NUMBER(segment_packets, 1, 1u << 30, 0, UDP),
     NUMBER(good_segments, 1, OPTION_NET_INTERVALS, 0, UDP),
     NUMBER(late_us, 1, 1000000, 200, UDP),
@@ -231,7 +231,7 @@ bool net_settings_read(const struct request *request, struct net_settings *setti
     if (settings->middle_bytes > settings->payload_bytes ||
         settings->small_bytes > settings->middle_bytes)
         return refuse(error, "middle_bytes", "the sizes must ascend");
-    if (settings->streams * settings->flows > NET_STREAMS)
+    if (settings->streams * settings->flows > NET_SOCKETS)
         return refuse(error, "flows", "they are too many");
     if ((settings->lead_ms + settings->duration_ms) / settings->interval_ms > OPTION_NET_INTERVALS)
         return refuse(error, "interval_ms", "the trial would have too many intervals");

@@ -11,6 +11,7 @@
 #include "request.h"
 
 #define NET_STREAMS 64u
+#define NET_SOCKETS 1024u /* of all streams in one direction */
 #define NET_BATCH 64u
 
 enum net_job {

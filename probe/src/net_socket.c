@@ -265,7 +265,7 @@ static bool accept_datagram(const struct net_settings *settings, struct net_ends
     int adopted = adopt_datagrams(settings, ends, &from, length);
     ends->fds[stream] = adopted;
     /* Before it was connected, it may have got hellos of other streams. Nothing else can have come. */
-    for (unsigned i = 0; adopted >= 0 && i < 2 * NET_STREAMS; i++)
+    for (unsigned i = 0; adopted >= 0 && i < 2 * NET_SOCKETS; i++)
         if (!accept_datagram(settings, ends, adopted))
             break;
     return true;
@@ -444,7 +444,7 @@ bool net_connect_all(const struct net_settings *settings, struct net_ends *ends,
     if (settings->iperf3)
         return true; /* its control connection says more */
     /* The other end answers when it has heard of all streams: any hello may be the one that is lost. */
-    bool ready[2 * NET_STREAMS] = {false};
+    bool ready[2 * NET_SOCKETS] = {false};
     for (unsigned left = count, refusals = 0; left > 0;) {
         uint64_t repeat_ns = clock_monotonic_ns() + REPEAT_NS;
         bool refused = false;

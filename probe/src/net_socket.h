@@ -13,7 +13,7 @@
 struct net_ends {
     int listener; /* -1: none (any more) */
     uint64_t port;
-    int fds[2 * NET_STREAMS];
+    int fds[2 * NET_SOCKETS];
     unsigned count;
     uint64_t foreign; /* connections and datagrams that had no token, or came from elsewhere */
 };

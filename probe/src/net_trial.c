@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -22,6 +23,8 @@
 #define GRACE_NS (2 * CLOCK_SECOND_NS)
 #define CANCEL_NS (500 * CLOCK_MILLISECOND_NS)
 #define REALTIME_PRIORITY 10
+/* Of the driver's end, and what the parent process had. */
+#define OTHER_FILES 64u
 #define IPV4_UDP_HEADERS 28u
 #define IPV6_UDP_HEADERS 48u
 
@@ -182,6 +185,16 @@ static void wait_for(pid_t *children, unsigned count, uint64_t until_ns)
     }
 }
 
+/* Usual limits have room for half of the sockets of a trial with many flows. */
+static void allow_files(unsigned count)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= count)
+        return;
+    files.rlim_cur = files.rlim_max < count ? files.rlim_max : count;
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
 static _Noreturn void give_up(const struct net_settings *settings, const struct net_wrong *wrong,
                               uint64_t path_mtu_bytes)
 {
@@ -214,6 +227,7 @@ void net_trial_run(const void *context)
                 &(struct net_wrong){"get memory for the figures", NULL, errno,
                                     "choose longer intervals or fewer streams"},
                 0);
+    allow_files(count * flows + OTHER_FILES);
     if (!set_up(settings, &ends, count * flows, &wrong))
         give_up(settings, &wrong, 0);
     if (settings->job < NET_CONNECT && !fits(settings, ends.fds[0], &path_mtu_bytes))

@@ -163,7 +163,7 @@ static bool receive_some(struct receiver *receiver)
     const struct net_stream *stream = receiver->stream;
     if (stream->flows == 1)
         return receive_from(receiver, stream->fd, true);
-    struct pollfd files[NET_STREAMS];
+    struct pollfd files[NET_SOCKETS];
     for (unsigned i = 0; i < stream->flows; i++)
         files[i] = (struct pollfd){.fd = stream->fds[i], .events = POLLIN};
     bool some = false;

@@ -154,9 +154,9 @@ fn datagrams_requests_and_connections_have_figures_of_their_own() {
 #[test]
 fn frames_of_many_flows_are_counted_by_segments() {
     let mut bench = Bench::new(PLAIN);
-    for flow in [Flow::Out, Flow::In, Flow::Both] {
+    for (flow, flows) in [(Flow::Out, 16), (Flow::In, 16), (Flow::Both, 16), (Flow::Both, 1024)] {
         let rate = std::num::NonZeroU32::new(1000);
-        let job = ForwardingJob { rate, flows: 16, ..ForwardingJob::new(flow, Bytes(128)) };
+        let job = ForwardingJob { rate, flows, ..ForwardingJob::new(flow, Bytes(128)) };
         let result = bench.complete(vec![job.into()]).remove(0);
         // Of 0.4 s as many as the sender was punctual for; all of its segments are 0.1 s and end with the trial.
         assert!(value(&result, Measure::HELD) <= 0.5, "{result:?}");

@@ -104,7 +104,7 @@ fn options_without_a_job_that_uses_them_are_refused() {
 
 #[test]
 fn each_direction_size_and_number_of_flows_is_searched() {
-    let words = ["ssh://nas", "--via=ssh://r", "--frames=512,imix", "--flows=1,64,1"];
+    let words = ["ssh://nas", "--via=ssh://r", "--frames=512,imix", "--flows=1,1024,1"];
     let plan = planned(&words).unwrap();
     let jobs: Vec<(Flow, bool, u16)> = plan
         .workloads
@@ -115,7 +115,7 @@ fn each_direction_size_and_number_of_flows_is_searched() {
             (job.flow, job.imix.is_some(), job.flows)
         })
         .collect();
-    let of = |flow| [(flow, false, 1), (flow, false, 64), (flow, true, 1), (flow, true, 64)];
+    let of = |flow| [(flow, false, 1), (flow, false, 1024), (flow, true, 1), (flow, true, 1024)];
     assert_eq!(jobs, [of(Flow::Out), of(Flow::In)].concat(), "the same twice is measured once");
     let failure =
         planned(&["ssh://nas", "--via=ssh://r", "--parts=rules", "--flows=1,2"]).unwrap_err();

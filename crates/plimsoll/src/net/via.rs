@@ -26,7 +26,7 @@ const PRICED_FRAMES: [Frame; 1] = [Frame::Bytes(128)];
 /// Frames of Ethernet, jumbo frames included.
 const SIZES: std::ops::RangeInclusive<u16> = 64..=9018;
 /// Most flows of the probe.
-const MOST_FLOWS: u16 = 64;
+const MOST_FLOWS: u16 = 1024;
 /// Lowest and highest rate, in frames per second.
 const LOWEST: f64 = 20.0;
 const HIGHEST: f64 = 10e6;
@@ -217,8 +217,8 @@ pub(super) fn workloads(arguments: &NetArguments) -> Result<Vec<Workload>, Failu
         (given, _) => given,
     };
     if let Some(flows) = via.flows.iter().find(|flows| flows.get() > MOST_FLOWS) {
-        let happened = "a trial has at most 64 flows in one direction";
-        return refuse("--flows", flows.to_string(), happened, "Give 64 at most.");
+        let happened = "a trial has at most 1024 flows in one direction";
+        return refuse("--flows", flows.to_string(), happened, "Give 1024 at most.");
     }
     let directions: &[DirectionChoice] = match via.direction.as_slice() {
         [] if prices => &[DirectionChoice::Out],
