@@ -28,7 +28,7 @@ const fn optional(heading: &'static str, of: fn(&AtRate) -> f64) -> Column {
     Column { heading, of, is_optional: true }
 }
 
-const COLUMNS: [Column; 9] = [
+static COLUMNS: [Column; 9] = [
     column("user", |at| at.cpu.user + at.cpu.nice),
     column("system", |at| at.cpu.system),
     column("irq", |at| at.cpu.irq),
