@@ -297,7 +297,7 @@ impl Add for ConntrackLoad {
 pub struct QueueLoad {
     /// The interface.
     pub interface: String,
-    /// Discipline at its root, or the one of what it receives.
+    /// Discipline at its root, or of received packets.
     pub discipline: String,
     /// Packets dropped.
     pub dropped: u64,

@@ -9,6 +9,7 @@ use crate::verdict::percent;
 use plimsoll_explain::{
     CellFindings, PathBottleneck, PathCosts, PathEnd, PathLimits, WorkloadFindings,
 };
+use plimsoll_model::device::Nic;
 use plimsoll_model::{
     Cell, Flag, HostLoad, Measure, Metric, Outcome, PathInterface, Study, SubjectFacts,
     SubjectKind, Workload,
@@ -141,21 +142,22 @@ pub(crate) fn rfc_6349(shown: &Shown<'_>) -> Vec<String> {
     all.flat_map(|found| found.cells.iter().filter_map(move |cell| of(found, cell))).collect()
 }
 
-/// Interfaces of the data, and the soft interrupts of each host, a line each.
+/// Interfaces of the data, those of a router too, and the soft interrupts of each host, a line each.
 pub(crate) fn interfaces(shown: &Shown<'_>) -> Vec<String> {
-    let facts = shown.study.subjects.iter().filter_map(|facts| match facts {
-        SubjectFacts::Path(path) => Some(&path.interfaces),
-        _ => None,
-    });
-    let line = |interface: &PathInterface| {
-        let nic = &interface.device;
+    let line = |end: &str, nic: &Nic| {
         let name = printable(nic.name.as_deref().unwrap_or_default());
         let all = [network::queues(nic), network::interrupts(nic), network::disciplines(nic)];
         let all: Vec<String> = all.into_iter().flatten().filter(|text| !text.is_empty()).collect();
-        let end = printable(&interface.end);
+        let end = printable(end);
         (!all.is_empty()).then(|| format!("Interface {name} of {end}: {}.", all.join("; ")))
     };
-    let mut lines: Vec<String> = facts.flatten().filter_map(line).collect();
+    let mut lines: Vec<String> = Vec::new();
+    for facts in &shown.study.subjects {
+        let SubjectFacts::Path(path) = facts else { continue };
+        lines.extend(path.interfaces.iter().filter_map(|one| line(&one.end, &one.device)));
+        let router = path.router.iter().flat_map(|router| &router.interfaces);
+        lines.extend(router.filter_map(|nic| line("R", nic)));
+    }
     for found in &shown.findings.workloads {
         for cell in &found.cells {
             lines.extend(soft_interrupts(shown, found, cell.cell));
