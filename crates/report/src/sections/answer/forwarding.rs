@@ -359,7 +359,8 @@ fn confirmed(shown: &Shown<'_>) -> Option<String> {
     // A rate that was not confirmed has words of its own.
     let is_confirmed = |cell: Cell| {
         let is_short = |caveat: RateCaveat| {
-            matches!(caveat, RateCaveat::Unsteady { .. } | RateCaveat::BurstCredit { .. })
+            use RateCaveat::{BurstCredit, Late, Unsteady};
+            matches!(caveat, Unsteady { .. } | BurstCredit { .. } | Late { .. })
         };
         !caveats(shown, cell).any(is_short)
     };
