@@ -210,11 +210,23 @@ fn the_direct_path_is_measured_beside_the_one_over_the_router() {
     let (through, beside) =
         (format!("--address={}", address("outer")), format!("--direct={}", address("beside")));
     let words = [
-        ROUTER, "--quick", "--frames=512", "--direction=out", "--final=1s", "--loss=0.5", &through,
-        &beside, "--json=-",
+        ROUTER,
+        "--quick",
+        "--frames=512",
+        "--direction=out",
+        "--final=1s",
+        "--loss=0.5",
+        &through,
+        &beside,
+        "--json=-",
     ];
     let whole = study(&net(&beds, &words));
-    assert_eq!((whole.plan.subjects.len(), whole.trials.len()), (2, 2), "{:?}", whole.plan.subjects);
+    assert_eq!(
+        (whole.plan.subjects.len(), whole.trials.len()),
+        (2, 2),
+        "{:?}",
+        whole.plan.subjects
+    );
     let labels: Vec<&str> = whole.subjects.iter().map(|facts| facts.label()).collect();
     assert_eq!(labels, ["through R", "without R"]);
     let of = |subject| whole.trials.iter().find(|trial| trial.cell.subject == subject).unwrap();
@@ -237,21 +249,31 @@ fn frames_of_ipv6_are_forwarded_if_they_have_room_for_its_headers() {
     let Some(beds) = lab() else { return };
     let _alone = alone();
     for (host, commands) in [
-        ("router", "sysctl -q -w net.ipv6.conf.all.forwarding=1
+        (
+            "router",
+            "sysctl -q -w net.ipv6.conf.all.forwarding=1
             ip addr add fd00:1::1/64 dev inner nodad; ip addr add fd00:2::1/64 dev outer nodad
-            tc qdisc replace dev outer root tbf rate 2mbit burst 6000 latency 10ms"),
+            tc qdisc replace dev outer root tbf rate 2mbit burst 6000 latency 10ms",
+        ),
         ("lan", "ip addr add fd00:1::2/64 dev inner nodad; ip -6 route add default via fd00:1::1"),
         ("wan", "ip addr add fd00:2::2/64 dev outer nodad; ip -6 route add default via fd00:2::1"),
     ] {
         beds.on(&format!("via/{host}"), commands);
     }
     let words = [
-        ROUTER, "--quick", "--frames=64,128", "--direction=out", "--final=1s",
-        "--address=fd00:2::2", "--json=-",
+        ROUTER,
+        "--quick",
+        "--frames=64,128",
+        "--direction=out",
+        "--final=1s",
+        "--address=fd00:2::2",
+        "--json=-",
     ];
     let whole = study(&net(&beds, &words));
     let of = |workload| whole.trials.iter().find(|trial| trial.cell.workload == workload);
-    let Outcome::Failed { failure, .. } = &of(0).unwrap().result.outcome else { panic!("{whole:?}") };
+    let Outcome::Failed { failure, .. } = &of(0).unwrap().result.outcome else {
+        panic!("{whole:?}")
+    };
     assert!(failure.happened.contains("no room for the headers"), "{failure}");
     let trial = of(1).unwrap_or_else(|| panic!("{:?}", whole.trials));
     let truth = frames_per_second(2e6, 128.0);
@@ -269,8 +291,7 @@ fn no_rate_is_kept_within_a_delay_that_the_path_never_has() {
     let Some(beds) = lab() else { return };
     let _alone = alone();
     beds.on("via/router", "tc qdisc replace dev outer root netem delay 5ms 4ms limit 100000");
-    let words =
-        [ROUTER, "--quick", "--frames=512", "--direction=out", "--latency=1ms", "--json=-"];
+    let words = [ROUTER, "--quick", "--frames=512", "--direction=out", "--latency=1ms", "--json=-"];
     let whole = study(&net(&beds, &words));
     let Outcome::Failed { failure, .. } = &whole.trials[0].result.outcome else {
         panic!("{:?}", whole.trials[0].result)

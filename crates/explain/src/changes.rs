@@ -4,9 +4,7 @@
 use crate::across::subject_pairs;
 use plimsoll_model::device::{Nic, Queue, QueueDiscipline};
 use plimsoll_model::units::{Bytes, three_digits};
-use plimsoll_model::{
-    HostFacts, LabFacts, Origin, RouterFacts, Study, SubjectFacts, TargetFacts,
-};
+use plimsoll_model::{HostFacts, LabFacts, Origin, RouterFacts, Study, SubjectFacts, TargetFacts};
 use std::collections::BTreeSet;
 
 /// Letters of a digest that tell two sets of rules apart for a reader.

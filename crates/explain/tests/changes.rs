@@ -64,13 +64,7 @@ fn what_changed_is_named_once() {
 }
 
 /// A study over a router with these rules, discipline, steering and offloads.
-fn routed(
-    rules: u64,
-    digest: &str,
-    rate: Option<u64>,
-    mask: &str,
-    offloads: &[&str],
-) -> Study {
+fn routed(rules: u64, digest: &str, rate: Option<u64>, mask: &str, offloads: &[&str]) -> Study {
     let end = |host: &str| Endpoint { host: host.parse().unwrap(), address: None };
     let via = Some("ssh://root@router".parse().unwrap());
     let path = PathSubject { from: end("ssh://a"), to: end("ssh://b"), via };

@@ -69,8 +69,7 @@ pub(super) fn queue(all: &[At<'_>]) -> Option<QueueSeen> {
 /// Share of the lost frames that the queues of the router's cores dropped.
 pub(super) fn softnet(all: &[At<'_>]) -> Option<f64> {
     let (lossy, _, lost) = lossy(all)?;
-    let dropped: Vec<u64> =
-        lossy.iter().filter_map(|at| Some(at.load.softnet?.dropped)).collect();
+    let dropped: Vec<u64> = lossy.iter().filter_map(|at| Some(at.load.softnet?.dropped)).collect();
     (!dropped.is_empty()).then(|| (dropped.iter().sum::<u64>() as f64 / lost).min(1.0))
 }
 
@@ -153,7 +152,11 @@ mod tests {
         for (entries, early_dropped, full) in
             [(949, 0, false), (950, 0, true), (1000, 0, true), (10, 1, true)]
         {
-            assert_eq!(is_full(&ConntrackLoad { entries, early_dropped, ..table }), full, "{entries}");
+            assert_eq!(
+                is_full(&ConntrackLoad { entries, early_dropped, ..table }),
+                full,
+                "{entries}"
+            );
         }
         assert!(!is_full(&ConntrackLoad { entries: 5000, most_entries: None, ..table }));
         // The most of all rates, and the sum of what was counted.

@@ -120,12 +120,7 @@ mod tests {
     #[test]
     fn many_rates_are_put_together() {
         let load = load(1.0, 0.1, 0);
-        let of = |n: i32| At {
-            offered: 1.05_f64.powi(n),
-            received: 1.0,
-            sent: 1.0,
-            load: &load,
-        };
+        let of = |n: i32| At { offered: 1.05_f64.powi(n), received: 1.0, sent: 1.0, load: &load };
         let all: Vec<At<'_>> = (0..100).map(of).collect();
         let rows = rates(&all);
         assert!((4..=MOST_RATES).contains(&rows.len()), "{}", rows.len());

@@ -15,7 +15,8 @@ pub fn parse_conntrack(text: &str) -> Option<ConntrackLoad> {
     let mut lines = text.lines();
     let names: Vec<&str> = lines.next()?.split_ascii_whitespace().collect();
     let place = |wanted: &str| names.iter().position(|name| *name == wanted);
-    let columns = [place("entries")?, place("insert_failed")?, place("drop")?, place("early_drop")?];
+    let columns =
+        [place("entries")?, place("insert_failed")?, place("drop")?, place("early_drop")?];
     let core = |line: &str| {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         let number = |at: usize| u64::from_str_radix(words.get(at)?, 16).ok();
@@ -131,8 +132,13 @@ mod tests {
             queue("eth1", "cake", [1, 2, 5]),
         ];
         assert_eq!(parse_queues(text), expected);
-        for text in ["", "qdisc", "qdisc tbf 1: root", " Sent 1 (dropped 1)\n", "qdisc x 1: dev a parent 1:"]
-        {
+        for text in [
+            "",
+            "qdisc",
+            "qdisc tbf 1: root",
+            " Sent 1 (dropped 1)\n",
+            "qdisc x 1: dev a parent 1:",
+        ] {
             assert!(parse_queues(text).is_empty(), "{text}");
         }
     }

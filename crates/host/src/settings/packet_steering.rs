@@ -166,7 +166,8 @@ impl Knob for PacketSteering {
     /// All of them, whatever is wrong with one.
     fn undo(&self, host: &dyn Reach, original: &Original) -> Result<(), Failure> {
         let undo = |(interface, own): (&str, Original)| of(interface)?.undo(host, &own);
-        let undone: Vec<Result<(), Failure>> = by_interface(original).into_iter().map(undo).collect();
+        let undone: Vec<Result<(), Failure>> =
+            by_interface(original).into_iter().map(undo).collect();
         undone.into_iter().collect()
     }
 
@@ -227,7 +228,8 @@ mod tests {
         assert!(knob.is_as_found(&found, &of(&[("eth0", "00"), ("eth1", "3"), ("eth2", "1")])));
         assert!(!knob.is_as_found(&found, &of(&[("eth0", "0"), ("eth1", "1")])));
         assert!(!knob.is_as_found(&found, &of(&[("eth0", "0")])));
-        let bad = [Original::default(), of(&[("a b", "0")]), of(&[("eth0", "x")]), interface::of(&[])];
+        let bad =
+            [Original::default(), of(&[("a b", "0")]), of(&[("eth0", "x")]), interface::of(&[])];
         for bad in bad {
             assert!(knob.check_original(&bad).is_err(), "{bad:?}");
         }

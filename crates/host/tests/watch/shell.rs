@@ -92,14 +92,17 @@ fn queues_and_connections_only_where_they_are_asked_for() {
     let (mut shell, mut local) = (by_shell(), Local::new(clock()));
     let has_table = Path::new("/proc/net/stat/nf_conntrack").exists();
     let listed = std::process::Command::new("tc").args(["qdisc", "show"]).output();
-    let listed = listed.map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_default();
+    let listed =
+        listed.map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_default();
     let roots = listed.lines().filter(|line| line.contains(" root ")).count();
     for watch in [&mut shell as &mut dyn Watch, &mut local] {
         let plain = sample(watch, Ask::Counters);
         assert!(plain.conntrack.is_none() && plain.queues.is_empty(), "{plain:?}");
         let whole = sample(watch, Ask::Forwarding);
         assert_eq!(whole.conntrack.is_some(), has_table);
-        assert!(whole.conntrack.is_none_or(|table| table.most_entries.is_some_and(|most| most > 0)));
+        assert!(
+            whole.conntrack.is_none_or(|table| table.most_entries.is_some_and(|most| most > 0))
+        );
         assert!(whole.queues.len() >= roots, "{:?} of {listed}", whole.queues);
         assert!(!whole.interfaces.is_empty(), "the counters, too");
     }

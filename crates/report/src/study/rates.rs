@@ -48,11 +48,11 @@ pub(crate) fn tables(shown: &Shown<'_>, workload: u16) -> Vec<(String, Table)> {
 }
 
 fn table(rates: &[AtRate]) -> Table {
-    let says = |column: &&Column| {
-        !column.is_optional || rates.iter().any(|at| (column.of)(at) > 0.0)
-    };
+    let says =
+        |column: &&Column| !column.is_optional || rates.iter().any(|at| (column.of)(at) > 0.0);
     let columns: Vec<&Column> = COLUMNS.iter().filter(says).collect();
-    let has_connections = rates.iter().any(|at| at.conntrack.is_some_and(|table| table.entries > 0));
+    let has_connections =
+        rates.iter().any(|at| at.conntrack.is_some_and(|table| table.entries > 0));
     let mut header = ["offered/s", "received/s", "lost", "cores of R"].map(str::to_owned).to_vec();
     header.extend(columns.iter().map(|column| column.heading.to_owned()));
     header.extend(has_connections.then(|| "connec-\ntions".to_owned()));
@@ -104,12 +104,18 @@ mod tests {
         };
         let found = table(&[at(10_000.0, 0.0), at(20_000.0, 0.25)]);
         let expected = [
-            "offered/s", "received/s", "lost", "cores of R", "user", "system", "irq", "softirq",
+            "offered/s",
+            "received/s",
+            "lost",
+            "cores of R",
+            "user",
+            "system",
+            "irq",
+            "softirq",
             "queue\ndrops",
         ];
         assert_eq!(found.header, expected);
-        let expected =
-            ["20.0 k", "15.0 k", "25%", "60%, 2%", "0%", "0%", "0%", "50%", "25%"];
+        let expected = ["20.0 k", "15.0 k", "25%", "60%, 2%", "0%", "0%", "0%", "50%", "25%"];
         assert_eq!(found.rows[1], expected);
         assert_eq!(cores(&[0.1; 16]), "busiest of 16: 10%");
     }

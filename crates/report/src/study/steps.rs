@@ -52,9 +52,9 @@ pub(crate) fn words(steps: &Steps) -> String {
             });
             let losses: Vec<String> = losses.iter().map(|loss| percent(*loss)).collect();
             let losses = losses.join(" and of ");
-            let accepted = accept.as_ref().map_or_else(String::new, |accept| {
-                format!(", and a {}", bound(accept))
-            });
+            let accepted = accept
+                .as_ref()
+                .map_or_else(String::new, |accept| format!(", and a {}", bound(accept)));
             format!(
                 "largest {name} with a loss of at most {losses}{accepted}, within {}{confirmed}",
                 percent(*width)

@@ -230,7 +230,8 @@ fn full_queues_and_tables_of_a_router_are_named() {
 #[test]
 fn frames_that_take_no_cpu_time_are_offloaded() {
     let mut study = shaped();
-    for load in study.trials.iter_mut().flat_map(|trial| &mut trial.points).flat_map(|p| &mut p.loads)
+    for load in
+        study.trials.iter_mut().flat_map(|trial| &mut trial.points).flat_map(|p| &mut p.loads)
     {
         load.queues.clear();
         (load.cpu.softirq, load.idle) = (0.011, None);

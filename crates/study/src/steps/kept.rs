@@ -167,8 +167,7 @@ fn unkept(found: &Found, accept: Option<&Accept>) -> Box<PointResult> {
                     failed(tried, &happened, "Allow a longer delay, or leave the bound out.")
                 }
                 None => {
-                    let next =
-                        "Check that the router forwards, and that no firewall on the path limits UDP.";
+                    let next = "Check that the router forwards, and that no firewall on the path limits UDP.";
                     failed(tried, &format!("{at} more is lost"), next)
                 }
             }

@@ -1,8 +1,6 @@
 use super::*;
 use crate::proc_files::{DiskCounters, InterfaceCounters};
-use plimsoll_model::{
-    ConntrackLoad, Frequency, MemoryNow, Moved, Nanos, NfsdLoad, QueueLoad,
-};
+use plimsoll_model::{ConntrackLoad, Frequency, MemoryNow, Moved, Nanos, NfsdLoad, QueueLoad};
 use proptest::prelude::*;
 use std::time::Duration;
 

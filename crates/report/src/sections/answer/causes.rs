@@ -45,9 +45,11 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
     }));
     let offloaded = chosen(shown, |router| router.offloaded.is_some());
     let most = offloaded.iter().filter_map(|router| router.offloaded).reduce(f64::max);
-    sentences.extend(most.map(|share| {
-        format!("Offloaded ({}): CPU of R {}.", about(&offloaded), percent(share))
-    }));
+    sentences.extend(
+        most.map(|share| {
+            format!("Offloaded ({}): CPU of R {}.", about(&offloaded), percent(share))
+        }),
+    );
     sentences
 }
 
