@@ -143,7 +143,7 @@ class Counts(unittest.TestCase):
 
     def test_flows_share_one_sequence_in_segments(self):
         opener, listener = pair(self)
-        for job, flows in (("send", 16), ("receive", 16), ("both", 8), ("send", 1)):
+        for job, flows in (("send", 16), ("receive", 16), ("both", 8), ("send", 1), ("both", 512)):
             ends = trial(opener, listener, job, transport="udp", call="mmsg", packets=2000,
                          packets_per_second=10000, payload_bytes=100, streams=2, flows=flows,
                          segment_packets=300, pace_us=50)
