@@ -204,6 +204,8 @@ impl Measure {
     pub const QUEUE_P50: Measure = Measure::own("queue_p50_seconds");
     /// 99th percentile of the one-way delay above the shortest one.
     pub const QUEUE_P99: Measure = Measure::own("queue_p99_seconds");
+    /// Longest one-way delay above the shortest one.
+    pub const QUEUE_MOST: Measure = Measure::own("queue_most_seconds");
     /// Frames sent in a trial, those that do not count included.
     pub const ALL_SENT: Measure = Measure::own("all_sent_frames");
     /// CPU time of the router per frame that was sent: interrupts and soft interrupts, and of a router that shares no
@@ -214,7 +216,7 @@ impl Measure {
 use Aggregation::{Arithmetic, Geometric};
 use Direction::{Less, More, Neither};
 
-pub(super) const MEASURES: [Row; 25] = [
+pub(super) const MEASURES: [Row; 26] = [
     (Measure::FORWARDED, "1/s", "", More, Geometric, Combine::None),
     (Measure::KEPT, "1/s", "", More, Geometric, Combine::None),
     (Measure::KEPT_WITHOUT_LOSS, "1/s", "", More, Geometric, Combine::None),
@@ -238,6 +240,7 @@ pub(super) const MEASURES: [Row; 25] = [
     (Measure::QUEUE_GROWTH, "s", "", Less, Arithmetic, Combine::None),
     (Measure::QUEUE_P50, "s", "", Less, Arithmetic, Combine::None),
     (Measure::QUEUE_P99, "s", "", Less, Arithmetic, Combine::None),
+    (Measure::QUEUE_MOST, "s", "", Less, Arithmetic, Combine::None),
     (Measure::ALL_SENT, "1", "", Neither, Arithmetic, Combine::None),
     (Measure::ROUTER_CPU_PER_PACKET, "s", "packet", Less, Arithmetic, Combine::None),
 ];

@@ -82,7 +82,8 @@ pub struct ViaArguments {
     pub confirming: Option<Duration>,
     /// Largest 99th percentile of the queueing delay at a kept rate [default: none]
     ///
-    /// It is the one-way delay of the frames above the shortest one of a trial
+    /// It is the one-way delay of the frames above the shortest one of a trial. Of fewer than 2000 frames the longest delay
+    /// counts
     #[arg(long, value_name = "TIME", requires = "via", conflicts_with = "parts", value_parser = latency)]
     pub latency: Option<Duration>,
     /// CPU time that each of these parts of R's path takes for a packet

@@ -1,7 +1,7 @@
 //! The search for the highest rate that a path keeps: the trials that [`Search`] asks for become points, and their
 //! figures go back to it.
 
-use super::{Measured, Trial, failed, is_accepted};
+use super::{Measured, Trial, failed};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
     Accept, Flag, HostLoad, Length, Measure, Metric, Outcome, Point, PointResult, RateCaveat,
@@ -60,12 +60,11 @@ impl Trial<'_> {
                 return Err(Box::new(result));
             }
             let (mut seen, offered, received) = seen(&result);
-            match range.accept.filter(|accept| !is_accepted(&result, accept)) {
+            let bounded = range.accept.map(|accept| (bounded(&result, accept), accept.at_most));
+            match bounded.filter(|(value, most)| value.is_none_or(|value| value > *most)) {
                 // Frames that come too late count as lost.
                 Some(_) if trial.purpose == Purpose::Bound => seen.lost = seen.sent,
-                Some(accept) if trial.purpose == Purpose::Confirm => {
-                    noticed.late = result.value(0, accept.metric);
-                }
+                Some((value, _)) if trial.purpose == Purpose::Confirm => noticed.late = value,
                 _ => {}
             }
             let accepted = seen.loss(goal) <= goal;
@@ -135,6 +134,13 @@ impl Trial<'_> {
     fn frame(&self) -> f64 {
         self.workload.main().and_then(|part| part.job.block()).map_or(1.0, as_number)
     }
+}
+
+/// The figure that is bounded. Of too few frames for a 99th percentile of the delay, the longest delay is.
+fn bounded(result: &PointResult, accept: &Accept) -> Option<f64> {
+    let is_delay = accept.metric == Metric::all(Measure::QUEUE_P99);
+    let longest = || result.value(0, Metric::all(Measure::QUEUE_MOST)).filter(|_| is_delay);
+    result.value(0, accept.metric).or_else(longest)
 }
 
 fn as_number(bytes: Bytes) -> f64 {
@@ -233,11 +239,11 @@ mod tests {
         start: Option<f64>,
         seed: u64,
     ) -> (PointResult, Vec<Point>, Vec<HostLoad>) {
-        bounded(capacity, None, &|_, _| 0.0, start, seed)
+        within(capacity, None, &|_, _| 0.0, start, seed)
     }
 
     /// The same with a bound on the delay, which depends on the rate and the length of the trial.
-    fn bounded(
+    fn within(
         capacity: f64,
         at_most: Option<f64>,
         delay: &dyn Fn(f64, f64) -> f64,
@@ -275,7 +281,9 @@ mod tests {
                 (Measure::ALL_RECEIVED, carried * seconds),
                 (Measure::ALL_SEGMENTS, seconds),
                 (StreamJob::LOSS, 1.0 - carried / rate),
-                (Measure::QUEUE_P99, delay(rate, counted)),
+                (if rate * counted < 2000.0 { Measure::QUEUE_MOST } else { Measure::QUEUE_P99 }, {
+                    delay(rate, counted)
+                }),
             ];
             let quantities = quantities.map(|(measure, value)| (Metric::all(measure), value));
             let part = PartResult { quantities: quantities.into(), ..PartResult::default() };
@@ -320,7 +328,7 @@ mod tests {
     #[test]
     fn the_highest_rate_with_a_bounded_delay_is_found() {
         for seed in 0..5 {
-            let (result, points, _) = bounded(40_000.0, Some(0.02), &queue, None, seed);
+            let (result, points, _) = within(40_000.0, Some(0.02), &queue, None, seed);
             let value = |measure| result.value(0, Metric::all(measure)).unwrap();
             // 20 of 21 parts of the capacity.
             let found = value(Measure::FORWARDED) / (40_000.0 * 20.0 / 21.0);
@@ -331,12 +339,17 @@ mod tests {
             let late = points.iter().filter(|point| point.accepted == Some(false));
             assert!(late.count() > 0 && points.len() < 60, "{} points", points.len());
         }
+        // A slow router has too few frames for a 99th percentile.
+        let (result, ..) = within(400.0, Some(0.02), &|_, _| 0.019, None, 1);
+        assert_eq!(result.outcome, Outcome::Complete, "{result:?}");
+        let (result, ..) = within(400.0, Some(0.02), &|_, _| 0.021, None, 1);
+        assert!(matches!(result.outcome, Outcome::Failed { .. }), "{result:?}");
         // A bound that is wider than all delays changes nothing, and loss still counts.
-        let (result, ..) = bounded(40_000.0, Some(0.02), &|_, _| 0.019, None, 1);
+        let (result, ..) = within(40_000.0, Some(0.02), &|_, _| 0.019, None, 1);
         let rate = result.value(0, Metric::all(Measure::FORWARDED)).unwrap();
         assert!((rate / 40_200.0 - 1.0).abs() < 0.011, "{rate}");
         // None is kept.
-        let (result, ..) = bounded(40_000.0, Some(0.02), &|_, _| 0.021, None, 1);
+        let (result, ..) = within(40_000.0, Some(0.02), &|_, _| 0.021, None, 1);
         let Outcome::Failed { failure, .. } = result.outcome else { panic!("{result:?}") };
         assert!(failure.happened.contains("is above 0.02"), "{failure}");
     }
@@ -345,7 +358,7 @@ mod tests {
     #[test]
     fn a_delay_that_a_long_trial_does_not_keep_is_said() {
         let slow = |_: f64, seconds: f64| if seconds > 5.0 { 0.05 } else { 0.001 };
-        let (result, ..) = bounded(40_000.0, Some(0.02), &slow, None, 1);
+        let (result, ..) = within(40_000.0, Some(0.02), &slow, None, 1);
         let caveat = |flag: &Flag| match flag {
             Flag::KeptRate { caveat: RateCaveat::Late { delay_seconds, seconds }, .. } => {
                 Some((*delay_seconds, *seconds))
