@@ -360,7 +360,7 @@ fn what_fio_was_told_to_hold_back_and_what_failed_are_reported() {
         plimsoll.run(&["import", &held]).expect(0);
         let page = plimsoll.run(&["show"]).expect(0).out;
         let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains("is rate-limited by fio ("), "{form}:\n{page}");
+        assert!(words.contains("is rate-limited by its tool ("), "{form}:\n{page}");
     }
     let mixed = ["--rw=randrw", "--rwmixread=0", "--percentage_random=85", "--size=256k", &file];
     let writes = fio("writes", "json", &mixed);
@@ -477,4 +477,89 @@ fn what_is_broken_imports_nothing() {
     plimsoll.run(&["import"]).expect(2);
     let list = plimsoll.run(&["list"]).expect(0).out;
     assert!(list.contains("No studies yet"), "{list}");
+}
+
+/// Two runs of a client of iperf3, one of them limited to a rate, and one that found no server.
+const IPERF3: &str = r#"warning: Report format (-f) flag ignored with JSON output (-J)
+{"start": {"connected": [{"local_host": "192.0.2.5", "remote_host": "192.0.2.7"}], "version": "iperf 3.9", "cookie": "a",
+  "connecting_to": {"host": "nas", "port": 5201}, "timestamp": {"timesecs": 1656625195},
+  "test_start": {"protocol": "TCP", "num_streams": 1, "blksize": 131072, "omit": 0, "duration": 10, "reverse": 0}},
+ "intervals": [{"sum": {"seconds": 1, "bytes": 117000000, "omitted": false}}],
+ "end": {"sum_sent": {"seconds": 10, "bytes": 1180000000, "bits_per_second": 944000000, "retransmits": 5},
+  "sum_received": {"seconds": 10, "bytes": 1176250000, "bits_per_second": 941000000},
+  "cpu_utilization_percent": {"host_total": 99.5, "remote_total": 12.5}}}
+{"start": {"connected": [{"local_host": "192.0.2.5", "remote_host": "192.0.2.7"}], "version": "iperf 3.21", "cookie": "b",
+  "connecting_to": {"host": "nas", "port": 5201}, "timestamp": {"timesecs": 1656625295},
+  "test_start": {"protocol": "TCP", "num_streams": 2, "blksize": 131072, "duration": 1, "reverse": 1, "target_bitrate": 4000000}},
+ "intervals": [],
+ "end": {"sum_sent": {"seconds": 1, "bytes": 1000000, "bits_per_second": 8000000, "retransmits": 0},
+  "sum_received": {"seconds": 1, "bytes": 1000000, "bits_per_second": 8000000}}}
+{"start": {"connected": [], "version": "iperf 3.9"}, "intervals": [], "end": {},
+ "error": "unable to connect to server: Connection refused"}
+"#;
+
+#[test]
+fn what_iperf3_measured_is_on_the_screen() {
+    let plimsoll = Plimsoll::new();
+    let file = plimsoll.db().with_file_name("iperf3.json");
+    std::fs::write(&file, IPERF3).unwrap();
+    let said = plimsoll.run(&["import", &file.display().to_string()]).expect(0);
+    assert!(said.out.contains("2 runs on 1 target, iperf3-3.9, iperf3-3.21"), "{}", said.out);
+    for part in ["line 15", "failed before its test began", "Connection refused"] {
+        assert!(said.err.contains(part), "{part:?} is not in:\n{}", said.err);
+    }
+    let page = plimsoll.run(&["show", "--details"]).expect(0).out;
+    let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "192.0.2.5 to 192.0.2.7",
+        "941 Mbit/s",
+        "5 segments were sent again",
+        "CPU of a core: client 99.5%, server 12.5%",
+        "rate-limited by its tool (4 Mbit/s for each stream",
+    ] {
+        assert!(words.contains(part), "{part:?} is not in:\n{page}");
+    }
+    // Nothing was monitored, and the length of every run is known.
+    for part in ["no monitored resource", " 0 s long", "cpu seconds per byte"] {
+        assert!(!words.contains(part), "{part:?} is in:\n{page}");
+    }
+}
+
+#[test]
+fn hostile_results_of_network_tools_are_refused_with_a_reason() {
+    let plimsoll = Plimsoll::new();
+    let file = plimsoll.db().with_file_name("hostile");
+    let deep = "[".repeat(1_000_000);
+    let gzip = |bytes: &[u8]| {
+        std::fs::write(&file, bytes).unwrap();
+        Command::new("gzip").args(["--best", "--stdout"]).arg(&file).output().unwrap().stdout
+    };
+    // 65 MiB of blanks in 64 kB.
+    let bomb = gzip(&vec![b' '; 65 << 20]);
+    let iperf3 = |start: &str| {
+        format!("{{\"start\": {start}, \"intervals\": [], \"end\": {{}}}}").into_bytes()
+    };
+    let flent = |version: &str| {
+        format!(
+            "{{\"version\": {version}, \"metadata\": {{}}, \"x_values\": [], \"results\": {{}}}}"
+        )
+        .into_bytes()
+    };
+    for (content, part) in [
+        (IPERF3.as_bytes()[..IPERF3.find("\"end\"").unwrap()].to_vec(), "ends within a document"),
+        (iperf3(&deep), "recursion limit"),
+        (iperf3("1e999"), "out of range"),
+        (iperf3("\"x\""), "expected 'test_start'"),
+        (flent(&deep), "invalid type"),
+        (flent("\"4\""), "invalid type"),
+        (flent("4"), "do not name the server"),
+        (gzip(&flent("1e308")), "invalid type"),
+        (bomb, "more than 64 MiB"),
+    ] {
+        std::fs::write(&file, &content).unwrap();
+        let failure = plimsoll.run(&["import", &file.display().to_string()]).expect(2).err;
+        assert!(failure.contains(part), "{part:?} is not in:\n{failure}");
+        assert!(failure.contains(" next: "), "{failure}");
+    }
+    assert!(plimsoll.run(&["list"]).expect(0).out.contains("No studies yet"));
 }

@@ -178,6 +178,23 @@ pub fn bytes_per_second(value: f64) -> String {
     scaled(value, &[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")])
 }
 
+/// A rate of bytes as bits: `12.5 Mbit/s`.
+pub fn bit_rate(bytes_per_second: f64) -> String {
+    let bits = 8.0 * bytes_per_second;
+    let (size, unit) = match bits {
+        1e9.. => (1e9, "Gbit/s"),
+        1e6.. => (1e6, "Mbit/s"),
+        1e3.. => (1e3, "kbit/s"),
+        _ => (1.0, "bit/s"),
+    };
+    let digits = three_digits(bits / size);
+    let short = match digits.contains('.') {
+        true => digits.trim_end_matches('0').trim_end_matches('.'),
+        false => &digits,
+    };
+    format!("{short} {unit}")
+}
+
 /// A rate of operations: `7.33 k`, `512`.
 pub fn per_second(value: f64) -> String {
     match value.abs() {

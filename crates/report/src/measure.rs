@@ -58,6 +58,15 @@ const NAMED: [Row; 21] = [
     (Measure::SERVER_CPU_PER_BYTE, "server\nCPU", "server CPU per byte", CPU_PER_GB),
 ];
 
+/// Measures of a network path. They stand among the further ones.
+const OF_PATHS: [Row; 5] = [
+    (Measure::NEAR_CPU_PER_BYTE, "CPU\nnear end", "CPU of the near end's processes", CPU_PER_GB),
+    (Measure::FAR_CPU_PER_BYTE, "CPU\nfar end", "CPU of the far end's processes", CPU_PER_GB),
+    (Measure::PACKETS, "packets/s", "packets per second", RATE),
+    (Measure::REQUESTS, "requests/s", "requests per second", RATE),
+    (Measure::CONNECTIONS, "connections/s", "connections per second", RATE),
+];
+
 /// How a measure is shown.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
@@ -128,6 +137,14 @@ pub(crate) fn shape(study: &Study, measure: Measure) -> Shape {
     if let Some((_, heading, name, kind)) = NAMED.iter().find(|row| row.0 == measure) {
         let (heading, name) = ((*heading).to_owned(), (*name).to_owned());
         return Shape { heading, name, kind: *kind, compared, legend: None };
+    }
+    if let Some((_, heading, name, kind)) = OF_PATHS.iter().find(|row| row.0 == measure) {
+        let (heading, name) = ((*heading).to_owned(), (*name).to_owned());
+        let legend = Some(match compared {
+            Compared::Rate => format!("{name} (more is better)"),
+            _ => format!("{name} (less is better)"),
+        });
+        return Shape { heading, name, kind: *kind, compared, legend };
     }
     let (unit, per, direction) = match &info {
         Some(info) => (info.unit.as_str(), info.per.as_str(), info.direction),

@@ -1,7 +1,7 @@
 //! The bottleneck of streams over a network path, by rules. A path is no closed network of operations: of each
 //! resource that was monitored only its utilisation counts, and of what was not monitored what TCP noticed.
 
-use crate::gather::Gathered;
+use crate::gather::{Gathered, is_imported};
 use crate::thresholds::{
     AROUND_FRAME_BYTES, ARRIVED, MOSTLY_STOPPED, PATH_SATURATED, QUEUED, QUEUED_SECONDS, SENT_AGAIN,
 };
@@ -144,12 +144,17 @@ pub struct IdealGoodput {
     pub segment_bytes: f64,
 }
 
-/// Bottlenecks of all cells of paths that have complete trials and move payload.
+/// Bottlenecks of all cells of paths that have complete trials and move payload. Nothing was monitored while another tool
+/// ran: of imported runs, only the bottlenecks that their own figures show.
 pub fn path_limits(study: &Study) -> Vec<PathLimits> {
     let gathered = Gathered::new(study);
     let workloads = (0..study.plan.workloads.len()).filter_map(|w| u16::try_from(w).ok());
     let cells = workloads.flat_map(|workload| gathered.cells(workload));
-    cells.filter_map(|cell| of_cell(study, &gathered, cell)).collect()
+    let limits = cells.filter_map(|cell| of_cell(study, &gathered, cell));
+    let is_shown = |limits: &PathLimits| {
+        !is_imported(study) || !matches!(limits.bottleneck, PathBottleneck::Unknown { .. })
+    };
+    limits.filter(is_shown).collect()
 }
 
 fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<PathLimits> {

@@ -120,25 +120,8 @@ impl Film {
 
     /// Its required rate in words: "12.5 Mbit/s".
     pub fn rate(&self) -> String {
-        bit_rate(self.required_rate)
+        units::bit_rate(self.required_rate)
     }
-}
-
-/// "12.5 Mbit/s", of bytes per second.
-fn bit_rate(bytes_per_second: f64) -> String {
-    let bits = 8.0 * bytes_per_second;
-    let (size, unit) = match bits {
-        1e9.. => (1e9, "Gbit/s"),
-        1e6.. => (1e6, "Mbit/s"),
-        1e3.. => (1e3, "kbit/s"),
-        _ => (1.0, "bit/s"),
-    };
-    let digits = units::three_digits(bits / size);
-    let short = match digits.contains('.') {
-        true => digits.trim_end_matches('0').trim_end_matches('.'),
-        false => &digits,
-    };
-    format!("{short} {unit}")
 }
 
 /// How streams read.
@@ -259,7 +242,8 @@ impl JobFacts for PlaybackJob {
             self.size.to_string(),
         ];
         if !self.film.second_bytes.is_empty() {
-            settings.insert(1, format!("variable rate, mean {}", bit_rate(self.film.mean_rate)));
+            settings
+                .insert(1, format!("variable rate, mean {}", units::bit_rate(self.film.mean_rate)));
         }
         if let (Some(seconds), Pace::Played) = (self.seek_every_seconds, self.pace) {
             settings.push(format!("a seek every {seconds} s"));
@@ -316,9 +300,9 @@ mod tests {
         for (megabits, words) in [(12.5, "12.5 Mbit/s"), (25.0, "25 Mbit/s"), (1.5, "1.5 Mbit/s")] {
             assert_eq!(Film::constant("x", megabits * 125_000.0).rate(), words);
         }
-        assert_eq!(bit_rate(125.0), "1 kbit/s");
-        assert_eq!(bit_rate(250e6), "2 Gbit/s");
-        assert_eq!(bit_rate(12.5e6), "100 Mbit/s");
+        assert_eq!(units::bit_rate(125.0), "1 kbit/s");
+        assert_eq!(units::bit_rate(250e6), "2 Gbit/s");
+        assert_eq!(units::bit_rate(12.5e6), "100 Mbit/s");
     }
 
     #[test]

@@ -23,7 +23,10 @@ impl Malformed {
     pub(super) fn json(first: usize, error: &serde_json::Error, next: &str) -> Malformed {
         let text = error.to_string();
         // The line is reported with the file; serde's own is that within the document.
-        let happened = text.split(" at line ").next().unwrap_or_default().to_owned();
+        let happened = match error.is_eof() {
+            true => "it ends within a document".to_owned(),
+            false => text.split(" at line ").next().unwrap_or_default().to_owned(),
+        };
         let line = first + error.line().saturating_sub(1);
         Malformed { line, column: Some(error.column()), happened, next: next.to_owned() }
     }

@@ -14,6 +14,7 @@ mod iperf3;
 mod latency;
 mod malformed;
 mod netperf;
+mod numbers;
 mod paths;
 mod run;
 mod scan;

@@ -4,10 +4,10 @@ use super::malformed::{Malformed, Parsed};
 use super::{ImportFile, ImportOptions, build};
 use crate::document;
 use plimsoll_model::{
-    Cell, Design, Ended, Endpoint, Failure, HostName, ImportedRun, Job, LatencySummary, Length,
-    Measure, Metric, OpKind, OpStats, Origin, Outcome, Part, PartResult, PathFacts, PathSubject,
-    Plan, PointResult, Rule, SCHEMA, Series, Study, StudyId, Subject, SubjectFacts, Trial, Window,
-    Workload,
+    Cell, Design, Ended, Endpoint, Failure, Flag, HostName, ImportedRun, Job, LatencySummary,
+    Length, Measure, Metric, OpKind, OpStats, Origin, Outcome, Part, PartResult, PathFacts,
+    PathSubject, Plan, PointResult, Rule, SCHEMA, Series, Study, StudyId, Subject, SubjectFacts,
+    Trial, Window, Workload,
 };
 use std::collections::BTreeMap;
 use std::num::NonZeroU16;
@@ -16,6 +16,12 @@ use std::num::NonZeroU16;
 pub(super) const MOST_RUNS: usize = 4096;
 /// Most intervals of a run that are kept.
 pub(super) const MOST_INTERVALS: usize = 36_000;
+/// Longest interval of a run, in seconds.
+const LONGEST_INTERVAL_SECONDS: f64 = 86_400.0;
+/// Most bytes of an interval.
+const MOST_BYTES: f64 = 1e18;
+/// Seconds since 1970-01-01 UTC at the end of the year 9999.
+const MOST_UNIX_SECONDS: f64 = 253_402_300_800.0;
 /// Most characters of a name or a word from a file.
 pub(super) const MOST_LETTERS: usize = 80;
 
@@ -45,6 +51,15 @@ pub(super) struct PathRun {
     pub(super) failure: Option<Failure>,
     /// What a reader of the figures has to know.
     pub(super) notes: Vec<String>,
+    /// What the user of the tool limited its rate to; `None` if nothing, or unknown.
+    pub(super) held: Option<String>,
+}
+
+impl PathRun {
+    /// Its start, if it is a date.
+    fn begun(&self) -> Option<f64> {
+        self.begun_unix_seconds.filter(|at| (0.0..MOST_UNIX_SECONDS).contains(at))
+    }
 }
 
 /// The runs of a file and where they came from.
@@ -61,15 +76,15 @@ pub(super) fn study(
     id: StudyId,
     left_out: &mut Vec<Failure>,
 ) -> Study {
-    let begun = |run: &Parsed<PathRun>| run.as_ref().ok()?.begun_unix_seconds;
     let all = sources.iter().flat_map(|source| &source.runs);
-    let started = all.filter_map(begun).filter(|at| *at >= 0.0).reduce(f64::min);
+    let started = all.flatten().filter_map(PathRun::begun).reduce(f64::min);
     let modified = sources.iter().map(|source| source.file.modified_unix_seconds).min();
     let started = started.unwrap_or(modified.unwrap_or(0) as f64);
     let mut subjects: Vec<(Subject, PathFacts)> = Vec::new();
     let mut workloads: Vec<Workload> = Vec::new();
     let mut trials: Vec<Trial> = Vec::new();
     let mut tools: Vec<String> = Vec::new();
+    let mut flags: Vec<Flag> = Vec::new();
     for Source { file, label, runs } in sources {
         for run in runs {
             let taken = run.and_then(|run| Ok((path(&run, label.as_deref())?, run)));
@@ -97,6 +112,14 @@ pub(super) fn study(
             if !tools.contains(&run.tool) {
                 tools.push(run.tool.clone());
             }
+            let begun = run.begun();
+            if let (Some(by), Some((_, facts))) = (run.held, subjects.get(usize::from(subject))) {
+                let target = facts.label.clone();
+                let flag = Flag::RateHeld { target, run: run.name.clone(), by };
+                if !flags.contains(&flag) {
+                    flags.push(flag);
+                }
+            }
             let result = match run.failure {
                 Some(failure) => {
                     PointResult::empty(Outcome::Failed { phase: "measure".to_owned(), failure })
@@ -107,7 +130,7 @@ pub(super) fn study(
                 number: u32::try_from(trials.len()).unwrap_or(u32::MAX),
                 block: None,
                 cell: Cell { subject, workload, setting: 0 },
-                started_seconds: run.begun_unix_seconds.map_or(0.0, |at| (at - started).max(0.0)),
+                started_seconds: begun.map_or(0.0, |at| (at - started).max(0.0)),
                 result,
                 points: Vec::new(),
                 loads: Vec::new(),
@@ -141,7 +164,7 @@ pub(super) fn study(
         plan,
         subjects: facts.into_iter().map(SubjectFacts::Path).collect(),
         hosts: Vec::new(),
-        flags: Vec::new(),
+        flags,
         measures: document::measures(&[], &trials),
         trials,
         ended: Ended::Done,
@@ -177,9 +200,12 @@ fn path(run: &PathRun, label: Option<&str>) -> Parsed<(Subject, PathFacts)> {
     Ok((subject, PathFacts { label: given.clone(), given, ..PathFacts::default() }))
 }
 
-/// A word of a file, for a message.
+/// A word of a file, for a message. Of a long one its beginning.
 pub(super) fn word(text: &str) -> String {
-    text.chars().take(MOST_LETTERS).collect::<String>().escape_debug().to_string()
+    let mut letters = text.chars();
+    let short: String = letters.by_ref().take(MOST_LETTERS).collect();
+    let end = if letters.next().is_some() { "…" } else { "" };
+    format!("{}{end}", short.escape_debug())
 }
 
 /// Note on segments that TCP sent again.
@@ -209,7 +235,7 @@ pub(super) fn add_latency(part: &mut PartResult, count: u64, latency: LatencySum
 }
 
 /// An interval of a run: its length, and the bytes that it carried.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Interval {
     pub(super) seconds: f64,
     pub(super) bytes: f64,
@@ -219,7 +245,9 @@ pub(super) struct Interval {
 /// overlaps two windows are shared out by time. Empty if there are too few.
 pub(super) fn series(kind: OpKind, intervals: &[Interval]) -> Series {
     let sound = |one: &&Interval| {
-        one.seconds.is_finite() && one.seconds > 0.0 && one.bytes.is_finite() && one.bytes >= 0.0
+        one.seconds > 0.0
+            && one.seconds <= LONGEST_INTERVAL_SECONDS
+            && (0.0..=MOST_BYTES).contains(&one.bytes)
     };
     let intervals: Vec<Interval> =
         intervals.iter().filter(sound).take(MOST_INTERVALS).copied().collect();
@@ -247,4 +275,19 @@ pub(super) fn series(kind: OpKind, intervals: &[Interval]) -> Series {
     let windows: Vec<Window> =
         carried.into_iter().map(|bytes| Window::of(kind, 1, bytes.round() as u64)).collect();
     Series::new(window, &windows)
+}
+
+/// The same of several kinds that ran at the same time.
+pub(super) fn series_of(kinds: &[(OpKind, Vec<Interval>)]) -> Series {
+    let mut windows: Vec<Window> = Vec::new();
+    let mut length = 0.0;
+    for (kind, intervals) in kinds {
+        let of_kind = series(*kind, intervals);
+        length = f64::max(length, of_kind.window_seconds);
+        windows.resize(of_kind.len().max(windows.len()), Window::default());
+        for (all, own) in windows.iter_mut().zip(of_kind.windows()) {
+            all.add(&own);
+        }
+    }
+    if length > 0.0 { Series::new(length, &windows) } else { Series::default() }
 }

@@ -1,6 +1,6 @@
 //! Whose CPU time is compared, and who needs less of it.
 
-use super::{Shown, speed};
+use super::{Shown, paths, speed};
 use crate::figure::{CPU_PER_100K, CPU_PER_GB, Kind};
 use crate::text::listed;
 use crate::verdict::{percent, percents};
@@ -21,8 +21,9 @@ pub(super) fn unit(workload: &Workload) -> Kind {
 /// a mounted file system costs is nobody's process and only seen machine-wide (method, section 5).
 pub(super) fn measure(shown: &Shown<'_>, cell: Cell) -> Measure {
     let bytes = shown.study.plan.workload(cell).is_none_or(|w| speed(w) == Measure::THROUGHPUT);
-    // What another tool says of itself is the CPU of its own processes.
-    match (shown.findings.imported || is_own_client(shown, cell), bytes) {
+    // What fio says of itself is the CPU of its own processes; netperf says that of both machines.
+    let is_tool = shown.findings.imported && !paths::is_path(shown.study);
+    match (is_tool || is_own_client(shown, cell), bytes) {
         (true, true) => Measure::CLIENT_CPU_PER_BYTE,
         (true, false) => Measure::CLIENT_CPU_PER_OP,
         (false, true) => Measure::MACHINE_CPU_PER_BYTE,
@@ -89,7 +90,11 @@ pub(crate) fn owners(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<Stri
     let measured = |c: &&CellFindings| c.levels.contains_key(&Metric::all(measure(shown, c.cell)));
     if shown.findings.imported {
         let any = found.cells.iter().any(|cell| measured(&cell));
-        return any.then(|| "CPU: jobs of fio, user and system.".to_owned());
+        let owners = match paths::is_path(shown.study) {
+            true => "CPU: the whole machine of the client and of the server, other work included.",
+            false => "CPU: jobs of fio, user and system.",
+        };
+        return any.then(|| owners.to_owned());
     }
     let with_cpu = |own: bool| -> Vec<String> {
         let of_owner = |c: &&CellFindings| is_own_client(shown, c.cell) == own;

@@ -33,7 +33,9 @@ fn run(shown: &Shown<'_>, trial: &Trial, run: &ImportedRun) -> String {
         true => parts.push(printable(&run.tool)),
         false => parts.push(format!("{} with {}", printable(&run.tool), printable(&run.engine))),
     }
-    parts.push(format!("{} long", seconds(run.runtime_seconds)));
+    if run.runtime_seconds > 0.0 {
+        parts.push(format!("{} long", seconds(run.runtime_seconds)));
+    }
     if let Some(cpu) = run.cpu {
         let (user, system) = (cpu.user_percent, cpu.system_percent);
         let of_all = cpu.user_seconds.zip(cpu.system_seconds).map_or(String::new(), |(u, s)| {

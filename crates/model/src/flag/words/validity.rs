@@ -20,9 +20,9 @@ pub(super) fn stability_differs(detail: &str) -> Words {
 pub(super) fn rate_held(target: &str, run: &str, by: &str) -> Words {
     Words::new(
         Severity::Comparison,
-        format!("The speed of '{run}' on {target} is rate-limited by fio ({by})"),
+        format!("The speed of '{run}' on {target} is rate-limited by its tool ({by})"),
     )
-    .action("Its figures are not what the storage can do: run fio without the limit.")
+    .action("Its figures are not what the target can do: run the tool without the limit.")
 }
 
 pub(super) fn operation_refused(target: &str, tried: &str, reason: &str) -> Words {

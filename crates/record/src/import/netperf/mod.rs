@@ -1,11 +1,14 @@
-//! Omni output of netperf, and its older tables of TCP, as runs on a path. The output has no version, no date, and only
+//! Omni output of netperf, and its older tables, as runs on a path. The output has no version, no date, and only
 //! the figures that its user asked for.
 
 mod printed;
+mod tables;
+
+#[cfg(test)]
+mod tests;
 
 use super::malformed::{Malformed, Parsed};
 use super::paths::{self, Interval, PathRun, word};
-use plimsoll_model::units::Bytes;
 use plimsoll_model::{
     ConnectJob, DatagramsJob, Flow, Job, LatencySummary, Measure, Metric, OpKind, PartResult,
     RequestJob, StreamJob, TcpStreamJob,
@@ -82,7 +85,7 @@ fn path_run(run: &Run) -> Parsed<PathRun> {
         notes.push("netperf did not reach the asked confidence".to_owned());
     }
     let (from, to) = run.hosts.clone().unwrap_or_default();
-    let address = |text: &str| !["", "0.0.0.0", "::", "::0"].contains(&text);
+    let address = |text: &str| !["", "0.0.0.0", "::", "::0", "(null)"].contains(&text);
     let end = |key: &str, host: String, unknown: &str| {
         let host = Some(host).filter(|host| address(host));
         let known = run.text(key).filter(|text| address(text)).map(str::to_owned);
@@ -104,6 +107,7 @@ fn path_run(run: &Run) -> Parsed<PathRun> {
         runtime_seconds: seconds,
         failure: None,
         notes,
+        held: None,
     })
 }
 
@@ -136,10 +140,6 @@ fn note_cpu(run: &Run, notes: &mut Vec<String>) {
 }
 
 fn stream(run: &Run, flow: Flow, notes: &mut Vec<String>) -> Parsed<(Job, PartResult)> {
-    if run.is_old && run.is_udp() {
-        let happened = "its table of UDP has what was sent and what arrived in one column";
-        return Err(Malformed::new(run.line, happened, NEXT));
-    }
     let units = run.text("THROUGHPUT_UNITS").or(run.interim.first().map(|first| &*first.units));
     let Some(bytes) = units.and_then(bytes_per_unit) else {
         let happened = match units {
@@ -172,8 +172,12 @@ fn stream(run: &Run, flow: Flow, notes: &mut Vec<String>) -> Parsed<(Job, PartRe
     let measures = [Measure::MACHINE_CPU_PER_BYTE, Measure::SERVER_CPU_PER_BYTE];
     figures.extend(cpu(run, "usec/KB", 1e-6 / 1024.0, measures));
     let job: Job = if run.is_udp() {
-        let rates = run.number(sent).filter(|rate| *rate > 0.0).zip(run.number(received));
-        let loss = rates.map(|(sent, received)| (1.0 - received / sent).max(0.0));
+        let both = |sent: &str, received: &str| {
+            run.number(sent).filter(|sent| *sent > 0.0).zip(run.number(received))
+        };
+        // Counts are exact; rates are rounded.
+        let pair = both("LOCAL_SEND_CALLS", "REMOTE_RECV_CALLS").or_else(|| both(sent, received));
+        let loss = pair.map(|(sent, received)| (1.0 - received / sent).max(0.0));
         let payload = run.bytes(block);
         let packets = (throughput * bytes) / payload.0 as f64;
         figures.push((StreamJob::LOSS, loss));
@@ -199,7 +203,7 @@ fn requests(run: &Run, work: Work, notes: &mut Vec<String>) -> Parsed<(Job, Part
         run.number("THROUGHPUT").filter(|_| run.text("THROUGHPUT_UNITS") == Some("Trans/s"));
     let rate = run.number("TRANSACTION_RATE").or(printed).filter(|rate| *rate > 0.0);
     let microseconds = |key: &str| run.number(key).map(|value| value / 1e6);
-    let burst = run.number("BURST_SIZE").unwrap_or(0.0);
+    let burst = run.number("BURST_SIZE").or(run.burst).unwrap_or(0.0);
     // One request after the other: the rate is the round trip.
     let by_rate = rate.map(|rate| (1.0 + burst) / rate);
     let known = |value: &f64| *value > 0.0;
@@ -260,8 +264,7 @@ fn requests(run: &Run, work: Work, notes: &mut Vec<String>) -> Parsed<(Job, Part
             ConnectJob { streams: 1 }.into()
         }
         _ => {
-            let size = |key: &str| run.number(key).map_or(Bytes(1), |size| Bytes(size as u64));
-            let (request, response) = (size("REQUEST_SIZE"), size("RESPONSE_SIZE"));
+            let (request, response) = (run.bytes("REQUEST_SIZE"), run.bytes("RESPONSE_SIZE"));
             RequestJob { request, response, ..RequestJob::new() }.into()
         }
     };

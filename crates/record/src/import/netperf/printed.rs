@@ -1,6 +1,7 @@
 //! The output of netperf 2.5 and later as runs with values by key. It has three forms, `key=value` (-k), CSV (-o) and
-//! columns (-O), and the older tables of TCP.
+//! columns (-O), and the older tables.
 
+use super::tables;
 use crate::import::malformed::{Malformed, Parsed};
 use crate::import::paths::{MOST_INTERVALS, MOST_LETTERS, MOST_RUNS};
 use plimsoll_model::units::Bytes;
@@ -47,15 +48,6 @@ const KEYS: [(&str, &str); 37] = [
     ("P99_LATENCY", "99th Percentile Latency Microseconds"),
 ];
 
-/// Headings of the older tables, and their keys.
-const OLD_HEADINGS: [(&str, &str); 5] = [
-    ("ELAPSED_TIME", "Elapsed Time secs."),
-    ("LOCAL_SEND_SIZE", "Send Message Size bytes"),
-    ("TRANSACTION_RATE", "Trans. Rate per sec"),
-    ("REQUEST_SIZE", "Request Size bytes"),
-    ("RESPONSE_SIZE", "Resp. Size bytes"),
-];
-
 /// Keys with a word as their value.
 const WORDS: [&str; 8] = [
     "DIRECTION",
@@ -72,7 +64,7 @@ const WORDS: [&str; 8] = [
 const INTERIM: [&str; 4] =
     ["NETPERF_INTERIM_RESULT[", "NETPERF_UNITS[", "NETPERF_INTERVAL[", "NETPERF_ENDING["];
 
-/// Most lines of headings above a line of columns: an older table has an empty one.
+/// Most lines of headings above a line of columns.
 const HEADINGS: usize = 5;
 
 /// Most words of a heading.
@@ -94,10 +86,10 @@ pub(super) struct Run {
     /// Values by key.
     pub(super) values: BTreeMap<&'static str, String>,
     pub(super) interim: Vec<Interim>,
+    /// Further requests in flight, by its first line.
+    pub(super) burst: Option<f64>,
     /// Whether netperf warned that it did not reach the asked confidence.
     pub(super) warned: bool,
-    /// Whether its figures are from an older table.
-    pub(super) is_old: bool,
     /// Lines of no known form so far.
     unknown: u32,
 }
@@ -126,7 +118,10 @@ pub(super) fn runs(text: &str) -> Option<Parsed<Vec<Run>>> {
             continue;
         }
         if let Some((test, hosts)) = banner(line) {
-            runs.push(Run { line: at + 1, test, hosts, ..Run::default() });
+            let burst =
+                line.split_once(" first burst ").and_then(|(_, rest)| rest.trim().parse().ok());
+            let burst = burst.filter(|burst: &f64| burst.is_finite() && *burst >= 0.0);
+            runs.push(Run { line: at + 1, test, hosts, burst, ..Run::default() });
         } else if let Some((key, value)) = pair(line) {
             // Without first lines (-P 0), a key that comes again begins the next run.
             if runs.last().is_none_or(|run| run.values.contains_key(key)) {
@@ -167,8 +162,7 @@ fn more(lines: &[&str], run: &mut Run) -> usize {
     }
     if line.starts_with("!!! WARNING") {
         run.warned = true;
-    } else if let Some((values, used)) = table(lines) {
-        run.is_old |= lines[..used].iter().any(|line| line.contains("secs"));
+    } else if let Some((values, used)) = tables::table(lines).or_else(|| columns_of(lines)) {
         run.values.extend(values);
         return used - 1;
     }
@@ -285,11 +279,8 @@ fn fields(line: &str) -> Vec<String> {
 
 /// Headings and values in columns. Copies may lack empty lines of headings, so the number of lines with headings is
 /// the one that gives most values.
-fn table(lines: &[&str]) -> Option<Values> {
-    let is_heading = |word: &str| {
-        let mut headings = KEYS.iter().chain(&OLD_HEADINGS).map(|(_, heading)| *heading);
-        word == "Recv" || headings.any(|heading| heading.starts_with(word))
-    };
+fn columns_of(lines: &[&str]) -> Option<Values> {
+    let is_heading = |word: &str| KEYS.iter().any(|(_, heading)| heading.starts_with(word));
     if !lines.first()?.split_whitespace().any(is_heading) {
         return None;
     }
@@ -333,19 +324,13 @@ fn columns(headings: &[&str], values: &str) -> BTreeMap<&'static str, String> {
         let known = (next..parts.len().min(next + HEADING_WORDS)).rev().find_map(|last| {
             let heading = heading(from, parts[last].1);
             let of = |(_, known): &&(&str, &str)| *known == heading;
-            let key = KEYS.iter().find(of).or(OLD_HEADINGS.iter().find(of)).map(|(key, _)| *key);
-            // An older table has the unit in its heading.
-            let unit =
-                heading.strip_prefix("Throughput ").map(|u| u.strip_suffix("ec").unwrap_or(u));
-            let unit = unit.filter(|unit| bytes_per_unit(unit).is_some()).map(str::to_owned);
-            let key = key.or(unit.as_ref().map(|_| "THROUGHPUT"))?;
-            Some((key, unit, last))
+            let (key, _) = KEYS.iter().find(of)?;
+            Some((*key, last))
         });
-        if let Some((key, unit, last)) = known {
+        if let Some((key, last)) = known {
             let value = cell(headings.len(), from, parts[last].1);
             if is_value(key, &value) {
                 found.insert(key, value);
-                found.extend(unit.map(|unit| ("THROUGHPUT_UNITS", unit)));
             }
             next = last;
         }

@@ -8,8 +8,8 @@ use crate::study::bottleneck::{self, Notes, Room};
 use crate::study::{Shown, imported, speed, stalls, stored, writes};
 use crate::text::{counted, listed, width};
 use crate::verdict::{Column, Two, brief as in_brief};
-use plimsoll_explain::{CellFindings, Level, Pair, WorkloadFindings};
-use plimsoll_model::{Cell, Measurand, Measure, Metric, Part};
+use plimsoll_explain::{CellFindings, Level, Levels, Pair, WorkloadFindings};
+use plimsoll_model::{Cell, Measurand, Measure, Metric, Part, StreamJob};
 use plimsoll_stats::verdict::{Side, Verdict};
 
 /// Rows of a table that is still seen at once.
@@ -457,8 +457,15 @@ fn levels(shown: &Shown<'_>, brief: &Brief) -> Rows {
         true => "speed".to_owned(),
         false => format!("speed [{confidence}]"),
     };
-    let latencies =
-        [(Measure::LATENCY_P50, "latency\np50"), (Measure::LATENCY_P99, "latency\np99")];
+    let further = [
+        (Measure::LATENCY_P50, "latency\np50"),
+        (Measure::LATENCY_P99, "latency\np99"),
+        // Of measured work, its own table has it.
+        (StreamJob::LOSS, "lost"),
+    ];
+    let further = further
+        .into_iter()
+        .filter(|(measure, _)| *measure != StreamJob::LOSS || shown.findings.imported);
     let many = shown.names.setups() > 1;
     let mut header = vec!["work".to_owned()];
     if many {
@@ -467,7 +474,7 @@ fn levels(shown: &Shown<'_>, brief: &Brief) -> Rows {
     header.push(speed_heading);
     let cells = shown.findings.workloads.iter().flat_map(|w| &w.cells);
     let levels: Vec<_> = cells.map(|cell| &cell.levels).collect();
-    let known = latencies.into_iter().filter(|(measure, _)| {
+    let known = further.filter(|(measure, _)| {
         levels.iter().any(|levels| levels.contains_key(&Metric::all(*measure)))
     });
     let known: Vec<(Measure, &str)> = known.collect();
@@ -497,42 +504,55 @@ fn levels(shown: &Shown<'_>, brief: &Brief) -> Rows {
     table
 }
 
-/// A figure of a part that is not the headline.
+/// A figure that is not the headline.
 struct Beside {
     name: String,
     part: usize,
+    /// The part of the headline.
+    headline: usize,
     measure: Measure,
 }
 
-/// The speeds of what else ran in imported work, in each direction if they are known. The details of measured work have
-/// them.
+/// The speeds of what else ran in imported work, and of each direction if they are known. The details of measured work
+/// have them.
 fn besides(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<Beside> {
     let headline = usize::from(found.workload.headline_part());
     let parts = found.workload.parts.iter().enumerate();
-    let parts = parts.filter(|(number, _)| shown.findings.imported && *number != headline);
+    let parts = parts.filter(|_| shown.findings.imported);
     let of_part = |(number, part): (usize, &Part)| {
         let title = part.job.title();
         let is_known = |measure: Measure| {
-            let mut levels = found.cells.iter().filter_map(|cell| cell.parts.get(number));
+            let levels_of = |cell| levels_of_part(cell, number, headline);
+            let mut levels = found.cells.iter().filter_map(levels_of);
             levels.any(|levels| levels.contains_key(&Metric::all(measure)))
         };
         let ways = [(Measure::GOODPUT_OUT, ": out"), (Measure::GOODPUT_IN, ": in")];
         let ways = ways.into_iter().filter(|(measure, _)| is_known(*measure));
         let mut all: Vec<Beside> = ways
-            .map(|(measure, way)| Beside { name: format!("{title}{way}"), part: number, measure })
+            .map(|(measure, way)| Beside {
+                name: format!("{title}{way}"),
+                part: number,
+                headline,
+                measure,
+            })
             .collect();
-        if all.is_empty() {
-            all.push(Beside { name: title, part: number, measure: part.job.speed() });
+        if all.is_empty() && number != headline {
+            all.push(Beside { name: title, part: number, headline, measure: part.job.speed() });
         }
         all
     };
     parts.flat_map(of_part).collect()
 }
 
+/// Figures of a part. A cell with one part has them as its own.
+fn levels_of_part(cell: &CellFindings, part: usize, headline: usize) -> Option<&Levels> {
+    cell.parts.get(part).or((part == headline).then_some(&cell.levels))
+}
+
 impl Beside {
     /// The figure of a cell.
     fn figure(&self, shown: &Shown<'_>, cell: Option<&CellFindings>) -> String {
-        let levels = cell.and_then(|cell| cell.parts.get(self.part));
+        let levels = cell.and_then(|cell| levels_of_part(cell, self.part, self.headline));
         let level = levels.and_then(|levels| levels.get(&Metric::all(self.measure)));
         level.map_or(NOTHING.to_owned(), |l| shown.shape(self.measure).plain(l.estimate))
     }

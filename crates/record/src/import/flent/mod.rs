@@ -1,159 +1,24 @@
 //! Results of flent (`.flent.gz`, and the JSON in it), format versions 1 to 4. A file has series over time: goodput of
 //! streams, round trips, and what was watched meanwhile. Streams that flent adds up or averages are not imported twice.
 
+mod format;
+mod round_trips;
+
 use super::calendar;
 use super::malformed::{Malformed, Parsed};
 use super::paths::{self, Interval, MOST_INTERVALS, MOST_LETTERS, PathRun, word};
+use format::{Document, Number, Sample, SeriesFacts, document};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    DatagramsJob, Flow, Job, LatencySummary, Measure, Metric, OpKind, PartResult, RequestJob,
-    Series, TcpStreamJob, Window,
+    DatagramsJob, Flow, Job, Measure, Metric, OpKind, PartResult, Series, TcpStreamJob,
 };
-use serde::de::{IgnoredAny, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use round_trips::{Load, round_trips};
 use std::collections::BTreeMap;
-use std::fmt;
-use std::num::NonZeroU32;
 
-/// Most values of a file.
-const MOST_VALUES: usize = 4 << 20;
-/// Most series of a file.
-const MOST_SERIES: usize = 4096;
 /// Most names of series in a note.
 const MOST_NAMED: usize = 6;
 
 const NEXT: &str = "Give the file that flent wrote (.flent.gz), unchanged.";
-
-/// A file as flent wrote it.
-#[derive(Deserialize)]
-struct Document {
-    version: u32,
-    metadata: Metadata,
-    #[serde(default)]
-    x_values: Numbers,
-    results: BTreeMap<String, Numbers>,
-    #[serde(default)]
-    raw_values: Option<BTreeMap<String, Samples>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-struct Metadata {
-    #[serde(default)]
-    name: Option<String>,
-    #[serde(default)]
-    title: Option<String>,
-    #[serde(default)]
-    note: Option<String>,
-    #[serde(default)]
-    host: Option<String>,
-    #[serde(default)]
-    hosts: Option<Vec<Option<String>>>,
-    #[serde(default)]
-    local_host: Option<String>,
-    #[serde(default)]
-    length: Option<Number>,
-    #[serde(default)]
-    step_size: Option<Number>,
-    #[serde(default)]
-    time: Option<String>,
-    #[serde(default)]
-    t0: Option<String>,
-    #[serde(default)]
-    flent_version: Option<String>,
-    #[serde(default)]
-    failed_runners: Option<Number>,
-    #[serde(default)]
-    series_meta: Option<BTreeMap<String, SeriesFacts>>,
-}
-
-/// What flent says of a series.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-struct SeriesFacts {
-    #[serde(default)]
-    units: Option<String>,
-    #[serde(default)]
-    runner: Option<String>,
-    #[serde(default)]
-    mean_value: Option<Number>,
-}
-
-/// A number; anything else in its place is none.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(untagged)]
-enum Number {
-    Known(f64),
-    Unknown(IgnoredAny),
-}
-
-impl Number {
-    fn known(self) -> Option<f64> {
-        match self {
-            Number::Known(number) => Some(number).filter(|number| number.is_finite()),
-            Number::Unknown(_) => None,
-        }
-    }
-}
-
-/// A measurement as a tool printed it.
-#[derive(Deserialize)]
-struct Sample {
-    #[serde(default)]
-    val: Option<Number>,
-    #[serde(default)]
-    seq: Option<Number>,
-    #[serde(default)]
-    tcp_rtt: Option<Number>,
-}
-
-/// Numbers of a series; `None` where flent has none.
-#[derive(Default)]
-struct Numbers(Vec<Option<f64>>);
-
-/// Measurements of a series.
-#[derive(Default)]
-struct Samples(Vec<Sample>);
-
-/// Reads at most so many elements of an array; more of them are an error.
-struct Bounded<T>(std::marker::PhantomData<T>);
-
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Bounded<T> {
-    type Value = Vec<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "an array of at most {MOST_VALUES} values")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Vec<T>, A::Error> {
-        let mut all = Vec::new();
-        while let Some(value) = values.next_element()? {
-            if all.len() >= MOST_VALUES {
-                return Err(serde::de::Error::invalid_length(all.len(), &self));
-            }
-            all.push(value);
-        }
-        Ok(all)
-    }
-
-    fn visit_unit<E>(self) -> Result<Vec<T>, E> {
-        Ok(Vec::new())
-    }
-}
-
-impl<'de> Deserialize<'de> for Numbers {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Numbers, D::Error> {
-        let bounded = Bounded::<Option<Number>>(std::marker::PhantomData);
-        let values = from.deserialize_any(bounded)?;
-        Ok(Numbers(values.into_iter().map(|value| value?.known()).collect()))
-    }
-}
-
-impl<'de> Deserialize<'de> for Samples {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Samples, D::Error> {
-        from.deserialize_any(Bounded::<Sample>(std::marker::PhantomData)).map(Samples)
-    }
-}
 
 /// The runs of a file of flent; `None` if the text is of another tool.
 pub(super) fn runs(text: &str) -> Option<Parsed<Vec<Parsed<PathRun>>>> {
@@ -161,21 +26,6 @@ pub(super) fn runs(text: &str) -> Option<Parsed<Vec<Parsed<PathRun>>>> {
     let is_flent =
         text.trim_start().starts_with('{') && marks.iter().all(|mark| text.contains(mark));
     is_flent.then(|| document(text).map(|document| path_runs(&document)))
-}
-
-fn document(text: &str) -> Parsed<Document> {
-    let document: Document =
-        serde_json::from_str(text).map_err(|error| Malformed::json(1, &error, NEXT))?;
-    if !(1..=4).contains(&document.version) {
-        let happened = format!("its format has version {}: expected 1 to 4", document.version);
-        let next = "Convert it with the flent that wrote it, or import it with a newer plimsoll.";
-        return Err(Malformed::new(1, happened, next));
-    }
-    if document.results.len() > MOST_SERIES {
-        let happened = format!("it has more than {MOST_SERIES} series");
-        return Err(Malformed::new(1, happened, NEXT));
-    }
-    Ok(document)
 }
 
 /// Role of a series.
@@ -282,7 +132,9 @@ fn path_run(
     };
     let mut parts = Vec::new();
     let pings = of_role(&|role| role == Role::RoundTrips);
-    parts.extend(round_trips(document, &pings, step, &mut notes));
+    let streams = of_role(&|role| matches!(role, Role::Stream { .. }));
+    let load = Load::new(document, &streams);
+    parts.extend(round_trips(document, &pings, &load, step, &mut notes));
     for udp in [false, true] {
         let streams = |flow: Flow| of_role(&|role| role == Role::Stream { udp, flow });
         let (out, back) = (streams(Flow::Out), streams(Flow::In));
@@ -327,6 +179,7 @@ fn path_run(
         runtime_seconds: seconds,
         failure: None,
         notes,
+        held: None,
     })
 }
 
@@ -463,81 +316,10 @@ fn series(document: &Document, kinds: &[(OpKind, &[&str])], step: Option<f64>) -
     let (Some(first), Some(last)) = (ends().map(|e| e.0).min(), ends().map(|e| e.1).max()) else {
         return Series::default();
     };
-    let mut windows: Vec<Window> = Vec::new();
-    let mut length = step;
-    for (kind, sums) in &sums {
+    let of_kind = |(kind, sums): &(OpKind, Vec<f64>)| {
         let steps =
             sums[first..=last].iter().map(|bytes| Interval { seconds: step, bytes: *bytes });
-        let of_kind = paths::series(*kind, &steps.collect::<Vec<_>>());
-        length = of_kind.window_seconds;
-        windows.resize(of_kind.len().max(windows.len()), Window::default());
-        for (all, own) in windows.iter_mut().zip(of_kind.windows()) {
-            all.add(&own);
-        }
-    }
-    if length > 0.0 { Series::new(length, &windows) } else { Series::default() }
-}
-
-/// Round trips beside the streams. Tools that time each answer number them; for others flent has means of its steps.
-fn round_trips(
-    document: &Document,
-    names: &[&str],
-    step: Option<f64>,
-    notes: &mut Vec<String>,
-) -> Option<(Job, PartResult)> {
-    let single = |name: &&str| samples(document, name).iter().any(|sample| sample.seq.is_some());
-    let (timed, averaged): (Vec<&str>, Vec<&str>) =
-        names.iter().copied().partition(|name| single(name));
-    let per_second = step.map(|step| (1.0 / step).round()).filter(|rate| *rate >= 1.0);
-    let rate = per_second.and_then(|rate| NonZeroU32::new(rate.min(1e6) as u32));
-    let job = |connections: usize| -> Job {
-        let streams = u16::try_from(connections).unwrap_or(u16::MAX);
-        RequestJob { streams, rate, request: Bytes(0), response: Bytes(0) }.into()
+        (*kind, steps.collect())
     };
-    if timed.is_empty() {
-        let all: Vec<f64> = averaged.iter().flat_map(|name| values(document, name)).collect();
-        let mean = (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64 / 1e3)?;
-        notes.push(format!("round trips are means of intervals: {}", named(&averaged)));
-        let quantities = paths::known([(Measure::LATENCY_MEAN, Some(mean))]);
-        return Some((job(averaged.len()), PartResult { quantities, ..PartResult::default() }));
-    }
-    let (mut all, mut missing, mut asked) = (Vec::new(), 0.0, 0.0);
-    for name in &timed {
-        let samples = samples(document, name);
-        let answers = samples.iter().filter_map(|sample| sample.val?.known());
-        let answers: Vec<f64> = answers.filter(|ms| *ms >= 0.0).map(|ms| ms / 1e3).collect();
-        let numbers = || samples.iter().filter_map(|sample| sample.seq?.known());
-        let range = numbers().reduce(f64::max).zip(numbers().reduce(f64::min));
-        let sent = range.map_or(0.0, |(last, first)| last - first + 1.0);
-        missing += (sent - answers.len() as f64).max(0.0);
-        asked += sent.max(answers.len() as f64);
-        all.extend(answers);
-    }
-    if all.is_empty() {
-        return None;
-    }
-    all.sort_by(f64::total_cmp);
-    let count = all.len();
-    let quantile = |q: f64| all[((q * count as f64).ceil() as usize).clamp(1, count) - 1];
-    // As for plimsoll's own trials: at least 20 values lie beyond a quantile.
-    let supported = |(_, q): &(&str, f64)| count as f64 * (1.0 - q) >= 20.0;
-    let quantiles = [("0.5", 0.5), ("0.9", 0.9), ("0.99", 0.99)].into_iter().filter(supported);
-    let latency = LatencySummary {
-        mean_seconds: all.iter().sum::<f64>() / count as f64,
-        min_seconds: all[0],
-        max_seconds: all[count - 1],
-        standard_deviation_seconds: None,
-        quantiles_seconds: quantiles.map(|(name, q)| (name.to_owned(), quantile(q))).collect(),
-        histogram: None,
-    };
-    let mut part = PartResult {
-        quantities: paths::known([(Measure::UNANSWERED, (asked > 0.0).then(|| missing / asked))]),
-        ..PartResult::default()
-    };
-    paths::add_latency(&mut part, count as u64, latency);
-    notes.push(format!("round trips: {}", named(&timed)));
-    if !averaged.is_empty() {
-        notes.push(format!("means of intervals, which are not imported: {}", named(&averaged)));
-    }
-    Some((job(timed.len()), part))
+    paths::series_of(&sums.iter().map(of_kind).collect::<Vec<_>>())
 }
