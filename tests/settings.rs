@@ -4,6 +4,10 @@
 
 mod support;
 
+mod settings {
+    mod hosts;
+}
+
 use plimsoll_host::settings::Journal;
 use plimsoll_model::Cause;
 use plimsoll_testkit::servers::{Dropbear, Sshd, SshdConfig};
