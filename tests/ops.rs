@@ -12,8 +12,9 @@ use plimsoll_testkit::servers::samba::PASSWORD;
 use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare};
 use plimsoll_testkit::{Need, enter_or_skip};
 use std::path::Path;
+use std::time::Duration;
 use support::rows::trials;
-use support::{Plimsoll, ended, listing, run_directories, signal, wait_until};
+use support::{Plimsoll, ended, listing, run_directories, signal, unwrapped, wait_until};
 
 /// Seconds in place of minutes.
 const SHORT: [&str; 6] = [
@@ -275,6 +276,37 @@ fn names_are_asked_for_once_in_their_lifetime() {
     let (cycles, lookups) = (server.counts().commits, server.counts().lookups);
     let asked = lookups.saturating_sub(2 * cycles);
     assert!(cycles > 50 && asked <= 2 * 5 + 20, "{asked} LOOKUPs for names in {cycles} cycles");
+}
+
+/// 1 MiB was 256 calls on a server with `MaxRead = 4096`, and its rate had no cause.
+#[test]
+fn a_largest_transfer_that_makes_many_calls_is_named_as_the_cause() {
+    let stage = enter_or_skip!(Need::Ganesha);
+    let exports = GaneshaConfig::one(Export::directory("films"));
+    let config = GaneshaConfig { largest_transfer: Some(4096), ..exports };
+    let server = Ganesha::start(&stage, config).unwrap();
+    let program = program();
+    program.run(&ops(&[&server.url("films")], &["--only=blocks,depths"])).expect(0);
+    let shown = unwrapped(&program.run(&["show", "--details"]).expect(0).out);
+    let cause =
+        "client and server agreed on at most 4 KiB in a call, so 256 KiB are 64 calls, each with";
+    assert_eq!(shown.matches(cause).count(), 2, "reads and writes: {shown}");
+    assert!(shown.contains("MaxRead and MaxWrite of NFS-Ganesha"), "{shown}");
+}
+
+/// A round trip of 63 µs stood above a lookup of 53, which contains one.
+#[test]
+fn a_round_trip_that_is_longer_than_a_lookup_is_flagged() {
+    let server = Responder::start().unwrap();
+    server.delay_null(Duration::from_millis(300));
+    let (program, url) = (program(), server.url());
+    let words = ["ops", &url, "--only=kinds", "--entries=5", "--repeats=2", "--time=500ms"];
+    let ran = program.run(&[&words[..], &["--baseline=0s", "--quiet"]].concat()).expect(0);
+    let shown = unwrapped(&ran.out);
+    let (_, flagged) = shown.split_once("The round trip of 3").unwrap_or_else(|| panic!("{shown}"));
+    let (longer, _) = flagged.split_once("which contain one").unwrap_or_else(|| panic!("{shown}"));
+    assert!(longer.contains("is longer than") && longer.contains("lookup"), "{shown}");
+    assert!(flagged.contains("it was measured at rest, and is not used."), "{shown}");
 }
 
 /// A server that does not take names that end as those of sources do: so nothing can be renamed to them.

@@ -72,6 +72,21 @@ fn figures_contradict_each_other_only_beyond_their_intervals() {
     assert_eq!((once.contradiction(), once.gain()), (None, Some(4.0)));
 }
 
+/// A call that does nothing took 63 µs, and a read 53, which contains one.
+#[test]
+fn a_round_trip_that_is_longer_than_a_read_is_in_no_model() {
+    let mut study = study_with(0.0, &SIZES, &[(1.0, 100.0), (2.0, 150.0)]);
+    let read = Metric { kind: Some(OpKind::READ), measure: Measure::LATENCY_MEAN };
+    let parts = study.trials.iter_mut().flat_map(|trial| &mut trial.points);
+    for part in parts.flat_map(|point| &mut point.parts) {
+        part.quantities.insert(read, 53e-6);
+    }
+    for (seconds, used) in [(50e-6, Some(50e-6)), (63e-6, None)] {
+        storage(&mut study.subjects[0]).round_trip_seconds = Some(seconds);
+        assert_eq!(transfers(&study)[0].round_trip, used);
+    }
+}
+
 /// A server that takes 4 KiB at most: 1 MiB is 256 calls.
 #[test]
 fn blocks_above_the_largest_transfer_are_so_many_calls() {

@@ -31,6 +31,7 @@ use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use tree::Tree;
 
 /// The path of the one export.
@@ -123,6 +124,8 @@ struct Faults {
     lost: BTreeMap<u32, u64>,
     /// After how many further WRITEs it restarts, and how.
     restart: Option<(u64, Handles)>,
+    /// How long it takes for a call that does nothing.
+    null: Duration,
 }
 
 impl Responder {
@@ -212,6 +215,11 @@ impl Responder {
     /// Takes everybody for this user and group.
     pub fn squash(&self, uid: u32, gid: u32) {
         self.shared.state().squash = Some((uid, gid));
+    }
+
+    /// Takes so long for each call that does nothing (NULL).
+    pub fn delay_null(&self, time: Duration) {
+        self.shared.state().faults.null = time;
     }
 
     /// What it did so far.

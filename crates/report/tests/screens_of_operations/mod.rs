@@ -1,9 +1,11 @@
 //! Screens of single operations, and of sweeps over blocks and depths.
 
-use super::{fits, screen, sequential, words};
+use super::{SCREEN, fits, screen, sequential, words};
 use crate::support::plain::servers::{self, SERVER, Truth};
+use crate::support::plain::storage;
 use plimsoll_model::units::{Bytes, MIB};
 use plimsoll_model::*;
+use plimsoll_report::Document;
 use std::num::NonZeroU16;
 
 /// The defaults of the command.
@@ -124,4 +126,66 @@ fn no_bottleneck_is_claimed_that_no_resource_supports() {
         assert!(row.contains("  link "), "{name} in\n{screen}");
     }
     assert!(!words(&screen).contains("CPU or disk work"), "{screen}");
+}
+
+/// All that is said of a study of one server whose link is its bottleneck, in one line.
+fn said(change: impl FnOnce(&mut Study)) -> String {
+    let mut study = operations(&["nfs://nas/volume1"], &TRUTHS[..1]);
+    change(&mut study);
+    words(&Document::of_study(&study).text(&SCREEN))
+}
+
+/// "8 in flight bring 10.2 × one" was said, and how many were enough.
+#[test]
+fn a_gain_that_cannot_be_is_flagged_and_nothing_follows_from_it() {
+    let reads_in_flight = |study: &mut Study| {
+        let iops = Metric::all(Measure::IOPS);
+        for trial in study.trials.iter_mut().filter(|trial| trial.cell.workload == 3) {
+            let alone = trial.points[0].parts[0].quantities[&iops];
+            let eight = trial.points.iter_mut().find(|point| point.at == 8.0).unwrap();
+            eight.parts[0].quantities.insert(iops, 10.2 * alone);
+        }
+    };
+    let said = said(reads_in_flight);
+    let flagged = "8 in flight measured 10.2× one, which is impossible: these figures contradict each other, and are \
+                   not used.";
+    assert_eq!(said.matches(flagged).count(), 1, "{said}");
+    assert!(said.contains("read 4 KiB × 8 contradictory"), "{said}");
+    // What is enough is said of writes alone.
+    let (_, enough) =
+        said.split_once("90% of these rates with: read ").unwrap_or_else(|| panic!("{said}"));
+    let (read, write) = enough.split_once("; write ").unwrap_or_else(|| panic!("{said}"));
+    assert!(!read.contains("in flight"), "{said}");
+    assert!(write.split_once(". ").is_some_and(|(write, _)| write.contains("in flight")), "{said}");
+}
+
+/// 1 MiB was 256 calls on a server with MaxRead = 4096, and the rate had no cause.
+#[test]
+fn a_largest_transfer_that_makes_many_calls_is_named_as_the_cause() {
+    let cause = "Cause of its rate: client and server agreed on at most 4 KiB in a call, so 1 MiB are 256 calls";
+    let largest =
+        |bytes: u32| said(|study| storage(&mut study.subjects[0]).read_size_bytes = bytes);
+    let small = largest(4096);
+    assert!(small.matches(cause).count() == 1 && small.contains("MaxRead"), "{small}");
+    let large = largest(1 << 20);
+    assert!(!large.contains("Cause of its rate"), "{large}");
+}
+
+/// A round trip of 63 µs stood above a lookup of 53 without a word.
+#[test]
+fn a_round_trip_that_is_longer_than_a_lookup_is_flagged() {
+    let with_trip = |seconds: f64| {
+        said(|study| {
+            storage(&mut study.subjects[0]).round_trip_seconds = Some(seconds);
+            let lookup = Metric { kind: Some(OpKind::LOOKUP), measure: Measure::LATENCY_MEAN };
+            for trial in study.trials.iter_mut().filter(|trial| trial.cell.workload == 0) {
+                trial.result.parts[0].quantities.insert(lookup, 53e-6);
+            }
+        })
+    };
+    let flagged = "The round trip of 63.0 µs is longer than lookup (53.0 µs)";
+    let longer = with_trip(63e-6);
+    assert!(longer.contains(flagged) && longer.contains("and is not used."), "{longer}");
+    let shorter = with_trip(50e-6);
+    assert!(!shorter.contains("is longer than"), "{shorter}");
 }

@@ -81,6 +81,7 @@ pub(super) fn mount(state: &ServerState, procedure: u32) -> Results {
 /// NFS: the results with their status.
 pub(super) fn nfs(state: &mut ServerState, procedure: u32, arguments: &[u8]) -> Results {
     if procedure == 0 {
+        std::thread::sleep(state.faults.null);
         return Ok(Vec::new());
     }
     let Faults { jukebox, .. } = &mut state.faults;
