@@ -10,8 +10,8 @@ use plimsoll_explain::whatif::{
 };
 use plimsoll_model::device::{DiskFigures, DiskPhase};
 use plimsoll_model::{
-    Arrival, DiskFacts, InterfaceLoad, Measure, Metric, Pattern, Protection, StoredOn, Study,
-    Subject, Target,
+    Arrival, DiskFacts, InterfaceLoad, Measure, Metric, OpKind, Pattern, Protection, StoredOn,
+    Study, Subject, Target,
 };
 use proptest::prelude::*;
 use std::num::{NonZeroU16, NonZeroU32};
@@ -182,6 +182,15 @@ fn nothing_is_said_of_what_was_not_monitored() {
     let no_trip = study(Truth { round_trip: 0.0, ..base(4) }, true);
     let found = refusal(&no_trip, &WhatIf::RoundTrip { seconds: 5e-3 });
     assert_eq!(found.why, Why::NotMonitored(Part::RoundTrip));
+    // Nor of a round trip that is longer than a lookup, which contains one.
+    let mut no_bound = study(base(4), true);
+    let change = WhatIf::RoundTrip { seconds: 10e-6 };
+    assert!(!matches!(one(&no_bound, &change).answer, Answer::CannotSay(_)));
+    let lookup = Metric { kind: Some(OpKind::LOOKUP), measure: Measure::LATENCY_MEAN };
+    for trial in &mut no_bound.trials {
+        trial.result.parts[0].quantities.insert(lookup, 40e-6);
+    }
+    assert_eq!(refusal(&no_bound, &change).why, Why::NotMonitored(Part::RoundTrip));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The demands of a row as changes make them.
 
 use super::{Part, Refusal, Settle, Unknown, Why};
-use crate::{Condition, Limits, Resource, Role, Unseen, Use};
+use crate::{Condition, Limits, Resource, Role, RoundTrip, Unseen, Use};
 use plimsoll_model::what_if::{LinkEnd, LinkRate, ProcessorSpeed, Processors, WhatIf};
 use plimsoll_model::{HostFacts, Parameter, Part as WorkloadPart, Study, Workload};
 
@@ -256,8 +256,9 @@ impl<'a> Demands<'a> {
     }
 
     fn round_trip(&mut self, seconds: f64) -> Applied {
-        let storage = self.study.subjects.get(usize::from(self.limits.cell.subject));
-        let today = storage.and_then(|facts| facts.storage()?.round_trip_seconds);
+        // One that is longer than operations which contain it predicts nothing.
+        let today = RoundTrip::to_subject(self.study, self.limits.cell.subject);
+        let today = today.and_then(|trip| trip.bound());
         let place = self.slow.iter().position(Use::is_delay);
         let (Some(today), Some(place)) = (today, place) else {
             return refused(Why::NotMonitored(Part::RoundTrip), Settle::Again);
