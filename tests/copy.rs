@@ -6,11 +6,13 @@ use plimsoll_explain::copy_costs;
 use plimsoll_live::Run;
 use plimsoll_live::feed::Follower;
 use plimsoll_model::{
-    Amount, CopyJob, DataClass, Flag, Job, Measure, Metric, Rule, Scaled, Study, Transfer, Trial,
+    Amount, CopyJob, DataClass, Ended, Flag, Job, Measure, Metric, Rule, Scaled, Study, Transfer,
+    Trial,
 };
 use plimsoll_testkit::servers::samba::PASSWORD;
 use plimsoll_testkit::servers::{
-    Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare, Sshd, SshdConfig,
+    Export, Ganesha, GaneshaConfig, ImpacketServer, Samba, SambaConfig, SambaShare, Sshd,
+    SshdConfig,
 };
 use plimsoll_testkit::{Need, enter_or_skip};
 use support::sound::assert_complete;
@@ -167,6 +169,22 @@ fn some_datasets_of_other_sizes_beside_the_users_own_files() {
     assert!(study.flags.iter().all(|flag| !matches!(flag, Flag::Scaled { .. })));
 }
 
+/// impacket has a status of its own for a name that is not there, which an upload as rsync does it asks for first: it
+/// failed by that.
+#[test]
+fn an_upload_as_rsync_does_it_ends_well_on_impacket() {
+    let stage = enter_or_skip!(Need::Impacket);
+    let server = ImpacketServer::start(&stage, "DATA", 20_447).unwrap();
+    let program = Plimsoll::new().with("PLIMSOLL_PASSWORD", ImpacketServer::PASSWORD);
+    let url = server.url();
+    let words = ["copy", &url, "--dataset=pictures,source", "--scale=0.001", "--only=up"];
+    program.run(&[&words[..], &["--method=rsync"], &SHORT].concat()).expect(0);
+    let study = program.latest();
+    assert_eq!(study.trials.len(), 2 * 2);
+    assert_whole(&study);
+    assert_eq!(listing(&server.directory()), vec![]);
+}
+
 /// Rsync itself beside the ways that follow it, on what is mounted; elsewhere it is a mistake of usage.
 #[test]
 fn by_rsync_itself_where_the_target_is_mounted() {
@@ -232,6 +250,23 @@ fn what_would_take_too_long_is_scaled() {
     let shown = program.run(&["show", "--details"]).expect(0).out;
     let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains(&format!("copied at scales from {used} to {most}")), "{shown}");
+    assert_eq!(listing(there.path()), vec![]);
+}
+
+/// It ended after 5 to 30 s of its minute, with "differences below 312288% are not resolved".
+#[test]
+fn a_quick_look_at_copies_uses_its_time() {
+    let there = tempfile::tempdir().unwrap();
+    let (target, program) = (there.path().to_str().unwrap(), Plimsoll::new());
+    let words = ["copy", target, "--quick", "--dataset=pictures", "--only=up"];
+    program.run(&[&words[..], &["--max-time=8s", "--seed=7", "--quiet"]].concat()).expect(0);
+    let study = program.latest();
+    assert_whole(&study);
+    let last = study.trials.last().unwrap();
+    let end = last.started_seconds + result(last).quantities[&Metric::all(Measure::ELAPSED)];
+    // A block that would end after the time is not begun.
+    let is_used = end >= 0.85 * 8.0 || study.ended == Ended::CapReached;
+    assert!(is_used, "{end} s: {:?}, {} trials", study.ended, study.trials.len());
     assert_eq!(listing(there.path()), vec![]);
 }
 

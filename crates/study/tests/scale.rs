@@ -6,7 +6,8 @@ use plimsoll_load::{MockShare, Op, Reply, Share, VirtualClock};
 use plimsoll_model::units::{Bytes, MIB};
 use plimsoll_model::{
     CopyJob, DataClass, Design, DirectoryTarget, Ended, Failure, Flag, GeneratedData, Job, Length,
-    Method, Part, Plan, Rule, Scaled, Study, Target, TargetFacts, Transfer, Workload,
+    Measure, Method, Metric, Part, Plan, Rule, Scaled, Study, Target, TargetFacts, Transfer,
+    Workload,
 };
 use std::num::NonZeroU16;
 use std::sync::Arc;
@@ -71,6 +72,23 @@ fn the_first_blocks_end_within_half_of_the_cap() {
     assert!(ends <= 10.0 + 0.1, "{ends}");
     assert!(ends > 8.0, "no less than there is time for: {ends}");
     assert!(first.started_seconds < 5.0, "the parts that are tried are small");
+}
+
+/// A first look at copies ended after 5 to 30 s of its minute, and said nothing of differences below 312288%.
+#[test]
+fn a_first_look_at_copies_uses_its_minute() {
+    for each in [MS / 20, MS, 20 * MS] {
+        let mut plan = plan(60.0, true);
+        plan.design.rule = Rule::Sequential { first: 6, half_width: 0.02, at_least_seconds: 51.0 };
+        let study = study(plan, each).unwrap();
+        let last = study.trials.last().unwrap();
+        let elapsed = last.result.value(0, Metric::all(Measure::ELAPSED)).unwrap();
+        let end = last.started_seconds + elapsed;
+        assert!((45.0..61.0).contains(&end), "{each:?} a file: {end} s");
+        // What has to be scaled is scaled to the minute, not to half of it.
+        let blocks = study.trials.len() / 2;
+        assert!(blocks <= 8 || scales(&study) == [1.0; 2], "{each:?} a file: {blocks} blocks");
+    }
 }
 
 /// Small pictures, and a film of 256 MiB, up and down.
