@@ -3,7 +3,7 @@
 mod support;
 
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Flag, Layout, OpKind, Pattern, StoredOn, Study};
+use plimsoll_model::{Flag, Job, Layout, OpKind, Pattern, StoredOn, Study};
 use plimsoll_testkit::clients::nfs_cat;
 use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig};
 use plimsoll_testkit::{Need, enter_or_skip};
@@ -13,8 +13,8 @@ use std::path::Path;
 use std::process::Command;
 use support::content::assert_same_for_another_client;
 use support::sound::{SHORT, assert_complete, assert_sound, with};
-use support::trial::{job, result, target};
-use support::{Plimsoll, ended, listing, read_files, wait_until};
+use support::trial::{job, part, result, target};
+use support::{Plimsoll, ended, listing, read_files, unwrapped, wait_until};
 
 #[test]
 fn five_patterns_on_ganesha_and_a_directory() {
@@ -245,6 +245,30 @@ fn a_quick_look_says_what_it_cannot_resolve() {
         .out;
     assert!(screen.contains("a quick look of "), "{screen}");
     assert!(screen.contains("% may be inconclusive."), "{screen}");
+}
+
+/// A quick scan took 121 s, half of them to create its tree. And names came from this machine's cache in one trial and
+/// from the disk in the next, without a word.
+#[test]
+fn a_quick_scan_has_a_small_tree_and_says_whether_its_names_are_cached() {
+    let stage = enter_or_skip!(Need::Ganesha);
+    let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("films"))).unwrap();
+    let plain = tempfile::tempdir().unwrap();
+    let program = Plimsoll::new();
+    // plimsoll's own client has no cache.
+    for (target, is_cached) in
+        [(plain.path().to_str().unwrap(), true), (&*server.url("films"), false)]
+    {
+        let words = ["check", target, "--quick", "--job=scan", "--max-time=6s", "--quiet"];
+        let screen = unwrapped(&program.run(&words).expect(0).out);
+        let study = program.latest();
+        assert_complete(&study);
+        let Job::Scan(scan) = &part(&study.plan.workloads[0]).job else { panic!("a scan") };
+        assert_eq!((scan.directories, scan.files), (10, 20));
+        for words in ["was answered from a warm cache", "run again with --drop-caches"] {
+            assert_eq!(screen.contains(words), is_cached, "{words} in: {screen}");
+        }
+    }
 }
 
 /// The stop rule ends the study, or the cap does and says so: which of them is for the machine to

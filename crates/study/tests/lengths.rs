@@ -6,7 +6,7 @@ use plimsoll_load::{MockShare, Op, Reply};
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
     CopyJob, DataClass, Design, Ended, Flag, GeneratedData, Length, Method, Nanos, OpKind, Outcome,
-    Parameter, Part, Pattern, PatternJob, Plan, Rule, Steps, Study, Transfer, Workload,
+    Parameter, Part, Pattern, PatternJob, Plan, Rule, ScanJob, Steps, Study, Transfer, Workload,
 };
 use plimsoll_study::Progress;
 use std::num::NonZeroU16;
@@ -150,6 +150,25 @@ fn a_first_look_names_what_it_has_no_time_for() {
     assert_eq!(study.trials.last().unwrap().block, Some(7), "eight blocks of the others");
     let findings = plimsoll_explain::findings(&study);
     assert!(findings.workloads.iter().all(|workload| workload.pairs[0].claim.is_some()));
+}
+
+/// A quick scan took 121 s: creating its tree was a minute of them.
+#[test]
+fn a_first_look_at_a_scan_ends_with_its_minute() {
+    let mut plan = plan(1, &[Pattern::RandomRead], quick());
+    let scan = ScanJob { directories: 10, files: 20, ..ScanJob::default() };
+    plan.workloads[0].parts[0].job = scan.into();
+    let mut end = 0.0;
+    // 211 names of the tree take 6.3 s, and so does a walk over them.
+    let script = |_: usize, _: &Op, _: Nanos| Reply::After(30 * MS);
+    let study = support::watched(plan, script, &mut |now, progress| {
+        if let Progress::Ended(_) = progress {
+            end = now.since(Nanos(0)).as_secs_f64();
+        }
+    });
+    let study = study.unwrap();
+    assert!(study.trials.len() >= 8, "{} trials", study.trials.len());
+    assert!(end <= 60.0 + 6.5, "{end} s");
 }
 
 /// Where even one takes longer than a minute, the first look is a shorter one.
