@@ -2,10 +2,11 @@
 
 mod support;
 
+use plimsoll_model::{Measure, Metric};
 use plimsoll_testkit::{Need, available};
 use support::beds::Beds;
 use support::lab_file::LabFile;
-use support::sound::with;
+use support::sound::{assert_complete, with};
 use support::{Plimsoll, unwrapped};
 
 /// A server that may use a twentieth of a core.
@@ -91,6 +92,27 @@ fn what_a_lab_is_short_of_is_named_and_nothing_that_was_not_seen() {
     let percent = row.rsplit_once("  link ").and_then(|(_, rest)| rest.split_once('%'));
     let percent = percent.and_then(|(percent, _)| percent.parse::<u32>().ok());
     assert!(percent.is_some_and(|percent| (90..=100).contains(&percent)), "{shown}");
+}
+
+/// 16 blocks of 1 MiB in flight take 1.6 s on this link: "no operation completed within 0.4 s" was the end of a quarter of
+/// the trials, and the exit code was 1.
+#[test]
+fn a_quick_study_with_bottlenecks_ends_well_on_a_slow_link() {
+    let Some(beds) = lab() else { return };
+    beds.lab(&["set", "bed", "server", "cpu=none"]).expect(0);
+    beds.lab(&["set", "bed", "cable", "rate=80Mbit/s"]).expect(0);
+    let [command, target, on, ..] = CHECK;
+    let ran = beds.program.run(&[command, target, on, "--quick", "--explain", "--quiet"]).expect(0);
+    let said = unwrapped(&format!("{} {}", ran.out, ran.err));
+    assert!(!said.contains("no operation completed"), "{said}");
+    let study = beds.program.latest();
+    assert_complete(&study);
+    let points: Vec<_> = study.trials.iter().flat_map(|trial| &trial.points).collect();
+    assert!(points.iter().any(|point| point.at == 16.0), "the ladder was measured");
+    for point in points {
+        let rate = point.parts[0].quantities.get(&Metric::all(Measure::IOPS));
+        assert!(rate.is_some_and(|rate| *rate > 0.0), "{} in flight", point.at);
+    }
 }
 
 #[test]
