@@ -1,8 +1,8 @@
 //! Options of Samba: in effect for new sessions, and its file back to the byte.
 
-use super::super::support::Plimsoll;
 use super::super::support::own_place::OwnPlace;
 use super::super::support::setter::{Setter, session};
+use super::super::support::{Plimsoll, wait_until};
 use super::super::{is_empty, printed};
 use plimsoll_host::settings::Journal;
 use plimsoll_load::{
@@ -13,7 +13,9 @@ use plimsoll_testkit::servers::samba::PASSWORD;
 use plimsoll_testkit::servers::{Samba, SambaConfig, SambaShare};
 use plimsoll_testkit::{Need, enter_or_skip};
 use std::fs;
-use std::process::Command;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -155,4 +157,55 @@ fn a_study_compares_options_of_samba_and_a_killed_one_is_undone() {
             "nothing to restore on local\n"
         );
     }
+}
+
+/// Programs that only root has reason to run, each of which says that it ran.
+const OF_ROOT: [&str; 3] = ["testparm", "smbcontrol", "smbd"];
+
+/// testparm and smbcontrol ran as root on the smb.conf of whoever had a process named smbd.
+#[test]
+fn a_server_of_another_user_is_named_and_nothing_is_run_on_it() {
+    const OTHER: u32 = 65_534;
+    let stage = enter_or_skip!();
+    let _place = OwnPlace::new(&stage);
+    let place = Path::new("/run/other");
+    let (programs, ran) = (place.join("bin"), place.join("ran"));
+    fs::create_dir_all(&programs).unwrap();
+    let script = |path: &Path, text: &str| {
+        fs::write(path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    // The name of a script is that of the process which runs it.
+    let (server, file) = (place.join("smbd"), place.join("smb.conf"));
+    script(&server, "read -r end");
+    for name in OF_ROOT {
+        script(&programs.join(name), &format!("echo {name} >>{}", ran.display()));
+    }
+    let found = "[films]\npath = /run/films\n";
+    fs::write(&file, found).unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let program = Plimsoll::new().with("PATH", &format!("{}:{path}", programs.display()));
+    let share = tempfile::tempdir().unwrap();
+    let words = "--set=samba:strict sync=yes,no|--job=scan|--directories=2|--files=3|--workers=1|--time=100ms|\
+                 --baseline=0s|--repeats=1|--quiet";
+    let study: Vec<&str> =
+        ["check", share.path().to_str().unwrap()].into_iter().chain(words.split('|')).collect();
+    for (user, is_used) in [(OTHER, false), (0, true)] {
+        let mut words = Command::new("setpriv");
+        words.args([format!("--reuid={user}"), format!("--regid={user}")]).arg("--clear-groups");
+        words.arg(&server).arg("--configfile").arg(&file).stdin(Stdio::piped());
+        let mut child = words.spawn().unwrap();
+        let comm = format!("/proc/{}/comm", child.id());
+        wait_until("it has the name", || fs::read_to_string(&comm).is_ok_and(|s| s == "smbd\n"));
+        let refused = program.run(&study);
+        assert!(refused.code == Some(5) || is_used && refused.code != Some(0), "{refused:?}");
+        let refused = refused.err;
+        let named = format!("process {} is named smbd and belongs to user {user}", child.id());
+        assert_eq!(refused.contains(&named), !is_used, "{refused}");
+        assert_eq!(ran.exists(), is_used, "{refused}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), found);
+        drop(child.stdin.take());
+        child.wait().unwrap();
+    }
+    assert_eq!(program.run(&["restore"]).expect(0).out, "nothing to restore\n");
 }

@@ -44,18 +44,31 @@ pub(super) fn make(text: &str) -> Result<Box<dyn Knob>, String> {
     Ok(Box::new(Samba { option, share: share.map(str::to_owned) }))
 }
 
-/// The options that the running servers were started with, a line each, of those that see the files of
-/// whoever asks; an empty line after each. Anybody's process may have that name, and its options name a
-/// file whose words root would act on: the server is one that root or the login's user started (the real
-/// user, which a server that works for a client keeps).
+/// A line for each running server that is of this user or of root, with the options that it was started with below it,
+/// and one for each other process of that name that sees the same files; an empty line after each. Anybody's process
+/// may have that name, and its options name a file whose words root would act on: the server is one that root or the
+/// login's user started (the real user, which a server that works for a client keeps).
 const SERVERS: &str = r#"own=$(readlink /proc/self/ns/mnt) me=$(id -u)
     for p in /proc/[0-9]*; do
         [ "$(cat "$p/comm" 2>/dev/null)" = smbd ] || continue
         user=$(sed -n 's/^Uid:[^0-9]*\([0-9]*\).*/\1/p' "$p/status" 2>/dev/null)
-        [ "$user" = 0 ] || [ "$user" = "$me" ] || continue
-        [ "$(readlink "$p/ns/mnt" 2>/dev/null)" = "$own" ] || continue
-        tr '\000' '\n' <"$p/cmdline" 2>/dev/null && echo
+        [ "$(readlink "$p/ns/mnt" 2>/dev/null)" = "$own" ] && [ -n "$user" ] || continue
+        if [ "$user" != 0 ] && [ "$user" != "$me" ]; then
+            printf 'other %s %s\n\n' "${p#/proc/}" "$user"
+            continue
+        fi
+        words=$(tr '\000' '\n' <"$p/cmdline") 2>/dev/null
+        [ -z "$words" ] || printf 'own\n%s\n\n' "$words"
     done; true"#;
+
+/// Servers that run on a host.
+#[derive(Default)]
+struct Servers {
+    /// The configuration files of those that are used, each once.
+    files: Vec<String>,
+    /// Processes of other users that have the server's name, in words.
+    others: Vec<String>,
+}
 
 /// Where it reads its configuration unless it is told.
 const BUILT_IN: &str = "smbd -b | sed -n 's/^ *CONFIGFILE: *//p'";
@@ -69,19 +82,33 @@ impl Samba {
             .next(next)
     }
 
-    /// The file of the server that runs; `None` where none does.
-    fn file(&self, host: &dyn Reach) -> Result<Option<String>, Failure> {
+    fn servers(host: &dyn Reach) -> Result<Servers, Failure> {
         let text = command(host, "find the Samba server", SERVERS, b"")?;
-        let mut files = Vec::new();
+        let mut servers = Servers::default();
         for server in text.split("\n\n").filter(|server| !server.trim().is_empty()) {
-            let file = match block::file_of(server.lines()) {
+            let mut lines = server.lines();
+            let first = lines.next().unwrap_or_default();
+            if let Some((process, user)) =
+                first.strip_prefix("other ").and_then(|other| other.split_once(' '))
+            {
+                let other = format!("process {process} is named smbd and belongs to user {user}");
+                servers.others.push(other);
+                continue;
+            }
+            let file = match block::file_of(lines) {
                 Some(file) => file.to_owned(),
                 None => command(host, "find smb.conf", BUILT_IN, b"")?.trim().to_owned(),
             };
-            if !files.contains(&file) {
-                files.push(file);
+            if !servers.files.contains(&file) {
+                servers.files.push(file);
             }
         }
+        Ok(servers)
+    }
+
+    /// The file of the server that runs; `None` where none does.
+    fn file(&self, host: &dyn Reach) -> Result<Option<String>, Failure> {
+        let Servers { mut files, .. } = Samba::servers(host)?;
         match files.len() {
             0 => Ok(None),
             1 if config_file::is_name(&files[0]) => Ok(files.pop()),
@@ -93,6 +120,16 @@ impl Samba {
             )),
             _ => Err(self.failed(host, "several servers run", "Stop all servers but one.")),
         }
+    }
+
+    /// No server runs that is of root or of this user.
+    fn not_running(&self, host: &dyn Reach, next: &str) -> Failure {
+        let others = Samba::servers(host).map_or_else(|_| Vec::new(), |servers| servers.others);
+        let of_others = match others.is_empty() {
+            true => String::new(),
+            false => format!(" as root or as this user ({}, so it is not used)", others.join("; ")),
+        };
+        self.failed(host, format!("smbd is not running{of_others}"), next)
     }
 
     /// What Samba's own parser makes of the file.
@@ -167,7 +204,7 @@ impl Knob for Samba {
 
     fn read(&self, host: &dyn Reach) -> Result<Found, Failure> {
         let Some(file) = self.file(host)? else {
-            return Err(self.failed(host, "smbd is not running", "Start it, and try again."));
+            return Err(self.not_running(host, "Start it, and try again."));
         };
         let content = config_file::content(host, &file)?;
         if let Some(share) = self.share.as_ref().filter(|share| !block::has(&content, share)) {
@@ -191,7 +228,7 @@ impl Knob for Samba {
 
     fn verify(&self, host: &dyn Reach, level: &str) -> Result<(), Failure> {
         let Some(file) = self.file(host)? else {
-            return Err(self.failed(host, "smbd is no longer running", "Start it again."));
+            return Err(self.not_running(host, "Start it again."));
         };
         self.expect(host, &file, level)
     }
