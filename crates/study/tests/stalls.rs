@@ -34,6 +34,15 @@ const ONE_IN_THREE_AND_A_HALF: Pauses = pauses(1_300, 3_500, 1_000);
 const FIFTH_IN_FIVE: Pauses = pauses(2_100, 5_000, 200);
 const FREEZE: Pauses = pauses(30_250, 1_000_000_000, 60_000);
 
+/// Share of the time that the server stands still, in a study in which it works for so many seconds.
+fn share_of_time(pauses: Pauses, working_seconds: f64) -> f64 {
+    let pause = pauses.length.as_secs_f64();
+    match pauses == FREEZE {
+        true => pause / (working_seconds + pause),
+        false => pause / pauses.every.as_secs_f64(),
+    }
+}
+
 /// A study of one job in trials of this length, on a server with these pauses.
 fn study(job: Job, arrival: Arrival, length: Length, blocks: u32, pauses: Pauses) -> Study {
     served(SERVICE, job, arrival, length, blocks, pauses)
@@ -170,8 +179,13 @@ fn latencies(study: &Study) -> LatencySummary {
 /// share p of all, wait evenly from D down to nothing, and hardly longer.
 #[test]
 fn an_open_loop_waits_as_long_as_in_the_long_run() {
-    for (pauses, depth) in [(FIVE_IN_TWENTY, 1), (FIVE_IN_TWENTY, 16), (ONE_IN_THREE_AND_A_HALF, 4)]
-    {
+    for (pauses, depth) in [
+        (FIVE_IN_TWENTY, 1),
+        (FIVE_IN_TWENTY, 16),
+        (ONE_IN_THREE_AND_A_HALF, 4),
+        (FIFTH_IN_FIVE, 4),
+        (FREEZE, 4),
+    ] {
         let per_second = NonZeroU32::new(100).unwrap();
         let arrival = Arrival::Paced { depth: NonZeroU16::new(depth).unwrap(), per_second };
         let length = Length::For { seconds: 0.5, warm_up_seconds: 0.0 };
@@ -180,7 +194,7 @@ fn an_open_loop_waits_as_long_as_in_the_long_run() {
         let what = format!("{pauses:?}, {depth} in flight");
         let all = latencies(&study);
         let pause = pauses.length.as_secs_f64();
-        let share = pause / pauses.every.as_secs_f64();
+        let share = share_of_time(pauses, 400.0 * 0.5);
         for (name, above) in [("0.99", 0.01), ("0.999", 0.001)] {
             let truth = pause * (1.0 - above / share);
             assert_within(0.1, &format!("{what}: {name}"), all.quantile(name).unwrap(), truth);
@@ -188,7 +202,8 @@ fn an_open_loop_waits_as_long_as_in_the_long_run() {
         let (rate, over_all) = rates(&study, Metric::all(Measure::IOPS));
         assert_eq!(rate, over_all, "what is due in a stall is done after it");
         assert_within(0.05, &what, rate, 100.0);
-        assert!(!stalls(&study).is_empty(), "{what}");
+        // One that is shorter than a second has no name.
+        assert_eq!(stalls(&study).is_empty(), pauses == FIFTH_IN_FIVE, "{what}");
     }
 }
 
@@ -197,22 +212,35 @@ fn work_that_ends_when_it_is_done_has_the_rate_of_the_long_run() {
     let once = Length::UntilDone { at_most_seconds: 1000.0 };
     let scan = Job::Scan(ScanJob { directories: 5, files: 20, ..ScanJob::default() });
     let (count, mean_bytes, class) = (10, 100_000.0, DataClass::Pictures);
+    let dataset = GeneratedData { class, count, mean_bytes, scale: 1.0, seed: 1 }.dataset();
+    let bytes = dataset.bytes.0 as f64;
     let copy = Job::Copy(CopyJob {
-        dataset: GeneratedData { class, count, mean_bytes, scale: 1.0, seed: 1 }.dataset(),
+        dataset,
         transfer: Transfer::Up,
         method: Method::default(),
         block: Bytes(16 * KIB),
         verify: false,
     });
-    for (job, measure) in [(scan, Measure::ENTRIES), (copy, Measure::THROUGHPUT)] {
-        let metric = Metric::all(measure);
+    // Names of the directories and of the files in them.
+    let names = f64::from(5 + 5 * 20);
+    for (job, measure, amount) in
+        [(scan, Measure::ENTRIES, names), (copy, Measure::THROUGHPUT, bytes)]
+    {
+        let (metric, blocks) = (Metric::all(measure), 300);
         let of =
             |pauses, blocks| rates(&study(job.clone(), closed(1), once, blocks, pauses), metric);
         let (undisturbed, _) = of(pauses(u64::MAX / 2_000_000, 1_000, 1), 2);
-        for (pauses, share) in [(FIVE_IN_TWENTY, 0.25), (ONE_IN_THREE_AND_A_HALF, 1.0 / 3.5)] {
-            let (between, over_all) = of(pauses, 300);
-            assert_within(0.02, "between stalls", between, undisturbed);
-            assert_within(0.05, "over all time", over_all, (1.0 - share) * undisturbed);
+        let working = f64::from(blocks) * amount / undisturbed;
+        for pauses in [FIVE_IN_TWENTY, ONE_IN_THREE_AND_A_HALF, FIFTH_IN_FIVE, FREEZE] {
+            let (between, over_all) = of(pauses, blocks);
+            let what = format!("{measure:?}, {pauses:?}");
+            let truth = (1.0 - share_of_time(pauses, working)) * undisturbed;
+            assert_within(0.05, &format!("{what}, over all time"), over_all, truth);
+            // What is too short for a stall slows the trial that has it.
+            match pauses == FIFTH_IN_FIVE {
+                true => assert_eq!(between, over_all, "{what}"),
+                false => assert_within(0.02, &format!("{what}, between"), between, undisturbed),
+            }
         }
     }
 }
@@ -221,8 +249,11 @@ fn work_that_ends_when_it_is_done_has_the_rate_of_the_long_run() {
 #[test]
 fn single_operations_have_their_rates_over_all_time() {
     let ops = Job::Operations(OperationsJob { entries: 10, block: Bytes(4 * KIB) });
-    let study = study(ops, closed(1), for_time(2.0), 100, ONE_IN_THREE_AND_A_HALF);
-    let (between, over_all) = rates(&study, Metric::all(Measure::IOPS));
-    assert_within(0.05, "between stalls", between, full());
-    assert_within(0.05, "over all time", over_all, full() * 2.5 / 3.5);
+    for pauses in [FIVE_IN_TWENTY, ONE_IN_THREE_AND_A_HALF, FIFTH_IN_FIVE, FREEZE] {
+        let study = study(ops.clone(), closed(1), for_time(2.0), 100, pauses);
+        let (between, over_all) = rates(&study, Metric::all(Measure::IOPS));
+        let truth = (1.0 - share_of_time(pauses, 100.0 * 2.0)) * full();
+        assert_within(0.05, &format!("{pauses:?}, between stalls"), between, full());
+        assert_within(0.05, &format!("{pauses:?}, over all time"), over_all, truth);
+    }
 }
