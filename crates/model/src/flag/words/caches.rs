@@ -1,6 +1,6 @@
 //! Caches that served reads or took writes.
 
-use super::{Words, close, minutes};
+use super::{Words, at_least, minutes};
 use crate::flag::{Burst, Scaled, Severity};
 use crate::units::{self, Bytes};
 use crate::{ClientMemory, StoredOn};
@@ -23,13 +23,13 @@ pub(super) fn working_set(
         },
     )
     .action(match settles {
-        Some(settles) => format!("For the disk, run again with --size {}.", close(settles)),
+        Some(settles) => format!("For the disk, run again with --size {}.", at_least(settles)),
         None => "To measure the disk: give --host or --server-memory.".to_owned(),
     })
     .advice(match settles {
         Some(settles) => format!(
             "For the disk, run again with --size {} (twice the server's memory).",
-            close(settles)
+            at_least(settles)
         ),
         None => "To measure the disk: monitor the server with --host or give its memory with \
                  --server-memory."

@@ -8,7 +8,7 @@ mod urgent;
 mod validity;
 
 use super::{Burst, Flag, Severity};
-use crate::units::Bytes;
+use crate::units::{Bytes, GIB, MIB};
 
 /// What there is to say of a flag.
 #[derive(Clone, Debug, PartialEq)]
@@ -285,6 +285,13 @@ fn capital(name: &str) -> String {
 /// As an option takes it: "4GiB".
 fn close(size: Bytes) -> String {
     size.to_string().replace(' ', "")
+}
+
+/// A size of at least so much that can be read, as an option takes it: "48GiB" where a host has 23.54 GiB of memory.
+fn at_least(size: Bytes) -> String {
+    let steps = [GIB, 64 * MIB, MIB];
+    let step = steps.into_iter().find(|step| size.0 >= 8 * step).unwrap_or(1);
+    close(Bytes(size.0.checked_next_multiple_of(step).unwrap_or(size.0)))
 }
 
 /// The command that removes leftovers.

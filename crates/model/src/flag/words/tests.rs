@@ -86,3 +86,14 @@ fn what_the_user_has_to_remove_is_urgent() {
     assert_eq!(flag.message(), "Killed runs left 2 directories on /srv (a, b)");
     assert_eq!(flag.advice(), "Remove with: plimsoll clean '/srv'");
 }
+
+#[test]
+fn sizes_that_are_advised_can_be_read() {
+    let advised = |bytes: u64| at_least(Bytes(bytes));
+    assert_eq!(advised(49_368_192 << 10), "48GiB");
+    assert_eq!(advised(16 * GIB), "16GiB");
+    assert_eq!(advised(1_100 * MIB), "1152MiB");
+    assert_eq!(advised(100 * MIB + 1), "101MiB");
+    assert_eq!(advised(5 << 10), "5KiB");
+    assert_eq!(advised(u64::MAX), format!("{}B", u64::MAX));
+}
