@@ -88,6 +88,10 @@ fn this_machine_is_measured_kept_shown_and_compared() {
         "bottleneck",
         "CPU s/GB",
         " RPM during TCP both",
+    // A lab shapes frames, and their payload is less.
+    let details = unwrapped(&beds.program.run(&["show", "--details"]).expect(0).out);
+    let layers = "Its rate is that of a shaper, which counts frames (L2). In packets of 1500 B, it carries at most 19.1 Mbit/s";
+    assert!(details.contains(layers), "{details}");
     ] {
         assert!(shown.contains(words), "{words} in\n{shown}");
     }

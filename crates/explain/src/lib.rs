@@ -58,9 +58,9 @@ pub use hosts::{HostFindings, HostWork, LinkUse};
 pub use interfaces::{SlowerInterface, slower_interfaces};
 pub use level::{Level, Scale};
 pub use limits::{
-    Condition, IdealGoodput, Ladder, Limit, Limits, NamedLimit, PathBottleneck, PathCosts, PathEnd,
-    PathLimits, PathResource, PathUse, QuotaHost, Resource, Role, Rung, StreamCosts, Unseen, Use,
-    is_ladder, limits, named_limits, path_costs, path_limits,
+    Condition, IdealGoodput, Ladder, Limit, Limits, LinkLayer, NamedLimit, NominalRate,
+    PathBottleneck, PathCosts, PathEnd, PathLimits, PathResource, PathUse, QuotaHost, Resource,
+    Role, Rung, StreamCosts, Unseen, Use, is_ladder, limits, named_limits, path_costs, path_limits,
 };
 pub use merge::compares_quantiles;
 pub use needed::{Forecast, Unresolved, blocks_needed, unresolved};

@@ -14,14 +14,14 @@ pub(crate) mod network;
 mod observed;
 mod path;
 mod path_costs;
+mod path_link;
 mod resources;
 
 pub use ladder::{Ladder, Rung, is_ladder};
 pub use named::{NamedLimit, named_limits};
-pub use path::{
-    IdealGoodput, PathBottleneck, PathEnd, PathLimits, PathResource, PathUse, path_limits,
-};
+pub use path::{PathBottleneck, PathEnd, PathLimits, PathResource, PathUse, path_limits};
 pub use path_costs::{PathCosts, StreamCosts, path_costs};
+pub use path_link::{IdealGoodput, LinkLayer, NominalRate};
 pub use resources::{Resource, Role, Use};
 
 use crate::gather::Gathered;

@@ -1,19 +1,15 @@
 //! The bottleneck of streams over a network path, by rules. A path is no closed network of operations: of each
 //! resource that was monitored only its utilisation counts, and of what was not monitored what TCP noticed.
 
+use super::path_link::{IdealGoodput, LinkLayer, NominalRate};
 use crate::gather::{Gathered, is_imported};
 use crate::thresholds::{
-    AROUND_FRAME_BYTES, ARRIVED, MOSTLY_STOPPED, PATH_SATURATED, QUEUED, QUEUED_SECONDS, SENT_AGAIN,
+    ARRIVED, MOSTLY_STOPPED, PATH_SATURATED, QUEUED, QUEUED_SECONDS, SENT_AGAIN,
 };
 use plimsoll_model::{
     Cell, Flag, Flow, HostLoad, HostName, InterfaceLoad, Job, Measure, Metric, PartResult,
     PathSubject, Point, Steps, Study, Subject, Trial,
 };
-
-/// Bytes of the shortest Ethernet frame as interfaces count it. Source: IEEE 802.3.
-const SHORTEST_FRAME: f64 = 60.0;
-/// Bytes of a frame's header.
-const FRAME_HEADER: f64 = 14.0;
 
 /// An end of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +32,7 @@ pub enum PathBottleneck {
         /// Interface.
         interface: String,
         /// Its rate.
-        bits_per_second: u64,
+        rate: NominalRate,
         /// Utilisation in its fuller direction.
         share: f64,
     },
@@ -132,18 +128,6 @@ pub enum PathResource {
     Quota(PathEnd),
 }
 
-/// Highest goodput of TCP over the slowest link at an end, in one direction: the maximum achievable throughput of
-/// RFC 6349, section 4.1.1, for frames of Ethernet.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct IdealGoodput {
-    /// Payload bytes per second.
-    pub bytes_per_second: f64,
-    /// Rate of the link.
-    pub bits_per_second: u64,
-    /// Payload bytes of a segment.
-    pub segment_bytes: f64,
-}
-
 /// Bottlenecks of all cells of paths that have complete trials and move payload. Nothing was monitored while another tool
 /// ran: of imported runs, only the bottlenecks that their own figures show.
 pub fn path_limits(study: &Study) -> Vec<PathLimits> {
@@ -207,11 +191,20 @@ fn measured(trial: &Trial, part: usize) -> Option<(&PartResult, &[HostLoad])> {
     }
 }
 
+/// A link at an end, and its utilisation in the fuller direction.
+#[derive(Clone, Debug)]
+struct BusyLink {
+    end: PathEnd,
+    interface: String,
+    rate: NominalRate,
+    share: f64,
+}
+
 /// What one trial shows.
 #[derive(Debug, Default)]
 struct Observed {
-    /// Busiest link of both ends: end, interface, rate, utilisation.
-    link: Option<(PathEnd, String, u64, f64)>,
+    /// Busiest link of both ends.
+    link: Option<BusyLink>,
     /// Busiest core of each host. Of an end with a machine of its own, also its busiest process, on whatever cores.
     cores: Vec<(PathEnd, f64)>,
     /// Busiest process of each end on the machine that is both, in cores.
@@ -224,7 +217,7 @@ struct Observed {
     least_trip: Option<f64>,
     loaded_trip: Option<f64>,
     /// Rate of the interface that carried the most, at each end.
-    used_rates: Vec<u64>,
+    used_rates: Vec<NominalRate>,
     segment: Option<f64>,
     path_mtu: Option<f64>,
 }
@@ -285,31 +278,26 @@ impl Observed {
             self.quotas.push((end, cores, share.min(1.0)));
         }
         let facts = study.hosts.iter().find(|facts| facts.name == load.host);
-        let rate = |one: &InterfaceLoad| facts.and_then(|facts| facts.link_rate(&one.name));
+        // The rate of a lab is a shaper's.
+        let is_shaped = facts.is_some_and(|facts| facts.lab.is_some());
+        let layer = if is_shaped { LinkLayer::Frames } else { LinkLayer::Wire };
+        let rate = |one: &InterfaceLoad| {
+            let bits_per_second = facts.and_then(|facts| facts.link_rate(&one.name))?;
+            Some(NominalRate { bits_per_second, layer })
+        };
         let used = load.interfaces.iter().max_by_key(|one| one.received_bytes.max(one.sent_bytes));
         self.used_rates.extend(used.and_then(rate));
         for interface in &load.interfaces {
             let Some(rate) = rate(interface) else { continue };
-            // The rate of a lab is a shaper's, which counts as the interface does.
-            let is_shaped = facts.is_some_and(|facts| facts.lab.is_some());
-            let carried = |bytes: u64, packets: u64| match is_shaped {
-                true => bytes as f64,
-                false => on_the_wire(bytes, packets),
-            };
-            let received = carried(interface.received_bytes, interface.received_packets);
-            let sent = carried(interface.sent_bytes, interface.sent_packets);
-            let share = (8.0 * received.max(sent) / rate as f64 / seconds).min(1.0);
-            if self.link.as_ref().is_none_or(|known| share > known.3) {
-                self.link = Some((end, interface.name.clone(), rate, share));
+            let received = layer.taken(interface.received_bytes, interface.received_packets);
+            let sent = layer.taken(interface.sent_bytes, interface.sent_packets);
+            let bits = 8.0 * received.max(sent);
+            let share = (bits / rate.bits_per_second as f64 / seconds).min(1.0);
+            if self.link.as_ref().is_none_or(|known| share > known.share) {
+                self.link = Some(BusyLink { end, interface: interface.name.clone(), rate, share });
             }
         }
     }
-}
-
-/// Bytes of the time that so many bytes in so many packets take on an Ethernet.
-fn on_the_wire(bytes: u64, packets: u64) -> f64 {
-    let packets = packets as f64;
-    (bytes as f64).max(SHORTEST_FRAME * packets) + AROUND_FRAME_BYTES * packets
 }
 
 /// Arithmetic means over the trials of a cell.
@@ -332,21 +320,23 @@ impl Mean<'_> {
         [PathEnd::A, PathEnd::B, PathEnd::Both].into_iter().filter_map(of).collect()
     }
 
+    /// Utilisation of the busiest link.
+    fn link_share(&self) -> Option<f64> {
+        self.value(|seen| Some(seen.link.as_ref()?.share))
+    }
+
     fn ideal(&self) -> Option<IdealGoodput> {
-        let (segment_bytes, mtu) = (self.value(|s| s.segment)?, self.value(|s| s.path_mtu)?);
-        let bits_per_second = self.0.iter().flat_map(|seen| &seen.used_rates).copied().min()?;
-        let frame = (mtu + FRAME_HEADER + AROUND_FRAME_BYTES).max(segment_bytes);
-        let bytes_per_second = bits_per_second as f64 / 8.0 * segment_bytes / frame;
-        Some(IdealGoodput { bytes_per_second, bits_per_second, segment_bytes })
+        let (segment, packet) = (self.value(|s| s.segment)?, self.value(|s| s.path_mtu)?);
+        let rates = self.0.iter().flat_map(|seen| &seen.used_rates).copied();
+        Some(IdealGoodput::new(rates.min_by_key(|rate| rate.bits_per_second)?, segment, packet))
     }
 
     fn uses(&self) -> Vec<PathUse> {
         let Some(first) = self.0.first() else { return Vec::new() };
         let mut uses = Vec::new();
-        if let (Some(share), Some((end, _, rate, _))) =
-            (self.value(|seen| Some(seen.link.as_ref()?.3)), &first.link)
-        {
-            let resource = PathResource::Link { end: *end, bits_per_second: *rate };
+        if let (Some(share), Some(link)) = (self.link_share(), &first.link) {
+            let bits_per_second = link.rate.bits_per_second;
+            let resource = PathResource::Link { end: link.end, bits_per_second };
             uses.push(PathUse { resource, share });
         }
         for (end, _, _) in &first.quotas {
@@ -367,12 +357,10 @@ impl Mean<'_> {
     fn bottleneck(&self) -> Option<PathBottleneck> {
         let first = self.0.first()?;
         let saturated = |share: &f64| *share >= PATH_SATURATED;
-        let link = self.value(|seen| Some(seen.link.as_ref()?.3));
-        if let (Some(share), Some((end, interface, rate, _))) =
-            (link.filter(saturated), &first.link)
-        {
-            let (end, interface, bits_per_second) = (*end, interface.clone(), *rate);
-            return Some(PathBottleneck::Link { end, interface, bits_per_second, share });
+        let link = self.link_share();
+        if let (Some(share), Some(full)) = (link.filter(saturated), &first.link) {
+            let BusyLink { end, interface, rate, .. } = full.clone();
+            return Some(PathBottleneck::Link { end, interface, rate, share });
         }
         for (end, cores, _) in &first.quotas {
             let of = |seen: &Observed| {
@@ -419,9 +407,17 @@ impl Mean<'_> {
 mod tests {
     use super::*;
 
+    fn rate(bits_per_second: u64) -> NominalRate {
+        NominalRate { bits_per_second, layer: LinkLayer::Wire }
+    }
+
+    fn link(end: PathEnd, share: f64) -> Option<BusyLink> {
+        Some(BusyLink { end, interface: "lan".into(), rate: rate(100_000_000), share })
+    }
+
     fn idle() -> Observed {
         Observed {
-            link: Some((PathEnd::A, "lan".into(), 100_000_000, 0.3)),
+            link: link(PathEnd::A, 0.3),
             cores: vec![(PathEnd::A, 0.2), (PathEnd::B, 0.4), (PathEnd::Both, 0.5)],
             receive_window: Some(0.0),
             send_buffer: Some(0.1),
@@ -438,7 +434,7 @@ mod tests {
 
     #[test]
     fn what_is_saturated_is_named() {
-        let link = Some((PathEnd::B, "eth0".into(), 1_000_000_000, 0.95));
+        let link = link(PathEnd::B, 0.95);
         let found = named(Observed { link: link.clone(), ..idle() });
         assert!(matches!(found, PathBottleneck::Link { end: PathEnd::B, share: 0.95, .. }));
         // Other work that keeps a core busy does not hide it.
@@ -475,35 +471,24 @@ mod tests {
         assert_eq!(Mean(&[]).bottleneck(), None);
     }
 
-    /// Small datagrams filled a link that was reported to be at 71%.
-    #[test]
-    fn a_full_ethernet_is_full_whatever_the_size_of_its_frames() {
-        for (bytes, packets) in [(60, 1_488_095), (46, 1_488_095), (1514, 81_274)] {
-            let share = 8.0 * on_the_wire(bytes * packets, packets) / 1e9;
-            assert!((share - 1.0).abs() < 1e-4, "{bytes} bytes: {share}");
-        }
-    }
-
-    /// 1 Gbit/s of Ethernet carries 941 Mbit/s of TCP with time stamps.
     #[test]
     fn the_ideal_goodput_is_that_of_the_slowest_link() {
         let seen = Observed {
-            used_rates: vec![2_500_000_000, 1_000_000_000],
+            used_rates: vec![rate(2_500_000_000), rate(1_000_000_000)],
             segment: Some(1448.0),
             path_mtu: Some(1500.0),
             ..idle()
         };
         let ideal = Mean(&[seen]).ideal().unwrap();
         assert!((8.0 * ideal.bytes_per_second - 941.5e6).abs() < 0.1e6, "{ideal:?}");
-        assert_eq!(ideal.bits_per_second, 1_000_000_000);
+        assert_eq!((ideal.rate, ideal.packet_bytes), (rate(1_000_000_000), 1500.0));
         assert_eq!(Mean(&[idle()]).ideal(), None, "no segment is known");
     }
 
     #[test]
     fn trials_are_averaged() {
-        let link = |share| Some((PathEnd::A, "lan".into(), 1, share));
-        let seen =
-            [Observed { link: link(0.85), ..idle() }, Observed { link: link(0.97), ..idle() }];
+        let busy = |share| Observed { link: link(PathEnd::A, share), ..idle() };
+        let seen = [busy(0.85), busy(0.97)];
         let found = Mean(&seen).bottleneck().unwrap();
         assert!(matches!(found, PathBottleneck::Link { share, .. } if (share - 0.91).abs() < 1e-9));
     }

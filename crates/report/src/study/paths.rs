@@ -7,7 +7,8 @@ use crate::figure::{BITRATE, CPU_PER_GB, TIME};
 use crate::text::{capital, listed, printable};
 use crate::verdict::percent;
 use plimsoll_explain::{
-    CellFindings, PathBottleneck, PathCosts, PathEnd, PathLimits, WorkloadFindings,
+    CellFindings, IdealGoodput, LinkLayer, PathBottleneck, PathCosts, PathEnd, PathLimits,
+    WorkloadFindings,
 };
 use plimsoll_model::device::Nic;
 use plimsoll_model::{
@@ -72,9 +73,32 @@ pub(crate) fn explained(shown: &Shown<'_>) -> Vec<String> {
             0 | 1 => name,
             _ => format!("{name} on {}", shown.names.setup(limits.cell)),
         };
-        format!("{name}: {}", reason(&limits.bottleneck))
+        let layers = layers(limits).map(|words| format!(" {words}")).unwrap_or_default();
+        format!("{name}: {}{layers}", reason(&limits.bottleneck))
     };
     shown.path_limits.iter().map(sentence).collect()
+}
+
+/// The layer whose rate a saturated link is compared with, and the rates of the layers above it.
+fn layers(limits: &PathLimits) -> Option<String> {
+    let PathBottleneck::Link { rate, .. } = &limits.bottleneck else { return None };
+    // The packets are known of TCP alone, and the slowest link may be that of the other end.
+    let ideal = limits.ideal.as_ref().filter(|ideal| ideal.rate == *rate);
+    let upper = |ideal: &IdealGoodput| {
+        let frames = match rate.layer {
+            LinkLayer::Wire => {
+                format!("{} of frames (L2) and ", BITRATE.value(ideal.frame_bytes_per_second()))
+            }
+            LinkLayer::Frames => String::new(),
+        };
+        let (bytes, payload) = (ideal.packet_bytes.round(), BITRATE.value(ideal.bytes_per_second));
+        format!(" In packets of {bytes} B, it carries at most {frames}{payload} of TCP payload.")
+    };
+    let counted = match rate.layer {
+        LinkLayer::Wire => "Its rate is that of the wire (L1), preambles and gaps included.",
+        LinkLayer::Frames => "Its rate is that of a shaper, which counts frames (L2).",
+    };
+    Some(format!("{counted}{}", ideal.map(upper).unwrap_or_default()))
 }
 
 /// CPU time of a call, a segment and a byte, a line for each end of loads of several sizes.
@@ -123,11 +147,15 @@ pub(crate) fn rfc_6349(shown: &Shown<'_>) -> Vec<String> {
         let is_both = levels.contains_key(&Metric::all(Measure::GOODPUT_OUT));
         let ideal = ideal.map(|(ideal, both)| {
             let own = if is_both { both / 2.0 } else { both };
+            let counted = match ideal.rate.layer {
+                LinkLayer::Wire => "Ethernet",
+                LinkLayer::Frames => "frames",
+            };
             format!(
                 "{} of an ideal {} ({} of Ethernet, segments of {} B), transfer time ratio {:.2}",
                 BITRATE.value(own),
                 BITRATE.value(ideal.bytes_per_second),
-                amount::link(ideal.bits_per_second),
+                amount::link(ideal.rate.bits_per_second),
                 ideal.segment_bytes.round(),
                 ideal.bytes_per_second / own
             )
@@ -246,11 +274,11 @@ pub(crate) fn wireless(shown: &Shown<'_>) -> Vec<String> {
 fn reason(bottleneck: &PathBottleneck) -> String {
     let whole = |share: &f64| percent((100.0 * share).round() / 100.0);
     match bottleneck {
-        PathBottleneck::Link { end, interface, bits_per_second, share } => format!(
+        PathBottleneck::Link { end, interface, rate, share } => format!(
             "the link ({}{}, {}) is saturated: {}.",
             printable(interface),
             of(*end),
-            amount::link(*bits_per_second),
+            amount::link(rate.bits_per_second),
             whole(share)
         ),
         PathBottleneck::Core { end: PathEnd::Both, share } => {
