@@ -307,6 +307,15 @@ fn the_probe_of_another_host_relays_the_control_connection() {
     assert!(ran.err.contains("nobody listens") && ran.err.contains("iperf3 -s"), "{}", ran.err);
     beds.on("pair/b", "iperf3 -s -D");
     wait_until("the server listens", || {
+    let details = unwrapped(&program.run(&["show", "--details"]).expect(0).out);
+    for words in ["All rights of root at A and B would add", "socket buffers above", "(--set)."] {
+        assert!(details.contains(words), "{words} in {details}");
+    }
+    let SubjectFacts::Path(path) = &whole.subjects[0] else { panic!("{:?}", whole.subjects) };
+    assert_eq!(path.root_adds.len(), 1, "{path:?}");
+    let root = study(&program.run(&words).expect(0));
+    let SubjectFacts::Path(path) = &root.subjects[0] else { panic!("{:?}", root.subjects) };
+    assert!(!path.root_adds.concat().contains("(--set)"), "{path:?}");
         beds.on("pair/b", "cat /proc/net/tcp /proc/net/tcp6").contains(":1451 ")
     });
     let whole = study(&beds.program.run(&words).expect(0));

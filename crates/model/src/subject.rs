@@ -343,6 +343,9 @@ pub struct PathFacts {
     pub given: String,
     /// Remarks, one per line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// What root would add at its ends, a sentence without a stop for each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub root_adds: Vec<String>,
     pub notes: Vec<String>,
     /// Interfaces of the data at its ends, if known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

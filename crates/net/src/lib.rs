@@ -22,6 +22,7 @@ mod interface;
 mod iperf3;
 mod order;
 mod report;
+mod rights;
 mod runner;
 mod session;
 mod stalls;

@@ -8,6 +8,7 @@ use crate::fit;
 use crate::forwarded;
 use crate::order::{DRAIN, Once, Order, SETUP};
 use crate::report::{Complaint, Ending, Report};
+use crate::rights;
 use crate::stalls;
 use plimsoll_model::{
     Cause, Event, Failure, Flag, HostName, Job, Length, LoadObserver, Outcome, PartResult,
@@ -479,17 +480,9 @@ impl SubjectRunner for PathRunner {
             return Err(self.named(subject, failure));
         }
         let Some(pair) = self.sessions.first_mut() else { return Err(closed()) };
-        let without: Vec<String> = Side::BOTH
-            .into_iter()
-            .filter(|side| pair.at(*side).is_some_and(|s| s.has_realtime() == Some(false)))
-            .map(|side| side.to_string())
-            .collect();
-        if !without.is_empty() {
-            let without = without.join(" and ");
-            if let Some(way) = self.ways.get_mut(subject) {
-                let note = format!("no real-time priority at {without}, which root has");
-                way.facts.notes.push(note);
-            }
+        let facts = Side::BOTH.map(|side| Some((side, pair.at(side)?.facts().clone())));
+        if let Some(way) = self.ways.get_mut(subject) {
+            way.facts.root_adds = rights::root_adds(&Vec::from_iter(facts.into_iter().flatten()));
         }
         let one = self.ends.as_ref().filter(|ends| ends.addresses.are_one());
         let flag = |ends: &Ends| Flag::SameMachine { host: ends.b.name.to_string() };

@@ -3,6 +3,7 @@
 use crate::report::Report;
 use plimsoll_host::probe::{Placed, Request, Serving};
 use plimsoll_model::{Cause, Failure};
+use serde_json::Value;
 use std::time::{Duration, Instant};
 
 /// The probe ends a session without a trial after this time, so that none stays if this machine is gone.
@@ -34,9 +35,9 @@ impl Session {
         self.used.elapsed() > STALE
     }
 
-    /// Whether the host lets the probe use real-time priority.
-    pub fn has_realtime(&self) -> Option<bool> {
-        self.serving.facts().get("realtime_allowed").and_then(serde_json::Value::as_bool)
+    /// What the probe said of its host.
+    pub fn facts(&self) -> &Value {
+        self.serving.facts()
     }
 
     /// Orders a trial.

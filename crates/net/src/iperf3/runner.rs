@@ -9,6 +9,7 @@ use crate::ends::{End, Side};
 use crate::figures;
 use crate::order::{DRAIN, Once, Order, SETUP};
 use crate::report::{Ending, Report};
+use crate::rights;
 use crate::runner::{FIRST_CONTACT, REPORTING, SLICE, Token, Unwatched, closed, times};
 use crate::session::Session;
 use crate::stalls;
@@ -356,9 +357,7 @@ impl SubjectRunner for Iperf3Runner {
             return Err(failure);
         }
         let session = self.session.as_ref().ok_or_else(closed)?;
-        if session.has_realtime() == Some(false) {
-            self.facts.notes.push("no real-time priority at A, which root has".to_owned());
-        }
+        self.facts.root_adds = rights::root_adds(&[(Side::A, session.facts().clone())]);
         let host = self.server.name.to_string();
         Ok(self.is_here.then_some(Flag::SameMachine { host }).into_iter().collect())
     }

@@ -665,7 +665,8 @@ fn subject_facts() -> impl Strategy<Value = SubjectFacts> {
     let path = (text(), text(), vec(text(), 0..2)).prop_map(|(label, given, notes)| {
         let interface = PathInterface { end: given.clone(), ..PathInterface::default() };
         let router = Some(RouterFacts { rules_digest: Some(label.clone()), ..Default::default() });
-        SubjectFacts::Path(PathFacts { label, given, notes, interfaces: vec![interface], router })
+        let (root_adds, interfaces) = (notes.clone(), vec![interface]);
+        SubjectFacts::Path(PathFacts { label, given, notes, root_adds, interfaces, router })
     });
     prop_oneof![3 => facts().prop_map(SubjectFacts::Storage), 1 => path]
 }

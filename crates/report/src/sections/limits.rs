@@ -134,6 +134,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
     if paths::is_path(shown.study) {
         section.list(paths::interfaces(shown));
     }
+    section.list(paths::root_adds(shown));
     section.list(named_sentences(shown));
     section
 }

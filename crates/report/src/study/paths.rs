@@ -152,7 +152,7 @@ pub(crate) fn rfc_6349(shown: &Shown<'_>) -> Vec<String> {
                 LinkLayer::Frames => "frames",
             };
             format!(
-                "{} of an ideal {} ({} of Ethernet, segments of {} B), transfer time ratio {:.2}",
+                "{} of an ideal {} ({} of {counted}, segments of {} B), transfer time ratio {:.2}",
                 BITRATE.value(own),
                 BITRATE.value(ideal.bytes_per_second),
                 amount::link(ideal.rate.bits_per_second),
@@ -168,6 +168,17 @@ pub(crate) fn rfc_6349(shown: &Shown<'_>) -> Vec<String> {
     };
     let all = shown.findings.workloads.iter();
     all.flat_map(|found| found.cells.iter().filter_map(move |cell| of(found, cell))).collect()
+}
+
+/// What root would add at ends without it, a line each.
+pub(crate) fn root_adds(shown: &Shown<'_>) -> Vec<String> {
+    let facts = shown.study.subjects.iter().filter_map(|facts| match facts {
+        SubjectFacts::Path(path) => Some(&path.root_adds),
+        _ => None,
+    });
+    let mut lines: Vec<String> = facts.flatten().map(|text| printable(text) + ".").collect();
+    lines.dedup();
+    lines
 }
 
 /// Interfaces of the data, those of a router too, and the soft interrupts of each host, a line each.

@@ -419,6 +419,50 @@ fn a_network_path_on_one_screen() {
     assert!(!redacted.plan.subjects[0].to_string().contains("nas"), "{redacted:?}");
 }
 
+/// 1 Gbit/s is a rate of the wire, and payload is compared with what it leaves.
+#[test]
+fn a_saturated_link_has_its_rate_by_layer() {
+    let tcp = Workload::of(part(TcpStreamJob::new(Flow::Out).into()), SHORT);
+    let mut study = of(&[path("local", "ssh://nas")], vec![tcp]);
+    study.hosts[0].link_rates = [("eth0".to_owned(), 1_000_000_000)].into();
+    let figures = [
+        (Metric::all(Measure::THROUGHPUT), 117.6e6),
+        (Metric::all(Measure::TCP_EFFICIENCY), 1.0),
+        (Metric::all(Measure::SEGMENT), 1448.0),
+        (Metric::all(Measure::PATH_MTU), 1500.0),
+    ];
+    measure(&mut study, 3, |_, _| vec![result(&figures)]);
+    for trial in &mut study.trials {
+        let packets = 80_000;
+        let eth0 = InterfaceLoad {
+            name: "eth0".into(),
+            sent_bytes: 1514 * packets,
+            sent_packets: packets,
+            ..InterfaceLoad::default()
+        };
+        trial.loads = vec![HostLoad {
+            host: "local".into(),
+            seconds: 1.0,
+            interfaces: vec![eth0],
+            ..HostLoad::default()
+        }];
+    }
+    let SubjectFacts::Path(path) = &mut study.subjects[0] else { panic!("{:?}", study.subjects) };
+    path.root_adds = vec!["All rights of root at B would add settings (--set)".into()];
+    let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = words(shown(&study));
+    for words in [
+        "the link (eth0 of A, 1 Gbit/s) is saturated: 98%. Its rate is that of the wire (L1), preambles and gaps \
+         included. In packets of 1500 B, it carries at most 987 Mbit/s of frames (L2) and 941 Mbit/s of TCP payload.",
+        "941 Mbit/s of an ideal 941 Mbit/s (1 Gbit/s of Ethernet, segments of 1448 B), transfer time ratio 1.00",
+        "All rights of root at B would add settings (--set).",
+    ] {
+        assert!(text.contains(words), "{words} in\n{text}");
+    }
+    let screen = Document::of_study(&study).screen(&Style { width: 80, colour: false });
+    assert!(!screen.contains("L1") && !screen.contains("All rights"), "{screen}");
+}
+
 /// Loads that differ in their size have a chart, with the points of a publication where its load is the same.
 #[test]
 fn a_network_path_by_size() {
