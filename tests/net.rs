@@ -386,13 +386,17 @@ fn an_end_that_is_the_router_of_the_other_one_is_named() {
 }
 
 #[test]
-fn a_host_without_a_login_may_run_an_iperf3_server() {
-    if !plimsoll_testkit::available(Need::SshClient) {
-        return;
-    }
-    let ran = program().run(&["net", "ssh://127.0.0.1:1", "--quick"]);
-    assert!([Some(3), Some(4)].contains(&ran.code), "{ran:?}");
-    assert!(ran.err.contains("iperf3 -s") && ran.err.contains("iperf3://127.0.0.1"), "{}", ran.err);
+fn streams_are_compared_with_and_without_nagles_algorithm() {
+    let words = ["net", "local", "--quick", "--time=300ms", "--job=tcp-out", "--nagle=on,off"];
+    let program = program();
+    let whole = study(&program.run(&[&words[..], &["--json=-"]].concat()).expect(0));
+    assert_eq!(whole.plan.workloads.len(), 2);
+    assert!(whole.trials.iter().all(|trial| trial.result.outcome == Outcome::Complete));
+    let shown = program.run(&["show"]).expect(0).out;
+    assert!(shown.contains("Nagle's"), "{shown}");
+    let details = unwrapped(&program.run(&["show", "--details"]).expect(0).out);
+    assert!(details.contains("1 stream, without Nagle's algorithm."), "{details}");
+    program.run(&["compare", &whole.id.0, &whole.id.0]).expect(0);
 }
 
 /// Without root, the kernel grants less than is asked for, and reports no error.

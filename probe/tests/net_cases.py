@@ -123,6 +123,17 @@ class Counts(unittest.TestCase):
             self.assertGreaterEqual(sender["send_buffer_bytes"], 200000)
             self.assertGreaterEqual(sender["acked_bytes"], sender["total_bytes"])
 
+    def test_nagles_algorithm_joins_small_blocks(self):
+        opener, listener = pair(self)
+        shares = []
+        for nodelay in (0, 1):
+            ends = trial(opener, listener, "send", duration_ms=200, block_bytes=10, nodelay=nodelay)
+            sent = ends[0].streams[0]
+            if "sent_segments_count" not in sent:
+                self.skipTest("the kernel does not count segments")
+            shares.append(sent["sent_segments_count"] / sent["calls_count"])
+        self.assertGreater(shares[1], 2 * shares[0], shares)
+
     def test_rate(self):
         opener, listener = pair(self)
         sender, receiver = trial(opener, listener, "send", transport="udp", duration_ms=400,

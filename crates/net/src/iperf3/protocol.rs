@@ -309,6 +309,8 @@ mod tests {
         let job = DatagramsJob { payload: Bytes(500), rate, ..DatagramsJob::new(Flow::Out) };
         let value = parameters(&job.into(), whole).unwrap();
         assert_eq!((&value["bandwidth"], &value["reverse"]), (&json!(4_000_000), &Value::Null));
+        let job = TcpStreamJob { no_delay: true, ..TcpStreamJob::new(Flow::In) };
+        assert_eq!(parameters(&job.into(), whole).unwrap()["nodelay"], json!(true));
         let value = parameters(&TcpStreamJob::new(Flow::Both).into(), whole).unwrap();
         assert_eq!((&value["bidirectional"], &value["reverse"]), (&json!(true), &Value::Null));
         for job in [Job::from(RequestJob::new()), DatagramsJob::new(Flow::Both).into()] {

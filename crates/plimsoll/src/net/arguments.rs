@@ -73,6 +73,11 @@ pub struct NetArguments {
     /// Socket buffers at both ends [default: the system's]
     #[arg(long, value_name = "SIZE")]
     pub socket_buffer: Option<Bytes>,
+    /// Nagle's algorithm of TCP, which delays small segments [default: on]
+    ///
+    /// With several values, each is measured
+    #[arg(long, value_name = "VALUES", value_enum, value_delimiter = ',')]
+    pub nagle: Vec<NagleChoice>,
     /// Congestion control of TCP [default: the system's]
     #[arg(long, value_name = "NAME")]
     pub congestion: Option<String>,
@@ -190,4 +195,10 @@ impl SideChoice {
             SideChoice::B => Side::B,
         }
     }
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum NagleChoice {
+    On,
+    Off,
+}
+
 }

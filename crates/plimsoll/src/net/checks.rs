@@ -84,6 +84,7 @@ pub(super) fn expect_used(arguments: &NetArguments, jobs: &[JobChoice]) -> Resul
     }
     if let Some(rate) = arguments.rate.filter(|_| arguments.loss.is_some()) {
         let happened = match rate {
+        ("--nagle", !arguments.nagle.is_empty(), tcp, of_tcp),
             RateChoice::Max => "with --rate max, no rate is searched",
             RateChoice::Fixed(_) => "with a --rate, no rate is searched",
         };

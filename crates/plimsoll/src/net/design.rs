@@ -31,7 +31,7 @@ pub struct DesignArguments {
         long_help = DESIGN_LONG_HELP,
         requires = "figure",
         conflicts_with_all = ["jobs", "blocks", "payloads", "streams", "rate", "loss", "call", "socket_buffer",
-            "congestion", "via", "quick"]
+            "nagle", "congestion", "via", "quick"]
     )]
     pub design: Option<DesignChoice>,
     /// Figure of the design that is repeated

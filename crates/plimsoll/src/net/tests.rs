@@ -38,6 +38,11 @@ fn lists_are_measured_one_by_one() {
         let Job::Datagrams(job) = &plan.workloads[0].parts[0].job else { panic!() };
         assert_eq!((job.rate, &plan.workloads[0].steps), (expected, &None));
     }
+    let plan = planned(&["ssh://nas", "--job=tcp-out", "--nagle=on,off"]).unwrap();
+    let settings = plan.workloads.iter().map(|tcp| tcp.main().unwrap().job.settings());
+    let words = "without Nagle's algorithm".to_owned();
+    let named: Vec<bool> = settings.map(|settings| settings.contains(&words)).collect();
+    assert_eq!(named, [false, true]);
     let plan = planned(&["ssh://nas", "--job=rrul"]).unwrap();
     let Job::TcpStream(load) = &plan.workloads[0].parts[1].job else { panic!() };
     assert_eq!((load.streams, load.flow), (4, Flow::Both));
@@ -75,6 +80,7 @@ fn options_without_a_job_that_uses_them_are_refused() {
         (&["--streams=2", "--job=request,connect"][..], "--streams", "tcp-out"),
         (&["--socket-buffer=4MiB", "--job=connect"], "--socket-buffer", "tcp-out"),
         (&["--blocks=1KiB", "--job=udp-in,request"], "--blocks", "tcp-out"),
+        (&["--nagle=off", "--job=udp-in,connect"], "--nagle", "tcp-out"),
         (&["--congestion=cubic", "--job=udp-in"], "--congestion", "tcp-out"),
         (&["--payloads=18"], "--payloads", "udp-out"),
         (&["--rate=500", "--job=tcp-out"], "--rate", "udp-out"),

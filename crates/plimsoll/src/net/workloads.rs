@@ -1,6 +1,6 @@
 //! The workloads of each kind of load.
 
-use super::arguments::{CallChoice, JobChoice, NetArguments, RateChoice};
+use super::arguments::{CallChoice, JobChoice, NagleChoice, NetArguments, RateChoice};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
     Accept, ConnectJob, DatagramCall, DatagramsJob, Flow, Job, Length, Metric, Parameter, Part,
@@ -44,11 +44,17 @@ pub(super) fn workloads(arguments: &NetArguments, job: JobChoice) -> Vec<Workloa
         [] => vec![TcpStreamJob::BLOCK],
         some => some.to_vec(),
     };
+    let nagle = match arguments.nagle.as_slice() {
+        [] => &[NagleChoice::On][..],
+        some => some,
+    };
     let tcp = |flow: Flow, usual: u16| -> Vec<TcpStreamJob> {
-        let all = streams.iter().flat_map(|s| blocks.iter().map(move |b| (*s, *b)));
-        all.map(|(streams, block)| TcpStreamJob {
+        let sizes = streams.iter().flat_map(|s| blocks.iter().map(move |b| (*s, *b)));
+        let all = sizes.flat_map(|(s, b)| nagle.iter().map(move |nagle| (s, b, *nagle)));
+        all.map(|(streams, block, nagle)| TcpStreamJob {
             streams: streams.unwrap_or(usual),
             block,
+            no_delay: nagle == NagleChoice::Off,
             socket_buffer: arguments.socket_buffer,
             congestion: arguments.congestion.clone(),
             ..TcpStreamJob::new(flow)
