@@ -5,59 +5,13 @@ mod probe_support;
 mod support;
 
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Ended, Flag, Measure, Metric, Outcome, StreamJob, Study, SubjectFacts};
+use plimsoll_model::{Ended, Flag, Measure, Metric, Outcome, StreamJob, SubjectFacts};
+use plimsoll_testkit::Need;
 use plimsoll_testkit::iperf3::Iperf3;
-use plimsoll_testkit::servers::{Sshd, SshdConfig};
-use plimsoll_testkit::{Need, enter_or_skip};
 use probe_support::processes_with;
-use support::beds::Beds;
+use support::pair::{ENDS, PAIR, figures, lab, net, program, study};
 use support::terminal::AtTerminal;
-use support::{Plimsoll, Ran, ended, probes, signal, unwrapped, wait_until};
-
-fn program() -> Plimsoll {
-    Plimsoll::new().with("PLIMSOLL_PROBES", probes().to_str().expect("a path in letters"))
-}
-
-/// Two hosts on a link that any machine can fill.
-const PAIR: &str = r#"
-[host.a]
-kind = "netns"
-[host.b]
-kind = "netns"
-[link.lan]
-between = ["a", "b"]
-rate = "20Mbit/s"
-"#;
-
-/// A lab of that file, up; `None` where this machine has no namespaces.
-fn lab(text: &str) -> Option<Beds> {
-    let needs = [Need::Namespaces, Need::Nftables, Need::Ping];
-    if !needs.into_iter().all(plimsoll_testkit::available) {
-        return None;
-    }
-    let beds = Beds::of(program());
-    let file = beds.file("pair", text);
-    beds.lab(&["up", &file]).expect(0);
-    Some(beds)
-}
-
-const ENDS: [&str; 2] = ["lab://pair/a", "lab://pair/b"];
-
-/// `plimsoll net` between the two hosts.
-fn net(beds: &Beds, words: &[&str]) -> Ran {
-    beds.program.run(&[&["net"], &ENDS[..], words].concat())
-}
-
-#[track_caller]
-fn study(ran: &Ran) -> Study {
-    plimsoll_record::from_json(&ran.out).unwrap_or_else(|e| panic!("{e}: {ran:?}"))
-}
-
-/// The figures of the first part of a workload, trial by trial.
-fn figures(study: &Study, workload: u16, measure: Measure) -> Vec<f64> {
-    let own = study.trials.iter().filter(|trial| trial.cell.workload == workload);
-    own.filter_map(|trial| trial.result.value(0, Metric::all(measure))).collect()
-}
+use support::{Ran, ended, signal, unwrapped, wait_until};
 
 #[test]
 fn this_machine_is_measured_kept_shown_and_compared() {
@@ -88,10 +42,6 @@ fn this_machine_is_measured_kept_shown_and_compared() {
         "bottleneck",
         "CPU s/GB",
         " RPM during TCP both",
-    // A lab shapes frames, and their payload is less.
-    let details = unwrapped(&beds.program.run(&["show", "--details"]).expect(0).out);
-    let layers = "Its rate is that of a shaper, which counts frames (L2). In packets of 1500 B, it carries at most 19.1 Mbit/s";
-    assert!(details.contains(layers), "{details}");
     ] {
         assert!(shown.contains(words), "{words} in\n{shown}");
     }
@@ -118,29 +68,6 @@ fn this_machine_is_measured_kept_shown_and_compared() {
 }
 
 #[test]
-fn both_ends_may_be_known_by_ipv6_alone() {
-    if std::net::TcpListener::bind("[::1]:0").is_err() {
-        return;
-    }
-    let jobs = "--job=tcp-both,udp-in,request,connect";
-    let words = ["net", "local", "--quick", "--time=400ms", "--rate=500", jobs, "--json=-"];
-    let six = ["--address=::1", "--address-a=::1"];
-    let whole = study(&program().run(&[&words[..], &six].concat()).expect(0));
-    assert!(whole.trials.iter().all(|trial| trial.result.outcome == Outcome::Complete));
-    let SubjectFacts::Path(path) = &whole.subjects[0] else { panic!("{:?}", whole.subjects) };
-    assert!(path.notes[0].contains("data between ::1 and ::1"), "{path:?}");
-    let mixed = program().run(&[&words[..], &six[..1]].concat()).expect(2);
-    assert!(mixed.err.contains("one is an IPv4 address"), "{}", mixed.err);
-    if plimsoll_testkit::available(Need::Iperf3) {
-        let server = Iperf3::start().unwrap();
-        let given = format!("iperf3://[::1]:{}", server.address().port());
-        let words = ["net", &given, "--quick", "--time=400ms", "--job=tcp-both", "--json=-"];
-        let whole = study(&program().run(&words).expect(0));
-        assert_eq!(whole.trials[0].result.outcome, Outcome::Complete);
-    }
-}
-
-#[test]
 fn a_shaped_link_is_the_bottleneck() {
     let Some(beds) = lab(PAIR) else { return };
     let words = ["--quick", "--time=2s", "--job=tcp-out,tcp-in,request", "--json=-"];
@@ -161,6 +88,10 @@ fn a_shaped_link_is_the_bottleneck() {
     // The data went over the link, and not around it.
     let load = whole.trials[0].loads.iter().find(|load| load.host == ENDS[0]).unwrap();
     assert!(load.interfaces.iter().any(|one| one.name == "lan"), "{load:?}");
+    // A lab shapes frames, and their payload is less.
+    let details = unwrapped(&beds.program.run(&["show", "--details"]).expect(0).out);
+    let layers = "Its rate is that of a shaper, which counts frames (L2). In packets of 1500 B, it carries at most 19.1 Mbit/s";
+    assert!(details.contains(layers), "{details}");
 }
 
 /// The search ends at the rate of the shaper, which it was not told.
@@ -240,35 +171,6 @@ fn a_study_that_is_interrupted_or_killed_leaves_nothing_at_either_end() {
     }
 }
 
-/// The data address is that at which ssh reached the host. Behind a jump host it is not known, and must be named.
-#[test]
-fn a_host_over_ssh_is_met_at_the_address_of_its_login() {
-    let stage = enter_or_skip!(Need::Sshd, Need::SshClient);
-    let sshd = Sshd::start(&stage, SshdConfig::default()).unwrap();
-    let configuration = sshd.configuration();
-    let with =
-        |path: &std::path::Path| program().with("PLIMSOLL_SSH_CONFIG", path.to_str().unwrap());
-    let url = sshd.url();
-    let words = ["net", &url, "--quick", "--time=400ms", "--job=tcp-out,request", "--json=-"];
-    let whole = study(&with(&configuration).run(&words).expect(0));
-    let SubjectFacts::Path(path) = &whole.subjects[0] else { panic!("{:?}", whole.subjects) };
-    assert!(path.notes[0].contains("127.0.0.1 and 127.0.0.1"), "{path:?}");
-    assert!(figures(&whole, 0, Measure::THROUGHPUT)[0] > 1e6);
-
-    let place = tempfile::tempdir().unwrap();
-    let jump = place.path().join("config");
-    let own = std::fs::read_to_string(&configuration).unwrap();
-    let command = "ProxyCommand python3 -c 'import os, socket, threading; s = socket.create_connection((\"%h\", %p)); \
-        threading.Thread(target=lambda: [os.write(1, b) for b in iter(lambda: s.recv(65536), b\"\")], \
-        daemon=True).start(); [s.sendall(b) for b in iter(lambda: os.read(0, 65536), b\"\")]'\n";
-    std::fs::write(&jump, format!("{own}{command}")).unwrap();
-    let refused = with(&jump).run(&words).expect(2);
-    for word in ["through python3", "--address ADDRESS", &url] {
-        assert!(refused.err.contains(word), "{word} in {}", refused.err);
-    }
-    with(&jump).run(&[&words[..], &["--address=127.0.0.1"]].concat()).expect(0);
-}
-
 #[test]
 fn an_iperf3_server_is_measured_without_a_login() {
     if !plimsoll_testkit::available(Need::Iperf3) {
@@ -307,15 +209,6 @@ fn the_probe_of_another_host_relays_the_control_connection() {
     assert!(ran.err.contains("nobody listens") && ran.err.contains("iperf3 -s"), "{}", ran.err);
     beds.on("pair/b", "iperf3 -s -D");
     wait_until("the server listens", || {
-    let details = unwrapped(&program.run(&["show", "--details"]).expect(0).out);
-    for words in ["All rights of root at A and B would add", "socket buffers above", "(--set)."] {
-        assert!(details.contains(words), "{words} in {details}");
-    }
-    let SubjectFacts::Path(path) = &whole.subjects[0] else { panic!("{:?}", whole.subjects) };
-    assert_eq!(path.root_adds.len(), 1, "{path:?}");
-    let root = study(&program.run(&words).expect(0));
-    let SubjectFacts::Path(path) = &root.subjects[0] else { panic!("{:?}", root.subjects) };
-    assert!(!path.root_adds.concat().contains("(--set)"), "{path:?}");
         beds.on("pair/b", "cat /proc/net/tcp /proc/net/tcp6").contains(":1451 ")
     });
     let whole = study(&beds.program.run(&words).expect(0));
@@ -414,6 +307,15 @@ fn socket_buffers_that_are_not_granted_are_named() {
     assert_eq!(flags.iter().filter(capped).count(), 1, "{flags:?}");
     let shown = unwrapped(&program.run(&["show"]).expect(0).out);
     assert!(shown.contains("instead of 256 MiB"), "{shown}");
+    let details = unwrapped(&program.run(&["show", "--details"]).expect(0).out);
+    for words in ["All rights of root at A and B would add", "socket buffers above", "(--set)."] {
+        assert!(details.contains(words), "{words} in {details}");
+    }
+    let SubjectFacts::Path(path) = &whole.subjects[0] else { panic!("{:?}", whole.subjects) };
+    assert_eq!(path.root_adds.len(), 1, "{path:?}");
+    let root = study(&program.run(&words).expect(0));
+    let SubjectFacts::Path(path) = &root.subjects[0] else { panic!("{:?}", root.subjects) };
+    assert!(!path.root_adds.concat().contains("(--set)"), "{path:?}");
 }
 
 /// Both ends have a faster link in common, over which no data goes.
@@ -547,6 +449,9 @@ fn bad_arguments_are_refused_before_anything_is_reached() {
         (&["net", "local", "--job", "udp-out", "--rate", "100000001"], 2, "from 1 to 100000000"),
         (&["net", "local", "--loss", "80"], 2, "0 to 50"),
         (&["net", "local", "--address", "nas"], 2, "nas"),
+        (&["net", "local", "--address", "fe80::1"], 2, "fe80::1%eth0"),
+        (&["net", "ssh://[fe80::1]"], 2, "[fe80::1%eth0]"),
+        (&["net", "iperf3://[fe80::1]:5201"], 2, "[fe80::1%eth0]"),
         (&["net", "local", "--probe-dir=/proc", "--quick"], 5, "/proc"),
         (&["net", "lab://nowhere/a"], 2, "no lab"),
         (&["net", "iperf3://nas", "--job", "request"], 2, "--job request"),

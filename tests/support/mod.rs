@@ -12,6 +12,7 @@ pub mod lab_file;
 pub mod liar;
 pub mod own;
 pub mod own_place;
+pub mod pair;
 pub mod rows;
 pub mod runner_program;
 pub mod served;

@@ -257,6 +257,8 @@ mod tests {
             assert_eq!(serde_json::from_str::<HostName>(&json).unwrap(), host);
         }
         assert_eq!("ssh://nas/".parse::<HostName>().unwrap(), ssh(None, "nas", None));
+        let escaped = "iperf3://[fe80::1%25eth0]:5201".parse::<HostName>().unwrap();
+        assert_eq!(escaped.to_string(), "iperf3://[fe80::1%eth0]:5201");
     }
 
     #[test]

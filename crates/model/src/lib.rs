@@ -3,6 +3,7 @@
 //! [`Metric`], [`Flag`]). Values only: nothing here does I/O, reads a clock or draws a number.
 #![forbid(unsafe_code)]
 
+mod address;
 pub mod advice;
 mod amount;
 mod cell;
@@ -44,6 +45,7 @@ pub mod units;
 pub mod what_if;
 mod workload;
 
+pub use address::{Address, NoInterface, Zone};
 pub use amount::{Amount, AmountOf};
 pub use cell::{Cell, Contrast, Measurand};
 pub use clock::{Clock, Nanos};

@@ -6,10 +6,9 @@
 use crate::device::Nic;
 use crate::job;
 use crate::metric::Row;
-use crate::{Device, HostName, Measure, RouterFacts, Target, TargetFacts};
+use crate::{Address, Device, HostName, Measure, RouterFacts, Target, TargetFacts};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::net::IpAddr;
 use std::ops::Deref;
 
 /// Properties of a kind of subject.
@@ -171,7 +170,6 @@ macro_rules! subjects {
         /// Facts of a subject.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case", tag = "subject")]
-        #[expect(clippy::large_enum_variant, reason = "a study has a handful")]
         pub enum SubjectFacts {
             $(#[doc = concat!("Facts of [`Subject::", stringify!($kind), "`].")] $kind($facts),)*
         }
@@ -331,7 +329,7 @@ pub struct Endpoint {
     pub host: HostName,
     /// Address of the data, if it differs from the address of the connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub address: Option<IpAddr>,
+    pub address: Option<Address>,
 }
 
 /// Facts of a network path.
@@ -343,10 +341,10 @@ pub struct PathFacts {
     pub given: String,
     /// Remarks, one per line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// What root would add at its ends, a sentence without a stop for each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub root_adds: Vec<String>,
-    pub notes: Vec<String>,
     /// Interfaces of the data at its ends, if known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<PathInterface>,

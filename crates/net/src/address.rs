@@ -3,7 +3,7 @@
 use crate::ends::Side;
 use plimsoll_host::names::resolve;
 use plimsoll_host::reach::{Configured, Reach, Settings, quote};
-use plimsoll_model::{Cause, Failure, HostName};
+use plimsoll_model::{Address, Cause, Failure, HostName, Zone};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -14,23 +14,23 @@ const PATIENCE: Duration = Duration::from_secs(20);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Data address of A.
-    pub a: Option<IpAddr>,
+    pub a: Option<Address>,
     /// Data address of B.
-    pub b: Option<IpAddr>,
+    pub b: Option<Address>,
 }
 
 /// Addresses of both ends, each as the other end sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Addresses {
     /// Of A.
-    pub a: IpAddr,
+    pub a: Address,
     /// Of B.
-    pub b: IpAddr,
+    pub b: Address,
 }
 
 impl Addresses {
     /// The address of an end.
-    pub fn of(&self, side: Side) -> IpAddr {
+    pub fn of(&self, side: Side) -> Address {
         match side {
             Side::A => self.a,
             Side::B => self.b,
@@ -39,7 +39,7 @@ impl Addresses {
 
     /// Whether both ends are at one address, which only one machine has.
     pub(crate) fn are_one(&self) -> bool {
-        self.a == self.b
+        self.a.ip == self.b.ip
     }
 
     /// Finds the addresses that are not named. The end that listens has the address at which ssh reached it, or from
@@ -63,21 +63,31 @@ impl Addresses {
             Some(address) => address,
             None => to_listening
                 .server()
+                .map(|address| as_reached_from(connecting, address))
                 .or(to_connecting.client().filter(|_| is_here(listening)))
                 .ok_or_else(|| to_listening.unknown(listening.name(), listener))?,
         };
+        if listens.lacks_zone() {
+            return Err(without_zone(listens, connecting.name(), listener));
+        }
         // This machine is known by the address that its ssh came from, if that went to the same address.
         let seen = to_listening.client().filter(|_| {
-            is_here(connecting) && to_listening.login.is_some_and(|login| login.server == listens)
+            let login = to_listening.login;
+            is_here(connecting) && login.is_some_and(|login| login.server.ip == listens.ip)
         });
         let connects = match connects.or(seen) {
             Some(address) => address,
             None => {
-                let route = format!("ip route get {} 2>/dev/null", quote(&listens.to_string()));
-                let source = route_source(&asked(connecting, &route)?);
-                source
-                    .or(to_connecting.server())
-                    .ok_or_else(|| to_connecting.unknown(connecting.name(), listener.other()))?
+                let source = route_source(&asked(connecting, &route_to(listens))?);
+                let by_ssh = || to_connecting.server().map(|address| address.ip);
+                let address =
+                    Address::from(source.or_else(by_ssh).ok_or_else(|| {
+                        to_connecting.unknown(connecting.name(), listener.other())
+                    })?);
+                match address.lacks_zone() {
+                    true => Address { zone: interface_with(listening, listens.ip), ..address },
+                    false => address,
+                }
             }
         };
         let found = match listener {
@@ -89,7 +99,7 @@ impl Addresses {
 
     /// Fails where one address is of IPv4 and the other of IPv6: no connection has both.
     fn of_one_family(self) -> Result<Addresses, Failure> {
-        if self.a.is_ipv4() == self.b.is_ipv4() {
+        if self.a.ip.is_ipv4() == self.b.ip.is_ipv4() {
             return Ok(self);
         }
         let tried = "choose the addresses of the path";
@@ -103,8 +113,8 @@ impl Addresses {
 /// The ends of an ssh connection, as the server sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Login {
-    client: IpAddr,
-    server: IpAddr,
+    client: Address,
+    server: Address,
 }
 
 /// How ssh from this machine came to a host.
@@ -112,7 +122,9 @@ struct Login {
 struct Way {
     login: Option<Login>,
     /// The address that the configuration of ssh names.
-    configured: Option<IpAddr>,
+    configured: Option<Address>,
+    /// The interface of this machine that ssh was to use, if it names one.
+    zone: Option<Zone>,
     /// Jump host or command in between.
     proxy: Option<String>,
 }
@@ -125,19 +137,28 @@ impl Way {
         let login = ssh_connection(&asked(host, "printf %s \"$SSH_CONNECTION\"")?);
         let Configured { hostname, proxy } =
             Configured::for_host(&named, &Settings::from_environment())?;
-        let resolved = |name: String| Some(resolve(&name).ok()?.first()?.to_canonical());
-        let configured = hostname.filter(|_| login.is_none()).and_then(resolved);
-        Ok(Way { login, configured, proxy })
+        let literal = hostname.as_deref().and_then(plain);
+        let resolved =
+            |name: String| Some(Address::from(resolve(&name).ok()?.first()?.to_canonical()));
+        let configured = match login {
+            None => literal.or_else(|| hostname.and_then(resolved)),
+            Some(_) => None,
+        };
+        Ok(Way { login, configured, zone: literal.and_then(|address| address.zone), proxy })
     }
 
-    /// Address of the host, if ssh went there directly.
-    fn server(&self) -> Option<IpAddr> {
-        let server = self.login.map(|login| login.server);
+    /// Address of the host, if ssh went there directly. The host knows it by an interface of its own.
+    fn server(&self) -> Option<Address> {
+        let as_seen = |address: Address| match address.zone {
+            Some(_) => Address { zone: self.zone, ..address },
+            None => address,
+        };
+        let server = self.login.map(|login| as_seen(login.server));
         server.or(self.configured).filter(|_| self.proxy.is_none())
     }
 
     /// Address of this machine, if ssh went there directly.
-    fn client(&self) -> Option<IpAddr> {
+    fn client(&self) -> Option<Address> {
         self.login.map(|login| login.client).filter(|_| self.proxy.is_none())
     }
 
@@ -165,6 +186,37 @@ fn is_here(host: &dyn Reach) -> bool {
     host.name() == "local"
 }
 
+/// An address to which ssh of this machine went, for another host: it has other interfaces.
+fn as_reached_from(host: &dyn Reach, address: Address) -> Address {
+    if is_here(host) { address } else { address.ip.into() }
+}
+
+/// The failure of a link-local address whose interface is not known.
+fn without_zone(address: Address, other: &str, side: Side) -> Failure {
+    let option = if side == Side::A { "--address-a" } else { "--address" };
+    let happened = format!(
+        "{address} is link-local, and the interface of {other} that leads there is not known"
+    );
+    let next =
+        format!("Give both: {option} {address}%INTERFACE, or give another address of {side}.");
+    Failure::new(Cause::Usage, "choose the addresses of the path")
+        .on(address)
+        .happened(happened)
+        .next(next)
+}
+
+/// The command that prints the route of a host to an address.
+pub(crate) fn route_to(address: Address) -> String {
+    let zone = address.zone.map(|zone| format!(" dev {}", quote(zone.as_str())));
+    let ip = quote(&address.ip.to_string());
+    format!("ip route get {ip}{} 2>/dev/null", zone.unwrap_or_default())
+}
+
+/// The interface of a host that has an address, unless several have it.
+fn interface_with(host: &dyn Reach, ip: IpAddr) -> Option<Zone> {
+    interface_of(&asked(host, "ip -o addr show 2>/dev/null").ok()?, ip)
+}
+
 /// What a host prints.
 pub(crate) fn asked(host: &dyn Reach, command: &str) -> Result<String, Failure> {
     let output = host.run(command, b"", PATIENCE)?;
@@ -178,22 +230,36 @@ fn ssh_connection(text: &str) -> Option<Login> {
     Some(Login { client: plain(client)?, server: plain(server)? })
 }
 
-/// An address, that of IPv4 mapped into IPv6 as IPv4. Addresses of one link have a zone, which needs a name.
-fn plain(text: &str) -> Option<IpAddr> {
-    text.parse::<IpAddr>().ok().map(|address| address.to_canonical())
+/// An address, that of IPv4 mapped into IPv6 as IPv4.
+fn plain(text: &str) -> Option<Address> {
+    let address = text.parse::<Address>().ok()?;
+    Some(Address { ip: address.ip.to_canonical(), ..address })
 }
 
 /// The source of a route: "192.168.1.2 dev eth0 src 192.168.1.5 uid 0".
 fn route_source(text: &str) -> Option<IpAddr> {
     let mut words = text.split_whitespace().skip_while(|word| *word != "src");
-    words.nth(1).and_then(plain)
+    words.nth(1).and_then(plain).map(|address| address.ip)
+}
+
+/// The interface in lines such as "2: eth0    inet6 fe80::1/64 scope link".
+fn interface_of(lines: &str, ip: IpAddr) -> Option<Zone> {
+    let with = |line: &str| {
+        let mut words = line.split_whitespace().skip(1);
+        let (name, _, address) = (words.next()?, words.next()?, words.next()?);
+        let own: IpAddr = address.split('/').next()?.parse().ok()?;
+        (own == ip).then(|| name.split('@').next()?.parse().ok())?
+    };
+    let mut all = lines.lines().filter_map(with);
+    let first = all.next()?;
+    all.next().is_none().then_some(first)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn address(text: &str) -> IpAddr {
+    fn address(text: &str) -> Address {
         text.parse().unwrap()
     }
 
@@ -233,12 +299,40 @@ mod tests {
         );
         let mapped = ssh_connection("::ffff:10.0.0.1 1 ::ffff:10.0.0.2 22").unwrap();
         assert_eq!(mapped.server, address("10.0.0.2"));
-        for none in ["", "a b c d", "10.0.0.1", "fe80::1%eth0 5 fe80::2%eth0 22"] {
+        let link = ssh_connection("fe80::1%eth0 5 fe80::2%eth0 22").unwrap();
+        assert_eq!(link.client, address("fe80::1%eth0"));
+        for none in ["", "a b c d", "10.0.0.1"] {
             assert_eq!(ssh_connection(none), None, "{none}");
         }
         let route = "10.77.1.2 dev lan src 10.77.1.1 uid 0 \n    cache \n";
-        assert_eq!(route_source(route), Some(address("10.77.1.1")));
+        assert_eq!(route_source(route), Some(address("10.77.1.1").ip));
         assert_eq!(route_source("local 127.0.0.1 dev lo src"), None);
         assert_eq!(route_source(""), None);
+    }
+
+    /// Each link of a host has link-local addresses, and hosts name their interfaces as they like.
+    #[test]
+    fn a_link_local_address_has_the_interface_of_the_host_that_uses_it() {
+        let login = Login { client: address("fe80::1%lan"), server: address("fe80::2%lan") };
+        let way = Way { login: Some(login), ..Way::default() };
+        assert!(way.server().unwrap().lacks_zone(), "lan is an interface of the server");
+        let zone = address("fe80::2%eth0").zone;
+        let way = Way { zone, ..way };
+        assert_eq!(way.server(), Some(address("fe80::2%eth0")));
+        assert_eq!(way.client(), Some(login.client));
+        assert_eq!(
+            route_to(address("fe80::2%eth0")),
+            "ip route get 'fe80::2' dev 'eth0' 2>/dev/null"
+        );
+        assert_eq!(route_to(address("10.0.0.1")), "ip route get '10.0.0.1' 2>/dev/null");
+        let failure = without_zone(address("fe80::2"), "ssh://a", Side::B);
+        assert!(failure.next.contains("--address fe80::2%INTERFACE"), "{failure}");
+        let lines = "1: lo    inet6 ::1/128 scope host \n\
+            2: lan@if3    inet6 fe80::2/64 scope link \n3: a    inet6 fe80::7/64\n4: b    inet6 fe80::7/64\n";
+        let of = |text: &str| interface_of(lines, address(text).ip).map(|zone| zone.to_string());
+        assert_eq!(of("fe80::2").as_deref(), Some("lan"));
+        for none in ["fe80::3", "fe80::7"] {
+            assert_eq!(of(none), None, "{none}");
+        }
     }
 }

@@ -1,20 +1,16 @@
 //! The interfaces that the data goes through at the ends of a path.
 
-use crate::address::{Addresses, asked};
+use crate::address::{Addresses, asked, route_to};
 use crate::ends::Side;
 use plimsoll_host::device;
-use plimsoll_host::reach::{Reach, quote};
-use plimsoll_model::PathInterface;
+use plimsoll_host::reach::Reach;
+use plimsoll_model::{PathInterface, Zone};
 use std::net::IpAddr;
-
-/// Longest name of an interface (IFNAMSIZ of the kernel, less its end).
-const MOST_LETTERS: usize = 15;
 
 /// The interface at each end whose host tells, A first.
 pub fn interfaces(a: &dyn Reach, b: &dyn Reach, addresses: Addresses) -> Vec<PathInterface> {
     let at = |reach: &dyn Reach, side: Side| {
-        let peer = quote(&addresses.of(side.other()).to_string());
-        let route = asked(reach, &format!("ip route get {peer} 2>/dev/null")).ok()?;
+        let route = asked(reach, &route_to(addresses.of(side.other()))).ok()?;
         // The loopback interface has no queue, nor is it a link.
         let name = route_device(&route).filter(|name| name != "lo")?;
         let device = device::interface(reach, &name).unwrap_or_default();
@@ -28,7 +24,7 @@ pub fn interfaces(a: &dyn Reach, b: &dyn Reach, addresses: Addresses) -> Vec<Pat
 /// The ends that are the router of the other one: over which it reaches other networks.
 pub fn routers(a: &dyn Reach, b: &dyn Reach, addresses: Addresses) -> Vec<Side> {
     let is_router = |side: Side, other: &dyn Reach| {
-        let address = addresses.of(side);
+        let address = addresses.of(side).ip;
         let family = if address.is_ipv6() { "-6" } else { "-4" };
         let routes = asked(other, &format!("ip {family} route 2>/dev/null"));
         routes.is_ok_and(|routes| next_hops(&routes).any(|hop| hop == address))
@@ -47,10 +43,7 @@ fn next_hops(routes: &str) -> impl Iterator<Item = IpAddr> {
 /// The interface of a route: "192.168.1.2 dev eth0 src 192.168.1.5 uid 0".
 fn route_device(text: &str) -> Option<String> {
     let name = text.split_whitespace().skip_while(|word| *word != "dev").nth(1)?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.@:".contains(c);
-    let is_name =
-        name.len() <= MOST_LETTERS && name.chars().all(plain) && !name.starts_with(['-', '.']);
-    is_name.then(|| name.to_owned())
+    name.parse::<Zone>().ok().map(|name| name.to_string())
 }
 
 #[cfg(test)]

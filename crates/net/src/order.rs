@@ -2,7 +2,8 @@
 
 use crate::ends::Side;
 use plimsoll_model::{
-    Cause, ConnectJob, DatagramsJob, Failure, Flow, ForwardingJob, Job, RequestJob, TcpStreamJob,
+    Address, Cause, ConnectJob, DatagramsJob, Failure, Flow, ForwardingJob, Job, RequestJob,
+    TcpStreamJob,
 };
 use plimsoll_stats::kept::{LONGEST_SECONDS, MOST_LENGTHS, SEGMENT_SECONDS, late_seconds};
 use std::fmt::{Display, Write};
@@ -89,7 +90,7 @@ impl Order {
         &self,
         side: Side,
         once: &Once,
-        (peer, translated): (IpAddr, Option<IpAddr>),
+        (peer, translated): (Address, Option<IpAddr>),
         port: u16,
     ) -> String {
         let mut text = self.text(side, "listen", once, peer, port);
@@ -100,12 +101,12 @@ impl Order {
     }
 
     /// The trial of the end that connects.
-    pub fn connecting(&self, side: Side, once: &Once, peer: IpAddr, port: u16) -> String {
+    pub fn connecting(&self, side: Side, once: &Once, peer: Address, port: u16) -> String {
         self.text(side, "connect", once, peer, port)
     }
 
     /// The trial of A if B is an iperf3 server, which knows its connections by a cookie.
-    pub fn to_iperf3(&self, once: &Once, cookie: &str, server: &str, port: u16) -> String {
+    pub fn to_iperf3(&self, once: &Once, cookie: &str, server: Address, port: u16) -> String {
         let mut text = format!("{}\nopen=connect\npeer={server}\nport={port}\n", self.near);
         line(&mut text, "cookie", cookie);
         if self.is_udp {
@@ -115,7 +116,7 @@ impl Order {
         self.rest(text, once, drain)
     }
 
-    fn text(&self, side: Side, open: &str, once: &Once, peer: IpAddr, port: u16) -> String {
+    fn text(&self, side: Side, open: &str, once: &Once, peer: Address, port: u16) -> String {
         let mut text = String::new();
         let name = if side == Side::A { self.near } else { self.far };
         let _ = writeln!(text, "{name}\nopen={open}\npeer={peer}");
@@ -279,7 +280,7 @@ mod tests {
     use plimsoll_model::units::Bytes;
     use std::net::Ipv4Addr;
 
-    const PEER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+    const PEER: Address = Address { ip: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), zone: None };
 
     fn once() -> Once {
         Once {
@@ -350,7 +351,7 @@ mod tests {
     #[test]
     fn an_iperf3_server_gets_a_cookie_and_its_own_header() {
         let text = |job: Job| {
-            Order::of(&job, Side::A, false).unwrap().to_iperf3(&once(), "c00k1e", "192.0.2.1", 5201)
+            Order::of(&job, Side::A, false).unwrap().to_iperf3(&once(), "c00k1e", PEER, 5201)
         };
         let tcp = text(TcpStreamJob::new(Flow::Out).into());
         let start = "send\nopen=connect\npeer=192.0.2.1\nport=5201\ncookie=c00k1e\ntrial=7\n";
@@ -359,6 +360,16 @@ mod tests {
         assert!(both.starts_with("both\nopen=connect\n"), "{both}");
         let udp = text(DatagramsJob::new(Flow::In).into());
         assert!(udp.starts_with("receive\n") && udp.contains("\nheader=iperf3\n"), "{udp}");
+    }
+
+    #[test]
+    fn streams_go_without_nagles_algorithm_and_over_an_interface_if_the_user_wants_so() {
+        let job = TcpStreamJob { no_delay: true, ..TcpStreamJob::new(Flow::Out) };
+        let order = Order::of(&job.into(), Side::A, true).unwrap();
+        let text = order.connecting(Side::A, &once(), "fe80::1%lan".parse().unwrap(), 5001);
+        for line in ["peer=fe80::1%lan", "nodelay=1"] {
+            assert!(text.lines().any(|own| own == line), "{line} in {text}");
+        }
     }
 
     #[test]

@@ -136,7 +136,7 @@ impl PathRunner {
         };
         ends.addresses = way.addresses;
         let ends = &*ends;
-        let ipv6 = ends.addresses.a.is_ipv6();
+        let ipv6 = ends.addresses.a.ip.is_ipv6();
         let mut running = Vec::new();
         for (number, job) in jobs.iter().enumerate() {
             self.trial = self.trial.wrapping_add(1);
@@ -178,7 +178,7 @@ impl PathRunner {
         let Some(way) = self.ways.get(subject) else { return Vec::new() };
         let shorten = |job: &mut Job| match job {
             Job::Forwarding(job) => fit::frame(job, way.path_mtu?),
-            Job::Datagrams(job) => fit::payload(job, way.last_mtu?, way.addresses.a),
+            Job::Datagrams(job) => fit::payload(job, way.last_mtu?, way.addresses.a.ip),
             _ => None,
         };
         jobs.iter_mut().filter_map(shorten).collect()
@@ -286,7 +286,7 @@ fn listen(
         port => port.saturating_add(u16::try_from(number).unwrap_or(0)),
     };
     let peer = ends.addresses.of(ends.opener);
-    let translated = ends.translated.filter(|address| *address != peer);
+    let translated = ends.translated.filter(|address| *address != peer.ip);
     let text = part.order.listening(listener, &part.once, (peer, translated), port);
     let Some(session) = pair.at(listener) else { return Err(closed()) };
     session.begin(part.once.number, &text)?;
@@ -404,7 +404,7 @@ fn failed(ends: &Ends, part: &Running<'_>, side: Side, why: &Complaint, stage: S
     };
     let tried = format!("{tried} for {}", part.job.title());
     if let Some(bytes) = path_mtu {
-        let headers = fit::udp_headers(ends.addresses.a);
+        let headers = fit::udp_headers(ends.addresses.a.ip);
         let happened =
             format!("the payload does not fit into a packet of the path ({bytes} bytes)");
         let next = format!("Give --payloads {} or less.", bytes.saturating_sub(headers));

@@ -16,16 +16,16 @@ use crate::output::Progress;
 use crate::signals::Signals;
 use crate::{hosts, plan, restore};
 use arguments::{JobChoice, SideChoice};
-use checks::{expect_sizes, expect_used};
+use checks::{expect_sizes, expect_used, expect_zones};
 use plimsoll_host::reach::Reach;
 use plimsoll_load::SystemClock;
 use plimsoll_model::{
-    Cause, Clock, Contrast, Deadline, Endpoint, Failure, Flag, HostName, PathSubject, Plan,
-    ServerHost, SubjectKind, SubjectRunner, Workload,
+    Address, Cause, Clock, Contrast, Deadline, Endpoint, Failure, Flag, HostName, PathSubject,
+    Plan, ServerHost, SubjectKind, SubjectRunner, Workload,
 };
 use plimsoll_net::{Addresses, End, Ends, Iperf3Runner, PathRunner, Side, Token, Wanted};
 use plimsoll_study::RunnerOfKind;
-use std::net::IpAddr;
+use std::net::Ipv4Addr;
 use std::num::NonZeroU16;
 use std::sync::Arc;
 use workloads::workloads;
@@ -51,6 +51,7 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
         [a, b, ..] => (a.clone(), b.clone()),
         [] => (HostName::Local, HostName::Local),
     };
+    expect_zones([&a, &b])?;
     iperf3::expect_possible(arguments, &a, &b)?;
     let router = arguments.via.router()?;
     let mut plan = plan(arguments, &a, &b)?;
@@ -80,10 +81,10 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
             let mut flags = Vec::new();
             let runner: Box<dyn SubjectRunner> = match &b {
                 HostName::Iperf3 { host, port } => {
-                    let (host, port) = (host.clone(), *port);
+                    let (from, host, port) = (a.clone(), host.clone(), *port);
                     let addresses =
                         Signals::leave_when_over(&deadline, "find the server", &b, move || {
-                            iperf3::addresses(&host, port)
+                            iperf3::addresses(&from, &host, port)
                         })?;
                     Box::new(Iperf3Runner::new(given, at_a, (b.clone(), addresses), stop, token))
                 }
@@ -117,7 +118,7 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
                                 let at_router = hosts::open(&router, false)?;
                                 let route = (addresses, direct);
                                 let flags = via::look(&*at_router, &*on_path, route, is_allowed)?;
-                                let own = via::own_address_towards(&*at_router, listens);
+                                let own = via::own_address_towards(&*at_router, listens.ip);
                                 let names = via::own_interfaces(&*at_router, addresses);
                                 let facts = plimsoll_host::device::router(&*at_router, &names);
                                 Ok((flags, own, Some(facts)))
@@ -183,10 +184,10 @@ fn wanted(arguments: &NetArguments, a: &HostName, b: &HostName) -> Result<Wanted
             let Some(own) = at(host) else { return Ok(None) };
             // On the link that both have, if there is one.
             let shared = own.iter().find(|(link, _)| others.is_some_and(|o| o.contains_key(*link)));
-            Ok(shared.or(own.iter().next()).map(|(_, address)| IpAddr::V4(*address)))
+            Ok(shared.or(own.iter().next()).map(|(_, address)| Address::from(*address)))
         }
         // Both ends are this machine.
-        HostName::Local if own == other => Ok(Some(IpAddr::V4(std::net::Ipv4Addr::LOCALHOST))),
+        HostName::Local if own == other => Ok(Some(Ipv4Addr::LOCALHOST.into())),
         HostName::Local | HostName::Ssh { .. } | HostName::Iperf3 { .. } => Ok::<_, Failure>(None),
     };
     let b_opens = arguments.connect_from == SideChoice::B;

@@ -38,15 +38,32 @@ pub(crate) fn split(given: &str, text: &str, next: &str) -> Result<(String, Opti
             _ => return Err(usage(given, format!("'{text}' is not a port"), next)),
         },
     };
-    Ok((host.to_owned(), port))
+    match escaped_zone(host) {
+        Some((address, zone)) => Ok((format!("{address}%{}", &zone[ESCAPED.len()..]), port)),
+        None => Ok((host.to_owned(), port)),
+    }
 }
 
-/// A host as it stands in a URL: an IPv6 address in brackets.
+/// How a URL writes the "%" between an address and its zone, after that "%". Source: RFC 6874.
+const ESCAPED: &str = "25";
+
+/// An address and its zone, if the zone begins as one that is escaped.
+fn escaped_zone(host: &str) -> Option<(&str, &str)> {
+    let (address, zone) = host.split_once('%').filter(|(address, _)| address.contains(':'))?;
+    (zone.len() > ESCAPED.len() && zone.starts_with(ESCAPED)).then_some((address, zone))
+}
+
+/// A host as it stands in a URL: an IPv6 address in brackets. Its zone is written as other programs write it, unless that
+/// would be taken for an escaped one.
 pub(crate) struct Host<'a>(pub &'a str);
 
 impl fmt::Display for Host<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.contains(':') { write!(f, "[{}]", self.0) } else { f.write_str(self.0) }
+        match escaped_zone(self.0) {
+            Some((address, zone)) => write!(f, "[{address}%{ESCAPED}{zone}]"),
+            None if self.0.contains(':') => write!(f, "[{}]", self.0),
+            None => f.write_str(self.0),
+        }
     }
 }
 
@@ -82,6 +99,22 @@ mod tests {
             assert!(split("smb://x", text, "").is_err(), "{text}");
         }
         assert_eq!(split("smb://x", "[::1]:445", "").unwrap(), ("::1".to_owned(), Some(445)));
+    }
+
+    #[test]
+    fn a_zone_may_be_escaped() {
+        for (text, host) in [
+            ("[fe80::1%eth0]", "fe80::1%eth0"),
+            ("[fe80::1%25eth0]", "fe80::1%eth0"),
+            ("[fe80::1%25]", "fe80::1%25"),
+            ("[fe80::1%2525g]", "fe80::1%25g"),
+            ("nas%25eth0", "nas%25eth0"),
+        ] {
+            assert_eq!(split("ssh://x", text, "").unwrap(), (host.to_owned(), None));
+            let again = Host(host).to_string();
+            assert_eq!(split("ssh://x", &again, "").unwrap().0, host, "{again}");
+        }
+        assert_eq!(Host("fe80::1%eth0").to_string(), "[fe80::1%eth0]");
     }
 
     #[test]

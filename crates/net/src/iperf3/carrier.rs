@@ -1,12 +1,13 @@
 //! What carries a control connection: this machine, or the probe at A.
 
 use super::control::Trouble;
+use super::runner::Iperf3Server;
 use crate::ends::End;
 use plimsoll_host::probe::{Request, Serving};
 use plimsoll_model::HostName;
 use serde_json::Value;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::net::{IpAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 /// Longest wait for a connection, and for a server that takes nothing.
@@ -27,16 +28,17 @@ pub(super) enum Carrier {
 
 impl Carrier {
     /// Connects from A.
-    pub fn connect(near: &End, address: SocketAddr) -> Result<Carrier, Trouble> {
+    pub fn connect(near: &End, server: &Iperf3Server) -> Result<Carrier, Trouble> {
         if near.name != HostName::Local {
             let request = Request::new("relay")
-                .set("peer", address.ip().to_canonical())
-                .set("port", address.port())
+                .set("peer", server.peer())
+                .set("port", server.address.port())
                 .within(LONGEST);
             let relay = near.placed.serve(&request).map_err(Trouble::Unrelayed)?;
             return Ok(Carrier::Relay(Box::new(relay)));
         }
-        let stream = TcpStream::connect_timeout(&address, CONNECT).map_err(Trouble::Unconnected)?;
+        let stream = TcpStream::connect_timeout(&server.address, CONNECT);
+        let stream = stream.map_err(Trouble::Unconnected)?;
         let options = stream.set_nodelay(true).and(stream.set_write_timeout(Some(TAKEN)));
         options.map_err(Trouble::Unconnected)?;
         Ok(Carrier::Direct(stream))

@@ -3,10 +3,11 @@
 use super::carrier::Carrier;
 use super::protocol::{Conversation, Heard, Refusal};
 use super::results::Results;
+use super::runner::Iperf3Server;
 use crate::ends::End;
 use plimsoll_model::Failure;
 use std::io::{self, ErrorKind};
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -62,11 +63,11 @@ impl Control {
     /// Connects from A and says the cookie.
     pub fn open(
         near: &End,
-        address: SocketAddr,
+        server: &Iperf3Server,
         cookie: &str,
         stop: &AtomicBool,
     ) -> Result<Control, Trouble> {
-        let carrier = Carrier::connect(near, address)?;
+        let carrier = Carrier::connect(near, server)?;
         let mut control = Control { carrier, conversation: Conversation::new(), last: None };
         // A server that is busy closes without reading, and its word is there all the same.
         let _ = control.send(&[cookie.as_bytes(), &[0]].concat());

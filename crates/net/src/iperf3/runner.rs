@@ -14,8 +14,8 @@ use crate::runner::{FIRST_CONTACT, REPORTING, SLICE, Token, Unwatched, closed, t
 use crate::session::Session;
 use crate::stalls;
 use plimsoll_model::{
-    Cause, Event, Failure, Flag, Flow, HostName, Job, LoadObserver, Outcome, PathFacts, Phase,
-    PointResult, PointSpec, SubjectFacts, SubjectRunner, TcpStreamJob,
+    Address, Cause, Event, Failure, Flag, Flow, HostName, Job, LoadObserver, Outcome, PathFacts,
+    Phase, PointResult, PointSpec, SubjectFacts, SubjectRunner, TcpStreamJob, Zone,
 };
 use serde_json::Value;
 use std::fmt;
@@ -42,6 +42,15 @@ pub(super) struct Iperf3Server {
     name: HostName,
     /// Where it listens, TCP and UDP.
     pub address: SocketAddr,
+    /// The interface of A that leads there, if the user named one.
+    zone: Option<Zone>,
+}
+
+impl Iperf3Server {
+    /// Its address for the probe at A.
+    pub fn peer(&self) -> Address {
+        Address { ip: self.address.ip().to_canonical(), zone: self.zone }
+    }
 }
 
 impl fmt::Display for Iperf3Server {
@@ -107,9 +116,12 @@ impl Iperf3Runner {
         token: Token,
     ) -> Iperf3Runner {
         let unset = SocketAddr::from((Ipv4Addr::UNSPECIFIED, protocol::PORT));
+        let address = addresses.first().copied().unwrap_or(unset);
+        let literal = name.name().parse::<Address>().ok();
+        let zone = literal.and_then(|address| address.zone);
         Iperf3Runner {
             near: Some(near),
-            server: Iperf3Server { name, address: addresses.first().copied().unwrap_or(unset) },
+            server: Iperf3Server { name, address, zone },
             addresses,
             session: None,
             facts: PathFacts { label: given.clone(), given, ..PathFacts::default() },
@@ -148,14 +160,13 @@ impl Iperf3Runner {
             Some(session) => session,
             none => none.insert(Session::start(&near.placed)?),
         };
-        let address = self.server.address;
-        let peer = address.ip().to_canonical().to_string();
+        let (peer, port) = (self.server.peer(), self.server.address.port());
         let test = Test {
             near,
             server: &self.server,
             job,
             once,
-            order: order.to_iperf3(&once, &cookie, &peer, address.port()),
+            order: order.to_iperf3(&once, &cookie, peer, port),
             parameters,
             stop: &self.stop,
         };
@@ -164,10 +175,10 @@ impl Iperf3Runner {
             control => control.map_err(|trouble| complaints::failure(&trouble, &self.server))?,
         };
         if !self.has_answered {
-            let (own, other) = (control.own_address(), address.ip().to_canonical());
-            self.facts.notes.push(note(own, other));
+            let own = control.own_address();
+            self.facts.notes.push(note(own, peer));
             // The source address of a route is its destination where that is the machine's own.
-            self.is_here = other.is_loopback() || own == Some(other);
+            self.is_here = peer.ip.is_loopback() || own == Some(peer.ip);
             self.has_answered = true;
         }
         observer.load_begins();
@@ -204,7 +215,7 @@ fn cookie(once: &Once) -> String {
 }
 
 /// "data between 10.0.0.1 and 10.0.0.2; B is an iperf3 server".
-fn note(own: Option<IpAddr>, other: IpAddr) -> String {
+fn note(own: Option<IpAddr>, other: Address) -> String {
     let own = own.map_or_else(|| "A".to_owned(), |address| address.to_string());
     format!(
         "data between {own} and {other}; B is an iperf3 server, which reports less than a probe"
@@ -234,7 +245,7 @@ impl Test<'_> {
     fn contact(&self, cookie: &str, has_answered: bool) -> Result<Control, Trouble> {
         let until = Instant::now() + BETWEEN_TESTS;
         loop {
-            match Control::open(self.near, self.server.address, cookie, self.stop) {
+            match Control::open(self.near, self.server, cookie, self.stop) {
                 Err(trouble) if has_answered && trouble.may_pass() && Instant::now() < until => {
                     self.expect_no_stop()?;
                     std::thread::sleep(PAUSE);

@@ -4,9 +4,9 @@ use super::{design, via};
 use crate::arguments::{OutputArguments, ProbeArguments, at_least_one};
 use crate::settings::CommandArguments;
 use clap::{Args, ValueEnum};
+use plimsoll_model::Address;
 use plimsoll_model::units::{Bytes, parse_duration};
 use plimsoll_net::{MOST_PACKETS_PER_SECOND, Side};
-use std::net::IpAddr;
 use std::num::{NonZeroU16, NonZeroU32};
 use std::time::Duration;
 
@@ -82,11 +82,13 @@ pub struct NetArguments {
     #[arg(long, value_name = "NAME")]
     pub congestion: Option<String>,
     /// Data address of B [default: the address at which ssh reached it]
-    #[arg(long, value_name = "ADDRESS")]
-    pub address: Option<IpAddr>,
+    ///
+    /// A link-local address of IPv6 needs the interface of A that leads to it: fe80::1%eth0
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub address: Option<Address>,
     /// Data address of A [default: the address from which it reaches B]
-    #[arg(long, value_name = "ADDRESS")]
-    pub address_a: Option<IpAddr>,
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub address_a: Option<Address>,
     /// Port for TCP and UDP [default: a free one]
     ///
     /// Jobs with several parts use the following ports, too
@@ -165,6 +167,17 @@ pub(super) fn rate(text: &str) -> Result<RateChoice, String> {
     }
 }
 
+/// An address that somebody can send to.
+pub(super) fn address(text: &str) -> Result<Address, String> {
+    let address: Address = text.parse()?;
+    match address.lacks_zone() {
+        true => Err(format!(
+            "'{address}' is link-local: add the interface that leads to it, such as {address}%eth0"
+        )),
+        false => Ok(address),
+    }
+}
+
 fn loss(text: &str) -> Result<f64, String> {
     match text.trim_end_matches('%').parse::<f64>() {
         Ok(percent) if (0.0..=50.0).contains(&percent) => Ok(percent / 100.0),
@@ -183,6 +196,12 @@ pub enum CallChoice {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum NagleChoice {
+    On,
+    Off,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SideChoice {
     A,
     B,
@@ -195,10 +214,4 @@ impl SideChoice {
             SideChoice::B => Side::B,
         }
     }
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum NagleChoice {
-    On,
-    Off,
-}
-
 }

@@ -1,7 +1,7 @@
 //! Sizes and options that cannot be.
 
 use super::arguments::{JobChoice, NetArguments, RateChoice};
-use plimsoll_model::{Cause, Failure};
+use plimsoll_model::{Address, Cause, Failure, HostName};
 
 const SHORTEST_SECONDS: f64 = 0.2;
 const LONGEST_SECONDS: f64 = 3600.0;
@@ -55,6 +55,22 @@ pub(super) fn expect_sizes(arguments: &NetArguments) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Refuses a host at a link-local address without the interface that leads there.
+pub(super) fn expect_zones(hosts: [&HostName; 2]) -> Result<(), Failure> {
+    for host in hosts {
+        let (HostName::Ssh { host: name, .. } | HostName::Iperf3 { host: name, .. }) = host else {
+            continue;
+        };
+        if name.parse::<Address>().is_ok_and(|address| address.lacks_zone()) {
+            return Err(Failure::new(Cause::Usage, "plan the study")
+                .on(host)
+                .happened("its address is link-local, and each interface leads to such addresses")
+                .next(format!("Add the interface that leads to it, such as [{name}%eth0].")));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses options that none of the jobs has a use for.
 pub(super) fn expect_used(arguments: &NetArguments, jobs: &[JobChoice]) -> Result<(), Failure> {
     let is_udp = |job: &JobChoice| matches!(job, JobChoice::UdpOut | JobChoice::UdpIn);
@@ -68,6 +84,7 @@ pub(super) fn expect_used(arguments: &NetArguments, jobs: &[JobChoice]) -> Resul
         ("--streams", !arguments.streams.is_empty(), streams, of_tcp),
         ("--socket-buffer", arguments.socket_buffer.is_some(), streams, of_tcp),
         ("--blocks", !arguments.blocks.is_empty(), tcp, of_tcp),
+        ("--nagle", !arguments.nagle.is_empty(), tcp, of_tcp),
         ("--congestion", arguments.congestion.is_some(), tcp, of_tcp),
         ("--payloads", !arguments.payloads.is_empty(), udp, of_udp),
         ("--rate", arguments.rate.is_some(), udp, of_udp),
@@ -84,7 +101,6 @@ pub(super) fn expect_used(arguments: &NetArguments, jobs: &[JobChoice]) -> Resul
     }
     if let Some(rate) = arguments.rate.filter(|_| arguments.loss.is_some()) {
         let happened = match rate {
-        ("--nagle", !arguments.nagle.is_empty(), tcp, of_tcp),
             RateChoice::Max => "with --rate max, no rate is searched",
             RateChoice::Fixed(_) => "with a --rate, no rate is searched",
         };

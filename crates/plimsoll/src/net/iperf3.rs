@@ -1,7 +1,7 @@
 //! An iperf3 server at the far end of a path: the jobs and options that it can do, and its addresses.
 
 use super::arguments::{JobChoice, NetArguments, SideChoice};
-use plimsoll_model::{Cause, Failure, HostName};
+use plimsoll_model::{Address, Cause, Failure, HostName};
 use plimsoll_net::IPERF3_PORT;
 use std::net::{SocketAddr, ToSocketAddrs};
 
@@ -62,19 +62,32 @@ pub(super) fn proposed(failure: Failure, b: &HostName) -> Failure {
     Failure { next: next.trim_start().to_owned(), ..failure }
 }
 
-/// Addresses of a server, as this machine knows its name.
+/// Addresses of a server for `from`, as this machine knows its name.
 ///
 /// # Errors
 /// [`Cause::Unreachable`] for a name without an address.
-pub(super) fn addresses(host: &str, port: Option<u16>) -> Result<Vec<SocketAddr>, Failure> {
+pub(super) fn addresses(
+    from: &HostName,
+    host: &str,
+    port: Option<u16>,
+) -> Result<Vec<SocketAddr>, Failure> {
+    let zoned = host.parse::<Address>().ok().filter(|address| address.zone.is_some());
+    let port = port.unwrap_or(IPERF3_PORT);
+    // The interface is one of `from`, which this machine does not know.
+    if let Some(Address { ip, .. }) = zoned.filter(|_| *from != HostName::Local) {
+        return Ok(vec![SocketAddr::new(ip, port)]);
+    }
     let unknown = |happened: String| {
-        let next = "Check the name, or give an address.";
+        let next = match zoned {
+            Some(_) => "Check the interface behind the '%': ip link lists them.",
+            None => "Check the name, or give an address.",
+        };
         Failure::new(Cause::Unreachable, "find the address of the iperf3 server")
             .on(host)
             .happened(happened)
             .next(next)
     };
-    let found = (host, port.unwrap_or(IPERF3_PORT)).to_socket_addrs();
+    let found = (host, port).to_socket_addrs();
     let found: Vec<SocketAddr> = found.map_err(|error| unknown(error.to_string()))?.collect();
     if found.is_empty() { Err(unknown("the name has no address".to_owned())) } else { Ok(found) }
 }

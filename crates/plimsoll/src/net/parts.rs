@@ -95,7 +95,7 @@ pub fn look(
 /// The interfaces of the router that send or receive the frames.
 fn interfaces(router: &dyn Reach, addresses: Addresses, flow: Flow, part: PathPart) -> Vec<String> {
     let [to_a, to_b] =
-        [addresses.a, addresses.b].map(|address| via::interface_towards(router, address));
+        [addresses.a, addresses.b].map(|address| via::interface_towards(router, address.ip));
     let sends = part == PathPart::Qdisc;
     let all = match (flow, sends) {
         (Flow::Out, true) | (Flow::In, false) => vec![to_b],

@@ -1,5 +1,5 @@
-use super::arguments::{RateChoice, rate};
-use super::{BASELINE_SECONDS, iperf3, plan};
+use super::arguments::{RateChoice, address, rate};
+use super::{BASELINE_SECONDS, checks, iperf3, plan};
 use crate::arguments::ProbeArguments;
 use crate::command_line::{Arguments, Command};
 use clap::Parser;
@@ -156,6 +156,26 @@ fn parts_of_a_path_are_priced_at_one_rate_of_one_size() {
     assert_eq!((accept.metric.measure, accept.at_most), (Measure::QUEUE_P99, 0.02));
     let failure = planned(&["ssh://nas", "--via=ssh://r", "--time=2s"]).unwrap_err();
     assert!(failure.next.contains("--parts"), "{failure}");
+}
+
+#[test]
+fn a_link_local_address_needs_the_interface_that_leads_there() {
+    assert_eq!(address("fe80::1%br-lan").unwrap().to_string(), "fe80::1%br-lan");
+    assert!(address("fe80::1").unwrap_err().contains("fe80::1%eth0"));
+    let of = |host: &str| checks::expect_zones([&HostName::Local, &host.parse().unwrap()]);
+    for host in ["ssh://root@[fe80::1%eth0]", "iperf3://[fe80::1%25eth0]:5202", "ssh://nas"] {
+        of(host).unwrap();
+    }
+    for host in ["ssh://root@[fe80::1]", "iperf3://[fe80::1]:5202"] {
+        let failure = of(host).unwrap_err();
+        assert_eq!(failure.cause, Cause::Usage);
+        assert!(failure.next.contains("[fe80::1%eth0]"), "{failure}");
+    }
+    let from: HostName = "ssh://laptop".parse().unwrap();
+    let found = iperf3::addresses(&from, "fe80::1%lan", None).unwrap();
+    assert_eq!(found[0].to_string(), "[fe80::1]:5201", "lan is an interface of the laptop");
+    let failure = iperf3::addresses(&HostName::Local, "fe80::1%no-such-one", None).unwrap_err();
+    assert!(failure.next.contains("ip link"), "{failure}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A router between the ends: the rate that it forwards, by direction and frame size.
 
-use super::arguments::{NetArguments, RateChoice, SideChoice};
+use super::arguments::{NetArguments, RateChoice, SideChoice, address};
 use super::parts::PartChoice;
 use super::workloads::{FINE_MARGIN, FINE_WIDTH, LOSS, WIDTH, part};
 use crate::arguments::{ProbeArguments, at_least_one};
@@ -9,8 +9,8 @@ use clap::{Args, ValueEnum};
 use plimsoll_host::reach::{Reach, quote};
 use plimsoll_model::units::{Bytes, parse_duration};
 use plimsoll_model::{
-    Accept, Cause, Design, Factor, FactorLevel, Failure, Flag, Flow, ForwardingJob, HostName,
-    Length, Measure, Metric, Parameter, Rule, Steps, Workload,
+    Accept, Address, Cause, Design, Factor, FactorLevel, Failure, Flag, Flow, ForwardingJob,
+    HostName, Length, Measure, Metric, Parameter, Rule, Steps, Workload,
 };
 use plimsoll_net::Addresses;
 use plimsoll_stats::kept::LEAD_SECONDS;
@@ -72,8 +72,9 @@ pub struct ViaArguments {
     /// Address of B on a link without the router: measure that path, too
     ///
     /// It shows the throughput of the two ends alone
-    #[arg(long, value_name = "ADDRESS", requires = "via", conflicts_with = "set")]
-    pub direct: Option<IpAddr>,
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    #[arg(requires = "via", conflicts_with = "set")]
+    pub direct: Option<Address>,
     /// Length of the trial that confirms each rate [default: 10s]
     ///
     /// 60s is the shortest that RFC 2544 permits
@@ -300,12 +301,13 @@ pub(super) fn look(
     (addresses, direct): (Addresses, Option<Addresses>),
     is_allowed: bool,
 ) -> Result<Vec<Flag>, Failure> {
-    let mut hops = vec![addresses.a, addresses.b];
-    hops.extend(direct.map(|direct| direct.b));
-    hops.extend(direct.and_then(|direct| next_hop(a, direct.b)));
-    hops.extend(next_hop(a, addresses.b));
-    hops.extend(next_hop(router, addresses.b));
-    hops.extend(next_hop(router, addresses.a));
+    let ends = [addresses.a.ip, addresses.b.ip];
+    let mut hops = Vec::from(ends);
+    let direct = direct.map(|direct| direct.b.ip);
+    hops.extend(direct);
+    hops.extend(direct.and_then(|b| next_hop(a, b)));
+    hops.extend(next_hop(a, addresses.b.ip));
+    hops.extend(ends.iter().filter_map(|end| next_hop(router, *end)));
     if let Some(hop) = hops.iter().find(|hop| !is_local(**hop)).filter(|_| !is_allowed) {
         let on = format!("the hop {hop}");
         let happened = "it is outside of the local networks, and others use it too (RFC 6815)";
@@ -313,8 +315,7 @@ pub(super) fn look(
         let tried = "overload the path";
         return Err(Failure::new(Cause::NotPermitted, tried).on(on).happened(happened).next(next));
     }
-    let is_end =
-        own_addresses(router).into_iter().any(|own| own == addresses.a || own == addresses.b);
+    let is_end = own_addresses(router).into_iter().any(|own| ends.contains(&own));
     let host = router.name().to_owned();
     Ok(is_end.then_some(Flag::RouterIsEnd { host }).into_iter().collect())
 }
@@ -326,7 +327,7 @@ pub(super) fn own_address_towards(router: &dyn Reach, end: IpAddr) -> Option<IpA
 
 /// The interfaces from which a router sends to the ends.
 pub(super) fn own_interfaces(router: &dyn Reach, addresses: Addresses) -> Vec<String> {
-    let towards = [addresses.a, addresses.b].map(|end| interface_towards(router, end));
+    let towards = [addresses.a, addresses.b].map(|end| interface_towards(router, end.ip));
     let mut names: Vec<String> = towards.into_iter().flatten().collect();
     names.dedup();
     names

@@ -82,6 +82,13 @@ fn piece(text: &str, pseudonyms: &mut Pseudonyms) -> String {
                 piece(length, pseudonyms)
             );
         }
+        // One with the interface that leads to it: "fe80::1%eth0".
+        if let Some((address, zone)) = text.split_once('%')
+            && address.parse::<Ipv6Addr>().is_ok()
+        {
+            let address = pseudonyms.of(Kind::Address, address);
+            return format!("{address}%{}", piece(zone, pseudonyms));
+        }
         if is_mac(text) || text.parse::<Ipv6Addr>().is_ok() {
             return pseudonyms.of(Kind::Address, text);
         }
@@ -195,6 +202,7 @@ mod tests {
         for (text, expected) in [
             ("no answer from 192.168.1.7:2049.", "no answer from address-1:2049."),
             ("fe80::1 and 00:1b:44:11:3a:b7", "address-1 and address-2"),
+            ("fe80::1%eth0 to [fe80::2%lan]:5201", "address-1%eth0 to [address-2%lan]:5201"),
             ("2001:db8::7/64, 192.0.2.9/24", "address-1/64, address-2/24"),
             ("nas.example.org:/export/films", "host-1:/path-1/path-2"),
             ("nfs://nas/a/b?uid=1000", "nfs://host-1/path-1/path-2?uid=0"),
