@@ -75,7 +75,7 @@ pub struct NetArguments {
     pub socket_buffer: Option<Bytes>,
     /// Nagle's algorithm of TCP, which delays small segments [default: on]
     ///
-    /// With several values, each is measured
+    /// Several values are measured one by one
     #[arg(long, value_name = "VALUES", value_enum, value_delimiter = ',')]
     pub nagle: Vec<NagleChoice>,
     /// Congestion control of TCP [default: the system's]
