@@ -31,7 +31,8 @@ pub(crate) fn add(job: &Job, near: &Report, far: &Report, lead_seconds: f64, to:
     for (measure, quantile) in [(Measure::QUEUE_P50, "0.5"), (Measure::QUEUE_P99, "0.99")] {
         put(measure, most(&|way: &Way<'_>| way.receiver.times("delay")?.quantile(quantile)));
     }
-    put(Measure::QUEUE_MOST, most(&|way: &Way<'_>| Some(way.receiver.times("delay")?.max_seconds)));
+    let longest = |way: &Way<'_>| Some(way.receiver.times("delay")?.max_seconds);
+    put(Measure::QUEUE_MOST, most(&longest));
     let seen: Vec<Seen> = ways
         .iter()
         .map(Way::segments)
