@@ -95,6 +95,7 @@ pub(super) fn study(
                     continue;
                 }
             };
+            let begun = run.begun();
             let length = Length::For { seconds: run.seconds, warm_up_seconds: 0.0 };
             let (jobs, results): (Vec<Job>, Vec<PartResult>) = run.parts.into_iter().unzip();
             let closed = |job: Job| Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
@@ -112,7 +113,6 @@ pub(super) fn study(
             if !tools.contains(&run.tool) {
                 tools.push(run.tool.clone());
             }
-            let begun = run.begun();
             if let (Some(by), Some((_, facts))) = (run.held, subjects.get(usize::from(subject))) {
                 let target = facts.label.clone();
                 let flag = Flag::RateHeld { target, run: run.name.clone(), by };
