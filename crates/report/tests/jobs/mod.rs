@@ -137,7 +137,10 @@ pub(crate) fn shown(study_of: &Study) -> String {
     let redacted = redact(study_of, &[]).unwrap();
     let without_hosts = |trials: &[Trial]| -> Vec<Trial> {
         let mut trials = trials.to_vec();
-        trials.iter_mut().flat_map(|trial| &mut trial.loads).for_each(|load| load.host.clear());
+        for trial in &mut trials {
+            let of_points = trial.points.iter_mut().flat_map(|point| &mut point.loads);
+            trial.loads.iter_mut().chain(of_points).for_each(|load| load.host.clear());
+        }
         trials
     };
     assert_eq!(without_hosts(&redacted.trials), without_hosts(&study_of.trials));
