@@ -700,6 +700,23 @@ fn a_shared_machine_that_is_saturated_is_the_bottleneck() {
     assert_eq!(one(&idle).unseen, [Unseen::SharedProcessor]);
 }
 
+/// "Not monitored: link rate" was said of a server beside its client, between which there is no link.
+#[test]
+fn a_host_that_is_both_ends_on_loopback_has_no_link() {
+    let mut both =
+        study(Truth { depth: 2, server: 50e-6, hidden: 200e-6, ..Truth::default() }, true);
+    on_one_machine(&mut both);
+    both.hosts[0].link_rates.clear();
+    let unseen = |study: &Study| one(study).unseen;
+    assert!(unseen(&both).contains(&Unseen::Link), "{:?}", unseen(&both));
+    both.plan.subjects = vec![Subject::from("nfs://127.0.0.1/a".parse::<Target>().unwrap())];
+    assert!(!unseen(&both).contains(&Unseen::Link), "{:?}", unseen(&both));
+    // An address of loopback may lead to another machine, as over a tunnel.
+    both.plan.hosts.clear();
+    both.flags.clear();
+    assert!(unseen(&both).contains(&Unseen::Link), "{:?}", unseen(&both));
+}
+
 fn set(lab: &mut LabFacts, all: &[(&str, &str)]) {
     lab.settings.extend(all.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())));
 }

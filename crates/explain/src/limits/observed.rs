@@ -122,6 +122,8 @@ impl Observed {
         // The processors of the machine that client and server share, and whether a server is on it of which
         // nothing else is known.
         let (mut machine, mut unattributed) = (None, false);
+        // Whether the host that is monitored as the client is monitored as the server too.
+        let mut is_both = false;
         for host in hosts {
             let client = clients.iter().any(|own| own == host);
             let mut own = study.plan.hosts.iter().filter(|server| server.is(host));
@@ -137,6 +139,7 @@ impl Observed {
             };
             let host = Host::new(host, role, study, runs);
             served |= role != Role::Client;
+            is_both |= client && server;
             self.conditions.extend(host.conditions());
             links.extend(host.link(self.per_second, payload_bytes));
             let quota = host.quota(self.per_second);
@@ -177,9 +180,11 @@ impl Observed {
         }
         // The same link has two ends.
         let fullest = links.into_iter().max_by(|a, b| a.utilisation.total_cmp(&b.utilisation));
+        // What never leaves a machine goes over no link.
+        let has_link = !local && !(is_both && target.is_on_loopback());
         match fullest {
             Some(link) => self.uses.push(link),
-            None if !local => self.unseen.push(Unseen::Link),
+            None if has_link => self.unseen.push(Unseen::Link),
             None => {}
         }
     }

@@ -7,7 +7,7 @@ use crate::text::{capital, counted, listed, printable, target, wrapped};
 use plimsoll_explain::{Limit, Writes};
 use plimsoll_model::units::{Bytes, GIB, amount};
 use plimsoll_model::{
-    Cell, Ended, Failure, Flag, Outcome, Severity, StoredOn, Study, Trial, Words,
+    Cell, Ended, Failure, Flag, Outcome, Severity, StoredOn, Study, Subject, Target, Trial, Words,
 };
 use std::mem::discriminant;
 
@@ -154,7 +154,8 @@ pub(crate) fn all(shown: &Shown<'_>, burst_explained: bool) -> Vec<Warning> {
         // Hosts of a lab share this machine with the lab's own servers.
         let is_of_lab = |host: &str, busy: f64| host.starts_with("lab://") && busy < BUSY;
         let quiet = is_told
-            || is_note && matches!(group.first, Flag::SameMachine { .. })
+            || matches!(group.first, Flag::SameMachine { .. })
+                && (is_note || is_on_loopback(study))
             || matches!(group.first, Flag::BusyBaseline { host, busy, .. } if is_of_lab(host, *busy));
         let is_in_rows = match group.first {
             // The rows name the resource.
@@ -185,6 +186,12 @@ pub(crate) fn all(shown: &Shown<'_>, burst_explained: bool) -> Vec<Warning> {
     warnings.sort_by_key(|(severity, _)| *severity);
     failed.extend(warnings.into_iter().map(|(_, warning)| warning));
     failed
+}
+
+/// Whether the addresses of all targets say that their servers are on the machine of the client.
+fn is_on_loopback(study: &Study) -> bool {
+    let mut targets = study.plan.subjects.iter().filter_map(Subject::target).peekable();
+    targets.peek().is_some() && targets.all(Target::is_on_loopback)
 }
 
 /// One flag for all servers that are on the machine of the client, in place of the first of theirs.
