@@ -204,8 +204,8 @@ fn the_direct_path_is_measured_beside_the_one_over_the_router() {
     beds.on("via/router", "tc qdisc replace dev outer root tbf rate 8mbit burst 6000 latency 10ms");
     let address = |link: &str| {
         let shown = beds.on("via/wan", &format!("ip -o -4 addr show dev {link}"));
-        let words = shown.split_whitespace().skip_while(|word| *word != "inet");
-        words.skip(1).next().and_then(|net| net.split('/').next()).expect("an address").to_owned()
+        let mut words = shown.split_whitespace().skip_while(|word| *word != "inet");
+        words.nth(1).and_then(|net| net.split('/').next()).expect("an address").to_owned()
     };
     let (through, beside) =
         (format!("--address={}", address("outer")), format!("--direct={}", address("beside")));
