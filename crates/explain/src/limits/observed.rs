@@ -181,7 +181,7 @@ impl Observed {
         // The same link has two ends.
         let fullest = links.into_iter().max_by(|a, b| a.utilisation.total_cmp(&b.utilisation));
         // What never leaves a machine goes over no link.
-        let has_link = !local && !(is_both && target.is_on_loopback());
+        let has_link = !(local || is_both && target.is_on_loopback());
         match fullest {
             Some(link) => self.uses.push(link),
             None if has_link => self.unseen.push(Unseen::Link),
