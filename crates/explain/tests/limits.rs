@@ -704,7 +704,7 @@ fn a_shared_machine_that_is_saturated_is_the_bottleneck() {
 #[test]
 fn a_host_that_is_both_ends_on_loopback_has_no_link() {
     let mut both =
-        study(Truth { depth: 2, server: 50e-6, hidden: 200e-6, ..Truth::default() }, true);
+        study(Truth { depth: 2, driver: 20e-6, server: 50e-6, ..Truth::default() }, true);
     on_one_machine(&mut both);
     both.hosts[0].link_rates.clear();
     let unseen = |study: &Study| one(study).unseen;
