@@ -228,7 +228,7 @@ fn the_direct_path_is_measured_beside_the_one_over_the_router() {
         whole.plan.subjects
     );
     let labels: Vec<&str> = whole.subjects.iter().map(|facts| facts.label()).collect();
-    assert_eq!(labels, ["through R", "without R"]);
+    assert_eq!(labels, ["lan to wan via router", "lan to wan"]);
     let of = |subject| whole.trials.iter().find(|trial| trial.cell.subject == subject).unwrap();
     let truth = frames_per_second(8e6, 512.0);
     let carried = |trial: &Trial| {
@@ -241,7 +241,7 @@ fn the_direct_path_is_measured_beside_the_one_over_the_router() {
     rate(of(0));
     rate(of(1));
     let shown = beds.program.run(&["show"]).expect(0).out;
-    assert!(shown.contains("without R"), "{shown}");
+    assert!(shown.contains("lan to wan"), "{shown}");
 }
 
 #[test]
