@@ -260,22 +260,17 @@ fn frames_of_ipv6_are_forwarded_if_they_have_room_for_its_headers() {
     ] {
         beds.on(&format!("via/{host}"), commands);
     }
-    let words = [
-        ROUTER,
-        "--quick",
-        "--frames=64,128",
-        "--direction=out",
-        "--final=1s",
-        "--address=fd00:2::2",
-        "--json=-",
-    ];
-    let whole = study(&net(&beds, &words));
-    let of = |workload| whole.trials.iter().find(|trial| trial.cell.workload == workload);
-    let Outcome::Failed { failure, .. } = &of(0).unwrap().result.outcome else {
-        panic!("{whole:?}")
+    let of_size = |frames: &'static str| {
+        let path = [ROUTER, "--quick", "--direction=out", "--final=1s", "--address=fd00:2::2"];
+        study(&net(&beds, &[&path[..], &[frames, "--json=-"]].concat()))
+    };
+    let short = of_size("--frames=64");
+    let Outcome::Failed { failure, .. } = &short.trials[0].result.outcome else {
+        panic!("{:?}", short.trials)
     };
     assert!(failure.happened.contains("no room for the headers"), "{failure}");
-    let trial = of(1).unwrap_or_else(|| panic!("{:?}", whole.trials));
+    let whole = of_size("--frames=128");
+    let trial = &whole.trials[0];
     let truth = frames_per_second(2e6, 128.0);
     if let Some(rate) = rate(trial) {
         assert!(has_words(trial) || (rate / truth - 1.0).abs() < 0.06, "{rate} of {truth}");
