@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-/// Most lines of headings.
-const HEADINGS: usize = 4;
+/// Lines of headings: three above datagrams, four above the others.
+const HEADINGS: [usize; 2] = [3, 4];
 
 /// Values by key of a table, and the number of lines it took.
 pub(super) fn table(lines: &[&str]) -> Option<(BTreeMap<&'static str, String>, usize)> {
@@ -12,7 +12,8 @@ pub(super) fn table(lines: &[&str]) -> Option<(BTreeMap<&'static str, String>, u
         let line = line.trim_start();
         line.starts_with("bytes ") && line.contains(" secs")
     };
-    let last = lines.iter().take(HEADINGS).position(is_last)?;
+    let [least, most] = HEADINGS;
+    let last = lines.iter().take(most).position(is_last).filter(|last| last + 1 >= least)?;
     let headings = lines[..=last].join("\n");
     let blank = usize::from(lines.get(last + 1).is_some_and(|line| line.trim().is_empty()));
     let first = last + 1 + blank;
