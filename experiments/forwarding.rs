@@ -164,6 +164,7 @@ fn word(flag: &Flag) -> Option<String> {
         RateCaveat::Collapse { .. } => "overload collapse".to_owned(),
         RateCaveat::Interruptions { .. } => "interruptions".to_owned(),
         RateCaveat::Unsteady { loss_ratio, .. } => format!("unsteady ({:.1}%)", 100.0 * loss_ratio),
+        RateCaveat::Late { delay_seconds, .. } => format!("late ({:.1} ms)", 1e3 * delay_seconds),
     })
 }
 
