@@ -369,11 +369,16 @@ fn arrived(run: &Run) -> f64 {
 fn measure_net_peers() {
     let Some(beds) = lab("pair", PAIR) else { return };
     let (seed, seconds) = (setting("PLIMSOLL_SEED", SEED), setting("PLIMSOLL_SECONDS", SECONDS));
+    // Size of TCP's calls in bytes; 0 for all loads.
+    let only = setting("PLIMSOLL_CALL", 0);
     let (mut kept, until) = (Kept::<Run>::open("net-peers.json"), Until::now());
     let mut bench = Bench::new(beds);
     'rounds: for round in 0..setting("PLIMSOLL_CASES", ROUNDS) {
         let mut order = generator(seed, &format!("round {round}"));
         for load in shuffled(LOADS.len(), &mut order).into_iter().map(|at| LOADS[at]) {
+            if only != 0 && load != Load::Tcp(only) {
+                continue;
+            }
             for tool in shuffled(TOOLS.len(), &mut order).into_iter().map(|at| TOOLS[at]) {
                 let is_it = |run: &Run| {
                     (run.seed, run.round) == (seed, round) && (run.load, run.tool) == (load, tool)

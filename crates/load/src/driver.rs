@@ -1,9 +1,9 @@
 //! The worker loop: keeps up to `depth` operations of one source in flight on one lane.
 
-use crate::jobs::{OperationSource, Step};
 use crate::op::{Done, FileId, Op, OpError, Tag};
 use crate::schedule::Issue;
 use crate::share::Lane;
+use crate::source::{Ended, OperationSource, Step};
 use crate::tally::Tally;
 use crate::team::{Progress, Stop};
 use plimsoll_model::units::elapsed;
@@ -24,19 +24,6 @@ const GRACE: Duration = Duration::from_secs(1);
 const NOT_KNOWN: usize = 0;
 /// The final flush.
 const FLUSH: usize = Op::Flush(FileId(0)).index();
-
-/// How one worker ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// At its time, or because its source had ended; everything in flight completed.
-    Complete,
-    /// Because it was asked to stop.
-    Stopped,
-    /// Because its work was not done in time.
-    NotDone,
-    /// Because of an error after which going on is useless.
-    Failed(OpError),
-}
 
 /// The bounds a worker keeps to. Its end is the tally's.
 pub(crate) struct Limits {

@@ -87,6 +87,7 @@ mod run;
 mod schedule;
 mod share;
 mod smb;
+mod source;
 mod stall;
 mod tally;
 mod team;
@@ -101,12 +102,11 @@ pub use connection::TimeLimits;
 pub use content::{Content, ContentError, ContentWriter, LocalFiles};
 pub use dataset::{FileSet, Manifest};
 pub use directory::{DirectoryShare, fetched};
-pub use driver::Ended;
 pub use film::{FilmFile, NoFilm, film_file, film_on_share};
 pub use jobs::{
-    Counted, Files, Jobs, LaidOut, NotGood, OperationSource, PartDone, PatternSource, ReadBack,
-    RunContext, Step, WriteOnce, Written, is_test_file, is_tree, read_file_name, remove_tree,
-    test_file_names, write_file_name,
+    Counted, Files, Jobs, LaidOut, NotGood, PartDone, PatternSource, ReadBack, RunContext,
+    WriteOnce, Written, is_test_file, is_tree, read_file_name, remove_tree, test_file_names,
+    write_file_name,
 };
 pub use memory::NamespaceScript;
 pub use mock::{MockShare, Pauses, Reply, Script};
@@ -126,4 +126,5 @@ pub use run::{Observer, RunSpec, StartGate, run, run_from};
 pub use share::{
     Entry, EntryKind, Full, Lane, LaneDead, LaneRequest, Memory, Namespace, Share, Space,
 };
+pub use source::{Ended, OperationSource, Step};
 pub use stall::{OutsideStalls, SILENCE, Stalled};

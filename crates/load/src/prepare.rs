@@ -2,12 +2,13 @@
 
 use crate::connection;
 use crate::content::Content;
-use crate::driver::{Driver, Ended, Limits};
-use crate::jobs::{LaidOut, OperationSource, ReadBack, WriteOnce, Written};
+use crate::driver::{Driver, Limits};
+use crate::jobs::{LaidOut, ReadBack, WriteOnce, Written};
 use crate::op::{Done, OpError, Span};
 use crate::paths::Paths;
 use crate::schedule::Issue;
 use crate::share::{Lane, LaneRequest, Share};
+use crate::source::{Ended, OperationSource};
 use crate::stall::{OutsideStalls, Stalled, least_seconds, stalls};
 use crate::tally::{Finished, Shape, Tally, histogram};
 use crate::team::{Progress, Stop, Team};

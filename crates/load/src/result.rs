@@ -1,7 +1,7 @@
 //! What a team of workers did, ready to become a trial's figures.
 
-use crate::driver::Ended;
 use crate::op::KINDS;
+use crate::source::Ended;
 use crate::stall::{Silence, Stalled, least_seconds, stalls};
 use crate::tally::{
     Counts, Finished, KindTally, Segment, Timing, by_kind, histogram, segment_length,

@@ -3,12 +3,13 @@
 //! [`StartGate`].
 
 use crate::cpu;
-use crate::driver::{Driver, Ended, Limits};
-use crate::jobs::{Asks, Files, OperationSource, PatternSource, Written, pattern};
+use crate::driver::{Driver, Limits};
+use crate::jobs::{Asks, Files, PatternSource, Written, pattern};
 use crate::prepare::Means;
 use crate::result::{TeamResult, WorkerResult};
 use crate::schedule::{Issue, Schedule};
 use crate::share::{Lane, LaneRequest, Share};
+use crate::source::{Ended, OperationSource};
 use crate::stall::SILENCE;
 use crate::tally::{Counts, Shape, Tally, Timing, by_kind, difference};
 use crate::team::{Progress, Stop, Team};

@@ -3,10 +3,11 @@
 
 use super::pattern::LaidOut;
 use super::tree::{self, OPERATIONS};
-use super::{Asks, NotGood, OperationSource, Point, Step, StorageJob, Workspace, can_do};
+use super::{Asks, NotGood, Point, StorageJob, Workspace, can_do};
 use crate::op::{Done, FileId, Found, Op, PathId, Span};
 use crate::prepare::lay_out;
 use crate::share::Lane;
+use crate::source::{OperationSource, Step};
 use plimsoll_model::{Event, Failure, FileJob, FileWay, Flag, Nanos, OpKind, Phase, Stability};
 
 const READS: &[OpKind] = &[OpKind::OPEN, OpKind::READ, OpKind::CLOSE];

@@ -1,11 +1,10 @@
 //! A log: each record is written and flushed before the next, in the files that are written in turn.
 
 use super::test_files::TestFiles;
-use super::{
-    Asks, Counted, Files, LaidOut, NotGood, OperationSource, Point, Step, StorageJob, Workspace,
-};
+use super::{Asks, Counted, Files, LaidOut, NotGood, Point, StorageJob, Workspace};
 use crate::op::{Done, Op, Span};
 use crate::share::Lane;
+use crate::source::{OperationSource, Step};
 use plimsoll_model::{Cause, Failure, Flag, LogJob, Nanos, OpKind, Stability};
 use std::ops::Range;
 

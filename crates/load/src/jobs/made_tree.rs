@@ -1,8 +1,9 @@
 //! A tree of empty files that a job makes before it is measured.
 
-use super::{OperationSource, Step, Workspace, tree};
+use super::{Workspace, tree};
 use crate::op::{Done, FileId, Found, Op, PathId, Whole};
 use crate::prepare::Pass;
+use crate::source::{OperationSource, Step};
 use plimsoll_model::{Event, Failure, Nanos, OpKind, Stability};
 
 /// The paths of a tree: directories below a root, with files in them.

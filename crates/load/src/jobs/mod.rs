@@ -26,38 +26,13 @@ pub use tree::{is_tree, remove_tree};
 pub use whole::{ReadBack, WriteOnce};
 pub use written::Written;
 
-use crate::op::{Done, FileId, Op};
 use crate::prepare::Means;
 use crate::share::{Lane, LaneRequest, Namespace, Share};
-use plimsoll_model::{BufferSeries, Cause, Event, Failure, Flag, Measure, Nanos, OpKind};
+use crate::source::OperationSource;
+use plimsoll_model::{BufferSeries, Cause, Event, Failure, Flag, Measure, OpKind};
 use std::num::NonZeroU16;
 use std::time::Duration;
 use test_files::TestFiles;
-
-/// What a worker should do next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Issue this operation now.
-    Issue(Op),
-    /// Issue nothing before this time, unless something completes first.
-    WaitUntil(Nanos),
-    /// Nothing more: let what is in flight complete.
-    End,
-}
-
-/// A source of operations for one worker. It neither reads a clock nor waits.
-pub trait OperationSource {
-    /// Asked whenever an operation could be issued.
-    fn next(&mut self, now: Nanos) -> Step;
-    /// Called with every completion and the operation it belongs to.
-    fn completed(&mut self, op: &Op, done: &Done) {
-        let _ = (op, done);
-    }
-    /// The files to flush when it has ended.
-    fn to_flush(&self) -> Vec<FileId> {
-        Vec::new()
-    }
-}
 
 /// Measures that are counts of operations per second: each with the kinds that count.
 pub type Counted = &'static [(Measure, &'static [OpKind])];

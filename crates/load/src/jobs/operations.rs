@@ -6,10 +6,11 @@
 
 use super::made_tree::Tree;
 use super::tree::{self, OPERATIONS};
-use super::{Asks, NotGood, OperationSource, Point, Step, StorageJob, Workspace};
+use super::{Asks, NotGood, Point, StorageJob, Workspace};
 use crate::op::{ByteRange, Done, FileId, Found, NewAttribute, Node, Op, PathId, Span};
 use crate::prepare::Pass;
 use crate::share::Lane;
+use crate::source::{OperationSource, Step};
 use plimsoll_model::{Cause, Event, Failure, Flag, Nanos, OpKind, OperationsJob, Phase, Stability};
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,10 +1,11 @@
 //! Patterns: reads and writes of equal blocks in large files.
 
 use super::test_files::TestFiles;
-use super::{Asks, NotGood, OperationSource, Point, Step, StorageJob, Workspace, Written};
+use super::{Asks, NotGood, Point, StorageJob, Workspace, Written};
 use crate::op::{Done, FileId, Op, Span};
 use crate::prepare::{Verified, bad_content, verify};
 use crate::share::Lane;
+use crate::source::{OperationSource, Step};
 use plimsoll_model::{
     Cause, Event, Failure, Flag, Layout, Nanos, OpKind, Pattern, PatternJob, Phase, Stability,
 };

@@ -6,9 +6,10 @@
 
 use super::made_tree::Tree;
 use super::tree::{self, SCAN};
-use super::{Asks, Counted, NotGood, OperationSource, Point, Step, StorageJob, Workspace, can_do};
+use super::{Asks, Counted, NotGood, Point, StorageJob, Workspace, can_do};
 use crate::op::{Done, Found, Op, PathId};
 use crate::share::{EntryKind, Lane, Share};
+use crate::source::{OperationSource, Step};
 use plimsoll_model::{
     Cause, Event, Failure, Flag, Measure, NamesCached, Nanos, OpKind, Phase, ScanJob,
 };

@@ -1,9 +1,10 @@
 //! A slide show: photos in the files that patterns read, one after the other.
 
 use super::test_files::{Endless, TestFiles};
-use super::{Asks, LaidOut, NotGood, OperationSource, Point, Step, StorageJob, Workspace};
+use super::{Asks, LaidOut, NotGood, Point, StorageJob, Workspace};
 use crate::op::{Done, Op, Span};
 use crate::share::Lane;
+use crate::source::{OperationSource, Step};
 use plimsoll_model::{Cause, Failure, Flag, Measure, Nanos, OpKind, SlidesJob};
 use std::time::Duration;
 

@@ -1,8 +1,9 @@
 //! Going over a whole file once: writing it out, and reading it back.
 
+use super::Written;
 use super::written::RangeState;
-use super::{OperationSource, Step, Written};
 use crate::op::{Done, FileId, Op, Span};
+use crate::source::{OperationSource, Step};
 use plimsoll_model::{Nanos, Stability};
 use std::ops::Range;
 

@@ -2,9 +2,9 @@
 //! done is what it prints, by this program's clock; its own rates are rounded to half seconds.
 
 use crate::cpu;
-use crate::jobs::{OperationSource, Step};
 use crate::op::{Done, FileId, Op, OpError, PathId, Tag, Whole};
 use crate::share::{Full, Lane, LaneDead};
+use crate::source::{OperationSource, Step};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use plimsoll_model::{Clock, ErrorKind, Nanos, OpKind, Stability};

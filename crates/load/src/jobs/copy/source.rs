@@ -3,9 +3,9 @@
 use super::rounds::{Copies, Round};
 use super::rsync::RsyncSource;
 use super::task::{Next, Offers, Process, Task};
-use crate::jobs::{OperationSource, Step};
 use crate::op::{Done, Op};
 use crate::share::Lane;
+use crate::source::{OperationSource, Step};
 use plimsoll_model::{Method, Nanos, OpKind, Transfer};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};

@@ -3,9 +3,9 @@
 
 use super::HEAD;
 use super::commits::Commits;
-use crate::jobs::{OperationSource, Step};
 use crate::op::{ByteRange, Done, FileId, Found, Op, PathId, Span};
 use crate::random::mix;
+use crate::source::{OperationSource, Step};
 use plimsoll_model::{Nanos, Stability};
 
 /// Bytes that SQLite locks, beyond all content (its file format, section 1.3.2: the lock-byte page): one that who waits

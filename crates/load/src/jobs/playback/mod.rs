@@ -5,10 +5,11 @@ mod demand;
 mod supply;
 
 use super::test_files::{Endless, TestFiles};
-use super::{Asks, LaidOut, NotGood, OperationSource, Point, Step, StorageJob, Workspace};
+use super::{Asks, LaidOut, NotGood, Point, StorageJob, Workspace};
 use crate::op::{Done, Op, Span};
 use crate::random::mix;
 use crate::share::Lane;
+use crate::source::{OperationSource, Step};
 use buffer::Playing;
 use plimsoll_model::{
     BufferSeries, Cause, Failure, Flag, Measure, Nanos, OpKind, Pace, PlaybackJob,
