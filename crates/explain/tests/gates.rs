@@ -16,7 +16,7 @@ fn past(study: &Study, number: usize, logs: [f64; 2]) -> PastStudy {
     let figure = |workload: usize| Figure {
         trial: workload as u32,
         block: Some(0),
-        cell: Cell::of(0, workload, 0),
+        cell: Cell::new(0, workload, 0),
         metric: Metric::all(Measure::THROUGHPUT),
         value: 1e8 * logs[workload].exp(),
         is_disturbed: false,

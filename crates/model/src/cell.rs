@@ -23,7 +23,7 @@ fn is_zero(value: &u16) -> bool {
 
 impl Cell {
     /// The cell of these indices; no study has more of any than 65,535.
-    pub fn of(subject: usize, workload: usize, setting: usize) -> Cell {
+    pub fn new(subject: usize, workload: usize, setting: usize) -> Cell {
         let index = |index: usize| u16::try_from(index).unwrap_or(u16::MAX);
         Cell { subject: index(subject), workload: index(workload), setting: index(setting) }
     }
@@ -70,7 +70,7 @@ impl Contrast {
             let Some(main) = what.main() else { continue };
             let (metric, part) = (main.headline(), what.headline_part());
             let measurand = |subject: usize, setting: usize| Measurand {
-                cell: Cell::of(subject, workload, setting),
+                cell: Cell::new(subject, workload, setting),
                 part,
                 metric,
             };

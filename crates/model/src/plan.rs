@@ -258,7 +258,7 @@ impl Plan {
             for (workload, what) in self.workloads.iter().enumerate() {
                 for (subject, which) in self.subjects.iter().enumerate() {
                     if what.subject() == Some(which.kind()) {
-                        cells.push(Cell::of(subject, workload, setting));
+                        cells.push(Cell::new(subject, workload, setting));
                     }
                 }
             }

@@ -346,7 +346,7 @@ fn between_methods(plan: &Plan, methods: usize) -> Vec<Contrast> {
         let workload = &plan.workloads[number];
         let part = workload.headline_part();
         let metric = workload.main()?.headline();
-        Some(Measurand { cell: Cell::of(0, number, 0), part, metric })
+        Some(Measurand { cell: Cell::new(0, number, 0), part, metric })
     };
     // Those with other numbers of workers come after all of them, and are compared with nothing.
     let compared = plan.workloads.iter().take_while(|workload| workload.steps.is_none()).count();

@@ -97,7 +97,7 @@ fn against_first_variant(plan: &Plan) -> Vec<Contrast> {
         for setting in 0..factor::settings(&plan.factors) {
             for subject in 0..plan.subjects.len() {
                 let measurand = |workload| Measurand {
-                    cell: Cell::of(subject, workload, setting),
+                    cell: Cell::new(subject, workload, setting),
                     part,
                     metric: main.job.headline(),
                 };

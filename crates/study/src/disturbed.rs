@@ -193,7 +193,7 @@ mod tests {
         Trial {
             number: 0,
             block: Some(0),
-            cell: Cell::of(0, 0, 0),
+            cell: Cell::new(0, 0, 0),
             started_seconds: 0.0,
             result,
             points: Vec::new(),

@@ -85,7 +85,7 @@ fn has_equal_work(
     let is_pair = subject_pairs(planned, later.study).contains(&(subject, later.subject));
     let workloads = later.study.plan.workloads.len();
     let settings = factor::settings(&later.study.plan.factors).min(MOST_SETTINGS);
-    let of_subject = |workload, setting| Cell::of(later.subject.into(), workload, setting);
+    let of_subject = |workload, setting| Cell::new(later.subject.into(), workload, setting);
     let is_measured = |cell: Cell| {
         let mut cells =
             (0..workloads).flat_map(|of| (0..settings).map(move |at| of_subject(of, at)));

@@ -95,7 +95,7 @@ impl Claims<'_> {
 
     /// The headline of a cell.
     fn measurand(&self, subject: usize, workload: usize, setting: usize) -> Option<Measurand> {
-        let cell = Cell::of(subject, workload, setting);
+        let cell = Cell::new(subject, workload, setting);
         let what = self.plan.workload(cell)?;
         Some(Measurand { cell, part: what.headline_part(), metric: what.main()?.headline() })
     }

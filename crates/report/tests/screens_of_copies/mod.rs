@@ -29,7 +29,7 @@ pub fn both_ways(targets: &[&str], blocks: u32, seconds: impl Fn(u16, &FileWork)
     study.plan.contrasts = copied.plan.contrasts;
     if targets.len() == 1 {
         let metric = Metric::all(Measure::THROUGHPUT);
-        let measurand = |workload| Measurand { cell: Cell::of(0, workload, 0), part: 0, metric };
+        let measurand = |workload| Measurand { cell: Cell::new(0, workload, 0), part: 0, metric };
         let contrast = |number: usize| Contrast {
             of: measurand(2 * number + 1),
             against: measurand(2 * number),
@@ -125,7 +125,7 @@ fn a_copy_by_three_methods() {
             study.trials.push(Trial { cell: Cell { workload, ..trial.cell }, ..trial });
         }
         let first = study.plan.contrasts[number / 2];
-        let cell = Cell::of(0, 16 + number / 2, 0);
+        let cell = Cell::new(0, 16 + number / 2, 0);
         study.plan.contrasts.push(Contrast { of: Measurand { cell, ..first.of }, ..first });
     }
     let screen = screen(&study);
