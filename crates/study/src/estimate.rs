@@ -81,8 +81,8 @@ pub fn estimate(plan: &Plan) -> Estimate {
     for cell in &cells {
         let Some(workload) = plan.workload(*cell) else { continue };
         let volume = volume(workload);
-        scaled |=
-            plan.storage.adapt_size && crate::scale::of(std::slice::from_ref(workload)).is_some();
+        scaled |= plan.storage.adapt_size
+            && crate::scale::largest_planned(std::slice::from_ref(workload)).is_some();
         trials += each(seconds(workload, &volume) + SECONDS_PER_TRIAL);
         written += each(volume.written);
     }

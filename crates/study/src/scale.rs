@@ -6,7 +6,7 @@ use plimsoll_model::{Plan, Workload};
 pub(crate) const SMALLEST: f64 = 1e-4;
 
 /// The largest scale of any job that has one.
-pub(crate) fn of(workloads: &[Workload]) -> Option<f64> {
+pub(crate) fn largest_planned(workloads: &[Workload]) -> Option<f64> {
     let parts = workloads.iter().flat_map(|workload| &workload.parts);
     parts.filter_map(|part| part.job.scale()).max_by(f64::total_cmp)
 }
@@ -33,7 +33,7 @@ pub(crate) fn largest(
     plan: &Plan,
     is_good: impl Fn(f64, &[Workload]) -> bool,
 ) -> Option<(f64, Vec<Workload>)> {
-    let whole = of(&plan.workloads)?;
+    let whole = largest_planned(&plan.workloads)?;
     let scaled = candidates(whole).map(|scale| (scale, times(&plan.workloads, scale / whole)));
     scaled.into_iter().find(|(scale, workloads)| is_good(*scale, workloads))
 }
@@ -108,7 +108,7 @@ mod tests {
         let own = Dataset { source, files: 1, directories: 1, bytes: Bytes(5) };
         let pattern = PatternJob::named("random-read", Bytes(MIB)).unwrap().into();
         let plan = plan(vec![copy(own), pattern]);
-        assert_eq!((of(&plan.workloads), largest(&plan, |_, _| true)), (None, None));
+        assert_eq!((largest_planned(&plan.workloads), largest(&plan, |_, _| true)), (None, None));
         assert_eq!(times(&plan.workloads, 0.1), plan.workloads);
     }
 }

@@ -104,7 +104,7 @@ pub fn fit(plan: &mut Plan, subjects: &[SubjectFacts]) -> Result<Option<Flag>, F
     };
     let scaled = scale::largest(plan, |_, workloads| has_room(workloads));
     if let (true, Some((used, workloads))) = (plan.storage.fit_size, &scaled) {
-        let wanted = scale::of(&plan.workloads).unwrap_or(1.0);
+        let wanted = scale::largest_planned(&plan.workloads).unwrap_or(1.0);
         plan.workloads.clone_from(workloads);
         let available = Bytes(tightest.space_bytes.1);
         let why = Scaled::Space { target: tightest.given.clone(), available };

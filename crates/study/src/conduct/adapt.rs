@@ -100,7 +100,7 @@ fn shares(ranges: &[(f64, f64)], seconds: f64) -> Vec<f64> {
 impl Conductor<'_> {
     /// Lowers sizes, or the scale of what is copied, to what there is time for.
     pub(super) fn adapt_to_time(&mut self) -> Result<(), Failure> {
-        if let Some(whole) = scale::of(&self.study.plan.workloads) {
+        if let Some(whole) = scale::largest_planned(&self.study.plan.workloads) {
             return self.scale_to_time(whole);
         }
         let mut slowest = f64::INFINITY;
@@ -127,7 +127,7 @@ impl Conductor<'_> {
             let workload = self.study.plan.workloads[number].clone();
             for subject in 0..self.study.plan.subjects.len() {
                 let fits = workload.subject() == Some(self.study.plan.subjects[subject].kind());
-                if fits && scale::of(std::slice::from_ref(&workload)).is_some() {
+                if fits && scale::largest_planned(std::slice::from_ref(&workload)).is_some() {
                     let cost = self.cost(subject, &workload, each)?;
                     let own = costs.entry(class(&workload)).or_default();
                     *own = own.and(cost);

@@ -177,6 +177,7 @@ impl Conductor<'_> {
             let Some(tried) = tried.filter(timed) else { continue };
             let (kind, title) = (tried.subject(), tried.main().map(|main| main.job.title()));
             let in_flight = tried.in_flight();
+            let run = Length::For { seconds: RUN, warm_up_seconds: 0.0 };
             let mut paces = Vec::new();
             for subject in 0..self.study.plan.subjects.len() {
                 if kind != Some(self.study.plan.subjects[subject].kind()) {
@@ -184,7 +185,7 @@ impl Conductor<'_> {
                 }
                 let what =
                     format!("choosing the length of trials: {}", title.as_deref().unwrap_or(""));
-                let (result, took) = self.try_out(subject, &tried, (RUN, 0.0), &what);
+                let (result, took) = self.try_out(subject, &tried, run, &what);
                 if result.outcome == Outcome::Stopped {
                     return Err(interrupted());
                 }
@@ -263,11 +264,11 @@ impl Conductor<'_> {
         &mut self,
         subject: usize,
         workload: &Workload,
-        (seconds, warm_up_seconds): (f64, f64),
+        length: Length,
         what: &str,
     ) -> (PointResult, f64) {
         let mut tried = workload.clone();
-        tried.length = Length::For { seconds, warm_up_seconds };
+        tried.length = length;
         self.tried_out += 1;
         let spec = self.spec(0, subject, tried, &format!("run {}", self.tried_out));
         let spec = PointSpec { first_file: self.tried_out, ..spec };

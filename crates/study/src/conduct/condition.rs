@@ -223,9 +223,11 @@ impl Conductor<'_> {
         length: Length,
         what: &str,
     ) -> Result<Option<PointResult>, Failure> {
-        let Length::For { seconds, warm_up_seconds } = length else { return Ok(None) };
+        if !matches!(length, Length::For { .. }) {
+            return Ok(None);
+        }
         let tried = self.study.plan.workloads[workload].clone();
-        let (result, _) = self.try_out(subject, &tried, (seconds, warm_up_seconds), what);
+        let (result, _) = self.try_out(subject, &tried, length, what);
         match result.outcome {
             Outcome::Complete => Ok(Some(result)),
             Outcome::Stopped => Err(interrupted()),

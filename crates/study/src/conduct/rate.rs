@@ -2,13 +2,13 @@
 //! under all settings.
 
 use super::{Conductor, interrupted};
-use plimsoll_model::{Cause, Failure, Measure, Metric, Outcome};
+use plimsoll_model::{Cause, Failure, Length, Measure, Metric, Outcome};
 
 /// Share of what the router forwards at overload, with all parts of its path. The slowest setting is far from its knee, and
 /// a core is busy enough for its ticks to say something.
 const SHARE: f64 = 0.5;
-/// Length of the run that shows what the router forwards, and its lead-in, in seconds.
-const RUN: (f64, f64) = (1.5, 0.5);
+/// Length of the run that shows what the router forwards.
+const RUN: Length = Length::For { seconds: 1.5, warm_up_seconds: 0.5 };
 /// Digits of a rate.
 const DIGITS: i32 = 2;
 
