@@ -87,7 +87,7 @@ fn is_random(name: &str) -> Option<bool> {
 
 /// Workload of a run, and the figures that belong to it. Fails if the workload is unknown, or if
 /// plimsoll has no pattern for it.
-pub(super) fn of(run: &mut Run, options: &ImportOptions) -> Parsed<ClosedLoop> {
+pub(super) fn workload(run: &mut Run, options: &ImportOptions) -> Parsed<ClosedLoop> {
     let mut pattern = known_pattern(run, options)?;
     pattern = order(run, pattern);
     pattern = directions(run, pattern);

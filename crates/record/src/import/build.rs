@@ -1,10 +1,11 @@
 //! Runs of fio become a study.
 
 use super::asked;
+use super::latency::{self, Counted};
 use super::malformed::{Malformed, Parsed};
 use super::run::{Client, Half, Run};
 use super::workloads::{ClosedLoop, Workloads, directory};
-use super::{ImportFile, ImportOptions, latency};
+use super::{ImportFile, ImportOptions};
 use crate::document;
 use plimsoll_model::{
     Cause, Cell, Design, Ended, Failure, Flag, ImportedCpu, ImportedRun, LatencySummary, Length,
@@ -91,14 +92,8 @@ pub(super) fn study(
     let seconds = trials.iter().map(longest).fold(0.0, f64::max);
     let subjects = targets.facts.iter().map(|facts| directory(&facts.given)).collect();
     let workloads = workloads.planned(Length::For { seconds, warm_up_seconds: 0.0 });
-    let design = Design {
-        rule: Rule::Fixed { blocks: 1 },
-        cap_seconds: 0.0,
-        baseline_seconds: 0.0,
-        ..Design::default()
-    };
     let command = options.command.clone();
-    let plan = Plan { command, ..Plan::new(subjects, workloads, design) };
+    let plan = Plan { command, ..Plan::new(subjects, workloads, one_block()) };
     flags.dedup();
     Study {
         schema: SCHEMA.to_owned(),
@@ -112,6 +107,16 @@ pub(super) fn study(
         measures: document::measures(&[], &trials),
         trials,
         ended: Ended::Done,
+    }
+}
+
+/// Design of an imported study: other tools have no blocks, idle windows or caps.
+pub(super) fn one_block() -> Design {
+    Design {
+        rule: Rule::Fixed { blocks: 1 },
+        cap_seconds: 0.0,
+        baseline_seconds: 0.0,
+        ..Design::default()
     }
 }
 
@@ -186,7 +191,7 @@ fn trial(
     if !others.is_empty() {
         run.notes.push(format!("ran at the same time as: {}", others.join(", ")));
     }
-    let done = asked::of(&mut run, options)?;
+    let done = asked::workload(&mut run, options)?;
     let held = asked::rate_held(&run);
     run.notes.extend(held.as_ref().map(|by| format!("fio held the rate: {by}")));
     let kinds = [(OpKind::READ, &run.read), (OpKind::WRITE, &run.write)];
@@ -285,7 +290,9 @@ fn quantities(run: &Run, cpu: Option<&ImportedCpu>) -> BTreeMap<Metric, f64> {
         all = match (all, half.client()) {
             (None, latency) => latency.map(|l| (half.operations, l.clone())),
             (Some((n, a)), Some(b)) => {
-                let merged = latency::merged((n, &a), (half.operations, b));
+                let before = Counted { operations: n, latency: &a };
+                let own = Counted { operations: half.operations, latency: b };
+                let merged = latency::merged(before, own);
                 Some((n.saturating_add(half.operations), merged))
             }
             (all, None) => all,

@@ -42,7 +42,7 @@ impl Default for Global {
 
 impl Global {
     /// The options of a job.
-    fn of(&self, job: &Job) -> Option<&Options> {
+    fn options(&self, job: &Job) -> Option<&Options> {
         let is_of = |options: &&Options| {
             let text = |name| options.get(name).and_then(Value::as_str);
             let port = options.get("port").and_then(Value::as_u64);
@@ -234,7 +234,7 @@ fn run(
     invocation: usize,
     section: &Section,
 ) -> Run {
-    let asked = asked(document.global.of(&job), &job, separate);
+    let asked = asked(document.global.options(&job), &job, separate);
     let cpu = job.usr_cpu.zip(job.sys_cpu).map(|(user_percent, system_percent)| Cpu {
         user_percent,
         system_percent,

@@ -3,12 +3,19 @@
 use plimsoll_model::{Histogram, LatencySummary};
 use std::collections::BTreeMap;
 
-/// Merges two distributions, each with its number of operations. Mean and deviation are exact.
+/// A distribution with its number of operations.
+#[derive(Clone, Copy)]
+pub(super) struct Counted<'a> {
+    pub(super) operations: u64,
+    pub(super) latency: &'a LatencySummary,
+}
+
+/// Merges two distributions. Mean and deviation are exact.
 /// Quantiles of the parts do not determine quantiles of the whole, so they are left out unless both
 /// distributions are complete (fio's `json+`); then they are computed as in fio.
-pub(super) fn merged(a: (u64, &LatencySummary), b: (u64, &LatencySummary)) -> LatencySummary {
-    let (n, m) = (a.0 as f64, b.0 as f64);
-    let (a, b) = (a.1, b.1);
+pub(super) fn merged(a: Counted<'_>, b: Counted<'_>) -> LatencySummary {
+    let (n, m) = (a.operations as f64, b.operations as f64);
+    let (a, b) = (a.latency, b.latency);
     let all = (n + m).max(1.0);
     let apart = b.mean_seconds - a.mean_seconds;
     let deviation = |x: Option<f64>, y: Option<f64>| {
@@ -65,7 +72,7 @@ fn quantiles<'a>(
 mod tests {
     use super::*;
 
-    fn of(values: &[u64], bins: bool) -> LatencySummary {
+    fn summary(values: &[u64], bins: bool) -> LatencySummary {
         let n = values.len() as f64;
         let mean = values.iter().sum::<u64>() as f64 / n;
         let squares: f64 = values.iter().map(|v| (*v as f64 - mean).powi(2)).sum();
@@ -86,10 +93,14 @@ mod tests {
     #[test]
     fn jobs_merge_as_if_they_had_been_one() {
         let (a, b) = ([100, 300, 800, 950], [120, 4000]);
-        let whole = of(&[100, 300, 800, 950, 120, 4000], true);
+        let whole = summary(&[100, 300, 800, 950, 120, 4000], true);
         let close = |x: f64, y: f64| assert!((x - y).abs() <= 1e-9 * y, "{x} {y}");
         for bins in [true, false] {
-            let merged = merged((4, &of(&a, bins)), (2, &of(&b, bins)));
+            let (four, two) = (summary(&a, bins), summary(&b, bins));
+            let merged = merged(
+                Counted { operations: 4, latency: &four },
+                Counted { operations: 2, latency: &two },
+            );
             close(merged.mean_seconds, whole.mean_seconds);
             close(
                 merged.standard_deviation_seconds.unwrap(),

@@ -4,10 +4,10 @@ use super::malformed::{Malformed, Parsed};
 use super::{ImportFile, ImportOptions, build};
 use crate::document;
 use plimsoll_model::{
-    Cell, Design, Ended, Endpoint, Failure, Flag, HostName, ImportedRun, Job, LatencySummary,
-    Length, Measure, Metric, OpKind, OpStats, Origin, Outcome, Part, PartResult, PathFacts,
-    PathSubject, Plan, PointResult, Rule, SCHEMA, Series, Study, StudyId, Subject, SubjectFacts,
-    Trial, Window, Workload,
+    Cell, Ended, Endpoint, Failure, Flag, HostName, ImportedRun, Job, LatencySummary, Length,
+    Measure, Metric, OpKind, OpStats, Origin, Outcome, Part, PartResult, PathFacts, PathSubject,
+    Plan, PointResult, SCHEMA, Series, Study, StudyId, Subject, SubjectFacts, Trial, Window,
+    Workload,
 };
 use std::collections::BTreeMap;
 use std::num::NonZeroU16;
@@ -148,14 +148,8 @@ pub(super) fn study(
         }
     }
     let (subjects, facts): (Vec<Subject>, Vec<PathFacts>) = subjects.into_iter().unzip();
-    let design = Design {
-        rule: Rule::Fixed { blocks: 1 },
-        cap_seconds: 0.0,
-        baseline_seconds: 0.0,
-        ..Design::default()
-    };
     let command = options.command.clone();
-    let plan = Plan { command, ..Plan::new(subjects, workloads, design) };
+    let plan = Plan { command, ..Plan::new(subjects, workloads, build::one_block()) };
     Study {
         schema: SCHEMA.to_owned(),
         id,

@@ -1,6 +1,7 @@
 //! One run of fio, whatever form it was read from.
 
-use super::{latency, units};
+use super::latency::{self, Counted};
+use super::units;
 use plimsoll_model::LatencySummary;
 use std::collections::BTreeMap;
 
@@ -302,9 +303,11 @@ impl Half {
     }
 
     fn add(&mut self, other: &Half) {
-        let counts = (self.operations, other.operations);
         let merged = |a: &Option<LatencySummary>, b: &Option<LatencySummary>| match (a, b) {
-            (Some(a), Some(b)) => Some(latency::merged((counts.0, a), (counts.1, b))),
+            (Some(a), Some(b)) => Some(latency::merged(
+                Counted { operations: self.operations, latency: a },
+                Counted { operations: other.operations, latency: b },
+            )),
             (a, b) => a.clone().or_else(|| b.clone()),
         };
         *self = Half {
