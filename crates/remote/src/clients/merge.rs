@@ -164,13 +164,13 @@ impl Sum<'_> {
     }
 
     /// One figure of each client.
-    fn of(&self, measure: Measure) -> impl Iterator<Item = f64> {
+    fn figures(&self, measure: Measure) -> impl Iterator<Item = f64> {
         let metric = Metric::all(measure);
         self.parts.iter().filter_map(move |part| part.quantities.get(&metric).copied())
     }
 
     fn largest(&self, measure: Measure) -> Option<f64> {
-        self.of(measure).reduce(f64::max)
+        self.figures(measure).reduce(f64::max)
     }
 
     /// One figure of all clients, by the rule of its measure.
