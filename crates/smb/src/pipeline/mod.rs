@@ -198,7 +198,7 @@ impl Smb2 {
             let last = part + 1 == parts.end;
             let begin = bytes.len();
             bytes.resize(begin + HEADER_BYTES, 0);
-            call.action.encode(part, (&call.path, &call.to), call.file(part), bytes);
+            call.action.encode(part, &call.path, &call.to, call.file(part), bytes);
             let count = call.action.payload(command);
             if command == Command::Write {
                 if plain && last && count > COPY_MOST {

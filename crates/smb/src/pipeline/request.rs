@@ -314,10 +314,11 @@ impl Action {
         matches!(self, Action::Put { .. } | Action::Get { .. } | Action::Open { .. })
     }
 
-    /// Appends what follows the header in one of its requests, without a payload.
-    pub fn encode(self, part: usize, paths: (&str, &str), file: FileId, to: &mut Vec<u8>) {
+    /// Appends what follows the header in one of its requests, without a payload. `new_path` is that
+    /// of a rename.
+    pub fn encode(self, part: usize, path: &str, new_path: &str, file: FileId, to: &mut Vec<u8>) {
         match (self.commands()[part], self) {
-            (Command::Create, _) => requests::create(to, paths.0, self.create()),
+            (Command::Create, _) => requests::create(to, path, self.create()),
             (Command::Read, Action::Read { offset, count, .. }) => {
                 requests::read(to, file, offset, count);
             }
@@ -336,7 +337,7 @@ impl Action {
                 Command::SetInfo,
                 Action::SetTimes { written, .. } | Action::SetTimesOf { written },
             ) => times(file, written).append_body(to),
-            (Command::SetInfo, Action::Rename) => renaming(file, paths.1, true).append_body(to),
+            (Command::SetInfo, Action::Rename) => renaming(file, new_path, true).append_body(to),
             (Command::SetInfo, _) => disposition(file).append_body(to),
             (Command::QueryDirectory, _) => {
                 listing(file, self.payload(Command::QueryDirectory)).append_body(to);
