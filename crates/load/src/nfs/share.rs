@@ -180,10 +180,10 @@ impl Share for NfsShare {
                 // Half of what an operation may take: the rest is for doing it once it was sent again.
                 let (deadline, limit) = (&self.site.deadline, self.site.limits.call / 2);
                 match self.target.nconnect.map_or(1, NonZeroU8::get) {
-                    1 => reconnecting(connect, wire, sizes, request, (deadline, limit)),
+                    1 => reconnecting(connect, wire, sizes, request, deadline, limit),
                     several => {
                         let connect = spread(several, connect);
-                        reconnecting(connect, wire, sizes, request, (deadline, limit))
+                        reconnecting(connect, wire, sizes, request, deadline, limit)
                     }
                 }
             }

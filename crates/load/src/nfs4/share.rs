@@ -372,9 +372,9 @@ impl Share for Nfs4Share {
         // Half of what an operation may take: the rest is for doing it once it was sent again.
         let (deadline, limit) = (&self.server.site.deadline, self.server.site.limits.call / 2);
         match self.target.nconnect.map_or(1, NonZeroU8::get) {
-            1 => reconnecting(connect, wire, sizes, request, (deadline, limit)),
+            1 => reconnecting(connect, wire, sizes, request, deadline, limit),
             several => {
-                reconnecting(spread(several, connect), wire, sizes, request, (deadline, limit))
+                reconnecting(spread(several, connect), wire, sizes, request, deadline, limit)
             }
         }
     }

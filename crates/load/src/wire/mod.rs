@@ -125,7 +125,8 @@ pub(crate) fn reconnecting<W: Wire + 'static, C: Calling<W::Protocol> + Send + '
     wire: W,
     sizes: TransferSizes,
     request: LaneRequest,
-    (deadline, limit): (&Deadline, Duration),
+    deadline: &Deadline,
+    limit: Duration,
 ) -> Result<Box<dyn Lane>, Failure> {
     let mut lane = WireLane::new(patiently(deadline, limit, &connect)?, wire, sizes, request);
     lane.reconnect = Some(Reconnect::new(Box::new(move |_| connect()), limit));
