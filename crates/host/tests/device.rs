@@ -161,7 +161,7 @@ fn every_shell_reads_the_numbers_of_the_kernels_own_files() {
     shells.extend(["/bin/dash", "/bin/bash"].iter().filter(|shell| there(shell)));
     for shell in shells {
         let by_shell = Arc::new(ByShell::new(shell));
-        let mut runner = Runner::of(vec![host("local", by_shell.clone(), Err(no_probe()), None)]);
+        let mut runner = Runner::new(vec![host("local", by_shell.clone(), Err(no_probe()), None)]);
         runner.runner.attach(0).unwrap();
         let inventory = runner.device(0).inventory.unwrap();
         let network = inventory.network.unwrap();
@@ -255,7 +255,7 @@ fn a_host_that_is_lost_leaves_the_others() {
         host("ssh://root@box", Arc::new(router()), Ok(&gone), None),
         host("ssh://root@nas", Arc::new(Script::default()), Ok(&there), None),
     ];
-    let mut runner = Runner::of(hosts);
+    let mut runner = Runner::new(hosts);
     for subject in 0..2 {
         assert_eq!(runner.runner.attach(subject), Ok(Vec::new()));
     }
@@ -276,7 +276,7 @@ fn a_host_that_is_lost_leaves_the_others() {
 #[test]
 fn a_part_is_measured_anew_in_each_block() {
     let probe = Canned::new(ROUTER);
-    let mut runner = Runner::of(vec![host("local", Arc::new(router()), Ok(&probe), None)]);
+    let mut runner = Runner::new(vec![host("local", Arc::new(router()), Ok(&probe), None)]);
     runner.runner.attach(0).unwrap();
     let first = runner.point(0, Part::Memory);
     let calls = probe.calls.load(Ordering::Relaxed);

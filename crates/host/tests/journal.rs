@@ -21,8 +21,8 @@ const OTHER: u32 = 65_534;
 /// An entry whose run has died.
 fn dead(name: &HostName, host: &dyn Reach, name_of_knob: &str) -> Entry {
     let original = knob(name_of_knob).unwrap().read(host).unwrap().original;
-    let of = (name.clone(), Origin::read(host).unwrap());
-    let mut entry = Entry::new(of, name_of_knob.to_owned(), original, "0123abcd");
+    let origin = Origin::read(host).unwrap();
+    let mut entry = Entry::new(name.clone(), origin, name_of_knob.to_owned(), original, "0123abcd");
     entry.owner.started += 1;
     entry
 }

@@ -205,9 +205,10 @@ mod tests {
     #[test]
     fn a_run_that_is_alive_is_named_and_its_restore_is_not_proposed() {
         let entry = |host: &str, dead: bool| {
-            let of = (host.parse().unwrap(), Origin::default());
+            let (host, origin) = (host.parse().unwrap(), Origin::default());
             let knob = "sysctl:vm.swappiness".to_owned();
-            let mut entry = Entry::new(of, knob, settings::Original::default(), "0123abcd");
+            let original = settings::Original::default();
+            let mut entry = Entry::new(host, origin, knob, original, "0123abcd");
             entry.owner.started += u64::from(dead);
             entry
         };

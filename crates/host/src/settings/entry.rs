@@ -31,7 +31,8 @@ pub struct Entry {
 impl Entry {
     /// An entry of this process.
     pub fn new(
-        (host, origin): (HostName, Origin),
+        host: HostName,
+        origin: Origin,
         knob: String,
         original: Original,
         study: &str,
@@ -118,7 +119,7 @@ pub(super) mod tests {
         let original = Original([(key, "cubic".to_owned())].into());
         let host = "ssh://root@nas".parse().unwrap();
         let origin = Origin { network: "net:[1]".into(), ..Origin::default() };
-        Entry::new((host, origin), knob.name(), original, "0123abcd")
+        Entry::new(host, origin, knob.name(), original, "0123abcd")
     }
 
     #[test]

@@ -120,7 +120,7 @@ pub(super) fn expect(
 
 /// An original for tests, with further pairs.
 #[cfg(test)]
-pub(super) fn of(pairs: &[(&str, &str)]) -> Original {
+pub(super) fn original_with(pairs: &[(&str, &str)]) -> Original {
     let boot = "01234567-89ab-cdef-0123-456789abcdef";
     let own = [(BOOT, boot), (INDEX, "2")];
     let all = own.iter().chain(pairs);
@@ -154,7 +154,7 @@ mod tests {
         check_original(&own).unwrap();
         assert!(still_there(&Local, "lo", &own).unwrap().is_some());
         // Of another start of the kernel, of an interface that is gone although another has its name now.
-        for (key, value) in [(BOOT, of(&[]).0[BOOT].as_str()), (INDEX, "2147483647")] {
+        for (key, value) in [(BOOT, original_with(&[]).0[BOOT].as_str()), (INDEX, "2147483647")] {
             let mut other = own.clone();
             other.0.insert(key.to_owned(), value.to_owned());
             assert_eq!(still_there(&Local, "lo", &other).unwrap(), None, "{key}");

@@ -184,11 +184,13 @@ mod tests {
             assert!(knob.check(level).is_err(), "{level:?}");
         }
         knob.check("1280").unwrap();
-        let of = |mtu: &str| interface::of(&[(MTU, mtu)]);
+        let of = |mtu: &str| interface::original_with(&[(MTU, mtu)]);
         knob.check_original(&of("65536")).unwrap();
         assert!(knob.check_original(&of("1500; id")).is_err());
-        assert!(knob.check_original(&interface::of(&[])).is_err());
-        assert!(knob.check_original(&interface::of(&[(MTU, "1500"), ("more", "")])).is_err());
+        assert!(knob.check_original(&interface::original_with(&[])).is_err());
+        assert!(
+            knob.check_original(&interface::original_with(&[(MTU, "1500"), ("more", "")])).is_err()
+        );
         assert_eq!(knob.undo_by_shell(&of("1500")).unwrap(), "ip link set dev 'eth0' mtu '1500'");
         let line = "2: eth0: <BROADCAST,UP> mtu 1500 qdisc mq state UP mode DEFAULT group default";
         assert_eq!(of_line(line), Some("1500"));

@@ -279,8 +279,9 @@ mod tests {
         let knob = make("").unwrap();
         let original = Original([(KEY.to_owned(), text.clone())].into());
         knob.check_original(&original).unwrap();
-        let of = ("ssh://nas".parse().unwrap(), Origin::default());
-        let kept = Entry::new(of, KIND.into(), original.clone(), "0123abcd").to_bytes().unwrap();
+        let (host, origin) = ("ssh://nas".parse().unwrap(), Origin::default());
+        let kept = Entry::new(host, origin, KIND.into(), original.clone(), "0123abcd");
+        let kept = kept.to_bytes().unwrap();
         assert!(kept.len() <= entry::MOST_BYTES && Entry::from_bytes(&kept).is_ok());
         // The timer, with what stands for nft.
         let [kept, written] = ["entry", "written"].map(|name| place.path().join(name));

@@ -372,13 +372,13 @@ mod tests {
         }
         let knob = make("eth0:tso").unwrap();
         assert!(knob.check("1").is_err() && knob.check("on").is_ok());
-        let of = |name: &str, state: &str| interface::of(&[(name, state)]);
+        let of = |name: &str, state: &str| interface::original_with(&[(name, state)]);
         knob.check_original(&of("tx-tcp-segmentation", "off [requested on]")).unwrap();
         for (name, state) in [("a;id", "on"), ("tso", "on; id"), ("tso", ""), ("tso", "on [x]")] {
             assert!(knob.check_original(&of(name, state)).is_err(), "{name} {state}");
         }
         let line = knob.undo_by_shell(&of("generic-receive-offload", "on")).unwrap();
         assert_eq!(line, "ethtool -K 'eth0' 'gro' on");
-        assert_eq!(knob.undo_by_shell(&interface::of(&[])), None);
+        assert_eq!(knob.undo_by_shell(&interface::original_with(&[])), None);
     }
 }

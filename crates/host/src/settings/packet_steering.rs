@@ -99,7 +99,7 @@ fn by_interface(original: &Original) -> BTreeMap<&str, Original> {
 }
 
 /// The setting of one interface.
-fn of(interface: &str) -> Result<Box<dyn Knob>, Failure> {
+fn interface_knob(interface: &str) -> Result<Box<dyn Knob>, Failure> {
     super::knob(&format!("{}:{interface}", rps::KIND))
 }
 
@@ -133,7 +133,7 @@ impl Knob for PacketSteering {
         let mut original = Original::default();
         let mut levels = Vec::new();
         for interface in &steered.interfaces {
-            let found = of(interface)?.read(host)?;
+            let found = interface_knob(interface)?.read(host)?;
             levels.push(found.level);
             let own = found.original.0.into_iter();
             original.0.extend(own.map(|(key, value)| (format!("{interface}/{key}"), value)));
@@ -150,7 +150,7 @@ impl Knob for PacketSteering {
     fn apply(&self, host: &dyn Reach, original: &Original, level: &str) -> Result<(), Failure> {
         let steered = Steered::find(host)?;
         for (interface, own) in by_interface(original) {
-            of(interface)?.apply(host, &own, steered.mask(level))?;
+            interface_knob(interface)?.apply(host, &own, steered.mask(level))?;
         }
         Ok(())
     }
@@ -158,14 +158,14 @@ impl Knob for PacketSteering {
     fn verify(&self, host: &dyn Reach, level: &str) -> Result<(), Failure> {
         let steered = Steered::find(host)?;
         for interface in &steered.interfaces {
-            of(interface)?.verify(host, steered.mask(level))?;
+            interface_knob(interface)?.verify(host, steered.mask(level))?;
         }
         Ok(())
     }
 
     /// All of them, whatever is wrong with one.
     fn undo(&self, host: &dyn Reach, original: &Original) -> Result<(), Failure> {
-        let undo = |(interface, own): (&str, Original)| of(interface)?.undo(host, &own);
+        let undo = |(interface, own): (&str, Original)| interface_knob(interface)?.undo(host, &own);
         let undone: Vec<Result<(), Failure>> =
             by_interface(original).into_iter().map(undo).collect();
         undone.into_iter().collect()
@@ -218,7 +218,7 @@ mod tests {
         let of = |masks: &[(&str, &str)]| {
             let mut original = Original::default();
             for (interface, mask) in masks {
-                let own = interface::of(&[("rx-0", *mask)]).0.into_iter();
+                let own = interface::original_with(&[("rx-0", *mask)]).0.into_iter();
                 original.0.extend(own.map(|(key, value)| (format!("{interface}/{key}"), value)));
             }
             original
@@ -228,8 +228,12 @@ mod tests {
         assert!(knob.is_as_found(&found, &of(&[("eth0", "00"), ("eth1", "3"), ("eth2", "1")])));
         assert!(!knob.is_as_found(&found, &of(&[("eth0", "0"), ("eth1", "1")])));
         assert!(!knob.is_as_found(&found, &of(&[("eth0", "0")])));
-        let bad =
-            [Original::default(), of(&[("a b", "0")]), of(&[("eth0", "x")]), interface::of(&[])];
+        let bad = [
+            Original::default(),
+            of(&[("a b", "0")]),
+            of(&[("eth0", "x")]),
+            interface::original_with(&[]),
+        ];
         for bad in bad {
             assert!(knob.check_original(&bad).is_err(), "{bad:?}");
         }

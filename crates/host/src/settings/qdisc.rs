@@ -404,7 +404,8 @@ mod tests {
         {
             knob.check(level).unwrap();
         }
-        let of = |words: &str, shown: &str| interface::of(&[(WORDS, words), (SHOWN, shown)]);
+        let of =
+            |words: &str, shown: &str| interface::original_with(&[(WORDS, words), (SHOWN, shown)]);
         let kept = of("handle 8001: fq limit 10", "fq 8001: root limit 10p\n");
         knob.check_original(&kept).unwrap();
         assert_eq!(root_discipline(&kept), Some("fq"));
@@ -414,7 +415,7 @@ mod tests {
         {
             assert!(knob.check_original(&of(words, shown)).is_err(), "{words}");
         }
-        assert!(knob.check_original(&interface::of(&[(WORDS, "")])).is_err());
+        assert!(knob.check_original(&interface::original_with(&[(WORDS, "")])).is_err());
         assert_eq!(
             knob.undo_by_shell(&kept).unwrap(),
             "tc qdisc del dev 'eth0' root 2>/dev/null || true; \

@@ -212,14 +212,23 @@ mod tests {
         assert_eq!(plain("00"), "0");
         let of = |masks: &[&str]| {
             let queues = ["rx-0", "rx-1", "rx-2"];
-            interface::of(&queues.into_iter().zip(masks.iter().copied()).collect::<Vec<_>>())
+            interface::original_with(
+                &queues.into_iter().zip(masks.iter().copied()).collect::<Vec<_>>(),
+            )
         };
         knob.check_original(&of(&["00", "ff,00000001"])).unwrap();
         assert_eq!((&*level(&of(&["00", "0"])), &*level(&of(&["1", "2"]))), ("0", "mixed"));
         assert!(knob.is_as_found(&of(&["00000003"]), &of(&["3"])));
-        for bad in [interface::of(&[]), of(&["1;id"]), interface::of(&[("rx-0/../x", "0")])] {
+        for bad in [
+            interface::original_with(&[]),
+            of(&["1;id"]),
+            interface::original_with(&[("rx-0/../x", "0")]),
+        ] {
             assert!(knob.check_original(&bad).is_err(), "{bad:?}");
         }
-        assert!(knob.check_original(&interface::of(&[("rx-0", "0"), ("more", "0")])).is_err());
+        assert!(
+            knob.check_original(&interface::original_with(&[("rx-0", "0"), ("more", "0")]))
+                .is_err()
+        );
     }
 }

@@ -225,8 +225,9 @@ impl FactorState {
         if let Some(Changed { path: Some(path), .. }) = &self.changed {
             return Ok(path.clone());
         }
-        let of = (name.clone(), Origin::read(&**host)?);
-        let entry = Entry::new(of, knob.name(), self.original.clone(), kept.study);
+        let origin = Origin::read(&**host)?;
+        let original = self.original.clone();
+        let entry = Entry::new(name.clone(), origin, knob.name(), original, kept.study);
         kept.journal.add(&entry)?;
         let changed = self.changed.insert(Changed { entry, path: None, guard: None });
         let path = device::add(&**host, &changed.entry)?;

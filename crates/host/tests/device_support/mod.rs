@@ -175,7 +175,7 @@ pub struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    pub fn of(hosts: Vec<Host<'a>>) -> Runner<'a> {
+    pub fn new(hosts: Vec<Host<'a>>) -> Runner<'a> {
         let stop = Arc::new(AtomicBool::new(false));
         Runner { runner: HostRunner::new(hosts, Arc::new(Still), stop.clone()), stop }
     }
@@ -219,7 +219,7 @@ pub fn measured(
     verbs: Result<&Canned, Failure>,
     disk: Option<&str>,
 ) -> (Device, Vec<PointResult>) {
-    let mut runner = Runner::of(vec![host("ssh://root@box", Arc::new(reach), verbs, disk)]);
+    let mut runner = Runner::new(vec![host("ssh://root@box", Arc::new(reach), verbs, disk)]);
     runner.runner.attach(0).unwrap();
     let parts = Part::ALL[1..].iter().filter(|part| **part != Part::Disk || disk.is_some());
     let mut points = Vec::new();
