@@ -4,9 +4,9 @@ use crate::arguments::{DocumentArguments, StoreArguments};
 use crate::{output, store};
 use clap::Args;
 use plimsoll_config::nearest;
-use plimsoll_model::{BoxFacts, Failure, Study, StudyId, SubjectFacts, SubjectKind};
+use plimsoll_model::{Failure, Study, SubjectFacts, SubjectKind};
 use plimsoll_references::{SOURCES, Source, tables};
-use plimsoll_report::Document;
+use plimsoll_report::{Document, RecordedDevice};
 
 #[derive(Args)]
 pub struct ExplainArguments {
@@ -36,10 +36,7 @@ pub fn source(name: &str) -> Option<&'static Source> {
 }
 
 /// What is known of the hosts of a study by themselves: the latest that was measured of each.
-pub fn devices(
-    study: &Study,
-    arguments: &StoreArguments,
-) -> Result<Vec<(StudyId, BoxFacts)>, Failure> {
+pub fn devices(study: &Study, arguments: &StoreArguments) -> Result<Vec<RecordedDevice>, Failure> {
     let store = store::open(arguments)?;
     let mut summaries = store.list()?;
     summaries.retain(|summary| {
@@ -48,15 +45,15 @@ pub fn devices(
             own && subject.kind == Some(SubjectKind::Host)
         })
     });
-    let mut devices: Vec<(StudyId, BoxFacts)> = Vec::new();
+    let mut devices: Vec<RecordedDevice> = Vec::new();
     for summary in summaries.iter().rev() {
         let whole = store.load(&summary.id.0)?;
         for subject in whole.subjects {
             if let SubjectFacts::Host(facts) = subject
                 && study.hosts.iter().any(|host| host.name == facts.given)
-                && devices.iter().all(|(_, known)| known.given != facts.given)
+                && devices.iter().all(|known| known.facts.given != facts.given)
             {
-                devices.push((whole.id.clone(), *facts));
+                devices.push(RecordedDevice { study: whole.id.clone(), facts: *facts });
             }
         }
     }

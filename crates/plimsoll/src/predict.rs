@@ -124,7 +124,7 @@ pub fn run(predict: &PredictArguments, arguments: &StoreArguments) -> Result<u8,
             ));
         }
         Some(source) => {
-            let changes = predict.changes.of(None, arguments)?;
+            let changes = predict.changes.what_ifs(None, arguments)?;
             WhatIfReport::of_source(source, tables(), &changes)
         }
         None => of_study(predict, arguments)?,
@@ -150,7 +150,7 @@ fn of_study(
         true => study(name, arguments)?,
         false => explain::study(name, arguments)?,
     };
-    let changes = predict.changes.of(Some(&study), arguments)?;
+    let changes = predict.changes.what_ifs(Some(&study), arguments)?;
     let later =
         predict.measured.as_ref().map(|later| after(&study, later, arguments)).transpose()?;
     let mut report = WhatIfReport::new(&study, &changes, later.as_ref());
@@ -195,7 +195,7 @@ pub fn study(name: &str, arguments: &StoreArguments) -> Result<Study, Failure> {
 
 impl ChangeArguments {
     /// The changes, with the figures of the studies that they name.
-    fn of(
+    fn what_ifs(
         &self,
         study: Option<&Study>,
         arguments: &StoreArguments,
@@ -324,8 +324,8 @@ fn own_device(
         return Err(usage(COMPARE, &study.id.0, "the server was not monitored", next));
     };
     let devices = explain::devices(study, arguments)?;
-    let known = devices.into_iter().find(|(_, facts)| facts.given == *host);
-    known.map(|(_, facts)| (host.clone(), facts.device)).ok_or_else(|| {
+    let known = devices.into_iter().find(|known| known.facts.given == *host);
+    known.map(|known| (host.clone(), known.facts.device)).ok_or_else(|| {
         let next = format!("Measure it: plimsoll device {host} --only inventory,cpu,crypto.");
         usage(COMPARE, host, "the store has no study of this device", &next)
     })

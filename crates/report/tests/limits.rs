@@ -7,14 +7,14 @@ use plimsoll_model::{
     BoxFacts, ControlGroupLoad, DiskFacts, Flag, IdleWindows, Job, LabFacts, Measure, Metric,
     NfsdLoad, Rule, Stall, StallPhase, Study, StudyId, Subject, SubjectFacts, Target, units,
 };
-use plimsoll_report::{Document, Style};
+use plimsoll_report::{Document, RecordedDevice, Style};
 use support::plain::servers::{SERVER, Truth, study, with_ladder};
 
 fn explained(study: &Study) -> String {
     beside(study, &[])
 }
 
-fn beside(study: &Study, devices: &[(StudyId, BoxFacts)]) -> String {
+fn beside(study: &Study, devices: &[RecordedDevice]) -> String {
     let style = Style { width: 160, colour: false };
     let text = Document::explaining(study, devices).screen(&style);
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -88,7 +88,7 @@ fn checksums_are_a_part_of_what_a_gigabyte_costs_where_no_interface_computes_the
             ..Device::default()
         };
         let facts = BoxFacts { label: "nas".into(), given: SERVER.into(), device };
-        beside(&study, &[(StudyId("d1".into()), facts)])
+        beside(&study, &[RecordedDevice { study: StudyId("d1".into()), facts }])
     };
     let none = "checksums 0.500 s, 13% (its network interfaces compute none).";
     let all = "no checksums, because its network interfaces compute them (otherwise 0.500 s, 13%).";

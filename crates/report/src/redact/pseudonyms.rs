@@ -52,7 +52,7 @@ pub(super) struct Pseudonyms {
 
 impl Pseudonyms {
     /// The made-up name of `name`; a made-up name is its own.
-    pub(super) fn of(&mut self, kind: Kind, name: &str) -> String {
+    pub(super) fn pseudonym(&mut self, kind: Kind, name: &str) -> String {
         if is_made_up(name) {
             return name.to_owned();
         }
@@ -73,8 +73,10 @@ impl Pseudonyms {
         }
         let made = match kind {
             Kind::Path => self.path(word),
-            Kind::Host if word.parse::<std::net::IpAddr>().is_ok() => self.of(Kind::Address, word),
-            kind => self.of(kind, word),
+            Kind::Host if word.parse::<std::net::IpAddr>().is_ok() => {
+                self.pseudonym(Kind::Address, word)
+            }
+            kind => self.pseudonym(kind, word),
         };
         self.learn_as(word, made);
     }
@@ -95,7 +97,7 @@ impl Pseudonyms {
             {
                 ours.to_owned()
             }
-            part => self.of(Kind::Path, part),
+            part => self.pseudonym(Kind::Path, part),
         });
         let parts: Vec<String> = parts.collect();
         parts.join("/")
@@ -107,7 +109,7 @@ impl Pseudonyms {
         match known.map(|(_, made)| made.clone()) {
             Some(made) => made,
             None if name.is_empty() => String::new(),
-            None => self.of(kind, name),
+            None => self.pseudonym(kind, name),
         }
     }
 

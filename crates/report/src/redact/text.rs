@@ -14,7 +14,7 @@ pub(super) fn redacted(text: &str, pseudonyms: &mut Pseudonyms) -> String {
             continue;
         }
         out.push_str(&match named(&key) {
-            Some(kind) if !word.is_empty() => pseudonyms.of(kind, &word),
+            Some(kind) if !word.is_empty() => pseudonyms.pseudonym(kind, &word),
             _ => redacted_word(&word, pseudonyms),
         });
         key = if c == '=' { std::mem::take(&mut word) } else { String::new() };
@@ -78,7 +78,7 @@ fn piece(text: &str, pseudonyms: &mut Pseudonyms) -> String {
         {
             return format!(
                 "{}/{}",
-                pseudonyms.of(Kind::Address, address),
+                pseudonyms.pseudonym(Kind::Address, address),
                 piece(length, pseudonyms)
             );
         }
@@ -86,11 +86,11 @@ fn piece(text: &str, pseudonyms: &mut Pseudonyms) -> String {
         if let Some((address, zone)) = text.split_once('%')
             && address.parse::<Ipv6Addr>().is_ok()
         {
-            let address = pseudonyms.of(Kind::Address, address);
+            let address = pseudonyms.pseudonym(Kind::Address, address);
             return format!("{address}%{}", piece(zone, pseudonyms));
         }
         if is_mac(text) || text.parse::<Ipv6Addr>().is_ok() {
-            return pseudonyms.of(Kind::Address, text);
+            return pseudonyms.pseudonym(Kind::Address, text);
         }
         return joined(text, ':', pseudonyms);
     }
@@ -98,13 +98,13 @@ fn piece(text: &str, pseudonyms: &mut Pseudonyms) -> String {
         return joined(text, '/', pseudonyms);
     }
     if text.parse::<Ipv4Addr>().is_ok() {
-        return pseudonyms.of(Kind::Address, text);
+        return pseudonyms.pseudonym(Kind::Address, text);
     }
     if is_serial(text) {
-        return pseudonyms.of(Kind::Serial, text);
+        return pseudonyms.pseudonym(Kind::Serial, text);
     }
     if is_dotted_name(text) {
-        return pseudonyms.of(Kind::Host, text);
+        return pseudonyms.pseudonym(Kind::Host, text);
     }
     text.to_owned()
 }
@@ -135,12 +135,12 @@ fn authority_of(text: &str, pseudonyms: &mut Pseudonyms) -> String {
     let name = match name {
         "" => String::new(),
         address if address.parse::<std::net::IpAddr>().is_ok() => {
-            pseudonyms.of(Kind::Address, address)
+            pseudonyms.pseudonym(Kind::Address, address)
         }
-        name => pseudonyms.of(Kind::Host, name),
+        name => pseudonyms.pseudonym(Kind::Host, name),
     };
     match user {
-        Some(user) => format!("{}@{name}{port}", pseudonyms.of(Kind::User, user)),
+        Some(user) => format!("{}@{name}{port}", pseudonyms.pseudonym(Kind::User, user)),
         None => format!("{name}{port}"),
     }
 }

@@ -4,7 +4,7 @@ use crate::columns::Columns;
 use crate::document::{Layout, Section};
 use crate::figure::{BANDWIDTH, TIME};
 use crate::study::Shown;
-use crate::study::copies::{Copies, same_setup};
+use crate::study::copies::{Copies, CopyColumn, same_setup};
 use plimsoll_explain::CopyCosts;
 use plimsoll_model::{Cell, DataClass};
 use plimsoll_published::puskas2017::{cell, transfers};
@@ -49,14 +49,15 @@ pub(crate) fn section(shown: &Shown<'_>) -> Section {
     }
     for column in &copies.columns {
         let heading = match copies.heading(*column, &name) {
-            heading if heading.is_empty() => name(column.0),
+            heading if heading.is_empty() => name(column.setup),
             heading => heading,
         };
         columns.columns.push((heading, Vec::new()));
     }
-    let of = |column: &(Cell, &str), way: &str| -> Option<&CopyCosts> {
-        let same =
-            |costs: &&CopyCosts| same_setup(costs.cell, column.0) && costs.way() == (way, column.1);
+    let of = |column: &CopyColumn, way: &str| -> Option<&CopyCosts> {
+        let same = |costs: &&CopyCosts| {
+            same_setup(costs.cell, column.setup) && costs.way() == (way, column.method)
+        };
         shown.costs.iter().find(same)
     };
     let mut ways: Vec<&str> = Vec::new();

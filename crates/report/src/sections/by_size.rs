@@ -32,15 +32,15 @@ struct Published {
 
 /// Empty without loads of several sizes.
 pub(super) fn section(shown: &Shown<'_>, tables: &[Table]) -> Section {
-    of(shown, tables, |_| true)
+    sizes_section(shown, tables, |_| true)
 }
 
 /// The loads that a publication has, too.
 pub(crate) fn published_sizes(shown: &Shown<'_>) -> Section {
-    of(shown, plimsoll_references::tables(), |published| published.is_some())
+    sizes_section(shown, plimsoll_references::tables(), |published| published.is_some())
 }
 
-fn of(
+fn sizes_section(
     shown: &Shown<'_>,
     tables: &[Table],
     is_wanted: impl Fn(Option<&Published>) -> bool,

@@ -5,7 +5,7 @@ use crate::columns::Columns;
 use crate::document::{Figure, Layout, Section};
 use crate::figure::{self, BANDWIDTH, SHARE, TIME};
 use crate::measure::Compared;
-use crate::study::copies::{Copied, Copies, Row, TOO_FEW, off_by, row};
+use crate::study::copies::{Copied, Copies, CopyColumn, Row, TOO_FEW, off_by, row};
 use crate::study::{Shown, speed};
 use crate::text::counted;
 use crate::verdict::percent;
@@ -137,7 +137,7 @@ fn heat(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Option<Figure> {
         let share = |copied| speed(copied).map(|speed| speed / fastest);
         (row.name.clone(), row.cells.iter().map(share).collect())
     };
-    let heading = |column: &(Cell, &'static str)| copies.heading(*column, name).replace('\n', ", ");
+    let heading = |column: &CopyColumn| copies.heading(*column, name).replace('\n', ", ");
     let caption = "Darker is faster: speed as a share of the fastest copy of the same dataset. Copies up and down \
          share a scale; updates have their own.";
     let chart = Heat {

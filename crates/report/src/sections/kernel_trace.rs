@@ -63,7 +63,7 @@ impl<'a> Traced<'a> {
     }
 
     /// Functions of a block; a block without a figure has none.
-    fn of(&self, block: &Block) -> f64 {
+    fn functions_in(&self, block: &Block) -> f64 {
         self.figure(Metric::of(block.kind, TraceJob::FUNCTIONS)).unwrap_or(0.0)
     }
 
@@ -160,7 +160,7 @@ fn sentences(shown: &Shown<'_>, all: &[Traced<'_>], blocks: &[Block]) -> Vec<Str
     match furthest.filter(|_| others.len() > 1) {
         None => {
             let mut largest: Vec<(&Block, f64)> =
-                blocks.iter().map(|block| (block, first.of(block))).collect();
+                blocks.iter().map(|block| (block, first.functions_in(block))).collect();
             largest.sort_by(|a, b| b.1.total_cmp(&a.1));
             let parts = largest.iter().filter(|(_, count)| *count > 0.0).take(NAMED);
             let parts: Vec<String> = parts
@@ -179,10 +179,12 @@ fn sentences(shown: &Shown<'_>, all: &[Traced<'_>], blocks: &[Block]) -> Vec<Str
                 "{operation} runs {count} kernel functions with {a}, {} with {b}.",
                 other.functions_in_words()
             );
-            let differs = |block: &&Block| (other.of(block) - first.of(block)).abs();
+            let differs =
+                |block: &&Block| (other.functions_in(block) - first.functions_in(block)).abs();
             let most = blocks.iter().max_by(|a, b| differs(a).total_cmp(&differs(b)));
             let block = most.filter(|block| differs(block) > 0.0).map(|block| {
-                let (a, b) = (functions(first.of(block)), functions(other.of(block)));
+                let (a, b) =
+                    (functions(first.functions_in(block)), functions(other.functions_in(block)));
                 format!(" {} has {a} and {b} of them.", capital(&block.name))
             });
             vec![text + &block.unwrap_or_default()]
@@ -221,7 +223,7 @@ fn table(shown: &Shown<'_>, all: &[Traced<'_>], blocks: &[Block]) -> Table {
     let columns = &all[..all.len().min(most_columns(all))];
     // Blocks whose numbers differ first, then the largest.
     let weight = |block: &Block| {
-        let own = columns.iter().map(|traced| traced.of(block));
+        let own = columns.iter().map(|traced| traced.functions_in(block));
         let most = own.clone().fold(0.0, f64::max);
         (own.fold(f64::INFINITY, f64::min) < most, most)
     };
@@ -237,7 +239,8 @@ fn table(shown: &Shown<'_>, all: &[Traced<'_>], blocks: &[Block]) -> Table {
     let rest: Vec<&Block> =
         blocks.iter().filter(|block| !kept.iter().any(|own| own.kind == block.kind)).collect();
     if !rest.is_empty() {
-        let sum = |traced: &Traced<'_>| rest.iter().map(|block| traced.of(block)).sum::<f64>();
+        let sum =
+            |traced: &Traced<'_>| rest.iter().map(|block| traced.functions_in(block)).sum::<f64>();
         let name = format!("{} more subsystems", rest.len());
         table.row(name, columns.iter().map(|traced| functions(sum(traced))));
     }
@@ -256,7 +259,7 @@ fn figures(
     table.columns.extend(columns.iter().map(|of| (heading(shown, all, of), Vec::new())));
     for block in blocks {
         let cell = |traced: &Traced<'_>| {
-            let count = functions(traced.of(block));
+            let count = functions(traced.functions_in(block));
             match traced.figure(Metric::of(block.kind, TraceJob::CORRECTED)) {
                 Some(seconds) => format!("{count}, {}", TIME.value(seconds)),
                 None => count,
@@ -363,7 +366,7 @@ fn stacks(shown: &Shown<'_>, all: &[Traced<'_>], blocks: &[Block]) -> Option<Fig
     let stack = |traced: &Traced<'_>| Stack {
         label: label(shown, all, traced),
         whole: format!("{} functions", traced.functions_in_words()),
-        values: blocks.iter().map(|block| traced.of(block)).collect(),
+        values: blocks.iter().map(|block| traced.functions_in(block)).collect(),
     };
     let numbered: Vec<String> =
         parts.iter().zip(1..).map(|(part, number)| format!("{number} {part}")).collect();
@@ -421,7 +424,7 @@ fn sends(shown: &Shown<'_>, all: &[Traced<'_>], blocks: &[Block]) -> Vec<UdpSend
     let sends = all.iter().filter(|traced| traced.job.operation == TracedOperation::Sendto);
     let block = |traced: &Traced<'_>, block: &Block| UdpSendBlock {
         name: block.name.clone(),
-        functions: traced.of(block),
+        functions: traced.functions_in(block),
         seconds: traced.figure(Metric::of(block.kind, TraceJob::CORRECTED)),
     };
     let send = |traced: &Traced<'_>| UdpSend {
@@ -430,7 +433,7 @@ fn sends(shown: &Shown<'_>, all: &[Traced<'_>], blocks: &[Block]) -> Vec<UdpSend
         functions: traced.all(TraceJob::FUNCTIONS).unwrap_or(0.0),
         blocks: blocks
             .iter()
-            .filter(|block| traced.of(block) > 0.0)
+            .filter(|block| traced.functions_in(block) > 0.0)
             .map(|own| block(traced, own))
             .collect(),
     };

@@ -6,6 +6,7 @@ use crate::chart::{Axis, Stack, Stacks, Table};
 use crate::document::{Document, Figure, Layout, Section};
 use crate::figure::{SHARE, TIME};
 use crate::study::bottleneck::{Notes, Room, in_a_word, named_sentences, words};
+use crate::study::byte_costs::RecordedDevice;
 use crate::study::limits::{
     amount_in_brief, amount_of, conditions, lead, not_monitored, resource, row, server,
     without_article,
@@ -14,7 +15,7 @@ use crate::study::{self, Shown, byte_costs, head, hosts, paths};
 use crate::text::{listed, printable};
 use crate::verdict::percent;
 use plimsoll_explain::{Ladder, Limit, Limits, Resource, Unseen, Use};
-use plimsoll_model::{BoxFacts, Study, StudyId};
+use plimsoll_model::Study;
 
 /// Rows of work that are explained one by one.
 const MOST: usize = 20;
@@ -26,8 +27,8 @@ const INCONCLUSIVE: &str = "inconclusive";
 
 impl Document {
     /// What limits each workload of a study, and what would have to be measured to be sure; `devices` are
-    /// what is known of its hosts by themselves, and the studies that has been measured in.
-    pub fn explaining(study: &Study, devices: &[(StudyId, BoxFacts)]) -> Document {
+    /// those of its hosts that were measured by themselves.
+    pub fn explaining(study: &Study, devices: &[RecordedDevice]) -> Document {
         let shown = Shown::new(study);
         let mut answer = Section::new("answer", "");
         match shown.limits.is_empty() {
@@ -53,7 +54,7 @@ const NOTHING_SEEN: &str = "The bottleneck is not known: no host, link or disk w
                             generator.";
 
 /// What would tell more, to be typed.
-fn commands(section: &mut Section, shown: &Shown<'_>, devices: &[(StudyId, BoxFacts)]) {
+fn commands(section: &mut Section, shown: &Shown<'_>, devices: &[RecordedDevice]) {
     let (id, command) = (printable(&shown.study.id.0), repeated(&shown.study.plan.command));
     let unseen = |what| shown.limits.iter().any(|limits| limits.unseen.contains(&what));
     let open = |limits: &Limits| !matches!(limits.verdict, Limit::Resource { .. });
@@ -107,13 +108,13 @@ fn few_threads(limits: &Limits) -> Option<(&str, u32)> {
 }
 
 /// A host whose processor is the limit, and that was not measured by itself.
-fn unmeasured(shown: &Shown<'_>, devices: &[(StudyId, BoxFacts)]) -> Option<String> {
+fn unmeasured(shown: &Shown<'_>, devices: &[RecordedDevice]) -> Option<String> {
     let is_processor = |one: &&Use| {
         matches!(one.resource, Resource::Processor | Resource::Core { .. } | Resource::Quota { .. })
     };
     let bound = shown.limits.iter().filter_map(Limits::binding).filter(is_processor);
     let mut hosts = bound.map(|one| &one.host);
-    let host = hosts.find(|host| devices.iter().all(|(_, facts)| facts.given != **host))?;
+    let host = hosts.find(|host| devices.iter().all(|device| device.facts.given != **host))?;
     Some(if host == "local" { String::new() } else { printable(host) })
 }
 

@@ -137,7 +137,7 @@ fn compared(shown: &Shown<'_>, cell: Cell) -> Compared {
 /// "of 5 ratios, 3 faster and 2 slower".
 fn ratios_of_runs(claims: &[(Claim, Compared)]) -> String {
     let count = |is: fn(f64) -> bool| {
-        claims.iter().filter(|(claim, by)| is(imported::of(&claim.ratio, *by))).count()
+        claims.iter().filter(|(claim, by)| is(imported::lead_of_b(&claim.ratio, *by))).count()
     };
     let counts = [
         (count(|r| r >= imported::ALIKE), "faster"),

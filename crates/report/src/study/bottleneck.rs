@@ -109,7 +109,7 @@ pub(crate) fn words(
 fn grouped(shown: &Shown<'_>, cells: &[Cell]) -> Vec<(Bottleneck, Vec<Utilisation>)> {
     let mut groups: Vec<(Bottleneck, Vec<Utilisation>)> = Vec::new();
     for cell in cells {
-        let found = limits::of(shown, *cell).and_then(|limits| of(shown, limits));
+        let found = limits::of_cell(shown, *cell).and_then(|limits| of_limits(shown, limits));
         let found = found.or_else(|| at_a_fixed_rate(shown, *cell));
         let Some(found) = found.or_else(|| named(shown, *cell)) else { continue };
         let same =
@@ -204,7 +204,7 @@ pub(super) fn range(shares: &[f64]) -> String {
 pub(crate) fn name(shown: &Shown<'_>, limits: &Limits) -> Option<String> {
     let name = match limits.binding() {
         Some(one) => resource_name(shown, limits.cell, one),
-        None => of(shown, limits)?.name,
+        None => of_limits(shown, limits)?.name,
     };
     // Without what is busiest, though no bottleneck.
     let name = name.split("; ").next().unwrap_or_default();
@@ -214,7 +214,7 @@ pub(crate) fn name(shown: &Shown<'_>, limits: &Limits) -> Option<String> {
 /// Whether a resource of the client is the bottleneck of all work on a subject. Not of no work.
 pub(super) fn is_client_in_all(shown: &Shown<'_>, subject: u16) -> bool {
     let of_client = |cell: Cell| {
-        let one = limits::of(shown, cell).and_then(Limits::binding);
+        let one = limits::of_cell(shown, cell).and_then(Limits::binding);
         let is_network = |one: &Use| matches!(one.resource, Resource::Link { .. });
         one.is_some_and(|one| one.role == Role::Client && !one.is_delay() && !is_network(one))
     };
@@ -225,7 +225,7 @@ pub(super) fn is_client_in_all(shown: &Shown<'_>, subject: u16) -> bool {
 
 /// The link that carries a row, in bits per second, if it is the bottleneck of all of its cells.
 pub(crate) fn common_link(shown: &Shown<'_>, cells: &[Cell]) -> Option<u64> {
-    let rate = |cell: &Cell| match limits::of(shown, *cell)?.binding()?.resource {
+    let rate = |cell: &Cell| match limits::of_cell(shown, *cell)?.binding()?.resource {
         Resource::Link { bits_per_second, .. } => Some(bits_per_second),
         _ => None,
     };
@@ -233,7 +233,7 @@ pub(crate) fn common_link(shown: &Shown<'_>, cells: &[Cell]) -> Option<u64> {
     rates.iter().max().copied()
 }
 
-fn of(shown: &Shown<'_>, limits: &Limits) -> Option<Bottleneck> {
+fn of_limits(shown: &Shown<'_>, limits: &Limits) -> Option<Bottleneck> {
     let name = |one: &Use| resource_name(shown, limits.cell, one);
     let missing = || limits::not_monitored(shown).unwrap_or_default();
     let plain = |word: &str, reason: String| {

@@ -10,17 +10,25 @@ use plimsoll_model::{BoxFacts, Protection, StudyId};
 /// A measurement by more than this share beyond what was seen is not of the means that were used.
 const BEYOND: f64 = 1.1;
 
+/// A host that was measured by itself.
+pub struct RecordedDevice {
+    /// The study in which it was measured.
+    pub study: StudyId,
+    /// What was found.
+    pub facts: BoxFacts,
+}
+
 /// For each host that was measured by itself, a sentence on the work whose bytes cost it most.
-pub(crate) fn sentences(shown: &Shown<'_>, devices: &[(StudyId, BoxFacts)]) -> Vec<String> {
-    let known = |host: &str| devices.iter().find(|(_, facts)| facts.given == host);
-    let device = |host: &str| known(host).map(|(_, facts)| &facts.device);
+pub(crate) fn sentences(shown: &Shown<'_>, devices: &[RecordedDevice]) -> Vec<String> {
+    let known = |host: &str| devices.iter().find(|device| device.facts.given == host);
+    let device = |host: &str| known(host).map(|known| &known.facts.device);
     let all = byte_costs(shown.study, &shown.findings.hosts, device);
     let most = |host: &str| {
         let own = all.iter().filter(|costs| costs.host == host);
         own.max_by(|a, b| a.seconds.total_cmp(&b.seconds))
     };
-    let of_host = |(study, facts): &(StudyId, BoxFacts)| {
-        most(&facts.given).map(|costs| sentence(shown, costs, study))
+    let of_host = |device: &RecordedDevice| {
+        most(&device.facts.given).map(|costs| sentence(shown, costs, &device.study))
     };
     devices.iter().filter_map(of_host).collect()
 }
@@ -60,7 +68,7 @@ fn checksumming(all: f64, Checksum { seconds, by_interface }: Checksum) -> Strin
 
 /// What a processor that is the limit would allow without protecting anything.
 fn without(shown: &Shown<'_>, costs: &ByteCosts) -> Option<String> {
-    let limits = limits::of(shown, costs.cell)?;
+    let limits = limits::of_cell(shown, costs.cell)?;
     let more = costs.unprotected_per_second(limits)?;
     let now = limits.binding()?.alone_per_second?;
     let what = protects(&costs.protected.as_ref()?.protection);

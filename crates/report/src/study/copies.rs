@@ -20,10 +20,17 @@ pub(crate) const TOO_FEW: &str = "The fixed cost per file, which predicts the ti
 /// Columns up to which there is something to see.
 const MOST_COLUMNS: usize = 40;
 
+/// A column of a table of copies.
+#[derive(Clone, Copy)]
+pub(crate) struct CopyColumn {
+    /// Subject and setting.
+    pub(crate) setup: Cell,
+    pub(crate) method: &'static str,
+}
+
 /// A study of copies.
 pub(crate) struct Copies<'a> {
-    /// Subject and setting, and by which method.
-    pub(crate) columns: Vec<(Cell, &'static str)>,
+    pub(crate) columns: Vec<CopyColumn>,
     pub(crate) rows: Vec<Row<'a>>,
 }
 
@@ -53,8 +60,8 @@ impl<'a> Copies<'a> {
         let ways: Vec<&str> = rows.iter().map(|row| row.0).collect();
         rows.sort_by_key(|row| ways.iter().position(|way| *way == row.0));
         let setups: Vec<Cell> = shown.names.every_setup().collect();
-        let of = |method| setups.iter().map(move |setup| (*setup, method));
-        let columns: Vec<(Cell, &'static str)> = methods.into_iter().flat_map(of).collect();
+        let of = |method| setups.iter().map(move |setup| CopyColumn { setup: *setup, method });
+        let columns: Vec<CopyColumn> = methods.into_iter().flat_map(of).collect();
         if columns.len() > MOST_COLUMNS {
             return None;
         }
@@ -62,8 +69,9 @@ impl<'a> Copies<'a> {
         for (found, row, method) in places {
             let row = rows.iter().position(|other| *other == row)?;
             for cell in &found.cells {
-                let is =
-                    |(setup, of): &(Cell, &str)| same_setup(*setup, cell.cell) && *of == method;
+                let is = |column: &CopyColumn| {
+                    same_setup(column.setup, cell.cell) && column.method == method
+                };
                 let place = &mut cells[row][columns.iter().position(is)?];
                 if place.replace((found, cell)).is_some() {
                     return None;
@@ -78,23 +86,19 @@ impl<'a> Copies<'a> {
 
     /// How many methods there are.
     pub(crate) fn methods(&self) -> usize {
-        let mut methods: Vec<&str> = self.columns.iter().map(|column| column.1).collect();
+        let mut methods: Vec<&str> = self.columns.iter().map(|column| column.method).collect();
         methods.dedup();
         methods.len()
     }
 
     /// What sets a column apart from the others: by `name` that of its subject and setting, and the method.
-    pub(crate) fn heading(
-        &self,
-        column: (Cell, &'static str),
-        name: &dyn Fn(Cell) -> String,
-    ) -> String {
+    pub(crate) fn heading(&self, column: CopyColumn, name: &dyn Fn(Cell) -> String) -> String {
         let several = self.columns.len() > self.methods();
         match (several, self.methods() > 1) {
             (false, false) => String::new(),
-            (false, true) => column.1.to_owned(),
-            (true, false) => name(column.0),
-            (true, true) => format!("{}\n{}", column.1, name(column.0)),
+            (false, true) => column.method.to_owned(),
+            (true, false) => name(column.setup),
+            (true, true) => format!("{}\n{}", column.method, name(column.setup)),
         }
     }
 }
@@ -110,7 +114,7 @@ impl Copies<'_> {
         let work =
             shown.study.plan.workload(cell).and_then(|workload| workload.main()?.job.file_work());
         let method = work.map_or("", |work| work.method);
-        self.heading((cell, method), name).replace('\n', " ")
+        self.heading(CopyColumn { setup: cell, method }, name).replace('\n', " ")
     }
 }
 

@@ -90,7 +90,7 @@ pub(crate) fn faster(Two { a, b, by: what }: Two<'_>, ratio: &Ratio) -> String {
         0..=2 => "single runs".to_owned(),
         n => format!("{n} runs"),
     };
-    let estimate = of(ratio, what);
+    let estimate = lead_of_b(ratio, what);
     let (ahead, behind, factor) = match estimate >= 1.0 {
         true => (b, a, estimate),
         false => (a, b, 1.0 / estimate),
@@ -105,7 +105,7 @@ pub(crate) fn faster(Two { a, b, by: what }: Two<'_>, ratio: &Ratio) -> String {
 
 /// The same in the width of a column: "smb 33%".
 pub(crate) fn brief(two: Two<'_>, ratio: &Ratio) -> String {
-    let estimate = of(ratio, two.by);
+    let estimate = lead_of_b(ratio, two.by);
     let (ahead, factor) = if estimate >= 1.0 { (two.b, estimate) } else { (two.a, 1.0 / estimate) };
     match factor < ALIKE {
         true => "equal".to_owned(),
@@ -114,7 +114,7 @@ pub(crate) fn brief(two: Two<'_>, ratio: &Ratio) -> String {
 }
 
 /// The ratio so that more than 1 means that B is ahead.
-pub(crate) fn of(ratio: &Ratio, by: Compared) -> f64 {
+pub(crate) fn lead_of_b(ratio: &Ratio, by: Compared) -> f64 {
     if by == Compared::Time { 1.0 / ratio.estimate } else { ratio.estimate }
 }
 
@@ -142,7 +142,7 @@ pub(crate) fn speeds(
             }
             let Some(claim) = &pair.claim else { continue };
             let name = shown.matter(&pair.contrast);
-            match of(&claim.ratio, what) {
+            match lead_of_b(&claim.ratio, what) {
                 r if r >= ALIKE => b_ahead.push(format!("{name} ({})", by(r, what.more()))),
                 r if r <= 1.0 / ALIKE => {
                     a_ahead.push(format!("{name} ({})", by(1.0 / r, what.more())));

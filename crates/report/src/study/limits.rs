@@ -9,7 +9,7 @@ use plimsoll_explain::{Condition, Limit, Limits, Resource, Role, Unseen, Use};
 use plimsoll_model::{Cell, CpuTimes, HostName, Target, is_lab_name};
 
 /// Work on a setup, and the limits of it.
-pub(crate) fn of<'a>(shown: &'a Shown<'_>, cell: Cell) -> Option<&'a Limits> {
+pub(crate) fn of_cell<'a>(shown: &'a Shown<'_>, cell: Cell) -> Option<&'a Limits> {
     shown.limits.iter().find(|limits| limits.cell == cell)
 }
 

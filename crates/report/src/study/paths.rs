@@ -33,7 +33,7 @@ pub(crate) fn ends_share_a_machine(study: &Study) -> bool {
 }
 
 /// " of A".
-fn of(end: PathEnd) -> &'static str {
+fn end_suffix(end: PathEnd) -> &'static str {
     match end {
         PathEnd::A => " of A",
         PathEnd::B => " of B",
@@ -48,10 +48,12 @@ pub(crate) fn bottleneck(shown: &Shown<'_>, cell: Cell, notes: &mut Notes) -> Op
     Some(match &limits.bottleneck {
         PathBottleneck::Link { share, .. } => format!("link{}", busy(share)),
         PathBottleneck::Core { end: PathEnd::Both, share } => format!("shared core{}", busy(share)),
-        PathBottleneck::Core { end, share } => format!("core{}{}", of(*end), busy(share)),
-        PathBottleneck::Process { end, share } => format!("process{}{}", of(*end), busy(share)),
+        PathBottleneck::Core { end, share } => format!("core{}{}", end_suffix(*end), busy(share)),
+        PathBottleneck::Process { end, share } => {
+            format!("process{}{}", end_suffix(*end), busy(share))
+        }
         PathBottleneck::Quota { end, share, .. } => {
-            format!("CPU quota{}{}", of(*end), busy(share))
+            format!("CPU quota{}{}", end_suffix(*end), busy(share))
         }
         PathBottleneck::ReceiveWindow { share } => format!("receive window{}", busy(share)),
         PathBottleneck::SendBuffer { share } => format!("send buffer{}", busy(share)),
@@ -111,7 +113,8 @@ pub(crate) fn costs(shown: &Shown<'_>) -> Vec<String> {
             0 | 1 => load,
             _ => format!("{load} on {}", shown.names.setup(found.cell)),
         };
-        let of = format!("CPU of the probe{} in {load}, {} sizes", of(found.end), found.sizes);
+        let of =
+            format!("CPU of the probe{} in {load}, {} sizes", end_suffix(found.end), found.sizes);
         let Some(costs) = found.costs else {
             return format!(
                 "{of}: it is not a sum of calls and bytes, which is off by up to {}.",
@@ -288,7 +291,7 @@ fn reason(bottleneck: &PathBottleneck) -> String {
         PathBottleneck::Link { end, interface, rate, share } => format!(
             "the link ({}{}, {}) is saturated: {}.",
             printable(interface),
-            of(*end),
+            end_suffix(*end),
             amount::link(rate.bits_per_second),
             whole(share)
         ),
@@ -296,14 +299,14 @@ fn reason(bottleneck: &PathBottleneck) -> String {
             format!("a core of the machine that A and B share is saturated: {}.", whole(share))
         }
         PathBottleneck::Core { end, share } => {
-            format!("a core{} is saturated: {}.", of(*end), whole(share))
+            format!("a core{} is saturated: {}.", end_suffix(*end), whole(share))
         }
         PathBottleneck::Process { end, share } => {
-            format!("the process{} used {} of a core.", of(*end), whole(share))
+            format!("the process{} used {} of a core.", end_suffix(*end), whole(share))
         }
         PathBottleneck::Quota { end, cores, share } => format!(
             "the CPU quota{} ({} of a core) is used up: {}.",
-            of(*end),
+            end_suffix(*end),
             percent(*cores),
             whole(share)
         ),

@@ -337,7 +337,7 @@ fn room(study: &Study, flag: &Flag) -> Option<Bytes> {
 /// Whether the rows of these cells name a resource as their bottleneck. Not of no cells.
 fn name_a_resource(shown: &Shown<'_>, cells: impl Iterator<Item = Cell>) -> bool {
     let is_named = |cell: Cell| {
-        let verdict = super::limits::of(shown, cell).map(|limits| &limits.verdict);
+        let verdict = super::limits::of_cell(shown, cell).map(|limits| &limits.verdict);
         matches!(verdict, Some(Limit::Resource { .. } | Limit::Several { .. }))
     };
     let mut cells = cells.peekable();

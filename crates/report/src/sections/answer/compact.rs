@@ -141,7 +141,7 @@ fn with_units_once(table: &Table) -> Table {
 mod tests {
     use super::*;
 
-    fn of(header: &[&str], rows: &[&[&str]]) -> Table {
+    fn table(header: &[&str], rows: &[&[&str]]) -> Table {
         let mut table = Table::new(header.iter().map(|name| (*name).to_owned()).collect());
         table.rows.extend(rows.iter().map(|row| row.iter().map(|c| (*c).to_owned()).collect()));
         table
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn rows_take_one_line() {
-        let table = of(
+        let table = table(
             &["work", "as rsync", "pipelined", "verdict (95%)"],
             &[
                 &[
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn latencies_go_from_the_right() {
-        let table = of(&["work", "speed", "latency\np50"], &[&["read", "1 MB/s", "1 ms"]]);
+        let table = table(&["work", "speed", "latency\np50"], &[&["read", "1 MB/s", "1 ms"]]);
         let less = without_last_latency(&table).unwrap();
         assert_eq!((less.header.len(), less.rows[0].len()), (2, 2));
         assert!(without_last_latency(&less).is_none());

@@ -52,7 +52,7 @@ pub(super) fn table(shown: &Shown<'_>, brief: &Brief, copies: &Copies<'_>) -> Op
         columns.push(own().zip(&marks).map(figure).collect());
     }
     let work = match copies.methods() {
-        1 => format!("work, {}", copies.columns[0].1),
+        1 => format!("work, {}", copies.columns[0].method),
         _ => "work".to_owned(),
     };
     let mut header: Vec<String> = std::iter::once(work).chain(headings).collect();
@@ -124,7 +124,7 @@ pub(super) fn legend(
     let first = claims().next()?.against.cell;
     let same_work = |c: &Contrast| c.against.cell.workload == c.of.cell.workload;
     let baseline = match claims().filter(same_work).count() {
-        0 => copies.columns[0].1.to_owned(),
+        0 => copies.columns[0].method.to_owned(),
         all if all == claims().count() && claims().all(|c| same_setup(c.against.cell, first)) => {
             brief.setup(shown, first)
         }

@@ -100,7 +100,7 @@ fn bottleneck_of(shown: &Shown<'_>, of: &Playback) -> Option<String> {
     let most = of.alone.most()?;
     let more = of.alone.uncapped.iter().find(|row| row.streams > most);
     let row = more.or(of.alone.uncapped.last())?;
-    bottleneck::name(shown, limits::of(shown, row.cell)?)
+    bottleneck::name(shown, limits::of_cell(shown, row.cell)?)
 }
 
 /// The table, and what to know of it.

@@ -441,7 +441,7 @@ pub(super) fn reference(shown: &Shown<'_>) -> Option<String> {
     let rates = cells.flat_map(|found| &found.cells).filter_map(|cell| {
         let target = shown.study.plan.target(usize::from(cell.cell.subject))?;
         target.host()?;
-        let binding = limits::of(shown, cell.cell).and_then(|limits| limits.binding());
+        let binding = limits::of_cell(shown, cell.cell).and_then(|limits| limits.binding());
         let is_other = binding.is_some_and(|one| !matches!(one.resource, Resource::Link { .. }));
         if is_other { None } else { Some(cell.levels.get(&metric)?.estimate) }
     });
