@@ -10,7 +10,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, fchown};
 use std::time::SystemTime;
 
 /// The attributes of a file under its id (RFC 1813, section 2.3.5).
-pub(super) fn of(id: u64, metadata: &Metadata) -> fattr3 {
+pub(super) fn from_metadata(id: u64, metadata: &Metadata) -> fattr3 {
     fattr3 {
         type_: file_type(metadata),
         mode: metadata.mode() & 0o7777,

@@ -39,7 +39,7 @@ impl ServedDirectory {
     }
 
     fn attributes(&self, id: u64) -> Result<fattr3, nfsstat3> {
-        Ok(attributes::of(id, &self.tree.metadata(id)?))
+        Ok(attributes::from_metadata(id, &self.tree.metadata(id)?))
     }
 }
 
@@ -151,7 +151,7 @@ impl ReadDirPlusIterator<FileHandleU64> for Listing {
             fileid: id,
             name: name.into(),
             cookie: id,
-            name_attributes: metadata.map(|metadata| attributes::of(id, &metadata)),
+            name_attributes: metadata.map(|metadata| attributes::from_metadata(id, &metadata)),
             name_handle: Some(id.into()),
         })
     }
