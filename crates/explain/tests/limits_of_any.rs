@@ -7,18 +7,10 @@ mod support;
 use plimsoll_explain::{Limit, Limits, Resource, Use, limits};
 use plimsoll_model::*;
 use plimsoll_stats::interval::t_interval;
-use support::servers::{SERVER, Truth, count_cores, on_one_machine, study};
+use support::servers::{SERVER, Truth, count_cores, on_one_machine, study, uniform};
 
 /// What a kernel counts CPU time in.
 const TICK: f64 = 0.01;
-
-/// A number in 0..1 that looks random and depends on its arguments alone.
-fn uniform(seed: u64, of: u64) -> f64 {
-    let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ of.wrapping_mul(0xd1b5_4a32_d192_ed03);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((x ^ (x >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-}
 
 fn pick<T: Copy>(seed: u64, of: u64, from: &[T]) -> T {
     from[(uniform(seed, of) * from.len() as f64) as usize % from.len()]

@@ -7,7 +7,7 @@ use plimsoll_model::units::Bytes;
 use plimsoll_model::*;
 use proptest::prelude::*;
 use std::num::NonZeroU16;
-use support::empty;
+use support::{add_trial, empty};
 
 const CHAIN: [PathPart; 3] = [PathPart::Rules, PathPart::Nat, PathPart::Conntrack];
 
@@ -42,18 +42,7 @@ fn study(blocks: u32, costing: Costing<'_>) -> Study {
                 (Metric::all(StreamJob::LOSS), 0.0),
             ];
             let part = PartResult { quantities: quantities.into(), ..PartResult::default() };
-            let complete = PointResult::empty(Outcome::Complete);
-            study.trials.push(Trial {
-                number: study.trials.len() as u32,
-                block: Some(block),
-                cell: Cell { subject: 0, workload: 0, setting },
-                started_seconds: 0.0,
-                result: PointResult { parts: vec![part], ..complete },
-                points: Vec::new(),
-                loads: Vec::new(),
-                mount: None,
-                imported: None,
-            });
+            add_trial(&mut study, block, Cell { subject: 0, workload: 0, setting }, part);
         }
     }
     study

@@ -6,7 +6,7 @@ use plimsoll_explain::{PathEnd, path_costs};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::*;
 use std::num::NonZeroU16;
-use support::empty;
+use support::{add_trial, empty};
 
 /// CPU seconds per byte with calls of so many bytes, segments of so many, in a block.
 type Costing = fn(f64, f64, u32) -> f64;
@@ -32,18 +32,7 @@ fn study(calls: &[u64], segments: [f64; 2], per_byte: Costing) -> Study {
                 (Metric::all(Measure::SEGMENT), segment),
             ];
             let part = PartResult { quantities: quantities.into(), ..PartResult::default() };
-            let complete = PointResult::empty(Outcome::Complete);
-            study.trials.push(Trial {
-                number: study.trials.len() as u32,
-                block: Some(block),
-                cell: Cell { subject: 0, workload, setting: 0 },
-                started_seconds: 0.0,
-                result: PointResult { parts: vec![part], ..complete },
-                points: Vec::new(),
-                loads: Vec::new(),
-                mount: None,
-                imported: None,
-            });
+            add_trial(&mut study, block, Cell { subject: 0, workload, setting: 0 }, part);
         }
     }
     study

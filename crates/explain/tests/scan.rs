@@ -6,7 +6,7 @@ use plimsoll_explain::{NAMES, RoundTrip, scans};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::*;
 use std::num::NonZeroU16;
-use support::{empty, storage};
+use support::{add_trial, empty, storage};
 
 /// Seconds of a listing and of a lookup.
 const COSTS: (f64, f64) = (9e-3, 2e-3);
@@ -27,17 +27,7 @@ fn study(protocols: &[&str], kinds: &[(OpKind, f64)]) -> Study {
             let mean = |kind: &OpKind| Metric { kind: Some(*kind), measure: Measure::LATENCY_MEAN };
             let quantities = kinds.iter().map(|(kind, seconds)| (mean(kind), *seconds)).collect();
             let part = PartResult { quantities, ..PartResult::default() };
-            study.trials.push(Trial {
-                number: study.trials.len() as u32,
-                block: Some(block),
-                cell: Cell { subject, workload: 0, setting: 0 },
-                started_seconds: 0.0,
-                result: PointResult { parts: vec![part], ..PointResult::empty(Outcome::Complete) },
-                points: Vec::new(),
-                loads: Vec::new(),
-                mount: None,
-                imported: None,
-            });
+            add_trial(&mut study, block, Cell { subject, workload: 0, setting: 0 }, part);
         }
     }
     study

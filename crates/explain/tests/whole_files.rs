@@ -30,18 +30,8 @@ fn study(files: &[(Workload, f64)]) -> Study {
         for (workload, (_, seconds)) in (0..).zip(files) {
             let quantities = [(Metric::all(Measure::ELAPSED), *seconds)].into();
             let part = PartResult { quantities, ..PartResult::default() };
-            let empty = PointResult::empty(Outcome::Complete);
-            study.trials.push(Trial {
-                number: study.trials.len() as u32,
-                block: Some(block),
-                cell: Cell { subject: 0, workload, setting: 0 },
-                started_seconds: 0.0,
-                result: PointResult { parts: vec![part], ..empty },
-                points: Vec::new(),
-                loads: Vec::new(),
-                mount: None,
-                imported: None,
-            });
+            let cell = Cell { workload, ..Cell::default() };
+            support::add_trial(&mut study, block, cell, part);
         }
     }
     study

@@ -8,7 +8,7 @@ use plimsoll_record::{StudySummary, SubjectSummary};
 use plimsoll_report::{Document, Style, list};
 use proptest::prelude::*;
 use std::num::NonZeroU16;
-use support::plain::{add, copied, copies, dataset, empty};
+use support::plain::{add, add_trial, copied, copies, dataset, empty};
 
 const SCREEN: Style = Style { width: 80, colour: false };
 const READ: Pattern = Pattern::SequentialRead;
@@ -115,20 +115,10 @@ fn copies_and_operations_have_their_rates_over_all_time() {
     let length = Length::For { seconds: 5.0, warm_up_seconds: 0.5 };
     ops.plan.workloads = vec![Workload::of(part, length)];
     let mean = Metric { kind: Some(OpKind::LOOKUP), measure: Measure::LATENCY_MEAN };
-    for number in 0..12 {
+    for block in 0..12 {
         let quantities = [(mean, 5e-3), (Metric::all(Measure::IOPS), 200.0)].into();
         let part = PartResult { quantities, ..PartResult::default() };
-        ops.trials.push(Trial {
-            number,
-            block: Some(number),
-            cell: Cell { subject: 0, workload: 0, setting: 0 },
-            started_seconds: 0.0,
-            result: PointResult { parts: vec![part], ..PointResult::empty(Outcome::Complete) },
-            points: Vec::new(),
-            loads: Vec::new(),
-            mount: None,
-            imported: None,
-        });
+        add_trial(&mut ops, block, Cell::default(), part);
     }
     assert!(!screen(&ops).contains("over all time"));
     stall_some(&mut ops);

@@ -1,16 +1,8 @@
 //! Limits of thousands of servers of any kind.
 
-use crate::support::servers::{Truth, study};
+use crate::support::servers::{Truth, study, uniform};
 use crate::{UNSATURATED, named, one};
 use plimsoll_model::*;
-
-/// A number in 0..1 that looks random and depends on its arguments alone.
-fn uniform(seed: u64, of: u64) -> f64 {
-    let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ of.wrapping_mul(0xd1b5_4a32_d192_ed03);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((x ^ (x >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-}
 
 /// Any demands over two orders of magnitude, at any depth.
 fn any(seed: u64) -> Truth {

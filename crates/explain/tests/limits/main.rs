@@ -8,9 +8,9 @@ mod disks;
 mod figures;
 mod machines;
 mod quotas;
-mod sweeps;
 #[path = "../support/mod.rs"]
 mod support;
+mod sweeps;
 
 use plimsoll_explain::{Limit, Limits, Resource, Use, limits};
 use plimsoll_model::*;

@@ -3,7 +3,6 @@
 use crate::support::servers::{SERVER, Truth, study, with_ladder};
 use crate::{base, named, one, support};
 use plimsoll_explain::Resource;
-use plimsoll_model::*;
 
 /// A thread that is always busy and moves between the two cores makes neither full.
 #[test]

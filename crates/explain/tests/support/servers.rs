@@ -208,3 +208,11 @@ pub fn count_cores(load: &mut HostLoad) {
     load.cpu = load.cores.iter().fold(CpuTimes::default(), |sum, core| sum + *core);
     load.cores_busy = load.cores.iter().map(share).collect();
 }
+
+/// A number in 0..1 that looks random and depends on its arguments alone.
+pub fn uniform(seed: u64, of: u64) -> f64 {
+    let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ of.wrapping_mul(0xd1b5_4a32_d192_ed03);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((x ^ (x >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+}

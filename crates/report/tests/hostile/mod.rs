@@ -107,6 +107,20 @@ fn predicted(study: &Study) -> [Document; 2] {
     [report.document(), Document::advising(study, None)]
 }
 
+fn assert_harmless_in_every_form(paper: &Document) {
+    assert_harmless("the terminal", &paper.text(&NARROW));
+    assert_harmless("HTML", &paper.html());
+    assert_harmless("Markdown", &paper.markdown(Some("charts")));
+    paper.charts().for_each(|(name, svg)| assert_harmless(&name, &svg));
+}
+
+fn assert_harmless_exports(study: &Study) {
+    csv_is_harmless("CSV", &plimsoll_record::to_csv(study).unwrap());
+    let json = plimsoll_record::to_json(study).unwrap();
+    assert_harmless("JSON", &json);
+    means_the_same(&json, study);
+}
+
 /// Whatever the field, whatever the form.
 #[test]
 fn no_text_of_any_field_steers_a_terminal_or_a_spreadsheet() {
@@ -141,15 +155,9 @@ fn no_text_of_any_field_steers_a_terminal_or_a_spreadsheet() {
         let papers =
             [Document::of_study(&bad), Document::of_studies(&[study.clone(), bad.clone()])];
         for paper in papers.into_iter().chain(beside(&bad)).chain(predicted(&bad)) {
-            assert_harmless("the terminal", &paper.text(&NARROW));
-            assert_harmless("HTML", &paper.html());
-            assert_harmless("Markdown", &paper.markdown(Some("charts")));
-            paper.charts().for_each(|(name, svg)| assert_harmless(&name, &svg));
+            assert_harmless_in_every_form(&paper);
         }
-        csv_is_harmless("CSV", &plimsoll_record::to_csv(&bad).unwrap());
-        let json = plimsoll_record::to_json(&bad).unwrap();
-        assert_harmless("JSON", &json);
-        means_the_same(&json, &bad);
+        assert_harmless_exports(&bad);
         let name = || HOSTILE.to_owned();
         let summary = StudySummary {
             id: StudyId(name()),
@@ -172,14 +180,8 @@ fn no_text_of_any_field_steers_a_terminal_or_a_spreadsheet() {
             assert_harmless("two studies", &crate::written::compare(a, b, &NARROW));
         }
         for paper in beside(&bad).chain([Document::of_study(&bad)]) {
-            assert_harmless("the terminal", &paper.text(&NARROW));
-            assert_harmless("HTML", &paper.html());
-            assert_harmless("Markdown", &paper.markdown(Some("charts")));
-            paper.charts().for_each(|(name, svg)| assert_harmless(&name, &svg));
+            assert_harmless_in_every_form(&paper);
         }
-        csv_is_harmless("CSV", &plimsoll_record::to_csv(&bad).unwrap());
-        let json = plimsoll_record::to_json(&bad).unwrap();
-        assert_harmless("JSON", &json);
-        means_the_same(&json, &bad);
+        assert_harmless_exports(&bad);
     }
 }
