@@ -133,6 +133,17 @@ fn a_host_without_a_login_may_run_an_iperf3_server() {
     if !plimsoll_testkit::available(Need::SshClient) {
         return;
     }
+    let unknown = program().run(&["net", "ssh://no-such-host.invalid", "--quick"]).expect(3);
+    for words in [
+        "find the address of the host",
+        "on: ssh://no-such-host.invalid",
+        "Could not resolve hostname no-such-host.invalid",
+        "Check the spelling",
+    ] {
+        assert!(unknown.err.contains(words), "{words} in {}", unknown.err);
+    }
+    assert!(!unknown.err.contains("iperf3"), "{}", unknown.err);
+
     let ran = program().run(&["net", "ssh://127.0.0.1:1", "--quick"]);
     assert!([Some(3), Some(4)].contains(&ran.code), "{ran:?}");
     assert!(ran.err.contains("iperf3 -s") && ran.err.contains("iperf3://127.0.0.1"), "{}", ran.err);

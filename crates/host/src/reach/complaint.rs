@@ -15,6 +15,9 @@ use std::time::Duration;
 /// The exit code with which ssh speaks of itself.
 pub(super) const OWN_STATUS: i32 = 255;
 
+/// What ssh complains of if no name service has an address for a name.
+const UNRESOLVED: &str = "Could not resolve hostname";
+
 const LOGIN: &str = "log in over ssh";
 const RUN: &str = "run a command over ssh";
 
@@ -37,12 +40,7 @@ algorithms for this host in ~/.ssh/config (HostKeyAlgorithms, KexAlgorithms or C
 const CLOSED: &str = "Check that an ssh server answers at this address, and that it does not block this \
 machine (MaxStartups, fail2ban, hosts.allow), and try again.";
 
-const KNOWN: [Known; 19] = [
-    known(
-        "Could not resolve hostname",
-        Cause::Unreachable,
-        "Check the name. An alias needs a Host entry in ~/.ssh/config.",
-    ),
+const KNOWN: [Known; 18] = [
     known(
         "Connection refused",
         Cause::Unreachable,
@@ -122,6 +120,11 @@ fn no_shell(tried: &str, host: &HostName, happened: String) -> Failure {
     Failure::new(Cause::NotPermitted, tried).on(host).happened(happened).next(next)
 }
 
+/// Whether a login failed because the name of the host, or of a host on the way to it, has no address.
+pub fn is_unresolved(failure: &Failure) -> bool {
+    failure.cause == Cause::Unreachable && failure.happened.contains(UNRESOLVED)
+}
+
 /// What ssh said of itself.
 fn by_ssh(tried: &str, host: &HostName, errors: &[u8]) -> Failure {
     let lines = lines(errors);
@@ -136,6 +139,14 @@ fn by_ssh(tried: &str, host: &HostName, errors: &[u8]) -> Failure {
         );
         let happened = "the key of the host is not known on this machine";
         return Failure::new(Cause::Authentication, tried).on(host).happened(happened).next(next);
+    }
+    if let Some(line) = with(UNRESOLVED) {
+        let next = "Check the spelling, and that DNS or /etc/hosts has the name. An alias needs a Host entry in \
+                    ~/.ssh/config.";
+        return Failure::new(Cause::Unreachable, "find the address of the host")
+            .on(host)
+            .happened(line)
+            .next(next);
     }
     for known in &KNOWN {
         if let Some(line) = with(known.sign) {
@@ -224,7 +235,7 @@ mod tests {
             (
                 "ssh: Could not resolve hostname nas: Name or service not known\r\n",
                 Cause::Unreachable,
-                "Check the name",
+                "Check the spelling",
             ),
             (
                 "ssh: connect to host nas port 2222: No route to host\r\n",
@@ -281,6 +292,7 @@ mod tests {
             assert_eq!(failure.cause, cause, "{failure}");
             assert!(failure.next.contains(next), "{failure}");
             assert_eq!(failure.happened.lines().count(), 1, "{failure}");
+            assert_eq!(is_unresolved(&failure), said.contains("resolve"), "{failure}");
         }
     }
 

@@ -13,6 +13,7 @@ mod shell;
 mod socket;
 mod ssh;
 
+pub use complaint::is_unresolved;
 pub use local::{Local, Through};
 pub use put::put;
 pub use shell::quote;

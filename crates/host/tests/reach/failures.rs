@@ -92,7 +92,7 @@ fn hosts_that_are_not_there_are_distinguished() {
         result,
         Cause::Unreachable,
         "Could not resolve hostname no-such-host.invalid",
-        "Check the name",
+        "Check the spelling",
     );
     let result = connect("ssh://203.0.113.1", none);
     fails(result, Cause::Unreachable, "Network is unreachable", "network");

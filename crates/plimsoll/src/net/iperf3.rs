@@ -1,6 +1,7 @@
 //! An iperf3 server at the far end of a path: the jobs and options that it can do, and its addresses.
 
 use super::arguments::{JobChoice, NetArguments, SideChoice};
+use plimsoll_host::reach::is_unresolved;
 use plimsoll_model::{Address, Cause, Failure, HostName};
 use plimsoll_net::IPERF3_PORT;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -54,7 +55,9 @@ pub(super) fn expect_possible(
 /// A failure to log in to B or to start the probe there, with what needs neither.
 pub(super) fn proposed(failure: Failure, b: &HostName) -> Failure {
     let HostName::Ssh { host, .. } = b else { return failure };
-    if matches!(failure.cause, Cause::Interrupted | Cause::Terminated) {
+    // No program on the host helps where its address is not known.
+    let is_interrupted = matches!(failure.cause, Cause::Interrupted | Cause::Terminated);
+    if is_interrupted || is_unresolved(&failure) {
         return failure;
     }
     let server = HostName::Iperf3 { host: host.clone(), port: None };
