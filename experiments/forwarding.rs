@@ -4,30 +4,13 @@
 //! Where the machine could hold the rate, the figure has to be right; where it could not, a word has to say so.
 
 use crate::kept::{Kept, Until, load_average, setting, until_quiet};
-use crate::support::Plimsoll;
 use crate::support::beds::Beds;
-use crate::support::probes;
+use crate::support::pair::lab_named;
+use crate::support::router::ROUTED;
 use plimsoll_model::{Flag, Measure, Metric, Outcome, RateCaveat, Study};
 use plimsoll_stats::interval::{mean, sample_sd};
 use plimsoll_stats::order;
-use plimsoll_testkit::{Need, available};
 use serde::{Deserialize, Serialize};
-
-const LAB: &str = r#"
-[host.wan]
-kind = "netns"
-gateway = "router"
-[host.router]
-kind = "netns"
-forward = true
-[host.lan]
-kind = "netns"
-gateway = "router"
-[link.outer]
-between = ["wan", "router"]
-[link.inner]
-between = ["router", "lan"]
-"#;
 
 /// Bytes of the frames, and of each as the bucket counts it: without its check sequence.
 const FRAME: u32 = 512;
@@ -88,13 +71,7 @@ struct Case {
 #[test]
 #[ignore = "takes half an hour, and a quiet machine: make measure-forwarding"]
 fn measure_forwarding() {
-    if !available(Need::Namespaces) {
-        return;
-    }
-    let program = Plimsoll::new().with("PLIMSOLL_PROBES", probes().to_str().expect("letters"));
-    let beds = Beds::of(program);
-    let file = beds.file("via", LAB);
-    beds.lab(&["up", &file]).expect(0);
+    let Some(beds) = lab_named("via", ROUTED) else { return };
     let seed = setting("PLIMSOLL_SEED", 37);
     let mut generator = order::generator(seed, "limits");
     let mut kept: Kept<Case> = Kept::open(&format!("forwarding-{seed}.json"));

@@ -6,33 +6,10 @@ mod peers;
 
 use crate::kept::{Kept, Until, load_average, setting, until_quiet};
 use crate::support::beds::Beds;
-use crate::support::{Plimsoll, probes};
+use crate::support::pair::lab_named;
+use crate::support::router::ROUTED;
 use plimsoll_model::{Measure, Metric, Outcome, Study};
-use plimsoll_testkit::{Need, available};
 use serde::{Deserialize, Serialize};
-
-/// Two hosts on a link without a rate of its own.
-const PAIR: &str = r#"
-[host.a]
-kind = "netns"
-[host.b]
-kind = "netns"
-[link.lan]
-between = ["a", "b"]
-"#;
-const ENDS: [&str; 2] = ["lab://pair/a", "lab://pair/b"];
-
-/// A lab of that file, up; `None` where this machine has no namespaces.
-fn lab(name: &str, text: &str) -> Option<Beds> {
-    if !available(Need::Namespaces) {
-        return None;
-    }
-    let beds =
-        Beds::of(Plimsoll::new().with("PLIMSOLL_PROBES", probes().to_str().expect("letters")));
-    let file = beds.file(name, text);
-    beds.lab(&["up", &file, "--quiet"]).expect(0);
-    Some(beds)
-}
 
 /// A study of the path between two hosts; `None`, with the reason printed, if it has none that is complete.
 fn study(beds: &Beds, ends: [&str; 2], words: &[&str]) -> Option<Study> {
@@ -74,7 +51,7 @@ struct Queue {
 #[test]
 #[ignore = "takes two minutes, and a quiet machine: make measure-net"]
 fn measure_net_queues() {
-    let Some(beds) = lab("line", bottlenecks::LAB) else { return };
+    let Some(beds) = lab_named("line", ROUTED) else { return };
     let (mut kept, until) = (Kept::<Queue>::open("net-queues.json"), Until::now());
     // The 99th percentile needs 2000 round trips, of which there are 300 a second.
     let time = format!("--time={}s", setting("PLIMSOLL_SECONDS", 8));
@@ -88,7 +65,7 @@ fn measure_net_queues() {
         let burst = BURST * rate / 8.0;
         let bucket = format!("tbf rate {rate:.0}bit burst {burst:.0} limit {limit:.0}");
         // Not at A: its kernel holds a request back while an earlier one waits in a queue of its own (autocorking).
-        beds.on("line/middle", &format!("tc qdisc replace dev right root {bucket}"));
+        beds.on("line/router", &format!("tc qdisc replace dev inner root {bucket}"));
         // With the windows of the system, four streams do not fill a long queue.
         let words = ["--quick", "--job=up", "--socket-buffer=4MiB", &time];
         let study = study(&beds, bottlenecks::HOSTS, &words);
@@ -111,18 +88,6 @@ fn measure_net_queues() {
     println!("{right} of {} within {:.0}%", kept.cases.len(), 100.0 * QUEUE_WITHIN);
 }
 
-/// A router between two hosts; it is the sender of the published figures.
-const ROUTER: &str = r#"
-[host.router]
-kind = "netns"
-forward = true
-[host.lan]
-kind = "netns"
-gateway = "router"
-[link.inner]
-between = ["router", "lan"]
-"#;
-
 /// One trial of a published figure.
 #[derive(Serialize, Deserialize)]
 struct Size {
@@ -137,7 +102,7 @@ struct Size {
 #[test]
 #[ignore = "takes two minutes, and a quiet machine: make measure-net"]
 fn measure_net_figures() {
-    let Some(beds) = lab("via", ROUTER) else { return };
+    let Some(beds) = lab_named("via", ROUTED) else { return };
     let mut kept: Kept<Size> = Kept::open("net-figures.json");
     // Published were five times 20 s each.
     let time = format!("--time={}s", setting("PLIMSOLL_SECONDS", 2));

@@ -14,6 +14,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use support::beds::{Beds, of_this_machine};
+use support::router::ROUTED;
 use support::sound::assert_complete;
 use support::{ended, signal, wait_until};
 
@@ -188,13 +189,8 @@ fn rules_are_loaded_or_the_lab_is_not_there() {
     }
     let beds = Beds::new();
     let text = |rules: &str| {
-        format!(
-            "[host.wan]\nkind = \"netns\"\ngateway = \"router\"\n\
-             [host.router]\nkind = \"netns\"\nforward = true\nrules = '''{rules}'''\n\
-             [host.lan]\nkind = \"netns\"\ngateway = \"router\"\n\
-             [link.outer]\nbetween = [\"wan\", \"router\"]\n\
-             [link.inner]\nbetween = [\"router\", \"lan\"]\n"
-        )
+        let forward = "forward = true\n";
+        ROUTED.replacen(forward, &format!("{forward}rules = '''{rules}'''\n"), 1)
     };
     let rules = "table inet r { chain f { type filter hook forward priority 0; \
                  ct state new counter\nip protocol icmp counter drop\n}\n}\n";

@@ -9,7 +9,7 @@ use plimsoll_model::{Ended, Flag, Measure, Metric, Outcome, StreamJob, SubjectFa
 use plimsoll_testkit::Need;
 use plimsoll_testkit::iperf3::Iperf3;
 use probe_support::processes_with;
-use support::pair::{ENDS, PAIR, figures, lab, net, program, study};
+use support::pair::{ENDS, PAIR, figures, lab, net, program, study, without_rate};
 use support::terminal::AtTerminal;
 use support::{Ran, ended, signal, unwrapped, wait_until};
 
@@ -112,8 +112,8 @@ fn the_highest_rate_of_datagrams_is_that_of_the_link() {
 
 #[test]
 fn a_share_of_a_core_is_the_bottleneck() {
-    let slow = PAIR.replacen("kind = \"netns\"", "kind = \"netns\"\ncpu = \"10%\"", 1);
-    let Some(beds) = lab(&slow.replace("rate = \"20Mbit/s\"\n", "")) else { return };
+    let slow = without_rate().replacen("kind = \"netns\"", "kind = \"netns\"\ncpu = \"10%\"", 1);
+    let Some(beds) = lab(&slow) else { return };
     net(&beds, &["--quick", "--time=2s", "--job=tcp-out"]).expect(0);
     let shown = beds.program.run(&["show"]).expect(0).out;
     assert!(shown.contains("CPU quota of A"), "{shown}");

@@ -5,32 +5,16 @@ mod probe_support;
 mod support;
 
 use plimsoll_model::{Flag, Measure, Metric, Outcome, RateCaveat, Study, Trial};
-use plimsoll_testkit::Need;
 use probe_support::processes_with;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use support::beds::Beds;
-use support::{Plimsoll, Ran, ended, probes, signal, unwrapped, wait_until};
+use support::pair::lab_named;
+use support::router::ROUTED;
+use support::{Plimsoll, Ran, ended, signal, unwrapped, wait_until};
 
-/// A router between two hosts, and a host that is on another link of it.
-const LAB: &str = r#"
-[host.wan]
-kind = "netns"
-gateway = "router"
-[host.router]
-kind = "netns"
-forward = true
-[host.lan]
-kind = "netns"
-gateway = "router"
-[host.aside]
-kind = "netns"
-[link.outer]
-between = ["wan", "router"]
-[link.inner]
-between = ["router", "lan"]
-[link.third]
-between = ["router", "aside"]
-"#;
+/// A host on another link of the router.
+const ASIDE: &str =
+    "[host.aside]\nkind = \"netns\"\n[link.third]\nbetween = [\"router\", \"aside\"]\n";
 
 const ENDS: [&str; 2] = ["lab://via/lan", "lab://via/wan"];
 const ROUTER: &str = "--via=lab://via/router";
@@ -40,19 +24,12 @@ const BESIDE: &str = "[link.beside]\nbetween = [\"wan\", \"lan\"]\n";
 
 /// The lab, up; `None` where this machine has no namespaces.
 fn lab() -> Option<Beds> {
-    lab_of(LAB)
+    lab_with("")
 }
 
-fn lab_of(text: &str) -> Option<Beds> {
-    let needs = [Need::Namespaces, Need::Nftables, Need::Ping];
-    if !needs.into_iter().all(plimsoll_testkit::available) {
-        return None;
-    }
-    let program = Plimsoll::new();
-    let beds = Beds::of(program.with("PLIMSOLL_PROBES", probes().to_str().expect("letters")));
-    let file = beds.file("via", text);
-    beds.lab(&["up", &file]).expect(0);
-    Some(beds)
+/// The lab with a further part.
+fn lab_with(part: &str) -> Option<Beds> {
+    lab_named("via", &[ROUTED, ASIDE, part].concat())
 }
 
 /// The load of another test would make the sender of a search late, and what it measures then does not count: the
@@ -199,7 +176,7 @@ fn a_mix_of_frames_goes_both_ways_at_once() {
 /// Without the router the sender's own limit is found, which a bucket on the router does not change.
 #[test]
 fn the_direct_path_is_measured_beside_the_one_over_the_router() {
-    let Some(beds) = lab_of(&format!("{LAB}{BESIDE}")) else { return };
+    let Some(beds) = lab_with(BESIDE) else { return };
     let _alone = alone();
     beds.on("via/router", "tc qdisc replace dev outer root tbf rate 8mbit burst 6000 latency 10ms");
     let address = |link: &str| {

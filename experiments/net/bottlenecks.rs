@@ -2,36 +2,22 @@
 //! one resource that is tight; the others have plenty. The truth is measured, too: a case whose goodput does not rise
 //! when the tight resource is doubled is void, and so is one in which this machine itself was busy.
 
-use super::{figure, lab, study};
+use super::{figure, study};
 use crate::kept::{Kept, Until, load_average, place, setting, until_quiet, words};
 use crate::limits::{BUSY, busy};
 use crate::support::beds::Beds;
+use crate::support::pair::lab_named;
+use crate::support::router::ROUTED;
 use plimsoll_explain::{PathBottleneck, PathEnd, path_limits};
 use plimsoll_model::{Measure, Study};
 use plimsoll_stats::order::{generator, shuffled, unit};
-use plimsoll_testkit::{Need, available};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs;
 use std::path::PathBuf;
 
-/// The client is A, the server B; what shapes is the host between them, which is not in the study.
-pub(super) const LAB: &str = r#"
-[host.a]
-kind = "netns"
-gateway = "middle"
-[host.middle]
-kind = "netns"
-forward = true
-[host.b]
-kind = "netns"
-gateway = "middle"
-[link.left]
-between = ["a", "middle"]
-[link.right]
-between = ["middle", "b"]
-"#;
-pub(super) const HOSTS: [&str; 2] = ["lab://line/a", "lab://line/b"];
+/// The client is A, the server B; what shapes is the router between them, which is not in the study.
+pub(super) const HOSTS: [&str; 2] = ["lab://line/wan", "lab://line/lan"];
 const SEED: u64 = 36;
 const CASES: u64 = 20;
 /// Wanted of twenty: right at least, wrong at most.
@@ -50,7 +36,7 @@ enum Tight {
     Server,
     /// Socket buffers over a long round trip.
     Window,
-    /// A token bucket at the host in the middle.
+    /// A token bucket at the router.
     Shaper,
 }
 
@@ -101,17 +87,17 @@ impl Case {
     /// Sets the lab, measures, and lifts everything again.
     fn measure(&self, beds: &Beds) -> Option<Study> {
         let set = |what: &str, value: String| beds.lab(&["set", "line", what, &value]).expect(0);
-        let (value, link) = (self.value, if self.at_b { "right" } else { "left" });
-        // The middle host sends to B over one link, and to A over the other.
-        let towards = if self.inward { "left" } else { "right" };
+        let (value, link) = (self.value, if self.at_b { "inner" } else { "outer" });
+        // The router sends to B over one link, and to A over the other.
+        let towards = if self.inward { "outer" } else { "inner" };
         match self.tight {
             Tight::Link => drop(set(link, format!("rate={value}Mbit/s"))),
-            Tight::Client => drop(set("a", format!("cpu={value}%"))),
-            Tight::Server => drop(set("b", format!("cpu={value}%"))),
+            Tight::Client => drop(set("wan", format!("cpu={value}%"))),
+            Tight::Server => drop(set("lan", format!("cpu={value}%"))),
             Tight::Window => delay(beds, self.delay_ms),
             Tight::Shaper => {
                 let bucket = format!("rate {value}mbit burst 16k latency {}ms", self.queue_ms);
-                beds.on("line/middle", &format!("tc qdisc add dev {towards} root tbf {bucket}"));
+                beds.on("line/router", &format!("tc qdisc add dev {towards} root tbf {bucket}"));
             }
         }
         let (streams, buffer) =
@@ -124,26 +110,26 @@ impl Case {
         let study = study(beds, HOSTS, &line);
         match self.tight {
             Tight::Link => drop(set(link, "rate=none".to_owned())),
-            Tight::Client => drop(set("a", "cpu=none".to_owned())),
-            Tight::Server => drop(set("b", "cpu=none".to_owned())),
+            Tight::Client => drop(set("wan", "cpu=none".to_owned())),
+            Tight::Server => drop(set("lan", "cpu=none".to_owned())),
             Tight::Window => {
-                beds.on("line/middle", "kill $(cat /run/delay)");
+                beds.on("line/router", "kill $(cat /run/delay)");
             }
             Tight::Shaper => {
-                beds.on("line/middle", &format!("tc qdisc del dev {towards} root"));
+                beds.on("line/router", &format!("tc qdisc del dev {towards} root"));
             }
         }
         study
     }
 }
 
-/// Delays packets at the middle host, in each direction.
+/// Delays packets at the router, in each direction.
 fn delay(beds: &Beds, ms: f64) {
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/net/delay.py");
     beds.on(
-        "line/middle",
+        "line/router",
         &format!(
-            "rm -f /run/ready; setsid python3 {program} {ms} left right >/run/ready 2>/run/complaint & \
+            "rm -f /run/ready; setsid python3 {program} {ms} outer inner >/run/ready 2>/run/complaint & \
              echo $! >/run/delay; for n in $(seq 200); do [ -s /run/ready ] && exit 0; sleep 0.05; done; \
              cat /run/complaint >&2; exit 1"
         ),
@@ -268,7 +254,7 @@ impl Row {
 #[ignore = "takes five minutes, and a quiet machine: make measure-net"]
 fn measure_net_bottlenecks() {
     let seed = setting("PLIMSOLL_SEED", SEED);
-    let Some(beds) = lab("line", LAB).filter(|_| available(Need::Namespaces)) else { return };
+    let Some(beds) = lab_named("line", ROUTED) else { return };
     let (mut kept, until) = (Kept::<Row>::open("net-bottlenecks.json"), Until::now());
     let (mut counts, mut voids, mut number) = ([0; 3], 0, 0);
     let wanted = setting("PLIMSOLL_CASES", CASES);

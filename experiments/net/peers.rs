@@ -2,9 +2,10 @@
 //! same link: control groups count the CPU time of each end from outside, and the interface the bytes. Only the middle
 //! of a run counts, so that no program's start does.
 
-use super::{ENDS, PAIR, figure, lab};
+use super::figure;
 use crate::kept::{Kept, Until, load_average, setting, until_quiet};
 use crate::support::beds::Beds;
+use crate::support::pair::{ENDS, lab, without_rate};
 use plimsoll_model::{Measure, Study};
 use plimsoll_stats::interval::{Interval, ratio_interval};
 use plimsoll_stats::order::{generator, shuffled};
@@ -367,7 +368,7 @@ fn arrived(run: &Run) -> f64 {
 #[test]
 #[ignore = "takes ten minutes, and a quiet machine: make measure-net"]
 fn measure_net_peers() {
-    let Some(beds) = lab("pair", PAIR) else { return };
+    let Some(beds) = lab(&without_rate()) else { return };
     let (seed, seconds) = (setting("PLIMSOLL_SEED", SEED), setting("PLIMSOLL_SECONDS", SECONDS));
     // Size of TCP's calls in bytes; 0 for all loads.
     let only = setting("PLIMSOLL_CALL", 0);

@@ -13,6 +13,7 @@ pub mod liar;
 pub mod own;
 pub mod own_place;
 pub mod pair;
+pub mod router;
 pub mod rows;
 pub mod runner_program;
 pub mod served;

@@ -23,15 +23,25 @@ pub fn program() -> Plimsoll {
     Plimsoll::new().with("PLIMSOLL_PROBES", probes().to_str().expect("a path in letters"))
 }
 
-/// A lab of that file, up; `None` where this machine has no namespaces.
+/// The same on a link without a rate of its own.
+pub fn without_rate() -> String {
+    PAIR.replace("rate = \"20Mbit/s\"\n", "")
+}
+
+/// The lab `pair` of that file, up; `None` where this machine has no namespaces.
 pub fn lab(text: &str) -> Option<Beds> {
+    lab_named("pair", text)
+}
+
+/// A lab of that name and file, up; `None` where this machine has no namespaces.
+pub fn lab_named(name: &str, text: &str) -> Option<Beds> {
     let needs = [Need::Namespaces, Need::Nftables, Need::Ping];
     if !needs.into_iter().all(plimsoll_testkit::available) {
         return None;
     }
     let beds = Beds::of(program());
-    let file = beds.file("pair", text);
-    beds.lab(&["up", &file]).expect(0);
+    let file = beds.file(name, text);
+    beds.lab(&["up", &file, "--quiet"]).expect(0);
     Some(beds)
 }
 
