@@ -140,6 +140,9 @@ fn word(flag: &Flag) -> Option<String> {
         RateCaveat::BurstCredit { bytes, .. } => format!("burst credit of {:.0} kB", bytes / 1e3),
         RateCaveat::Collapse { .. } => "overload collapse".to_owned(),
         RateCaveat::Interruptions { .. } => "interruptions".to_owned(),
+        RateCaveat::Unfinished { width_ratio } => {
+            format!("unfinished ({:.0}%)", 100.0 * width_ratio)
+        }
         RateCaveat::Unsteady { loss_ratio, .. } => format!("unsteady ({:.1}%)", 100.0 * loss_ratio),
         RateCaveat::Late { delay_seconds, .. } => format!("late ({:.1} ms)", 1e3 * delay_seconds),
     })

@@ -528,7 +528,7 @@ pub enum Flag {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "caveat")]
 pub enum RateCaveat {
-    /// The sender could send no more.
+    /// The sender could send no more, or no more was tried in the time.
     AtLeast,
     /// The sender's machine was too busy to keep a rate up.
     CannotHold {
@@ -556,6 +556,11 @@ pub enum RateCaveat {
     Interruptions {
         /// Frames per second that the router forwards between interruptions.
         frames_per_second: f64,
+    },
+    /// The time of the search was over before the rate was known within its width.
+    Unfinished {
+        /// Distance of the highest rate kept and the lowest one that was not, as a share of the former.
+        width_ratio: f64,
     },
     /// A long trial at the rate lost more.
     Unsteady {

@@ -179,6 +179,9 @@ pub enum Steps {
         /// Condition of a rate that is kept, beside its loss.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         accept: Option<Accept>,
+        /// Whether few and short trials are to decide, so that a search takes less than half a minute.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_quick: bool,
     },
 }
 
@@ -188,6 +191,8 @@ impl Steps {
     /// Seconds that a search for the highest kept rate usually takes, lead-ins, an overload trial and a long trial
     /// included.
     const USUAL_KEPT_SECONDS: f64 = 45.0;
+    /// The same of a search that a few short trials decide.
+    const QUICK_KEPT_SECONDS: f64 = 25.0;
 
     /// Varied parameter.
     pub fn over(&self) -> Parameter {
@@ -272,8 +277,12 @@ impl Workload {
         match &self.steps {
             Some(Steps::Sweep { values, .. }) => values.len(),
             Some(Steps::Search { .. }) => Steps::USUAL_SEARCH,
-            Some(Steps::Kept { final_seconds, .. }) => {
-                let seconds = Steps::USUAL_KEPT_SECONDS + final_seconds.unwrap_or_default();
+            Some(Steps::Kept { final_seconds, is_quick, .. }) => {
+                let usual = match is_quick {
+                    true => Steps::QUICK_KEPT_SECONDS,
+                    false => Steps::USUAL_KEPT_SECONDS,
+                };
+                let seconds = usual + final_seconds.unwrap_or_default();
                 (seconds / self.seconds().max(1.0)).round() as usize
             }
             None => 1,

@@ -58,6 +58,8 @@ pub(crate) struct Once {
     pub lead: Duration,
     /// Time that counts.
     pub duration: Duration,
+    /// Longest time that it may take to sum up, while the sender is late now and then.
+    pub most: Duration,
 }
 
 impl Order {
@@ -132,13 +134,14 @@ impl Order {
     }
 
     /// Longest time that counts. The probe ends a trial earlier when the sender was punctual for long enough.
-    pub fn longest(&self, duration: Duration) -> Duration {
+    pub fn longest(&self, once: &Once) -> Duration {
+        let Once { duration, most, .. } = once;
         match self.held {
             Some(Held { is_timed: false, .. }) => {
-                let most = Duration::from_secs_f64(LONGEST_SECONDS);
-                duration.saturating_mul(MOST_LENGTHS).min(most).max(duration)
+                let most = Duration::from_secs_f64(LONGEST_SECONDS).min(*most);
+                duration.saturating_mul(MOST_LENGTHS).min(most).max(*duration)
             }
-            Some(Held { is_timed: true, .. }) | None => duration,
+            Some(Held { is_timed: true, .. }) | None => *duration,
         }
     }
 
@@ -147,7 +150,7 @@ impl Order {
         let Once { number, lead, duration, .. } = once;
         line(&mut text, "trial", number);
         line(&mut text, "lead_ms", lead.as_millis());
-        let longest = self.longest(*duration);
+        let longest = self.longest(once);
         line(&mut text, "duration_ms", longest.as_millis().max(1));
         line(&mut text, "interval_ms", interval(*lead + longest).as_millis());
         line(&mut text, "setup_ms", SETUP.as_millis());
@@ -288,6 +291,7 @@ mod tests {
             token: [0xa5; 16],
             lead: Duration::from_millis(200),
             duration: Duration::from_secs(2),
+            most: Duration::MAX,
         }
     }
 
@@ -337,6 +341,12 @@ mod tests {
             assert!(held.lines().any(|own| own == line), "{line} in {held}");
         }
         assert!(text(&job, true).contains("payload_bytes=446\n"));
+        // The search that it belongs to has no more time.
+        let order = Order::of(&job.clone().into(), Side::A, false).unwrap();
+        let soon = Once { most: Duration::from_secs(5), ..once() };
+        assert!(order.connecting(Side::A, &soon, PEER, 5001).contains("duration_ms=5000\n"));
+        let never = Once { most: Duration::ZERO, ..once() };
+        assert!(order.connecting(Side::A, &never, PEER, 5001).contains("duration_ms=2000\n"));
         let timed = ForwardingJob { is_timed: true, ..job.clone() };
         let timed = text(&timed, false);
         assert!(

@@ -129,6 +129,7 @@ impl PathRunner {
         subject: usize,
         jobs: &[&Job],
         (lead, duration): (Duration, Duration),
+        most: Duration,
         observer: &mut dyn LoadObserver,
     ) -> Result<Vec<(Report, Report)>, Failure> {
         let (Some(ends), Some(way)) = (&mut self.ends, self.ways.get(subject)) else {
@@ -142,7 +143,7 @@ impl PathRunner {
             self.trial = self.trial.wrapping_add(1);
             let longer = if number == 0 { Duration::ZERO } else { OUTLASTS };
             let (token, duration) = ((self.token)(), duration + longer);
-            let once = Once { number: self.trial, token, lead, duration };
+            let once = Once { number: self.trial, token, lead, duration, most };
             running.push(Running { job, order: Order::of(job, ends.opener, ipv6)?, once });
         }
         self.sessions.resize_with(jobs.len().max(self.sessions.len()), Pair::default);
@@ -248,8 +249,7 @@ fn drive(
             connect(ends, &mut under_way[number], part)?;
         }
     }
-    let longest =
-        running.iter().map(|part| part.once.lead + part.order.longest(part.once.duration)).max();
+    let longest = running.iter().map(|part| part.once.lead + part.order.longest(&part.once)).max();
     let (begun, mut is_cancelled) = (Instant::now(), false);
     let mut patience = SETUP + longest.unwrap_or_default() + DRAIN + REPORTING;
     while under_way.iter_mut().flat_map(Pair::both).any(|session| session.is_busy()) {
@@ -475,7 +475,8 @@ impl SubjectRunner for PathRunner {
     fn attach(&mut self, subject: usize) -> Result<Vec<Flag>, Failure> {
         let job = Job::from(RequestJob::new());
         let times = (Duration::ZERO, FIRST_CONTACT);
-        if let Err(failure) = self.run(subject, &[&job], times, &mut Unwatched) {
+        let ran = self.run(subject, &[&job], times, FIRST_CONTACT, &mut Unwatched);
+        if let Err(failure) = ran {
             self.sessions.clear();
             return Err(self.named(subject, failure));
         }
@@ -503,7 +504,10 @@ impl SubjectRunner for PathRunner {
             way.last_mtu = None;
         }
         let mut flags = self.fit(spec.subject, &mut jobs);
-        let mut ran = self.run(spec.subject, &all(&jobs), times(&spec.workload), observer);
+        let times = times(&spec.workload);
+        let left = Duration::try_from_secs_f64(spec.left_seconds).unwrap_or(Duration::MAX);
+        let most = left.saturating_sub(times.0);
+        let mut ran = self.run(spec.subject, &all(&jobs), times, most, observer);
         // The path says that a frame is too long when it gets one, and is asked for its size before the next one. That
         // the ends reach each other is known.
         for _ in 0..MOST_AGAIN {
@@ -514,13 +518,13 @@ impl SubjectRunner for PathRunner {
             }
             self.sessions.clear();
             flags = self.fit(spec.subject, &mut jobs);
-            ran = self.run(spec.subject, &all(&jobs), times(&spec.workload), observer);
+            ran = self.run(spec.subject, &all(&jobs), times, most, observer);
         }
         let jobs = all(&jobs);
         match ran {
             Ok(_) if self.stop.load(Ordering::Relaxed) => PointResult::empty(Outcome::Stopped),
             Ok(reports) => {
-                let lead = times(&spec.workload).0.as_secs_f64();
+                let lead = times.0.as_secs_f64();
                 let parts = jobs.iter().zip(&reports).map(|(job, (near, far))| {
                     let mut part = figures::part(job, near, far, spec.window_seconds);
                     forwarded::add(job, near, far, lead, &mut part);

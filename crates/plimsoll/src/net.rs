@@ -237,7 +237,10 @@ fn plan(arguments: &NetArguments, a: &HostName, b: &HostName) -> Result<Plan, Fa
     };
     let baseline_seconds = if arguments.study.quick { 1.0 } else { BASELINE_SECONDS };
     let design = match (&router, arguments.design.design) {
-        (Some(_), _) => via::design(&arguments.study, baseline_seconds),
+        (Some(_), _) => {
+            let paths = 1 + usize::from(arguments.via.direct.is_some());
+            via::design(arguments, paths * workloads.len(), baseline_seconds)
+        }
         (None, Some(_)) => design::design(&arguments.study, baseline_seconds),
         (None, None) => arguments.study.design(ProbeArguments::CAP_SECONDS, baseline_seconds),
     };

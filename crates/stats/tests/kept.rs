@@ -2,8 +2,8 @@
 //! spread are those that the rules of the method are known to reach; each search has a seed of its own.
 
 use plimsoll_stats::kept::{
-    CONFIRM_SECONDS, Caveat, Found, LONGEST_SECONDS, MOST_LENGTHS, Purpose, Search, Segment,
-    Settings, Trial, count, late_seconds,
+    Caveat, Found, LONGEST_SECONDS, MOST_SECONDS, Purpose, QUICK_SECONDS, Search, Segment,
+    Settings, Trial, confirm_seconds, count, late_seconds,
 };
 use plimsoll_stats::order;
 use rand_pcg::Pcg64;
@@ -83,7 +83,7 @@ impl Run {
     fn trial(&mut self, rate: f64, trial: &Trial) -> Vec<Segment> {
         let rate = rate.min(self.bed.sends);
         let (lead, wanted) = (segments(trial.lead_seconds), segments(trial.seconds));
-        let most = lead + (wanted * MOST_LENGTHS as usize).min(segments(LONGEST_SECONDS));
+        let most = lead + segments(trial.most_seconds.min(LONGEST_SECONDS)).max(wanted);
         let mut all: Vec<Segment> = Vec::new();
         let (mut queued, mut tokens, mut stalled, mut late, mut owed) =
             (0.0, self.bed.credit, 0, 0, 0.0);
@@ -165,26 +165,31 @@ fn segments(seconds: f64) -> usize {
     (seconds * 10.0).round() as usize
 }
 
-fn searched(bed: &Bed, seed: u64) -> (Found, f64) {
-    let mut chance = order::generator(seed, "router");
-    let phase = order::unit(&mut chance);
-    let mut run = Run { bed: bed.clone(), chance, seconds: 0.0, is_busy: false };
-    let goals = vec![0.005, 0.0];
-    let settings = Settings {
+/// Settings of a usual search, or of one that a few short trials decide.
+fn settings(is_quick: bool, phase: f64) -> Settings {
+    Settings {
         from: 100.0,
         to: 1e6,
         width: 0.01,
-        goals,
+        goals: vec![0.005, 0.0],
         phase,
         start: None,
-        confirm_seconds: CONFIRM_SECONDS,
-    };
-    let mut search = Search::new(settings);
+        confirm_seconds: confirm_seconds(is_quick),
+        is_quick,
+        most_seconds: if is_quick { QUICK_SECONDS } else { MOST_SECONDS },
+    }
+}
+
+fn searched(bed: &Bed, seed: u64, is_quick: bool) -> (Found, f64) {
+    let mut chance = order::generator(seed, "router");
+    let phase = order::unit(&mut chance);
+    let mut run = Run { bed: bed.clone(), chance, seconds: 0.0, is_busy: false };
+    let mut search = Search::new(settings(is_quick, phase));
     let mut trials = 0;
     while let Some(trial) = search.next() {
         trials += 1;
         assert!(trials <= 200, "the search does not end: {search:?}");
-        let offered = trial.rate.min(run.bed.sends);
+        let sends = trial.rate.min(run.bed.sends);
         let whole = match trial.purpose {
             // As many as it can: nobody is late.
             Purpose::Top => Trial { seconds: 0.5, ..trial },
@@ -193,7 +198,9 @@ fn searched(bed: &Bed, seed: u64) -> (Found, f64) {
         let all = run.trial(trial.rate, &whole);
         let seen = count(&all, trial.lead_seconds);
         let received = seen.all_received / seen.all_seconds;
-        search.take(&trial, seen, offered, received);
+        // A schedule that is shifted sends less.
+        let sent = all.iter().map(|segment| segment.sent).sum::<f64>() / seen.all_seconds;
+        search.take(&trial, seen, sends.min(sent), received, run.seconds);
     }
     (search.found(), run.seconds)
 }
@@ -202,13 +209,24 @@ fn searched(bed: &Bed, seed: u64) -> (Found, f64) {
 struct All {
     found: Vec<Found>,
     seconds: f64,
+    longest: f64,
 }
 
 impl All {
     fn of(bed: &Bed) -> All {
-        let all: Vec<(Found, f64)> = (0..SEARCHES).map(|seed| searched(bed, seed)).collect();
+        All::with_length(bed, false)
+    }
+
+    fn quick(bed: &Bed) -> All {
+        All::with_length(bed, true)
+    }
+
+    fn with_length(bed: &Bed, is_quick: bool) -> All {
+        let all: Vec<(Found, f64)> =
+            (0..SEARCHES).map(|seed| searched(bed, seed, is_quick)).collect();
         let seconds = all.iter().map(|(_, seconds)| seconds).sum::<f64>() / all.len() as f64;
-        All { found: all.into_iter().map(|(found, _)| found).collect(), seconds }
+        let longest = all.iter().map(|(_, seconds)| *seconds).fold(0.0, f64::max);
+        All { found: all.into_iter().map(|(found, _)| found).collect(), seconds, longest }
     }
 
     /// Mean and standard deviation of the rate of a goal.
@@ -371,22 +389,91 @@ fn never_a_wrong_figure_without_a_word() {
     }
 }
 
+/// A search that is measured once, in a study of a minute.
+#[test]
+fn a_quick_search_is_as_right_and_ends_in_time() {
+    let queue = |queue: f64| Bed { queue, ..Bed::default() };
+    for bed in [
+        Bed::default(),
+        queue(1000.0),
+        queue(2000.0),
+        Bed { slow: (30, 0.2), ..Bed::default() },
+        Bed { slow: (100, 0.5), ..Bed::default() },
+    ] {
+        let all = All::quick(&bed);
+        all.are_near(0, LITTLE_LOSS, 0.01, 0.007);
+        assert_eq!(all.with(|_| true), 0, "{:?}", all.found);
+        assert!(all.longest <= QUICK_SECONDS, "{} s", all.longest);
+    }
+    for ms in [10.0, 20.0, 50.0, 100.0] {
+        let all = All::quick(&Bed { credit: ms / 1000.0 * CAPACITY, ..Bed::default() });
+        all.are_near(0, 1.0, 0.01, 0.007);
+        let told = all.with(|caveat| matches!(caveat, Caveat::BurstCredit { .. }));
+        assert!(ms < 50.0 || told == SEARCHES as usize, "{ms} ms: {:?}", all.found);
+    }
+}
+
+/// However late the sender is: with a rate and its words, or without a rate.
+#[test]
+fn a_quick_search_with_a_late_sender_ends_in_time_and_says_so() {
+    for late in [2.0, 4.0, 8.0, 20.0, 200.0] {
+        let all = All::quick(&Bed { late, ..Bed::default() });
+        // The confirming trial may begin at the last moment.
+        assert!(all.longest <= QUICK_SECONDS + 8.0, "{late}: {} s", all.longest);
+        for found in &all.found {
+            let right = found.rate().is_some_and(|rate| (rate / CAPACITY - 1.0).abs() < 0.015);
+            assert!(right || !found.caveats.is_empty(), "{late}: {found:?}");
+        }
+    }
+}
+
+/// What the sender can send is less than the router forwards, and it is late at each rate near that.
+#[test]
+fn near_its_own_limit_a_search_does_not_wait_for_the_sender() {
+    for is_quick in [true, false] {
+        let mut seconds = Vec::new();
+        for seed in 0..SEARCHES {
+            let (found, spent) = searched_near_the_limit(is_quick, seed);
+            let [.., kept] = [found.kept[0]];
+            assert!(found.caveats.contains(&Caveat::AtLeast), "{found:?}");
+            assert!(kept.lower.is_some_and(|lower| lower > 20_000.0), "{found:?}");
+            seconds.push(spent);
+        }
+        let longest = seconds.iter().copied().fold(0.0, f64::max);
+        let most = if is_quick { QUICK_SECONDS } else { 60.0 };
+        assert!(longest <= most, "{longest} s");
+    }
+}
+
+/// A sender that sends 40,000 packets a second without a schedule, and keeps up a schedule of 30,000.
+fn searched_near_the_limit(is_quick: bool, seed: u64) -> (Found, f64) {
+    const SENDS: f64 = 40_000.0;
+    const KEEPS_UP: f64 = 30_000.0;
+    let phase = order::unit(&mut order::generator(seed, "phase"));
+    let mut search = Search::new(settings(is_quick, phase));
+    let mut spent = 0.0;
+    while let Some(trial) = search.next() {
+        let is_top = trial.purpose == Purpose::Top;
+        let is_late = !is_top && trial.rate > KEEPS_UP;
+        let sent = if is_late { KEEPS_UP } else { trial.rate.min(SENDS) };
+        let late_seconds = if is_late { 0.01 } else { 0.0 };
+        let segment =
+            Segment { sent: sent / 10.0, received: sent / 10.0, late_seconds, delay_seconds: None };
+        let seconds = if is_late { trial.most_seconds } else { trial.seconds };
+        let whole = vec![segment; segments(trial.lead_seconds + seconds)];
+        spent += trial.lead_seconds + seconds + 0.3;
+        search.take(&trial, count(&whole, trial.lead_seconds), sent, sent, spent);
+    }
+    (search.found(), spent)
+}
+
 /// A router that loses at every rate has none.
 #[test]
 fn a_path_that_loses_everything_has_no_rate() {
-    let settings = Settings {
-        from: 100.0,
-        to: 1e6,
-        width: 0.01,
-        goals: vec![0.005, 0.0],
-        phase: 0.5,
-        start: None,
-        confirm_seconds: CONFIRM_SECONDS,
-    };
-    let mut search = Search::new(settings);
+    let mut search = Search::new(settings(false, 0.5));
     while let Some(trial) = search.next() {
         let lost = Segment { sent: trial.rate / 10.0, ..Segment::default() };
-        search.take(&trial, count(&[lost; 30], trial.lead_seconds), trial.rate, 0.0);
+        search.take(&trial, count(&[lost; 30], trial.lead_seconds), trial.rate, 0.0, 0.0);
     }
     let found = search.found();
     assert_eq!((found.rate(), found.kept[0].lower), (None, None));
@@ -397,13 +484,10 @@ fn a_path_that_loses_everything_has_no_rate() {
 #[test]
 fn one_trial_confirms_the_rate_for_as_long_as_was_chosen() {
     let mut search = Search::new(Settings {
-        from: 100.0,
-        to: 1e6,
-        width: 0.01,
         goals: vec![0.0],
-        phase: 0.5,
         start: Some(1000.0),
         confirm_seconds: 60.0,
+        ..settings(false, 0.5)
     });
     let mut confirmed = Vec::new();
     while let Some(trial) = search.next() {
@@ -414,7 +498,7 @@ fn one_trial_confirms_the_rate_for_as_long_as_was_chosen() {
         if trial.purpose == Purpose::Confirm {
             confirmed.push((trial.seconds, trial.rate, seen.seconds));
         }
-        search.take(&trial, seen, trial.rate, 10.0 * received);
+        search.take(&trial, seen, trial.rate, 10.0 * received, 0.0);
     }
     let [(wanted, rate, counted)] = confirmed[..] else { panic!("{confirmed:?}") };
     assert_eq!((wanted, counted), (60.0, 60.0));

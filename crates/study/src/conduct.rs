@@ -29,6 +29,8 @@ use std::time::Duration;
 
 /// By how much of the cap the first block may end after it.
 const GRACE: f64 = 0.25;
+/// A search for the rate that a router keeps has this time at least, in seconds: it finds the rate, if not within its width.
+const LEAST_SEARCH_SECONDS: f64 = 10.0;
 /// No operation is given less time than this, in seconds.
 const LEAST_TIMEOUT_SECONDS: f64 = 1.0;
 
@@ -376,7 +378,8 @@ impl Conductor<'_> {
                 };
                 let later = self.took.later(cell.workload, &ahead);
                 self.set(block, *cell)?;
-                self.trial(block, *cell, left, (seconds_per_trial, later))?;
+                let later_cells = cells.len() - done - 1;
+                self.trial(block, *cell, left, later_cells, (seconds_per_trial, later))?;
                 if let Some(workload) = self.study.plan.workload(*cell) {
                     let seconds = self.elapsed() - now;
                     self.took.add(cell.workload, workload, seconds);
@@ -418,6 +421,12 @@ impl Conductor<'_> {
     /// byte.
     fn left(&self) -> f64 {
         (self.latest_end() - self.elapsed()).max(LEAST_TIMEOUT_SECONDS)
+    }
+
+    /// Seconds for a search that so many trials of its block follow: an equal share of the time until the cap.
+    fn left_for_search(&self, later_cells: usize) -> f64 {
+        let until_cap = self.study.plan.design.cap_seconds - self.elapsed();
+        (until_cap / (later_cells + 1) as f64).max(LEAST_SEARCH_SECONDS)
     }
 
     /// A workload that is begun now: one that ends when it is done has no longer than the study has.
@@ -478,6 +487,7 @@ impl Conductor<'_> {
         block: u32,
         cell: Cell,
         left: u32,
+        later_cells: usize,
         (each, later): (f64, Later),
     ) -> Result<(), Failure> {
         let Some(workload) = self.study.plan.workload(cell).cloned() else { return Ok(()) };
@@ -511,17 +521,23 @@ impl Conductor<'_> {
             }
             Some(steps) => {
                 let mut order = plimsoll_stats::order::generator(seed, &format!("steps {number}"));
-                let start = self.first_step(cell);
-                let mut point = |workload: &Workload| {
+                let begun = self.clock.now();
+                let clock = self.clock.clone();
+                let bounds = steps::Bounds {
+                    start: self.first_step(cell),
+                    left_seconds: self.left_for_search(later_cells),
+                    spent: &|| clock.now().since(begun).as_secs_f64(),
+                };
+                let mut point = |workload: &Workload, most_seconds: f64| {
                     let spec = PointSpec {
                         workload: self.in_time(workload.clone()),
                         operation_timeout_seconds: self.operation_timeout(),
-                        left_seconds: self.left(),
+                        left_seconds: self.left().min(most_seconds),
                         ..spec.clone()
                     };
                     self.point(&spec, None)
                 };
-                steps::measure(&workload, steps, start, &mut order, &mut point)
+                steps::measure(&workload, steps, &bounds, &mut order, &mut point)
             }
         };
         let others = self.study.trials.iter().filter(|other| other.cell == cell);
@@ -591,7 +607,11 @@ impl Conductor<'_> {
         self.hosts.clear(directory, router.as_deref());
         let mut watching = Watching::new(&mut self.hosts, &mut *self.observer, left);
         let mut result = self.runner.point(spec, &mut watching);
-        self.hosts.rest(&*self.clock);
+        // What a path carries leaves nothing to be written.
+        if self.study.plan.subjects.get(spec.subject).is_none_or(|subject| subject.path().is_none())
+        {
+            self.hosts.rest(&*self.clock);
+        }
         let loads = self.hosts.loads();
         result.flags.extend(self.hosts.flags());
         if result.outcome == Outcome::Complete {

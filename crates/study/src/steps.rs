@@ -11,7 +11,7 @@ use plimsoll_model::{
     Accept, Cause, Failure, HostLoad, Measure, Metric, Outcome, Parameter, Point, PointResult,
     Steps, Workload,
 };
-use plimsoll_stats::kept::CONFIRM_SECONDS;
+use plimsoll_stats::kept::{MOST_SECONDS, QUICK_SECONDS, confirm_seconds};
 use rand_pcg::Pcg64;
 
 /// Most points of one trial: halving any interval of numbers comes to its end before.
@@ -19,15 +19,28 @@ const MOST_POINTS: usize = 100;
 /// Rounding of logarithms, as a share of the width of a search.
 const ROUNDING: f64 = 1e-3;
 
+/// Measures a point, which may take so many seconds at most where its length is not fixed.
+pub(crate) type MeasurePoint<'a> =
+    &'a mut dyn FnMut(&Workload, f64) -> (PointResult, Vec<HostLoad>);
+
+/// Where and how long a search goes on.
+pub(crate) struct Bounds<'a> {
+    /// Value of an earlier search, near which one for the highest kept rate begins.
+    pub start: Option<f64>,
+    /// Seconds that the study has for it.
+    pub left_seconds: f64,
+    /// Seconds since it began.
+    pub spent: &'a dyn Fn() -> f64,
+}
+
 /// Measures the trial's points by `point`, and returns what they amount to: of a sweep its best point
-/// by the headline, of a search the largest value accepted; with that value as [`Measure::STEP`]. A search for the
-/// highest kept rate begins near `start`, if an earlier one found that.
+/// by the headline, of a search the largest value accepted; with that value as [`Measure::STEP`].
 pub(crate) fn measure(
     workload: &Workload,
     steps: &Steps,
-    start: Option<f64>,
+    bounds: &Bounds<'_>,
     order: &mut Pcg64,
-    point: &mut dyn FnMut(&Workload) -> (PointResult, Vec<HostLoad>),
+    point: MeasurePoint<'_>,
 ) -> (PointResult, Vec<HostLoad>, Vec<Point>) {
     let mut trial = Trial { workload, steps, point, points: Vec::new() };
     let ended = match steps {
@@ -35,17 +48,22 @@ pub(crate) fn measure(
         Steps::Search { from, to, resolution, accept, .. } => {
             trial.search(*from, *to, Width::new(*resolution, order), accept)
         }
-        Steps::Kept { from, to, width, losses, final_seconds, accept, .. } => {
+        Steps::Kept { from, to, width, losses, final_seconds, accept, is_quick, .. } => {
+            let usual = confirm_seconds(*is_quick);
+            let confirm_seconds = final_seconds.unwrap_or(usual);
+            let most = if *is_quick { QUICK_SECONDS } else { MOST_SECONDS };
             let range = kept::Range {
                 from: *from,
                 to: *to,
                 width: *width,
                 losses,
                 accept: accept.as_ref(),
-                start,
-                confirm_seconds: final_seconds.unwrap_or(CONFIRM_SECONDS),
+                start: bounds.start,
+                confirm_seconds,
+                is_quick: *is_quick,
+                most_seconds: (most + confirm_seconds - usual).min(bounds.left_seconds),
             };
-            trial.kept(&range, plimsoll_stats::order::unit(order))
+            trial.kept(&range, plimsoll_stats::order::unit(order), bounds.spent)
         }
     };
     let points = trial.points;
@@ -62,13 +80,14 @@ type Measured = Result<(PointResult, Vec<HostLoad>), Box<PointResult>>;
 struct Trial<'a> {
     workload: &'a Workload,
     steps: &'a Steps,
-    point: &'a mut dyn FnMut(&Workload) -> (PointResult, Vec<HostLoad>),
+    point: MeasurePoint<'a>,
     points: Vec<Point>,
 }
 
 impl Trial<'_> {
     fn at(&mut self, at: f64, accept: Option<&Accept>) -> Measured {
-        let (mut result, loads) = (self.point)(&self.workload.at(self.steps.over(), at));
+        let (mut result, loads) =
+            (self.point)(&self.workload.at(self.steps.over(), at), f64::INFINITY);
         if result.outcome != Outcome::Complete {
             return Err(Box::new(result));
         }
@@ -205,6 +224,8 @@ mod tests {
     use std::num::NonZeroU16;
 
     const LOSS: Metric = Metric::all(StreamJob::LOSS);
+    const UNBOUNDED: Bounds<'_> =
+        Bounds { start: None, left_seconds: f64::INFINITY, spent: &|| 0.0 };
 
     fn searched(
         carried: impl Fn(f64) -> f64,
@@ -218,7 +239,7 @@ mod tests {
         let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
         let workload = Workload::of(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 });
         let mut order = plimsoll_stats::order::generator(seed, "steps");
-        let mut point = |at: &Workload| {
+        let mut point = |at: &Workload, _: f64| {
             let plimsoll_model::Job::Datagrams(job) = &at.parts[0].job else { panic!("{at:?}") };
             let offered = f64::from(job.rate.unwrap().get()) * job.payload.0 as f64;
             let carried = carried(offered);
@@ -230,7 +251,7 @@ mod tests {
             let complete = PointResult::empty(Outcome::Complete);
             (PointResult { parts: vec![part], ..complete }, Vec::new())
         };
-        let (result, _, points) = measure(&workload, &steps, None, &mut order, &mut point);
+        let (result, _, points) = measure(&workload, &steps, &UNBOUNDED, &mut order, &mut point);
         (result, points)
     }
 

@@ -151,7 +151,8 @@ impl Iperf3Runner {
         let parameters = protocol::parameters(job, lead + duration)?;
         let order = Order::of(job, Side::A, false)?;
         self.trial = self.trial.wrapping_add(1);
-        let once = Once { number: self.trial, token: (self.token)(), lead, duration };
+        let token = (self.token)();
+        let once = Once { number: self.trial, token, lead, duration, most: duration };
         let cookie = cookie(&once);
         if let Some(stale) = self.session.take_if(|session| session.is_stale()) {
             stale.stop();

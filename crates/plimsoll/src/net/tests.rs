@@ -129,6 +129,22 @@ fn each_direction_size_and_number_of_flows_is_searched() {
 }
 
 #[test]
+fn a_quick_search_ends_in_its_minute() {
+    let cap = |words: &[&str]| {
+        let plan = planned(&[&["ssh://nas", "--via=ssh://r"], words].concat()).unwrap();
+        let quick = |workload: &Workload| {
+            matches!(workload.steps, Some(Steps::Kept { is_quick: true, .. }))
+        };
+        (plan.design.cap_seconds, plan.workloads.iter().filter(|one| quick(one)).count())
+    };
+    assert_eq!(cap(&[]), (2400.0, 0));
+    assert_eq!(cap(&["--quick"]), (60.0, 2));
+    assert_eq!(cap(&["--quick", "--final=60s"]), (180.0, 2), "each has its minute more");
+    assert_eq!(cap(&["--quick", "--max-time=2min"]), (120.0, 2));
+    assert_eq!(cap(&["--quick", "--parts=rules"]), (2400.0, 0));
+}
+
+#[test]
 fn parts_of_a_path_are_priced_at_one_rate_of_one_size() {
     let words = ["ssh://nas", "--via=ssh://r", "--parts=rules,qdisc", "--time=2s"];
     let plan = planned(&words).unwrap();

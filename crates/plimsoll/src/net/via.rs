@@ -3,7 +3,7 @@
 use super::arguments::{NetArguments, RateChoice, SideChoice, address};
 use super::parts::PartChoice;
 use super::workloads::{FINE_MARGIN, FINE_WIDTH, LOSS, WIDTH, part};
-use crate::arguments::{ProbeArguments, at_least_one};
+use crate::arguments::at_least_one;
 use crate::hosts;
 use clap::{Args, ValueEnum};
 use plimsoll_host::reach::{Reach, quote};
@@ -33,6 +33,7 @@ const HIGHEST: f64 = 10e6;
 /// Blocks and time limit where the user names none: intervals of searches say little with fewer.
 const BLOCKS: u32 = 6;
 const CAP_SECONDS: f64 = 2400.0;
+const QUICK_CAP_SECONDS: f64 = 60.0;
 /// Seconds of a usual trial of the search, and of one that prices parts of the path.
 const TRIAL_SECONDS: f64 = 1.0;
 const PRICED_SECONDS: f64 = 4.0;
@@ -195,10 +196,17 @@ pub(super) fn expect_direct_possible(arguments: &NetArguments) -> Result<(), Fai
     Err(Failure::new(Cause::Usage, "plan the study").on("--direct").happened(happened).next(next))
 }
 
-/// The design of the study.
-pub(super) fn design(arguments: &ProbeArguments, baseline_seconds: f64) -> Design {
-    let design = arguments.design(CAP_SECONDS, baseline_seconds);
-    match (arguments.repeats, arguments.quick) {
+/// The design of the study. A quick one ends in a minute, and later where the user wants longer trials; parts of the path
+/// are priced in as many trials as there are settings.
+pub(super) fn design(arguments: &NetArguments, searches: usize, baseline_seconds: f64) -> Design {
+    let study = &arguments.study;
+    let confirming = arguments.via.confirming.map_or(0.0, |time| time.as_secs_f64());
+    let cap_seconds = match study.quick && arguments.via.parts.is_empty() {
+        true => QUICK_CAP_SECONDS + searches as f64 * confirming,
+        false => CAP_SECONDS,
+    };
+    let design = study.design(cap_seconds, baseline_seconds);
+    match (study.repeats, study.quick) {
         (None, false) => Design { rule: Rule::Fixed { blocks: BLOCKS }, ..design },
         _ => design,
     }
@@ -288,7 +296,8 @@ fn kept(arguments: &NetArguments, frame: Bytes) -> Steps {
         metric: Metric::all(Measure::QUEUE_P99),
         at_most: latency.as_secs_f64(),
     });
-    Steps::Kept { over: Parameter::Rate, from, to, width, losses, final_seconds, accept }
+    let (over, is_quick) = (Parameter::Rate, arguments.study.quick);
+    Steps::Kept { over, from, to, width, losses, final_seconds, accept, is_quick }
 }
 
 /// Looks at the way before it is overloaded.

@@ -74,6 +74,7 @@ pub fn flags_since(x: f64, n: u64, text: &str) -> Vec<Flag> {
         kept_rate(&text(), n, RateCaveat::BurstCredit { bytes: x, frames_per_second: x }),
         kept_rate(&text(), n, RateCaveat::Collapse { frames_per_second: x }),
         kept_rate(&text(), n, RateCaveat::Interruptions { frames_per_second: x }),
+        kept_rate(&text(), n, RateCaveat::Unfinished { width_ratio: x }),
         kept_rate(&text(), n, RateCaveat::Unsteady { loss_ratio: x, seconds: -x }),
         kept_rate(&text(), n, RateCaveat::Late { delay_seconds: x, seconds: -x }),
         Flag::FrameCapped { wanted: Bytes(n), used: Bytes(n), path_mtu: Bytes(n) },
@@ -360,6 +361,7 @@ pub fn workload() -> impl Strategy<Value = Workload> {
                             losses: values,
                             final_seconds,
                             accept: Some(accept).filter(|accept| accept.at_most > 0.0),
+                            is_quick: from > 0.0,
                         }
                     }
                 }

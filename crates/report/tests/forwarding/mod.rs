@@ -21,6 +21,7 @@ fn workload(flow: Flow, frame: u64) -> Workload {
         losses: vec![0.005, 0.0],
         final_seconds: None,
         accept: None,
+        is_quick: false,
     };
     let length = Length::For { seconds: 1.5, warm_up_seconds: 0.5 };
     Workload { steps: Some(steps), ..Workload::of(part, length) }

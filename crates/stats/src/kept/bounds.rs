@@ -16,13 +16,6 @@ pub(super) struct Phase {
     pub width: i64,
 }
 
-/// From the first guess to the result: trials grow from 0.5 s to 1 s, and their sum to 5 s for each bound.
-pub(super) const PHASES: [Phase; 3] = [
-    Phase { seconds: 0.5, sum: 0.5, width: 4 },
-    Phase { seconds: 0.7, sum: 0.7, width: 2 },
-    Phase { seconds: 1.0, sum: 5.0, width: 1 },
-];
-
 /// What the trials say of a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
@@ -78,6 +71,11 @@ impl Loads {
         (below.filter(|step| class(step) == Some(Class::Lower)).last(), upper)
     }
 
+    /// The highest step below this one at which the sender kept the rate up.
+    pub fn held_below(&self, step: i64) -> Option<i64> {
+        self.0.range(..step).next_back().map(|(held, _)| *held)
+    }
+
     /// The steps that are of this class, in ascending order.
     pub fn steps(&self, class: Class, goal: f64, phase: &Phase) -> Vec<i64> {
         let is_one = |step: &i64| self.class(*step, goal, phase) == Some(class);
@@ -87,6 +85,7 @@ impl Loads {
 
 #[cfg(test)]
 mod tests {
+    use super::super::lengths::Lengths;
     use super::*;
 
     fn trial(seconds: f64, lost: f64) -> Seen {
@@ -95,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_bound_needs_half_of_its_time() {
-        let last = &PHASES[2];
+        let last = &Lengths::of(false).phases[2];
         let mut loads = Loads::default();
         for number in 0..3 {
             assert_eq!(loads.class(7, 0.005, last), None, "{number} trials");
@@ -112,14 +111,14 @@ mod tests {
         // Trials that are too short for a phase say nothing there.
         loads.add(8, trial(0.5, 100.0));
         assert_eq!(
-            (loads.class(8, 0.0, last), loads.class(8, 0.0, &PHASES[0])),
+            (loads.class(8, 0.0, last), loads.class(8, 0.0, &Lengths::of(false).phases[0])),
             (None, Some(Class::Upper))
         );
     }
 
     #[test]
     fn bounds_are_on_both_sides_of_the_least_upper_one() {
-        let first = &PHASES[0];
+        let first = &Lengths::of(false).phases[0];
         let mut loads = Loads::default();
         for (step, lost) in [(1, 0.0), (4, 0.0), (6, 9.0), (9, 0.0), (12, 50.0)] {
             loads.add(step, trial(0.5, lost));

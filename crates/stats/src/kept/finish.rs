@@ -13,11 +13,11 @@ const LONG_ENOUGH: f64 = 1.0;
 /// Share of a kept rate below which the plateau is a collapse.
 const COLLAPSE: f64 = 0.95;
 /// Share of the sender's own limit from which a rate is a lower bound.
-const OWN_LIMIT: f64 = 0.9;
+pub(super) const OWN_LIMIT: f64 = 0.9;
 /// Events of loss per second at half of the rate from which the loss has another cause than the rate, and share of what
 /// passed at overload below which a rate is not the router's capacity.
 const INTERRUPTIONS: f64 = 0.5;
-const LEAST_OF_PASSED: f64 = 0.7;
+pub(super) const LEAST_OF_PASSED: f64 = 0.7;
 /// Steps of the grid around a bound whose trials tell how busy the sender's machine was.
 const AROUND: i64 = 2;
 
@@ -43,7 +43,7 @@ impl Kept {
 /// What has to be said with a rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Caveat {
-    /// The sender could send no more: the router forwards at least that.
+    /// The sender could send no more, or no more was tried in the time: the router forwards at least that.
     AtLeast,
     /// The sender's machine was so busy that the rate was not found in time, with the share of its void segments.
     CannotHold {
@@ -71,6 +71,11 @@ pub enum Caveat {
     Interruptions {
         /// Packets per second that it forwards between interruptions.
         plateau: f64,
+    },
+    /// The time of the search was over before its bounds were known as well as they should.
+    Unfinished {
+        /// Distance of the bounds, as a share of the lower one.
+        width: f64,
     },
     /// A long trial at the rate lost more.
     Unsteady {
@@ -110,9 +115,9 @@ impl Found {
 
 pub(super) fn found(search: &Search) -> Found {
     let goals = &search.settings.goals;
+    let rate = |step: i64| search.rate_of(step);
     let of = |goal: &f64| {
         let (lower, upper) = search.kept_steps(*goal);
-        let rate = |step: i64| search.rate_of(step);
         Kept { loss: *goal, lower: lower.map(rate), upper: upper.map(rate) }
     };
     let counted = search.events.iter().filter(|seen| seen.seconds >= LONG_ENOUGH);
@@ -126,7 +131,12 @@ pub(super) fn found(search: &Search) -> Found {
     let Some(first) = found.kept.first_mut() else { return found };
     // How long the rate lasts has to be known, too.
     let is_short = search.confirm.is_some_and(|seen| seen.seconds < LONG_ENOUGH);
-    if !search.is_settled(first.loss) || is_short {
+    let is_settled = search.is_settled(first.loss);
+    if !is_settled {
+        let (lower, upper) = search.first_bounds();
+        (first.lower, first.upper) = (lower.map(rate), upper.map(rate));
+    }
+    if is_short || !is_settled && first.lower.is_none() {
         (first.lower, first.upper) = (None, None);
         let void_ratio = mean(&search.void);
         found.caveats.push(match search.passed {
@@ -141,6 +151,8 @@ pub(super) fn found(search: &Search) -> Found {
     let is_near_limit = search.sender_limit.is_some_and(|limit| lower >= OWN_LIMIT * limit);
     if first.upper.is_none() || is_near_limit {
         found.caveats.push(Caveat::AtLeast);
+    } else if let Some(upper) = first.upper.filter(|_| !is_settled) {
+        found.caveats.push(Caveat::Unfinished { width: upper / lower - 1.0 });
     }
     let at_half = search.events.first().map_or(0.0, |seen| seen.void_ratio);
     let rises = !search.events.is_empty() && found.void_ratio > at_half + RISES;
@@ -193,9 +205,7 @@ fn long_trials(search: &Search, goal: f64, lower: f64) -> Option<Caveat> {
 
 /// Share of void segments in the trials around the bounds of the first goal.
 fn void_ratio(search: &Search) -> f64 {
-    let Some(goal) = search.settings.goals.first() else { return 0.0 };
-    let (lower, upper) = search.kept_steps(*goal);
-    let Some(lower) = lower else { return 0.0 };
+    let (Some(lower), upper) = search.first_bounds() else { return 0.0 };
     let near = search.loads.near(lower - AROUND, upper.unwrap_or(lower) + AROUND);
     mean(&near.map(|seen| seen.void_ratio).collect::<Vec<f64>>())
 }

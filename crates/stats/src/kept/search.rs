@@ -1,26 +1,27 @@
 //! Which trial comes next.
 
-use super::bounds::{Class, Loads, PHASES, Phase, WHOLE};
-use super::finish::{Found, found};
+use super::bounds::{Class, Loads, Phase, WHOLE};
+use super::finish::{Found, LEAST_OF_PASSED, OWN_LIMIT, found};
+use super::lengths::{Lengths, for_bounds, most_of_bound, most_of_long, whole};
 use super::segments::{LEAD_SECONDS, LONGEST_LEAD_SECONDS, Seen};
 
-/// Length of the trial that shows what the sender can send, and of the one at overload.
+/// Length of the trial that shows what the sender can send.
 const TOP_SECONDS: f64 = 0.5;
-const OVERLOAD_SECONDS: f64 = 3.0;
-/// Usual length of the confirming trial.
-pub const CONFIRM_SECONDS: f64 = 10.0;
 /// The rate of overload, as a multiple of the rate found.
 const OVERLOAD: f64 = 1.2;
-/// Shares of the rate found at which events of loss are counted, and the time for each.
+/// Shares of the rate found at which events of loss are counted.
 const EVENTS_AT: [f64; 2] = [0.5, 0.9];
-const EVENTS_SECONDS: f64 = 3.0;
+/// Share of what the sender can send above which nothing was lost, so that the router's rate is not the lower one.
+const ALL_PASSED: f64 = 0.99;
 /// Trials at a rate that the sender did not keep up after which it counts as above its limit.
 const UNHELD_TRIALS: u32 = 2;
 /// Steps below such a rate of the next one that is tried.
 const UNHELD_STEPS: i64 = 8;
-/// Time of all trials for bounds after which this machine cannot hold the rates, and most of these trials. A quiet machine
-/// takes 20 s.
-const MOST_SECONDS: f64 = 120.0;
+/// Share of void segments from which a sender was late all the time, and share of the rate below which it sent less: one
+/// such trial is enough.
+const ALWAYS_LATE: f64 = 0.8;
+const SENT_LESS: f64 = 0.98;
+/// Most trials for bounds.
 const MOST_TRIALS: usize = 100;
 
 /// What is searched, and where.
@@ -40,6 +41,10 @@ pub struct Settings {
     pub start: Option<f64>,
     /// Length of the confirming trial at the rate found.
     pub confirm_seconds: f64,
+    /// Whether few and short trials are to decide.
+    pub is_quick: bool,
+    /// Time in which the search ends, in seconds.
+    pub most_seconds: f64,
 }
 
 /// What a trial is for.
@@ -64,6 +69,8 @@ pub struct Trial {
     pub rate: f64,
     /// Time that counts.
     pub seconds: f64,
+    /// Longest time until it sums up, while the sender is late now and then.
+    pub most_seconds: f64,
     /// Shortest lead-in, before it.
     pub lead_seconds: f64,
     /// What it is for.
@@ -74,6 +81,7 @@ pub struct Trial {
 #[derive(Clone, Debug)]
 pub struct Search {
     pub(super) settings: Settings,
+    pub(super) lengths: &'static Lengths,
     pub(super) loads: Loads,
     /// Logarithm of the rate at step 0 of the grid.
     origin: Option<f64>,
@@ -86,8 +94,9 @@ pub struct Search {
     pub(super) sender_limit: Option<f64>,
     /// Steps that the sender did not keep up, with the number of trials.
     unheld: Vec<(i64, u32)>,
-    /// Trials for bounds: their time, and the shares of their segments that were void.
-    seconds: f64,
+    /// Seconds since the search began.
+    spent: f64,
+    /// Shares of the segments that were void, of the trials for bounds.
     pub(super) void: Vec<f64>,
     pub(super) overload: Option<Seen>,
     pub(super) confirm: Option<Seen>,
@@ -99,6 +108,7 @@ impl Search {
     /// A search that has not begun.
     pub fn new(settings: Settings) -> Search {
         let mut search = Search {
+            lengths: Lengths::of(settings.is_quick),
             settings,
             loads: Loads::default(),
             origin: None,
@@ -107,7 +117,7 @@ impl Search {
             passed: None,
             sender_limit: None,
             unheld: Vec::new(),
-            seconds: 0.0,
+            spent: 0.0,
             void: Vec::new(),
             overload: None,
             confirm: None,
@@ -148,12 +158,20 @@ impl Search {
         if self.origin.is_none() {
             return Some(self.trial(self.settings.to, TOP_SECONDS, Purpose::Top));
         }
-        let is_spent = self.seconds >= MOST_SECONDS || self.void.len() >= MOST_TRIALS;
         let bound = self.settings.goals.iter().find_map(|goal| self.bound(*goal));
-        let bound = bound
-            .filter(|_| !is_spent)
-            .map(|(step, phase)| self.trial(self.rate_of(step), phase.seconds, Purpose::Bound));
+        let left = self.for_bounds() - self.spent;
+        let bound = bound.filter(|_| left > 0.0 && self.void.len() < MOST_TRIALS);
+        let bound = bound.map(|(step, phase)| Trial {
+            most_seconds: most_of_bound(phase.seconds, left),
+            ..self.trial(self.rate_of(step), phase.seconds, Purpose::Bound)
+        });
         bound.or_else(|| self.last())
+    }
+
+    /// Time for the trials of bounds.
+    fn for_bounds(&self) -> f64 {
+        let Settings { most_seconds, confirm_seconds, .. } = self.settings;
+        for_bounds(most_seconds, self.lengths, confirm_seconds, EVENTS_AT.len())
     }
 
     /// Whether the bounds of a goal are known.
@@ -162,32 +180,50 @@ impl Search {
     }
 
     fn trial(&self, rate: f64, seconds: f64, purpose: Purpose) -> Trial {
-        Trial { rate, seconds, lead_seconds: self.lead_seconds, purpose }
+        let left = self.settings.most_seconds - self.spent;
+        let most_seconds = most_of_long(seconds, left);
+        Trial { rate, seconds, most_seconds, lead_seconds: self.lead_seconds, purpose }
     }
 
-    /// The trials that follow the search.
+    /// The trials that follow the search. Where its time is over, the rate is confirmed alone.
     fn last(&self) -> Option<Trial> {
-        let goal = *self.settings.goals.first().filter(|goal| self.is_settled(**goal))?;
-        let (Some(lower), upper) = self.kept_steps(goal) else { return None };
-        if let (Some(upper), None) = (upper, &self.overload) {
+        let (Some(lower), upper) = self.first_bounds() else { return None };
+        let Lengths { overload, events, .. } = self.lengths;
+        let confirm = self.settings.confirm_seconds;
+        let has_time = |seconds: f64| self.spent + seconds <= self.settings.most_seconds;
+        if let (Some(upper), None, None) = (upper, &self.overload, &self.confirm) {
             let middle = (self.rate_of(lower) * self.rate_of(upper)).sqrt();
             let rate = OVERLOAD * middle;
-            if self.sender_limit.is_none_or(|limit| rate < limit) {
-                return Some(self.trial(rate, OVERLOAD_SECONDS, Purpose::Overload));
+            let is_possible = self.sender_limit.is_none_or(|limit| rate < limit);
+            if is_possible && has_time(whole(*overload) + whole(confirm)) {
+                return Some(self.trial(rate, *overload, Purpose::Overload));
             }
         }
         if self.confirm.is_none() {
-            let seconds = self.settings.confirm_seconds;
-            return Some(self.trial(self.rate_of(lower), seconds, Purpose::Confirm));
+            return Some(self.trial(self.rate_of(lower), confirm, Purpose::Confirm));
         }
-        let share = EVENTS_AT.get(self.events.len())?;
-        Some(self.trial(share * self.found().rate()?, EVENTS_SECONDS, Purpose::Events))
+        let share = EVENTS_AT.get(self.events.len()).filter(|_| has_time(whole(*events)))?;
+        Some(self.trial(share * self.found().rate()?, *events, Purpose::Events))
+    }
+
+    /// The bounds of the first goal; where the time was over before they were known, the best guess, unless that is far
+    /// below what passed of too much.
+    pub(super) fn first_bounds(&self) -> (Option<i64>, Option<i64>) {
+        let Some(goal) = self.settings.goals.first() else { return (None, None) };
+        if self.is_settled(*goal) {
+            return self.kept_steps(*goal);
+        }
+        let least = self.passed.map_or(0.0, |passed| LEAST_OF_PASSED * passed);
+        match self.loads.bounds(*goal, &self.lengths.phases[0]) {
+            (Some(lower), upper) if self.rate_of(lower) >= least => (Some(lower), upper),
+            _ => (None, None),
+        }
     }
 
     /// The step that a goal needs next, and how thoroughly; `None` when its bounds are known.
     fn bound(&self, goal: f64) -> Option<(i64, &'static Phase)> {
         let mut before: Option<(Option<i64>, Option<i64>)> = None;
-        for phase in &PHASES {
+        for phase in self.lengths.phases {
             let bounds = self.loads.bounds(goal, phase);
             let is_known = match bounds {
                 (Some(lower), Some(upper)) => upper - lower <= phase.width,
@@ -248,23 +284,28 @@ impl Search {
     }
 
     /// Takes what a trial showed. `offered` and `received` are packets per second by the clocks of both ends, whatever
-    /// the segments say.
-    pub fn take(&mut self, trial: &Trial, seen: Seen, offered: f64, received: f64) {
+    /// the segments say; `spent` are the seconds since the search began.
+    pub fn take(&mut self, trial: &Trial, seen: Seen, offered: f64, received: f64, spent: f64) {
+        self.spent = spent;
         match trial.purpose {
             Purpose::Top => {
                 self.passed = Some(received).filter(|received| *received > 0.0);
-                self.begin_at(self.passed.unwrap_or(self.settings.from));
+                let passed = self.passed.unwrap_or(self.settings.from);
+                // Where all passed, the sender sets the rate, and is late when it has to keep that up.
+                let is_whole = received >= ALL_PASSED * offered;
+                self.begin_at(if is_whole { OWN_LIMIT * offered } else { passed });
                 self.limit_sender(offered);
             }
             Purpose::Overload => self.overload = Some(seen),
             Purpose::Confirm => self.confirm = Some(seen),
             Purpose::Events => self.events.push(seen),
             Purpose::Bound => {
-                self.seconds += seen.all_seconds;
                 self.void.push(seen.void_ratio);
                 let step = self.step_of(trial.rate * (0.5 * self.width()).exp());
                 if seen.held_seconds < WHOLE * trial.seconds {
-                    self.not_held(step);
+                    let is_limit =
+                        seen.void_ratio >= ALWAYS_LATE && offered < SENT_LESS * trial.rate;
+                    self.not_held(step, is_limit.then_some(offered));
                 } else if seen.seconds < WHOLE * trial.seconds {
                     // The lead-in took more than it was given.
                     self.lead_seconds = LONGEST_LEAD_SECONDS;
@@ -278,30 +319,34 @@ impl Search {
     /// The sender sends no more than that.
     fn limit_sender(&mut self, offered: f64) {
         if offered < self.settings.to {
-            self.sender_limit = Some(offered);
-            self.top = self.top.min(self.step_of(offered).max(self.bottom()));
+            let limit = self.sender_limit.map_or(offered, |known| known.min(offered));
+            self.sender_limit = Some(limit);
+            self.top = self.top.min(self.step_of(limit).max(self.bottom()));
         }
     }
 
-    /// The sender did not keep the rate up.
-    fn not_held(&mut self, step: i64) {
+    /// The sender did not keep the rate up; it sent `at_most` so much, if it was late all the time.
+    fn not_held(&mut self, step: i64, at_most: Option<f64>) {
         let at = self.unheld.iter().position(|(known, _)| *known == step);
         let at = at.unwrap_or_else(|| {
             self.unheld.push((step, 0));
             self.unheld.len() - 1
         });
-        self.unheld[at].1 += 1;
+        self.unheld[at].1 += if at_most.is_some() { UNHELD_TRIALS } else { 1 };
         if self.unheld[at].1 >= UNHELD_TRIALS {
             let above = self.unheld.iter().filter(|(_, trials)| *trials >= UNHELD_TRIALS).count();
-            // Further down each time, since near its own limit a sender is late at many rates.
-            self.top = self.top.min(step - (UNHELD_STEPS << (above - 1).min(16)));
+            // Further down each time, since near its own limit a sender is late at many rates; the first time, no further
+            // than to a rate that it kept up.
+            let below = step - (UNHELD_STEPS << (above - 1).min(16));
+            let held = self.loads.held_below(step).filter(|_| above == 1);
+            self.limit_sender(at_most.unwrap_or_else(|| self.rate_of(step)));
+            self.top = self.top.min(held.map_or(below, |held| held.max(below)));
         }
     }
 
     /// The bounds of a goal, as steps of the grid.
     pub(super) fn kept_steps(&self, goal: f64) -> (Option<i64>, Option<i64>) {
-        let [.., last] = &PHASES;
-        self.loads.bounds(goal, last)
+        self.lengths.phases.last().map_or((None, None), |last| self.loads.bounds(goal, last))
     }
 
     /// What is known now.

@@ -19,6 +19,10 @@ pub(super) struct Range<'a> {
     pub start: Option<f64>,
     /// Length of the confirming trial.
     pub confirm_seconds: f64,
+    /// Whether few and short trials are to decide.
+    pub is_quick: bool,
+    /// Time in which the search ends.
+    pub most_seconds: f64,
 }
 
 /// What was noticed while a search was under way.
@@ -30,9 +34,14 @@ struct Noticed {
 }
 
 impl Trial<'_> {
-    /// Searches with this phase of the grid. The result is the point at the highest rate kept, with what the search
-    /// found.
-    pub(super) fn kept(&mut self, range: &Range<'_>, phase: f64) -> Measured {
+    /// Searches with this phase of the grid; `spent` are the seconds since it began. The result is the point at the
+    /// highest rate kept, with what the search found.
+    pub(super) fn kept(
+        &mut self,
+        range: &Range<'_>,
+        phase: f64,
+        spent: &dyn Fn() -> f64,
+    ) -> Measured {
         let frame = self.frame();
         let mut search = Search::new(Settings {
             from: range.from / frame,
@@ -42,6 +51,8 @@ impl Trial<'_> {
             phase,
             start: range.start.map(|start| start / frame),
             confirm_seconds: range.confirm_seconds,
+            is_quick: range.is_quick,
+            most_seconds: range.most_seconds,
         });
         let goal = range.losses.first().copied().unwrap_or_default();
         // The point at each rate that was kept, the last one of each.
@@ -55,7 +66,7 @@ impl Trial<'_> {
             let mut workload = self.workload.at(self.steps.over(), offered);
             let seconds = trial.lead_seconds + trial.seconds;
             workload.length = Length::For { seconds, warm_up_seconds: trial.lead_seconds };
-            let (result, loads) = (self.point)(&workload);
+            let (result, loads) = (self.point)(&workload, trial.lead_seconds + trial.most_seconds);
             if result.outcome != Outcome::Complete {
                 return Err(Box::new(result));
             }
@@ -75,7 +86,7 @@ impl Trial<'_> {
                 parts: result.parts.clone(),
                 loads: loads.clone(),
             });
-            search.take(&trial, seen, offered, received);
+            search.take(&trial, seen, offered, received, spent());
             if accepted && matches!(trial.purpose, Purpose::Bound | Purpose::Confirm) {
                 let lead_loss = noticed.lead_loss.unwrap_or_default();
                 noticed.lead_loss = Some(lead_loss.max(seen.lead_loss_ratio));
@@ -154,7 +165,21 @@ fn unkept(found: &Found, accept: Option<&Accept>) -> Box<PointResult> {
         Caveat::CannotHold { void_ratio } => Some(*void_ratio),
         _ => None,
     });
+    let interrupted = found.caveats.iter().find_map(|caveat| match caveat {
+        Caveat::Interruptions { plateau } => Some(*plateau),
+        _ => None,
+    });
     match void {
+        None if interrupted.is_some() => {
+            let happened = format!(
+                "no rate was kept for long: interruptions set it, and between them the router forwards about {:.0} \
+                 frames per second",
+                interrupted.unwrap_or_default()
+            );
+            let next =
+                "Look for the cause: other work on the router, or a link that fails now and then.";
+            failed(tried, &happened, next)
+        }
         Some(share) => {
             let happened = format!(
                 "this machine cannot hold the rate: the sender was late in {:.0}% of the time (void segments of 0.1 s)",
@@ -216,6 +241,7 @@ fn in_bytes(caveat: &Caveat, frame: f64) -> RateCaveat {
         Caveat::Interruptions { plateau } => {
             RateCaveat::Interruptions { frames_per_second: plateau }
         }
+        Caveat::Unfinished { width } => RateCaveat::Unfinished { width_ratio: width },
         Caveat::Unsteady { loss_ratio, seconds } => RateCaveat::Unsteady { loss_ratio, seconds },
     }
 }
@@ -223,7 +249,7 @@ fn in_bytes(caveat: &Caveat, frame: f64) -> RateCaveat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::steps::measure;
+    use crate::steps::{Bounds, measure};
     use plimsoll_model::{
         Flow, ForwardingJob, Job, Parameter, Part, PartResult, Steps, StreamJob, Workload,
     };
@@ -258,12 +284,13 @@ mod tests {
             losses: vec![0.005, 0.0],
             final_seconds: None,
             accept: at_most.map(|at_most| Accept { metric: DELAY, at_most }),
+            is_quick: false,
         };
         let job = ForwardingJob::new(Flow::Out, Bytes(FRAME)).into();
         let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
         let workload = Workload::of(part, Length::For { seconds: 1.5, warm_up_seconds: 0.5 });
         let mut order = plimsoll_stats::order::generator(seed, "steps");
-        let mut point = |at: &Workload| {
+        let mut point = |at: &Workload, _: f64| {
             let Job::Forwarding(job) = &at.parts[0].job else { panic!("{at:?}") };
             let Length::For { seconds, warm_up_seconds } = at.length else { panic!("{at:?}") };
             let counted = seconds - warm_up_seconds;
@@ -291,7 +318,8 @@ mod tests {
             let complete = PointResult::empty(Outcome::Complete);
             (PointResult { parts: vec![part], ..complete }, vec![load])
         };
-        let (result, loads, points) = measure(&workload, &steps, start, &mut order, &mut point);
+        let bounds = Bounds { start, left_seconds: f64::INFINITY, spent: &|| 0.0 };
+        let (result, loads, points) = measure(&workload, &steps, &bounds, &mut order, &mut point);
         (result, points, loads)
     }
 

@@ -179,7 +179,10 @@ pub(super) fn kept_rate(workload: &str, frame: Bytes, caveat: &RateCaveat, seen:
     match caveat {
         RateCaveat::AtLeast => Words::new(
             Severity::Limit,
-            format!("{load}: the router keeps at least that: the sender could send no more{seen}"),
+            format!(
+                "{load}: the router keeps at least that: the sender could send no more, or no more was tried in the \
+                 time{seen}"
+            ),
         )
         .action("Send from a faster machine, or from several."),
         RateCaveat::CannotHold { void_ratio } => Words::new(
@@ -221,6 +224,14 @@ pub(super) fn kept_rate(workload: &str, frame: Bytes, caveat: &RateCaveat, seen:
             ),
         )
         .action("Look for the cause: other work on the router, or a link that fails now and then."),
+        RateCaveat::Unfinished { width_ratio } => Words::new(
+            Severity::NotMeant,
+            format!(
+                "{load}: unfinished: the time of the search was over when the rate was known within {}{seen}",
+                percent(*width_ratio)
+            ),
+        )
+        .action("Measure without --quick, or fewer --frames, --flows and --direction."),
         RateCaveat::Unsteady { loss_ratio, seconds } => Words::new(
             Severity::Limit,
             format!(

@@ -316,8 +316,10 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
             Some(cell.levels.get(&Metric::all(Measure::KEPT_WITHOUT_LOSS))?.estimate)
         });
         if let Some(least) = least.reduce(f64::min) {
-            let floor = 3.0 / (least * NO_LOSS_SECONDS);
-            legend.push(format!("No loss: none in 5 s, so below {}.", SHARE.value(floor)));
+            let seconds = if is_quick(shown) { QUICK_NO_LOSS_SECONDS } else { NO_LOSS_SECONDS };
+            let floor = 3.0 / (least * seconds);
+            legend
+                .push(format!("No loss: none in {seconds:.0} s, so below {}.", SHARE.value(floor)));
         }
     }
     legend.extend(latency(shown));
@@ -412,8 +414,15 @@ fn first_packets(shown: &Shown<'_>) -> Option<String> {
 
 /// Share of the first packets whose loss is worth a word.
 const LITTLE: f64 = 0.005;
-/// Seconds of trials without loss behind a bound.
+/// Seconds of trials without loss behind a bound, and behind one of a quick search.
 const NO_LOSS_SECONDS: f64 = 5.0;
+const QUICK_NO_LOSS_SECONDS: f64 = 2.0;
+
+/// Whether few and short trials decided.
+fn is_quick(shown: &Shown<'_>) -> bool {
+    let steps = shown.study.plan.workloads.first().and_then(|workload| workload.steps.as_ref());
+    matches!(steps, Some(Steps::Kept { is_quick: true, .. }))
+}
 
 /// Whether the router shares its processors with other hosts of a lab of namespaces.
 fn shares_a_machine(shown: &Shown<'_>) -> bool {
