@@ -229,11 +229,18 @@ fn forwarding(job: &ForwardingJob, ipv6: bool) -> Result<Order, Failure> {
         sizes.iter().map(|frame| ForwardingJob::payload(*frame, ipv6)).collect();
     let (frame, payload) = (sizes[0], payloads[0]);
     if payload < LEAST_PAYLOAD {
-        let headers = ForwardingJob::AROUND_PACKET
-            + if ipv6 { ForwardingJob::IPV6_UDP_HEADERS } else { ForwardingJob::IPV4_UDP_HEADERS };
-        let on = format!("frames of {frame} bytes");
-        let happened = "they have no room for the headers and 16 bytes of payload";
-        let next = format!("Give frames of {} bytes or more.", headers + LEAST_PAYLOAD);
+        let (family, headers) = match ipv6 {
+            true => ("IPv6", ForwardingJob::IPV6_UDP_HEADERS),
+            false => ("IPv4", ForwardingJob::IPV4_UDP_HEADERS),
+        };
+        let on = match job.imix {
+            Some(_) => format!("a mix of frames, the shortest of {frame} bytes"),
+            None => format!("frames of {frame} bytes"),
+        };
+        let happened =
+            format!("they have no room for the headers of {family} and 16 bytes of payload");
+        let least = ForwardingJob::AROUND_PACKET + headers + LEAST_PAYLOAD;
+        let next = format!("Give --frames of {least} bytes or more.");
         return Err(Failure::new(Cause::Usage, "send frames").on(on).happened(happened).next(next));
     }
     let mut settings = String::new();
@@ -355,7 +362,11 @@ mod tests {
         );
         let tiny = ForwardingJob::new(Flow::Out, Bytes(64)).into();
         let failure = Order::of(&tiny, Side::A, true).unwrap_err();
-        assert!(failure.next.contains("of 82 bytes"), "{failure}");
+        assert!(failure.next.contains("--frames of 82 bytes"), "{failure}");
+        let mix = ForwardingJob::imix(Flow::Out, Bytes(1518)).into();
+        assert!(Order::of(&mix, Side::A, false).is_ok());
+        let failure = Order::of(&mix, Side::A, true).unwrap_err();
+        assert!(failure.to_string().contains("a mix of frames, the shortest of 64"), "{failure}");
     }
 
     #[test]

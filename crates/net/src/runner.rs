@@ -12,8 +12,8 @@ use crate::rights;
 use crate::stalls;
 use plimsoll_model::{
     Cause, Event, Failure, Flag, HostName, Job, Length, LoadObserver, Outcome, PartResult,
-    PathFacts, PathInterface, Phase, PointResult, PointSpec, RequestJob, RouterFacts, SubjectFacts,
-    SubjectRunner, Workload,
+    PathFacts, PathInterface, Phase, PointResult, PointSpec, Prepared, RequestJob, RouterFacts,
+    SubjectFacts, SubjectRunner, Workload,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -488,6 +488,23 @@ impl SubjectRunner for PathRunner {
         let one = self.ends.as_ref().filter(|ends| ends.addresses.are_one());
         let flag = |ends: &Ends| Flag::SameMachine { host: ends.b.name.to_string() };
         Ok(one.map(flag).into_iter().collect())
+    }
+
+    /// Refuses what no trial could send, such as frames that are too short for the addresses of the path.
+    fn prepare(
+        &mut self,
+        subject: usize,
+        workloads: &[Workload],
+        _: &mut dyn LoadObserver,
+    ) -> Result<Prepared, Failure> {
+        let (Some(ends), Some(way)) = (&self.ends, self.ways.get(subject)) else {
+            return Err(closed());
+        };
+        let ipv6 = way.addresses.a.ip.is_ipv6();
+        for part in workloads.iter().flat_map(|workload| &workload.parts) {
+            Order::of(&part.job, ends.opener, ipv6)?;
+        }
+        Ok(Prepared::default())
     }
 
     fn facts(&self) -> Vec<SubjectFacts> {
