@@ -67,6 +67,53 @@ const OF_PATHS: [Row; 5] = [
     (Measure::CONNECTIONS, "connections/s", "connections per second", RATE),
 ];
 
+/// Measures of the trials of a path over a router.
+const OF_ROUTERS: [Row; 28] = [
+    (Measure::FORWARDED, "forwarded,\npackets/s", "packets per second forwarded", RATE),
+    (Measure::KEPT, "kept,\npackets/s", "packets per second kept", RATE),
+    (Measure::KEPT_WITHOUT_LOSS, "no loss,\npackets/s", "packets per second without loss", RATE),
+    (Measure::OVERLOADED, "overload,\npackets/s", "packets per second at overload", RATE),
+    (Measure::OFFERED_FRAMES, "offered,\npackets/s", "packets per second offered", RATE),
+    (Measure::LATE_RATE, "last half,\npackets/s", "packets per second in the last half", RATE),
+    (Measure::COUNTED, "time\ncounted", "time that counts", TIME),
+    (Measure::HELD, "sender\nin time", "time in which the sender was not late", TIME),
+    (Measure::ALL_SEGMENTS, "time of\nsegments", "time of all segments", TIME),
+    (Measure::COUNTED_SENT, "sent, packets\nthat count", "packets that count", COUNT),
+    (Measure::COUNTED_LOST, "lost, packets\nthat count", "packets lost of those that count", COUNT),
+    (Measure::ALL_SENT, "sent,\npackets", "packets sent", COUNT),
+    (Measure::ALL_RECEIVED, "received,\npackets", "packets received", COUNT),
+    (Measure::LOSS_EVENTS, "loss\nevents", "loss events", COUNT),
+    (
+        Measure::EVENTS_AT_HALF,
+        "loss events/s\nat 50%",
+        "loss events per second at 50% of the rate",
+        RATE,
+    ),
+    (
+        Measure::EVENTS_AT_MOST,
+        "loss events/s\nat 90%",
+        "loss events per second at 90% of the rate",
+        RATE,
+    ),
+    (Measure::LEAD_LOSS, "lost in\nlead-in", "loss in the lead-in", SHARE),
+    (Measure::LATE_LOSS, "lost in\nlast half", "loss in the last half", SHARE),
+    (Measure::VOID, "void\nsegments", "share of void segments", SHARE),
+    (Measure::DELAY_SLOPE, "delay\ngrowth", "growth of the delay in its time", SHARE),
+    (Measure::DELAY_SLOPE_LOW, "delay growth\nat least", "lower 95% bound of that growth", SHARE),
+    (Measure::QUEUE_GROWTH, "queue\ngrowth", "growth of the queueing delay", TIME),
+    (Measure::QUEUE_P50, "queue\np50", "median queueing delay", TIME),
+    (Measure::QUEUE_P99, "queue\np99", "99% queueing delay", TIME),
+    (Measure::QUEUE_MOST, "queue\nmax", "largest queueing delay", TIME),
+    (Measure::ROUTER_CPU_PER_PACKET, "CPU of R\na packet", "CPU of R for a packet", TIME),
+    (
+        Measure::NEAR_CPU_PER_PACKET,
+        "CPU a packet\nnear end",
+        "CPU of the near end for a packet",
+        TIME,
+    ),
+    (Measure::FAR_CPU_PER_PACKET, "CPU a packet\nfar end", "CPU of the far end for a packet", TIME),
+];
+
 /// How a measure is shown.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
@@ -138,11 +185,13 @@ pub(crate) fn shape(study: &Study, measure: Measure) -> Shape {
         let (heading, name) = ((*heading).to_owned(), (*name).to_owned());
         return Shape { heading, name, kind: *kind, compared, legend: None };
     }
-    if let Some((_, heading, name, kind)) = OF_PATHS.iter().find(|row| row.0 == measure) {
+    let of_paths = OF_PATHS.iter().chain(&OF_ROUTERS).find(|row| row.0 == measure);
+    if let Some((_, heading, name, kind)) = of_paths {
         let (heading, name) = ((*heading).to_owned(), (*name).to_owned());
-        let legend = Some(match compared {
-            Compared::Rate => format!("{name} (more is better)"),
-            _ => format!("{name} (less is better)"),
+        let legend = Some(match info.as_ref().map(|info| info.direction) {
+            Some(Direction::More) => format!("{name} (more is better)"),
+            Some(Direction::Less) => format!("{name} (less is better)"),
+            Some(Direction::Neither) | None => name.clone(),
         });
         return Shape { heading, name, kind: *kind, compared, legend };
     }
