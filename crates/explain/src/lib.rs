@@ -18,6 +18,7 @@ mod gates;
 mod gather;
 mod history;
 mod hosts;
+mod interactions;
 mod interfaces;
 mod level;
 mod limits;
@@ -55,6 +56,7 @@ pub use gates::{
 };
 pub use history::{History, MOST_SEARCHED, Moment, Series, history};
 pub use hosts::{HostFindings, HostWork, LinkUse};
+pub use interactions::{Interaction, InteractionVerdict, Predicted};
 pub use interfaces::{SlowerInterface, slower_interfaces};
 pub use level::{Level, Scale};
 pub use limits::{

@@ -3,6 +3,7 @@
 
 use crate::forwarding::passed;
 use crate::gather::Gathered;
+use crate::interactions::{Interaction, interactions};
 use crate::thresholds::PASSED;
 use plimsoll_model::{
     Cell, Failure, Measure, Metric, Outcome, PathPart, Rule, StreamJob, Study, Subject, Trial,
@@ -25,6 +26,8 @@ pub struct PartCosts {
     pub control: Difference,
     /// Each part, in the order in which they are switched off.
     pub parts: Vec<PartCost>,
+    /// Whether parts with settings of their own are independent of those before them.
+    pub interactions: Vec<Interaction>,
     /// Share of the frames that an interface of the router counted; `None` if it was not monitored.
     pub passed: Option<f64>,
 }
@@ -113,6 +116,9 @@ pub fn part_costs(study: &Study) -> Vec<PartCosts> {
             whole: mean(&whole),
             control,
             parts: priced.collect(),
+            interactions: interactions(&gathered, parts, workload, limit, |intervals| {
+                plan_confidence(study, intervals)
+            }),
             passed: of_router(study, &gathered, workload),
         }
     };
@@ -163,15 +169,22 @@ impl Sides {
 
     fn difference(&self, confidence: f64) -> Difference {
         let all: Vec<f64> = self.a.iter().zip(&self.b).map(|(a, b)| a - b).collect();
+        Difference::of(&all, confidence)
+    }
+}
+
+impl Difference {
+    /// Of a difference in each block.
+    pub(crate) fn of(blocks: &[f64], confidence: f64) -> Difference {
         Difference {
-            blocks: all.len(),
-            seconds: mean(&all),
-            interval: t_interval(&all, confidence),
+            blocks: blocks.len(),
+            seconds: mean(blocks),
+            interval: t_interval(blocks, confidence),
         }
     }
 }
 
-fn by_block(gathered: &Gathered<'_>, cell: Cell) -> BTreeMap<u32, f64> {
+pub(crate) fn by_block(gathered: &Gathered<'_>, cell: Cell) -> BTreeMap<u32, f64> {
     let cost = |trial: &Trial| {
         let cost = trial.result.value(0, Metric::all(Measure::ROUTER_CPU_PER_PACKET))?;
         Some((trial.block?, cost)).filter(|(_, cost)| cost.is_finite())
@@ -193,17 +206,20 @@ fn failure(gathered: &Gathered<'_>, cells: [Cell; 2]) -> Option<PartVerdict> {
     Some(PartVerdict::Failed { failure })
 }
 
-/// The loss of a setting that lost much.
 fn lost(gathered: &Gathered<'_>, cells: [Cell; 2]) -> Option<PartVerdict> {
+    lost_share(gathered, &cells).map(|share| PartVerdict::Lost { share })
+}
+
+/// The loss of the setting that lost most, where that is much: it did less work.
+pub(crate) fn lost_share(gathered: &Gathered<'_>, cells: &[Cell]) -> Option<f64> {
     let loss = |trial: &&Trial| {
         let value = |measure: Measure| trial.result.value(0, Metric::all(measure));
         let of_rates = || Some(1.0 - value(Measure::PACKETS)? / value(Measure::OFFERED_FRAMES)?);
         value(StreamJob::LOSS).or_else(of_rates).filter(|share| share.is_finite())
     };
     let of_cell =
-        |cell: Cell| mean(&gathered.complete(cell).iter().filter_map(loss).collect::<Vec<_>>());
-    let share = cells.into_iter().filter_map(of_cell).reduce(f64::max)?;
-    (share > MUCH_LOST).then_some(PartVerdict::Lost { share })
+        |cell: &Cell| mean(&gathered.complete(*cell).iter().filter_map(loss).collect::<Vec<_>>());
+    cells.iter().filter_map(of_cell).reduce(f64::max).filter(|share| *share > MUCH_LOST)
 }
 
 fn of_router(study: &Study, gathered: &Gathered<'_>, workload: u16) -> Option<f64> {

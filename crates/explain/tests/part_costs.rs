@@ -2,7 +2,7 @@
 
 mod support;
 
-use plimsoll_explain::{PartVerdict, part_costs};
+use plimsoll_explain::{InteractionVerdict, PartVerdict, part_costs};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::*;
 use proptest::prelude::*;
@@ -16,6 +16,22 @@ type Costing<'a> = &'a dyn Fn(u16, u32) -> f64;
 
 /// So many blocks of a chain of three parts: settings 0 and 1 are the same, 2 to 4 are without one part more each.
 fn study(blocks: u32, costing: Costing<'_>) -> Study {
+    study_of(CHAIN, Vec::new(), blocks, costing)
+}
+
+/// The same with other parts; setting 5 is without the last one alone.
+fn two_by_two(blocks: u32, costing: Costing<'_>) -> Study {
+    let parts = [PathPart::Rules, PathPart::Conntrack, PathPart::Qdisc];
+    let alone = vec![PartAlone { part: PathPart::Qdisc, setting: 5 }];
+    study_of(parts, alone, blocks, costing)
+}
+
+fn study_of(
+    parts: [PathPart; 3],
+    alone: Vec<PartAlone>,
+    blocks: u32,
+    costing: Costing<'_>,
+) -> Study {
     let end = |host: &str| Endpoint { host: host.parse().unwrap(), address: None };
     let via = Some("ssh://root@router".parse().unwrap());
     let path = PathSubject { from: end("local"), to: end("ssh://wan"), via }.into();
@@ -30,13 +46,14 @@ fn study(blocks: u32, costing: Costing<'_>) -> Study {
     let mut study = empty(&["/data"], &[]);
     study.plan = Plan::new(vec![path], vec![Workload::of(part, length)], design);
     study.plan.contrasts.clear();
-    let priced = CHAIN.into_iter().zip([(0, 2), (2, 3), (3, 4)]);
-    let priced = priced.map(|(part, (with, without))| PricedPart { part, with, without });
+    let priced = parts.into_iter().zip([(0, 2), (2, 3), (3, 4)]);
+    let priced = priced.map(|(part, (with, without))| PricedPart { part, with, without }).collect();
+    let settings = 5 + alone.len() as u16;
     let (whole, control, missing) = (0, 1, Vec::new());
-    study.plan.parts = Some(PathParts { whole, control, priced: priced.collect(), missing });
+    study.plan.parts = Some(PathParts { whole, control, priced, alone, missing });
     study.subjects = vec![SubjectFacts::Path(PathFacts::default())];
     for block in 0..blocks {
-        for setting in 0..5 {
+        for setting in 0..settings {
             let quantities = [
                 (Metric::all(Measure::ROUTER_CPU_PER_PACKET), costing(setting, block)),
                 (Metric::all(StreamJob::LOSS), 0.0),
@@ -109,6 +126,84 @@ fn what_cannot_be_compared_has_a_reason() {
     assert_eq!(conntrack.without, None);
     study.plan.parts = None;
     assert_eq!(part_costs(&study), []);
+}
+
+/// Rules cost 2 µs, connection tracking 1 µs, the queueing discipline 1.5 µs and `more` while the others are there.
+fn with_queue(more: f64) -> impl Fn(u16, u32) -> f64 {
+    move |setting, block| {
+        let own = [9.5 + more, 9.5 + more, 7.5, 6.5, 5.0, 8.0][usize::from(setting)];
+        let of_block = [0.0, 1.0, 2.0, 1.0][block as usize % 4];
+        let noise = [0.0, 0.04, -0.04, 0.0, 0.02][(usize::from(setting) + block as usize) % 5];
+        (own + of_block + noise) * 1e-6
+    }
+}
+
+#[test]
+fn what_a_part_costs_with_and_without_the_others_shows_whether_they_are_independent() {
+    let found = part_costs(&two_by_two(4, &with_queue(0.0)));
+    let [one] = &found[0].interactions[..] else { panic!("{found:?}") };
+    assert_eq!(
+        (one.part, &one.others[..]),
+        (PathPart::Qdisc, &[PathPart::Rules, PathPart::Conntrack][..])
+    );
+    assert_eq!(one.verdict, InteractionVerdict::NoneShown, "{one:?}");
+    assert!(one.interaction.interval.unwrap().contains(0.0) && one.interaction.blocks == 4);
+    let near = |seconds: Option<f64>, us: f64| (seconds.unwrap() - us * 1e-6).abs() < 0.06e-6;
+    assert!(near(one.with_others.seconds, 1.5) && near(one.without_others.seconds, 1.5), "{one:?}");
+    assert!(near(one.together.seconds, 4.5), "{one:?}");
+    // 1 µs more while the others are there: of 5.5 µs together that is much, and of the control nothing shows.
+    let found = part_costs(&two_by_two(4, &with_queue(1.0)));
+    let [one] = &found[0].interactions[..] else { panic!("{found:?}") };
+    assert_eq!(one.verdict, InteractionVerdict::Depends { is_much: true }, "{one:?}");
+    assert!(near(one.interaction.seconds, 1.0) && near(one.without_others.seconds, 1.5), "{one:?}");
+    assert!(found[0].control.interval.unwrap().contains(0.0));
+    // Each alone costs 3 µs and 2.5 µs, so 1 µs more than both together.
+    let (rules, queue) =
+        (with_queue(1.0)(0, 0) - with_queue(1.0)(3, 0), one.with_others.seconds.unwrap());
+    let sum = rules + queue - one.together.seconds.unwrap();
+    assert!((sum - one.interaction.seconds.unwrap()).abs() < 0.1e-6, "{sum}");
+    // As little as 0.4 µs is no 15%.
+    let found = part_costs(&two_by_two(4, &with_queue(0.4)));
+    let little = InteractionVerdict::Depends { is_much: false };
+    assert_eq!(found[0].interactions[0].verdict, little, "{found:?}");
+}
+
+#[test]
+fn combinations_that_were_not_measured_are_predicted_with_the_interaction() {
+    // Without rules and queueing discipline, with connection tracking: 7.5 - 1.5 = 6, and 1 on average of the blocks.
+    let found = part_costs(&two_by_two(4, &with_queue(0.0)));
+    let [predicted] = &found[0].interactions[0].predicted[..] else { panic!("{found:?}") };
+    assert_eq!(predicted.off, [PathPart::Rules, PathPart::Qdisc]);
+    let interval = predicted.interval.unwrap();
+    assert!((predicted.seconds.unwrap() - 7e-6).abs() < 0.06e-6, "{predicted:?}");
+    assert!(interval.contains(7e-6), "{predicted:?}");
+    // Where the parts depend on each other, both of its costs are possible.
+    let found = part_costs(&two_by_two(4, &with_queue(1.0)));
+    let [predicted] = &found[0].interactions[0].predicted[..] else { panic!("{found:?}") };
+    let interval = predicted.interval.unwrap();
+    for seconds in [7e-6, 6e-6] {
+        assert!(interval.contains(seconds), "{seconds} in {predicted:?}");
+    }
+}
+
+#[test]
+fn parts_that_cannot_be_compared_or_a_router_that_is_not_steady_show_no_interaction() {
+    let unsteady =
+        |setting, block| with_queue(1.0)(setting, block) + if setting == 1 { 3e-6 } else { 0.0 };
+    let found = part_costs(&two_by_two(4, &unsteady));
+    assert_eq!(found[0].interactions[0].verdict, InteractionVerdict::NoneShown, "{found:?}");
+    let one_block = part_costs(&two_by_two(1, &with_queue(1.0)));
+    assert_eq!(one_block[0].interactions[0].verdict, InteractionVerdict::TooFewBlocks);
+    assert!(part_costs(&study(4, &routed))[0].interactions.is_empty());
+    let mut lossy = two_by_two(4, &with_queue(1.0));
+    for trial in lossy.trials.iter_mut().filter(|trial| trial.cell.setting == 5) {
+        trial.result.parts[0].quantities.extend([(Metric::all(StreamJob::LOSS), 0.4)]);
+    }
+    let [one] = &part_costs(&lossy)[0].interactions[..] else { panic!() };
+    assert!(
+        matches!(one.verdict, InteractionVerdict::Lost { share } if (share - 0.4).abs() < 1e-9)
+    );
+    assert!(one.predicted.is_empty(), "{one:?}");
 }
 
 proptest! {

@@ -69,7 +69,7 @@ pub use job::*;
 pub use metric::{Aggregation, Combine, Direction, Measure, MeasureInfo, Metric};
 pub use mount::{MountAccount, MountCommand, MountOperation, MountWire};
 pub use op::{Count, ErrorKind, LatencySummary, OpKind, OpStats};
-pub use path_parts::{MissingPart, PathPart, PathParts, PricedPart};
+pub use path_parts::{MissingPart, PartAlone, PathPart, PathParts, PricedPart};
 pub use plan::{Design, Plan, Rule, StorageOptions};
 pub use prediction::{KeptPrediction, PredictedRow};
 pub use printable::{printable, printable_json, printable_lines};

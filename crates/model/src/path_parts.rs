@@ -56,9 +56,21 @@ pub struct PathParts {
     pub control: u16,
     /// Parts that are priced, in the order in which they are switched off.
     pub priced: Vec<PricedPart>,
+    /// Parts that can be switched off while all parts before them stay: whether they are independent of those.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alone: Vec<PartAlone>,
     /// Parts that are not priced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<MissingPart>,
+}
+
+/// Part of a router's path that is switched off alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartAlone {
+    /// The part, which is priced, too.
+    pub part: PathPart,
+    /// Setting without it, and with all other parts.
+    pub setting: u16,
 }
 
 /// Part of a router's path that is priced.
@@ -85,8 +97,9 @@ impl PathParts {
     /// Settings that are measured, each once.
     pub fn settings(&self) -> Vec<u16> {
         let of_parts = self.priced.iter().flat_map(|priced| [priced.with, priced.without]);
+        let alone = self.alone.iter().map(|alone| alone.setting);
         let mut settings: Vec<u16> =
-            [self.whole, self.control].into_iter().chain(of_parts).collect();
+            [self.whole, self.control].into_iter().chain(of_parts).chain(alone).collect();
         settings.sort_unstable();
         settings.dedup();
         settings
@@ -108,8 +121,9 @@ mod tests {
                 priced(PathPart::Nat, 2, 3),
                 priced(PathPart::Qdisc, 3, 8),
             ],
+            alone: vec![PartAlone { part: PathPart::Qdisc, setting: 5 }],
             missing: Vec::new(),
         };
-        assert_eq!(parts.settings(), [0, 1, 2, 3, 8]);
+        assert_eq!(parts.settings(), [0, 1, 2, 3, 5, 8]);
     }
 }

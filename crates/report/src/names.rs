@@ -3,8 +3,8 @@
 use crate::study::steps;
 use crate::text::{listed, printable, shortened, shortened_pair, target};
 use plimsoll_model::{
-    Arrival, Cell, Contrast, Factor, Measurand, OpKind, Parameter, Plan, Study, Subject, Workload,
-    factor, label,
+    Arrival, Cell, Contrast, Factor, Measurand, OpKind, Parameter, PathParts, Plan, Study, Subject,
+    Workload, factor, label,
 };
 use std::collections::{BTreeMap, HashSet};
 
@@ -22,6 +22,8 @@ pub(crate) struct Names {
     /// Every subject under every setting that was measured, by setting and subject.
     setups: Vec<(u16, u16)>,
     factors: Vec<Factor>,
+    /// Parts of a router's path that the settings are without.
+    parts: Option<PathParts>,
 }
 
 impl Names {
@@ -36,7 +38,8 @@ impl Names {
         setups.sort_unstable();
         setups.dedup();
         let factors = study.plan.factors.clone();
-        Names { subjects, workloads: workloads(&study.plan), setups, factors }
+        let parts = study.plan.parts.clone();
+        Names { subjects, workloads: workloads(&study.plan), setups, factors, parts }
     }
 
     /// The names of a study that is not begun.
@@ -46,6 +49,7 @@ impl Names {
             workloads: workloads(plan),
             setups: Vec::new(),
             factors: plan.factors.clone(),
+            parts: plan.parts.clone(),
         }
     }
 
@@ -86,6 +90,8 @@ impl Names {
     pub(crate) fn setup(&self, cell: Cell) -> String {
         let subject = self.subject(cell.subject);
         match self.levels(cell.setting) {
+            // There is one subject.
+            levels if self.parts.is_some() => levels,
             levels if levels.is_empty() => subject,
             levels => format!("{subject}, {levels}"),
         }
@@ -93,6 +99,9 @@ impl Names {
 
     /// The levels of a setting: "tcp_congestion_control=bbr"; empty without factors.
     pub(crate) fn levels(&self, setting: u16) -> String {
+        if let Some(without) = self.parts.as_ref().and_then(|parts| without(parts, setting)) {
+            return without;
+        }
         let levels = factor::words(&self.factors, setting).into_iter();
         levels
             .map(|level| shortened(&printable(&level), 2 * LONGEST))
@@ -137,6 +146,25 @@ impl Names {
         };
         (name(against), name(of))
     }
+}
+
+/// "as found", "without rules and nat", of a setting that shows the cost of parts of a router's path.
+fn without(parts: &PathParts, setting: u16) -> Option<String> {
+    if setting == parts.whole {
+        return Some("as found".to_owned());
+    }
+    if setting == parts.control {
+        return Some("as found, again".to_owned());
+    }
+    if let Some(alone) = parts.alone.iter().find(|alone| alone.setting == setting) {
+        return Some(format!("without {} alone", alone.part));
+    }
+    // Else a part that is not priced is off, too.
+    let begins = [parts.whole].into_iter().chain(parts.priced.iter().map(|priced| priced.without));
+    let is_whole = parts.priced.iter().zip(begins).all(|(priced, before)| priced.with == before);
+    let last = parts.priced.iter().position(|priced| priced.without == setting && is_whole)?;
+    let off: Vec<String> = parts.priced[..=last].iter().map(|one| one.part.to_string()).collect();
+    Some(format!("without {}", listed(&off)))
 }
 
 /// A short printable name for every subject, each different from the others.

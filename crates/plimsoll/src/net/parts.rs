@@ -10,8 +10,8 @@ use plimsoll_host::settings::{
     Found, RulesetParts, found_ruleset, knob, root_discipline, ruleset_parts,
 };
 use plimsoll_model::{
-    Cause, Factor, FactorLevel, Failure, Flow, HostName, MissingPart, PathPart, PathParts,
-    PricedPart, factor,
+    Cause, Factor, FactorLevel, Failure, Flow, HostName, MissingPart, PartAlone, PathPart,
+    PathParts, PricedPart, factor,
 };
 use plimsoll_net::Addresses;
 use std::net::IpAddr;
@@ -247,20 +247,23 @@ struct Chain {
     now: Vec<usize>,
     /// Part, levels before, and levels after.
     steps: Vec<(PathPart, Vec<usize>, Vec<usize>)>,
+    /// Part, and levels without it alone.
+    alone: Vec<(PathPart, Vec<usize>)>,
     missing: Vec<MissingPart>,
 }
 
 impl Chain {
     fn new(router: HostName) -> Chain {
-        let (factors, now, steps, missing) = Default::default();
-        Chain { router, factors, now, steps, missing }
+        let (factors, now, steps, alone, missing) = Default::default();
+        Chain { router, factors, now, steps, alone, missing }
     }
 
     fn leave_out(&mut self, part: PathPart, reason: String) {
         self.missing.push(MissingPart { part, reason });
     }
 
-    /// Switches a part off by these settings; it is priced if that is wanted.
+    /// Switches a part off by these settings; it is priced if that is wanted. A part with settings of its own can be
+    /// switched off alone as well.
     fn switch_off(&mut self, part: PathPart, changes: &[(String, &str)], is_priced: bool) {
         let before = self.now.clone();
         for (name, level) in changes {
@@ -275,6 +278,13 @@ impl Chain {
             self.now[number] = levels.len() - 1;
         }
         if is_priced {
+            let has_others = before.iter().any(|level| *level > 0);
+            let is_own = self.now.iter().zip(&before).all(|(now, before)| now == before);
+            if has_others && is_own {
+                let own = self.now.iter().enumerate();
+                let own = own.map(|(number, level)| if number < before.len() { 0 } else { *level });
+                self.alone.push((part, own.collect()));
+            }
             self.steps.push((part, before, self.now.clone()));
         }
     }
@@ -323,8 +333,17 @@ impl Chain {
             with: setting(before),
             without: setting(after),
         });
-        let parts =
-            PathParts { whole: 0, control: 1, priced: priced.collect(), missing: self.missing };
+        let alone = self
+            .alone
+            .iter()
+            .map(|(part, levels)| PartAlone { part: *part, setting: setting(levels) });
+        let parts = PathParts {
+            whole: 0,
+            control: 1,
+            priced: priced.collect(),
+            alone: alone.collect(),
+            missing: self.missing,
+        };
         Ok(Priced { factors, parts })
     }
 }
@@ -402,8 +421,28 @@ mod tests {
         assert_eq!(words(conntrack.without), format!("nft-ruleset=none{rest}"));
         assert_eq!(qdisc.with, conntrack.without);
         assert_eq!(words(qdisc.without), "nft-ruleset=none, qdisc:eth0=pfifo, qdisc:eth1=pfifo");
-        assert_eq!(parts.settings().len(), 6);
+        let [alone] = &parts.alone[..] else { panic!("{parts:?}") };
+        assert_eq!(
+            (alone.part, words(alone.setting)),
+            (
+                PathPart::Qdisc,
+                "nft-ruleset=as found, qdisc:eth0=pfifo, qdisc:eth1=pfifo".to_owned()
+            )
+        );
+        assert_eq!(parts.settings().len(), 7);
         assert_eq!(parts.missing[0].part, PathPart::Offload);
+    }
+
+    #[test]
+    fn a_part_that_nothing_precedes_is_not_measured_twice() {
+        let mut chain = chain();
+        chain.switch_off(PathPart::Qdisc, &[("qdisc:eth0".to_owned(), PFIFO)], true);
+        chain.switch_off(PathPart::Offload, &[("offload:eth1:gro".to_owned(), "off")], true);
+        let Priced { factors, parts } = chain.priced().unwrap();
+        let alone: Vec<String> =
+            parts.alone.iter().map(|alone| words(&factors, alone.setting).join(", ")).collect();
+        assert_eq!(alone, ["qdisc:eth0=as found, offload:eth1:gro=off"]);
+        assert_eq!(parts.settings().len(), 5, "as found twice, and three more of two by two");
     }
 
     #[test]

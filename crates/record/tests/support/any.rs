@@ -540,8 +540,16 @@ fn path_parts() -> impl Strategy<Value = PathParts> {
     let priced = priced.prop_map(|(part, (with, without))| PricedPart { part, with, without });
     let missing = (select(PathPart::ALL.to_vec()), text());
     let missing = missing.prop_map(|(part, reason)| MissingPart { part, reason });
-    (any::<(u16, u16)>(), vec(priced, 0..3), vec(missing, 0..3)).prop_map(
-        |((whole, control), priced, missing)| PathParts { whole, control, priced, missing },
+    let alone = (select(PathPart::ALL.to_vec()), any::<u16>());
+    let alone = alone.prop_map(|(part, setting)| PartAlone { part, setting });
+    (any::<(u16, u16)>(), vec(priced, 0..3), vec(alone, 0..3), vec(missing, 0..3)).prop_map(
+        |((whole, control), priced, alone, missing)| PathParts {
+            whole,
+            control,
+            priced,
+            alone,
+            missing,
+        },
     )
 }
 

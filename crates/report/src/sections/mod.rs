@@ -18,6 +18,7 @@ mod knee;
 mod limits;
 mod operations;
 mod over_time;
+mod part_interactions;
 mod planned;
 mod predictions;
 mod quantiles;

@@ -2,7 +2,7 @@
 
 use super::{
     answer, beside, by_size, clients, costs, cpu, hosts, kernel_trace, limits, operations,
-    settings, transfers, whole_files, workload,
+    part_interactions, settings, transfers, whole_files, workload,
 };
 use crate::device;
 use crate::document::{Document, Layout, Section};
@@ -26,6 +26,7 @@ impl Document {
         let mut sections = vec![answer::section(&shown)];
         sections.push(limits::section(&shown));
         sections.push(costs::section(&shown));
+        sections.push(part_interactions::section(&shown));
         sections.push(by_size::section(&shown, plimsoll_references::tables()));
         sections.push(operations::section(&shown));
         sections.push(transfers::section(&shown));

@@ -414,7 +414,9 @@ fn priced(unsteady: f64) -> Study {
     let priced = priced.map(|(part, with, without)| PricedPart { part, with, without });
     let reason = "it is off on eth0".to_owned();
     let missing = vec![MissingPart { part: PathPart::Offload, reason }];
-    study.plan.parts = Some(PathParts { whole: 0, control: 1, priced: priced.into(), missing });
+    let alone = vec![PartAlone { part: PathPart::Qdisc, setting: 5 }];
+    let priced = priced.into();
+    study.plan.parts = Some(PathParts { whole: 0, control: 1, priced, alone, missing });
     study.plan.contrasts.clear();
     measure(&mut study, 6, |cell, off| {
         let (cost, loss) = match cell.setting {
@@ -459,6 +461,64 @@ fn the_parts_of_a_path_have_a_price() {
     assert!(row("rules").contains("9.0") && row("rules").contains("7.0"), "{screen}");
     assert!(row("qdisc").contains("40% lost") && row("A/A").contains("no difference"), "{screen}");
     assert!(!whole.contains("A: ") || !whole.contains("only-nat"), "{screen}");
+}
+
+/// The queueing discipline costs 2.5 µs with the rules and 1 µs without them.
+#[test]
+fn costs_of_parts_that_do_not_add_up_are_said() {
+    let mut study = priced(0.0);
+    let costs = [9.0, 9.0, 7.0, 7.0, 6.0, 6.5, 0.0, 0.0, 0.0, 5.0];
+    for trial in &mut study.trials {
+        let (setting, block) = (trial.cell.setting, trial.block.unwrap_or_default());
+        let noise = 0.01 * f64::from((u32::from(setting) + block) % 3);
+        let cost = (costs[usize::from(setting)] + noise) * 1e-6;
+        let figures = &mut trial.result.parts[0].quantities;
+        figures.insert(Metric::all(Measure::ROUTER_CPU_PER_PACKET), cost);
+        figures.insert(Metric::all(StreamJob::LOSS), 0.0);
+    }
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let sentence = "Costs do not add up: the queueing discipline costs 2.50 µs a packet with rules, address \
+                    translation and connection tracking and 1.00 µs without, a difference of 1.5";
+    let screen = screen(&study);
+    assert!(one_line(&screen).contains(sentence), "{screen}");
+    let details = shown(&study);
+    for words in [
+        "Parts of the path, two by two",
+        "more than 15% of both",
+        "rules, nat, qdisc",
+        "as found, again",
+        "without rules and nat",
+        "without qdisc alone",
+    ] {
+        assert!(details.contains(words), "{words} in\n{details}");
+    }
+    // Without an interaction, the screen has no word of it.
+    for trial in study.trials.iter_mut().filter(|trial| trial.cell.setting == 5) {
+        let figures = &mut trial.result.parts[0].quantities;
+        figures.insert(Metric::all(Measure::ROUTER_CPU_PER_PACKET), 8e-6);
+    }
+    assert!(!self::screen(&study).contains("add up"), "{}", self::screen(&study));
+    assert!(shown(&study).contains("no interaction shown"));
+}
+
+/// A rate of a search that was not finished, or that few trials decided.
+#[test]
+fn a_quick_search_says_how_well_its_rate_is_known() {
+    let mut study = routed();
+    for workload in &mut study.plan.workloads {
+        let Some(Steps::Kept { is_quick, .. }) = &mut workload.steps else { panic!() };
+        *is_quick = true;
+    }
+    let caveat = RateCaveat::Unfinished { width_ratio: 0.04 };
+    let (workload, frame) = ("out".to_owned(), Bytes(128));
+    study.trials[0].result.flags.push(Flag::KeptRate { workload, frame, caveat });
+    let text = shown(&study);
+    assert!(text.contains("unfinished") && text.contains("within 4%"), "{text}");
+    assert!(screen(&study).contains("No loss: none in 2 s"), "{}", screen(&study));
+    // Columns have units.
+    for words in ["no loss,", "kept,", "forwarded,", "packets/s", "queue p99"] {
+        assert!(text.replace('\n', " ").contains(words), "{words} in\n{text}");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod database;
 mod forwarding;
 mod names;
 mod operations;
-mod parts;
+pub(super) mod parts;
 mod paths;
 mod playback;
 mod sentences;

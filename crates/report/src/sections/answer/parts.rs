@@ -1,5 +1,6 @@
 //! Parts of a router's path: what each of them costs a packet, and why others are not priced.
 
+use super::super::part_interactions::sentence;
 use super::forwarding::label;
 use crate::chart::Table;
 use crate::figure::RATE;
@@ -67,7 +68,17 @@ pub(super) fn sentences(shown: &Shown<'_>) -> Vec<String> {
         let load = load(shown, costs);
         (!clauses.is_empty()).then(|| format!("{} ({load}).", capital(&clauses.join("; "))))
     };
-    shown.part_costs.iter().filter_map(of_load).collect()
+    let mut sentences: Vec<String> = shown.part_costs.iter().filter_map(of_load).collect();
+    for costs in shown.part_costs.iter().filter(|costs| !costs.passes_by()) {
+        let load = load(shown, costs);
+        sentences.extend(costs.interactions.iter().filter_map(|one| sentence(one, &load)));
+    }
+    sentences
+}
+
+/// A part in a sentence.
+pub(crate) fn named(part: PathPart) -> &'static str {
+    noun(part).0
 }
 
 fn reversed(interval: Interval) -> Interval {
@@ -75,7 +86,7 @@ fn reversed(interval: Interval) -> Interval {
 }
 
 /// Decimal places of microseconds in which an interval of so many seconds has two digits.
-fn digits(width: f64) -> usize {
+pub(crate) fn digits(width: f64) -> usize {
     let width = 1e6 * width;
     if width >= 20.0 {
         0
@@ -86,7 +97,7 @@ fn digits(width: f64) -> usize {
     }
 }
 
-fn microseconds(seconds: f64, digits: usize) -> String {
+pub(crate) fn microseconds(seconds: f64, digits: usize) -> String {
     let value = 1e6 * seconds;
     let text = format!("{value:.digits$}");
     // No zero has a sign.
@@ -143,16 +154,24 @@ fn row(
     let value = |seconds: Option<f64>| {
         seconds.map_or_else(|| NOTHING.to_owned(), |seconds| microseconds(seconds, places))
     };
-    let of_cost = match (cost.seconds, cost.interval) {
-        (_, Some(Interval { low, estimate, high })) => format!(
-            "{} [{}–{}]",
-            microseconds(estimate, places),
-            microseconds(low, places),
-            microseconds(high, places)
-        ),
-        (seconds, None) => value(seconds),
-    };
-    vec![name, value(with), value(without), of_cost, verdict]
+    vec![name, value(with), value(without), value_of(cost), verdict]
+}
+
+/// "2.0 [1.8–2.2]", in microseconds.
+pub(crate) fn value_of(cost: &Difference) -> String {
+    cost.seconds.map_or_else(|| NOTHING.to_owned(), |seconds| interval_of(seconds, cost.interval))
+}
+
+/// The same of a value.
+pub(crate) fn interval_of(seconds: f64, interval: Option<Interval>) -> String {
+    let Some(Interval { low, high, .. }) = interval else { return microseconds(seconds, 1) };
+    let places = digits(high - low);
+    format!(
+        "{} [{}–{}]",
+        microseconds(seconds, places),
+        microseconds(low, places),
+        microseconds(high, places)
+    )
 }
 
 fn verdict(part: &PartCost) -> String {
