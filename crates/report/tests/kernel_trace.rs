@@ -132,7 +132,7 @@ fn a_screen_says_what_rules_add() {
          nft-ruleset=rules100.nft. Netfilter has 1 and 101 of them.",
         "netfilter 1 101 1 101",
         "all functions 185 285 185 285",
-        "calls with this number 98.0 % 98.0 % 98.0 % 98.0 %",
+        "calls with this number 98% 98% 98% 98%",
         "No times by subsystem: a traced call takes up to 8.00 times as long",
     ] {
         assert!(said.contains(sentence), "'{sentence}' is missing in:\n{screen}");

@@ -2,12 +2,13 @@
 
 use super::answer;
 use super::kernel_published::{self, UdpSend, UdpSendBlock};
-use crate::chart::{Axis, COUNT, Flame, Frame, SHARE, Stack, Stacks, Table};
+use crate::chart::{Axis, COUNT, Flame, Frame, Stack, Stacks, Table};
 use crate::columns::Columns;
 use crate::document::{Figure, Layout, Section};
 use crate::figure::TIME;
 use crate::study::{Shown, head, warnings};
 use crate::text::{capital, counted, listed, printable, shortened};
+use crate::verdict::percent;
 use plimsoll_model::kernel_trace::{KernelFunction, TraceJob, TracedOperation, block_kind};
 use plimsoll_model::units::three_digits;
 use plimsoll_model::{
@@ -276,14 +277,14 @@ fn totals(table: &mut Columns, columns: &[Traced<'_>]) {
         let share = traced.all(TraceJob::UNCLASSIFIED).unwrap_or(0.0);
         functions((share * traced.all(TraceJob::FUNCTIONS).unwrap_or(0.0)).round())
     };
-    let known = |value: Option<f64>, kind: crate::figure::Kind| {
-        value.map_or_else(String::new, |value| kind.value(value))
-    };
     table.row("in no subsystem", columns.iter().map(unclassified));
     table.row("all functions", columns.iter().map(Traced::functions_in_words));
-    let of = |measure, kind| columns.iter().map(move |traced| known(traced.all(measure), kind));
-    table.row("calls with this number", of(TraceJob::SAME, SHARE));
-    table.row("untraced time", of(TraceJob::UNTRACED, TIME));
+    let same = |traced: &Traced<'_>| traced.all(TraceJob::SAME).map(percent).unwrap_or_default();
+    table.row("calls with this number", columns.iter().map(same));
+    let untraced = |traced: &Traced<'_>| {
+        traced.all(TraceJob::UNTRACED).map_or_else(String::new, |time| TIME.value(time))
+    };
+    table.row("untraced time", columns.iter().map(untraced));
 }
 
 /// What to know of the figures.
@@ -307,14 +308,14 @@ fn notes(all: &[Traced<'_>]) -> Vec<String> {
     let highest = |measure: Measure| all.iter().filter_map(move |traced| traced.all(measure));
     let unclassified = highest(TraceJob::UNCLASSIFIED).fold(0.0, f64::max);
     if unclassified > MUCH_UNCLASSIFIED {
-        let share = SHARE.value(unclassified);
+        let share = percent(unclassified);
         notes.push(format!(
             "{share} of the functions are in no subsystem; --subsystems FILE adds some."
         ));
     }
     let same = highest(TraceJob::SAME).fold(1.0, f64::min);
     if same < MANY_THE_SAME {
-        let share = SHARE.value(same);
+        let share = percent(same);
         notes.push(format!("Only {share} of the calls run the number that is shown."));
     }
     notes
