@@ -1,6 +1,9 @@
 //! `plimsoll lab` with virtual machines, as a user sees them. They are slow to boot where they are
 //! emulated: `make check-machines`.
 
+#[path = "../experiments/kept.rs"]
+#[allow(dead_code, reason = "measurements on a quiet machine use the rest")]
+mod kept;
 mod support;
 
 mod machines {

@@ -1,7 +1,10 @@
 //! What `plimsoll trace` finds again, and what is left of it after a kill: `make measure-trace`.
 //!
-//! `PLIMSOLL_MOMENTS` sets how many kills there are, and `PLIMSOLL_SEED` when.
+//! `PLIMSOLL_MOMENTS` sets how many kills there are, and `PLIMSOLL_SEED` when. What was measured of them is kept in
+//! `PLIMSOLL_KEPT`.
 
+use super::super::kept::Kept;
+use super::super::support::beds::Beds;
 use super::super::support::lab_file::LabFile;
 use super::super::support::{Plimsoll, probes, signal, wait_until_within};
 use super::saved::Machines;
@@ -12,6 +15,7 @@ use plimsoll_model::{Ended, Metric, Outcome};
 use plimsoll_testkit::Need;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 const ROUTER: &str = "lab://trace/router";
@@ -84,37 +88,79 @@ fn measure_functions_of_netfilter() {
     assert!(wrong.is_empty(), "other numbers or shares than wanted: {wrong:?}");
 }
 
+/// A moment at which a trace was killed, and what the tracer was then.
+#[derive(Serialize, Deserialize)]
+struct Kill {
+    moment: usize,
+    /// Whether anything of its state differed from what was found.
+    is_changed: bool,
+    /// Whether it was function_graph.
+    is_on: bool,
+    /// Whether that recorded calls.
+    records: bool,
+    /// Whether the timer of the host reset it; else `plimsoll restore` did.
+    by_timer: bool,
+    is_restored: bool,
+}
+
 /// At random moments of a trace the program is killed. `plimsoll restore` or, each fifth time, the timer of the host
-/// resets the tracer.
+/// resets the tracer. It continues with the next moment after an interruption.
 #[test]
 #[ignore = "machines take minutes: make measure-trace"]
 fn measure_what_killed_traces_changed() {
-    let Some(machines) = up() else { return };
-    let beds = &machines.beds;
-    let found = state(beds);
-    let seed = std::env::var("PLIMSOLL_SEED").ok().and_then(|text| text.parse().ok());
-    let mut random = Pcg64::seed_from_u64(seed.unwrap_or(38));
-    let (moments, mut changed) = (moments(), 0);
-    for moment in 0..moments {
-        let mut run = beds.program.start(&["trace", ROUTER, "--payload=400", "--quiet"]);
-        // Each third time perhaps before the tracer changes.
-        if moment % 3 != 0 {
-            let begins = || state(beds) != found;
-            wait_until_within(Duration::from_secs(300), "the run changes the tracer", begins);
+    let seed = std::env::var("PLIMSOLL_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(38);
+    let mut kept: Kept<Kill> = Kept::open(&format!("trace-kills-{seed}.jsonl"));
+    let moments = moments();
+    let is_new = |moment: &usize| !kept.cases.iter().any(|kill| kill.moment == *moment);
+    let left: Vec<usize> = (0..moments).filter(is_new).collect();
+    if !left.is_empty() {
+        let Some(machines) = up() else { return };
+        let found = state(&machines.beds);
+        for moment in left {
+            let kill = kill(&machines.beds, &found, moment, seed);
+            eprintln!("{}", serde_json::to_string(&kill).unwrap());
+            let is_restored = kill.is_restored;
+            kept.add(kill);
+            assert!(is_restored, "moment {moment}: {found}\nnow: {}", state(&machines.beds));
         }
-        std::thread::sleep(Duration::from_micros(random.random_range(0..4_000_000)));
-        signal(&run, "-KILL");
-        run.wait().unwrap();
-        let is_changed = state(beds) != found;
-        changed += usize::from(is_changed);
-        let by_timer = moment % 5 == 4;
-        if by_timer {
-            wait_until_within(TIMER, "the host resets its tracer", || state(beds) == found);
-        }
-        beds.program.run(&["restore", ROUTER]).expect(0);
-        assert_eq!(state(beds), found, "moment {moment}");
-        eprintln!("moment {moment}: changed {is_changed}, by the timer {by_timer}");
     }
-    eprintln!("{moments} of {moments} restored, {changed} were changed at the moment");
+    let kills: Vec<&Kill> = kept.cases.iter().filter(|kill| kill.moment < moments).collect();
+    let count = |is: fn(&Kill) -> bool| kills.iter().filter(|kill| is(kill)).count();
+    let (restored, changed) = (count(|kill| kill.is_restored), count(|kill| kill.is_changed));
+    let (on, records) = (count(|kill| kill.is_on), count(|kill| kill.records));
+    let by_timer = count(|kill| kill.by_timer && kill.is_changed);
+    eprintln!(
+        "{restored} of {moments} restored. At the moment the state was changed in {changed}, of which the timer reset \
+         {by_timer}; function_graph was on in {on}, and recorded in {records}"
+    );
+    assert_eq!(restored, moments);
     assert!(changed * 2 >= moments, "{changed} of {moments} were changed");
+    assert!(on * 3 >= moments, "function_graph was on in {on} of {moments}");
+}
+
+/// Kills one trace, and resets what it has changed.
+fn kill(beds: &Beds, found: &str, moment: usize, seed: u64) -> Kill {
+    // Of its own: an interruption changes no later moment.
+    let mut random = Pcg64::seed_from_u64(seed.wrapping_add(1000 * moment as u64));
+    let mut run = beds.program.start(&["trace", ROUTER, "--payload=400", "--quiet"]);
+    // Each third time perhaps before the tracer changes.
+    if moment % 3 != 0 {
+        let begins = || state(beds) != found;
+        wait_until_within(Duration::from_secs(300), "the run changes the tracer", begins);
+    }
+    std::thread::sleep(Duration::from_micros(random.random_range(0..4_000_000)));
+    signal(&run, "-KILL");
+    run.wait().unwrap();
+    let left = state(beds);
+    let has = |line: &str| left.lines().any(|own| own == line);
+    let (is_on, records) = (has("current_tracer function_graph"), has("tracing_on 1"));
+    let by_timer = moment % 5 == 4;
+    if by_timer {
+        wait_until_within(TIMER, "the host resets its tracer", || state(beds) == found);
+    }
+    beds.program.run(&["restore", ROUTER]).expect(0);
+    // A command of the killed run that is still under way on the host would change it again.
+    std::thread::sleep(Duration::from_secs(2));
+    let (is_changed, is_restored) = (left != found, state(beds) == found);
+    Kill { moment, is_changed, is_on, records: is_on && records, by_timer, is_restored }
 }

@@ -43,7 +43,7 @@ pub(super) fn state(beds: &Beds) -> String {
     beds.on(
         "trace/router",
         "cd /sys/kernel/tracing; for f in current_tracer tracing_on set_graph_function set_ftrace_pid set_ftrace_filter \
-         buffer_size_kb max_graph_depth options/function-fork options/funcgraph-*; do \
+         buffer_size_kb max_graph_depth options/latency-format options/function-fork options/funcgraph-*; do \
          echo \"$f $(grep -v '^#' $f)\"; done; grep -v '^#' trace | head -n 3",
     )
 }
