@@ -16,6 +16,8 @@ use plimsoll_testkit::Need;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use serde::{Deserialize, Serialize};
+use std::io::Read;
+use std::process::Child;
 use std::time::Duration;
 
 const ROUTER: &str = "lab://trace/router";
@@ -23,6 +25,9 @@ const ROUTER: &str = "lab://trace/router";
 const WANTED: f64 = 0.95;
 /// What a host that is cut off waits before it resets its tracer by itself, and some time for it.
 const TIMER: Duration = Duration::from_secs(300);
+
+/// Within that time a run changes the tracer: a machine that is emulated is slow.
+const CHANGE: Duration = Duration::from_secs(600);
 
 /// A router, and a host to send to.
 fn up() -> Option<Machines> {
@@ -145,8 +150,12 @@ fn kill(beds: &Beds, found: &str, moment: usize, seed: u64) -> Kill {
     let mut run = beds.program.start(&["trace", ROUTER, "--payload=400", "--quiet"]);
     // Each third time perhaps before the tracer changes.
     if moment % 3 != 0 {
-        let begins = || state(beds) != found;
-        wait_until_within(Duration::from_secs(300), "the run changes the tracer", begins);
+        wait_until_within(CHANGE, "the run changes the tracer", || {
+            // A run that was refused never changes it.
+            let ended = run.try_wait().unwrap();
+            assert!(ended.is_none(), "moment {moment}: the run has ended: {}", errors(&mut run));
+            state(beds) != found
+        });
     }
     std::thread::sleep(Duration::from_micros(random.random_range(0..4_000_000)));
     signal(&run, "-KILL");
@@ -163,4 +172,13 @@ fn kill(beds: &Beds, found: &str, moment: usize, seed: u64) -> Kill {
     std::thread::sleep(Duration::from_secs(2));
     let (is_changed, is_restored) = (left != found, state(beds) == found);
     Kill { moment, is_changed, is_on, records: is_on && records, by_timer, is_restored }
+}
+
+/// What a run that has ended wrote to standard error.
+fn errors(run: &mut Child) -> String {
+    let mut text = String::new();
+    if let Some(errors) = &mut run.stderr {
+        errors.read_to_string(&mut text).unwrap();
+    }
+    text
 }
