@@ -89,6 +89,7 @@ targets! {
     smb_transform "../fuzz/fuzz_targets/smb_transform.rs"
     smb_tree_connect "../fuzz/fuzz_targets/smb_tree_connect.rs"
     store_rows "../fuzz/fuzz_targets/store_rows.rs"
+    trace_samples "../fuzz/fuzz_targets/trace_samples.rs"
     trace_text "../fuzz/fuzz_targets/trace_text.rs"
     undo_journal "../fuzz/fuzz_targets/undo_journal.rs"
     watch_answers "../fuzz/fuzz_targets/watch_answers.rs"

@@ -26,7 +26,7 @@ impl SubjectType for TraceSubject {
         has_typical_length: false,
         has_many_figures: false,
         single_block: None,
-        measures: &[&MEASURES],
+        measures: &[&MEASURES, &crate::kernel_samples::MEASURES],
     };
 }
 

@@ -23,6 +23,7 @@ mod host_load;
 mod host_name;
 mod imported;
 mod job;
+pub mod kernel_samples;
 pub mod kernel_trace;
 pub mod label;
 mod metric;

@@ -36,6 +36,8 @@ pub const EXAMPLES: &str = "Examples:
     plimsoll trace ssh://root@router --set nft-ruleset=none,rules.nft
   One write and one fsync on a disk:
     plimsoll trace --dir /srv/films ssh://root@nas write fsync
+  One UDP datagram, where the kernel has no tracer, but the host has perf:
+    plimsoll trace --sample ssh://root@router
   One READ and one WRITE in the kernel's NFS server:
     plimsoll trace --target nfs://nas/srv/films ssh://root@nas nfsd
   One packet through a router, from one host to another:
@@ -77,6 +79,11 @@ pub struct TraceArguments {
     /// Host that issues the calls of nfsd [default: this machine]
     #[arg(long, value_name = "HOST")]
     pub on: Option<String>,
+    /// Sample the calls with perf, where the kernel has no function_graph tracer
+    ///
+    /// The result is the share of the samples in each subsystem, not the calls of its functions
+    #[arg(long)]
+    pub sample: bool,
     /// File with more subsystems: the beginning of a function's name and a subsystem in each line
     ///
     /// These lines win over the built-in table, and longer beginnings over shorter ones
@@ -129,7 +136,8 @@ pub fn run(arguments: &TraceArguments, kept: &StoreArguments) -> Result<u8, Fail
     concerned.extend(plan.factors.iter().map(|factor| &factor.host));
     restore::expect_none_left(&concerned, &[])?;
     let operations = needs.operations.clone();
-    let order = Order { operations, directory: arguments.dir.clone(), blocks, to };
+    let (directory, samples) = (arguments.dir.clone(), arguments.sample);
+    let order = Order { operations, directory, to, blocks, samples };
     let (output, more) = (&arguments.output, More::default());
     let (study, interrupted) =
         check::conducted(plan, output, kept, more, |plan, id, signals: &Signals| {

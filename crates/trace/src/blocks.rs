@@ -80,6 +80,13 @@ impl Blocks {
         self.longest(function).or_else(|| self.longest(plain))
     }
 
+    /// Names of the blocks.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let names: std::collections::BTreeSet<&str> =
+            self.by_prefix.values().map(String::as_str).collect();
+        names.into_iter()
+    }
+
     /// Number of entries.
     pub fn len(&self) -> usize {
         self.by_prefix.len()

@@ -1,6 +1,6 @@
-//! For the fuzz target.
+//! For the fuzz targets.
 
-use crate::{Blocks, Call, DEPTH, corrected, folded, parse, shares};
+use crate::{Blocks, Call, DEPTH, corrected, count_samples, folded, parse, parse_samples, shares};
 use std::sync::LazyLock;
 
 static BLOCKS: LazyLock<Blocks> = LazyLock::new(Blocks::built_in);
@@ -26,6 +26,18 @@ pub fn text(bytes: &[u8]) {
         let (_, weight) = line.rsplit_once(' ').expect("a weight");
         assert!(weight.parse::<u64>().is_ok(), "{line}");
     }
+}
+
+/// Reads samples, and checks what follows from them.
+pub fn samples(bytes: &[u8]) {
+    let found = parse_samples(bytes);
+    let functions: usize = found.samples.iter().map(Vec::len).sum();
+    let lines = bytes.split(|byte| *byte == b'\n').count();
+    assert!(functions + found.samples.len() <= lines, "{functions} functions of {lines} lines");
+    assert!(found.samples.iter().all(|sample| (1..=DEPTH).contains(&sample.len())));
+    let counts = count_samples(found.samples.iter(), &BLOCKS);
+    assert_eq!(counts.all, found.samples.len() as u64);
+    assert!(counts.blocks.values().sum::<u64>() <= counts.all);
 }
 
 fn depth(call: &Call) -> usize {

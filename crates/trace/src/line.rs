@@ -183,11 +183,13 @@ fn function(text: &str) -> Option<Function<'_>> {
     };
     // Without the place in the function, which an option adds.
     let name = name.split_once('+').map_or(name, |(name, _)| name);
-    let is_name = |text: &str| {
-        let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"_.$-".contains(&byte);
-        !text.is_empty() && text.len() <= LONGEST_NAME && text.bytes().all(is_letter)
-    };
     (is_name(name) && module.is_none_or(is_name)).then_some(Function { name, module })
+}
+
+/// Whether it can be the name of a function of the kernel, or of a module.
+pub(crate) fn is_name(text: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"_.$-".contains(&byte);
+    !text.is_empty() && text.len() <= LONGEST_NAME && text.bytes().all(is_letter)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::call::{Call, Capture};
 use crate::line::{Event, Function, Line, read};
 use std::collections::HashMap;
 
-/// Greatest depth of a tree. The kernel's own limit is 50.
+/// Greatest depth of a tree, and most functions of a sample. The kernel's own limits are 50 and 127.
 pub const DEPTH: usize = 256;
 /// Most calls of a capture.
 const CALLS: usize = 400_000;

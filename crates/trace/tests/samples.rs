@@ -1,10 +1,14 @@
-//! Real text: one `sendto` over UDP on Debian 6.1 in a virtual machine, without rules and with connection tracking.
+//! Real text: one `sendto` over UDP on Debian 6.1 in a virtual machine, without rules and with connection tracking; and
+//! perf's samples of a process that sends on Linux 6.18.
 
-use plimsoll_trace::{Blocks, Call, Capture, corrected, folded, parse, shares};
+use plimsoll_trace::{
+    Blocks, Call, Capture, Sampled, corrected, count_samples, folded, parse, parse_samples, shares,
+};
 use std::collections::BTreeMap;
 
 const ROOT: &str = "__x64_sys_sendto";
 const PLAIN: &[u8] = include_bytes!("samples/debian-6.1-sendto.txt");
+const SAMPLES: &[u8] = include_bytes!("samples/linux-6.18-sendto-perf.txt");
 const CONNTRACK: &[u8] = include_bytes!("samples/debian-6.1-sendto-conntrack.txt");
 
 fn only(text: &[u8], root: &str) -> Call {
@@ -122,4 +126,17 @@ fn a_cut_text_has_no_tree() {
         let capture = parse(rest.join("\n").as_bytes(), ROOT);
         assert!(capture.is_cut && capture.calls.is_empty(), "{}", lines[missing]);
     }
+}
+
+#[test]
+fn samples_of_perf_are_whole_and_have_a_subsystem() {
+    let found = parse_samples(SAMPLES);
+    assert_eq!((found.samples.len(), found.is_cut), (11, false));
+    let is_send = |sample: &&Sampled| sample.iter().any(|name| name == ROOT);
+    let sends: Vec<&Sampled> = found.samples.iter().filter(is_send).collect();
+    let is_softirq =
+        |sample: &&&Sampled| sample.iter().any(|name| name.starts_with("do_softirq"));
+    assert_eq!((sends.len(), sends.iter().filter(is_softirq).count()), (10, 2));
+    let counts = count_samples(sends.into_iter(), &Blocks::built_in());
+    assert_eq!((counts.all, counts.blocks.values().sum()), (10, 10_u64), "{counts:?}");
 }

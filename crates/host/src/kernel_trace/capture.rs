@@ -27,6 +27,7 @@ const LONGEST_CALL_NS: u64 = 60_000_000_000;
 const CUT: &str = "plimsoll-trace";
 
 /// What the calls of a job need.
+#[derive(Clone, Copy)]
 pub(super) struct Setup<'a> {
     pub reach: &'a dyn Reach,
     pub probe: &'a Placed,
@@ -141,7 +142,7 @@ impl Setup<'_> {
     }
 
     /// All that a command writes, and whether that is cut.
-    fn output(&self, command: &str) -> Result<(Vec<u8>, bool), Failure> {
+    pub(super) fn output(&self, command: &str) -> Result<(Vec<u8>, bool), Failure> {
         let mut channel: Box<dyn Channel> = self.reach.open(command)?;
         let until = Instant::now() + LIMIT;
         let (mut text, mut buffer) = (Vec::new(), vec![0; 64 << 10]);

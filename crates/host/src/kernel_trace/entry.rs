@@ -106,7 +106,7 @@ impl Work {
 }
 
 /// The name of a function without what compilers add to copies: "ip_forward.part.0".
-fn plain(name: &str) -> &str {
+pub(super) fn plain(name: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Traced {
 
 /// Beginnings of functions with which the kernel enters interrupts and soft interrupts. They do other work in the time
 /// of a call, such as that of the packet before.
-const INTERRUPTS: [&str; 7] = [
+pub(super) const INTERRUPTS: [&str; 7] = [
     "do_softirq",
     "__do_softirq",
     "handle_softirqs",
@@ -160,7 +160,7 @@ fn by_name<'a>(blocks: impl Iterator<Item = (&'a str, u64)>) -> BTreeMap<String,
 }
 
 /// The middle value, or the mean of the two.
-fn median(values: &[u64]) -> Option<f64> {
+pub(super) fn median(values: &[u64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
     let middle = sorted.len() / 2;

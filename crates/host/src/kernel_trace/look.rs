@@ -20,6 +20,7 @@ pub(super) struct Look {
     release: String,
     machine: String,
     is_root: bool,
+    has_perf: bool,
     has_tracefs: bool,
     is_mounted: bool,
     lockdown: String,
@@ -40,6 +41,7 @@ pub(super) fn look(host: &dyn Reach, operations: &[TracedOperation]) -> Result<L
         "export PATH=$PATH:/usr/sbin:/sbin
         echo \"release=$(uname -r)\"; echo \"machine=$(uname -m)\"; echo \"user=$(id -u)\"
         grep -q tracefs /proc/filesystems && echo has_tracefs=1
+        command -v perf >/dev/null 2>&1 && echo perf=1
         echo \"lockdown=$(cat /sys/kernel/security/lockdown 2>/dev/null)\"
         echo \"enabled=$(cat /proc/sys/kernel/ftrace_enabled 2>/dev/null)\"
         echo \"gateway=$(ip -4 route show default 2>/dev/null | sed -n 's/^default via \\([0-9.]*\\).*/\\1/p' | head -n 1)\"
@@ -64,6 +66,7 @@ impl Look {
                 "release" => look.release = short(value),
                 "machine" => look.machine = short(value),
                 "user" => look.is_root = value == "0",
+                "perf" => look.has_perf = value == "1",
                 "has_tracefs" => look.has_tracefs = value == "1",
                 "mounted" => look.is_mounted = value == "1",
                 "lockdown" => look.lockdown = short(value),
@@ -113,6 +116,17 @@ impl Look {
         known.map(|name| (*name).to_owned()).collect()
     }
 
+    /// Fails where this user is not root.
+    pub(super) fn expect_root(&self, host: &HostName) -> Result<(), Failure> {
+        if self.is_root {
+            return Ok(());
+        }
+        Err(Failure::new(Cause::NotPermitted, "trace the kernel")
+            .on(host)
+            .happened("tracing needs root, and this user is not root")
+            .next("Log in as root, for example ssh://root@host."))
+    }
+
     /// Fails where the kernel cannot trace, or this user may not; what answers instead is named.
     pub(super) fn expect_tracer(
         &self,
@@ -129,11 +143,13 @@ impl Look {
             "Compare the cost of rules without a tracer: plimsoll net A B --set \
              {host}/nft-ruleset=none,FILE"
         );
+        let sampled = operations.iter().all(|operation| operation.is_system_call());
+        let instead = match self.has_perf && sampled {
+            true => format!("Sample it with perf: add --sample. {instead}"),
+            false => instead,
+        };
         let kernel = format!("Linux {}", self.release);
-        if !self.is_root {
-            let next = "Log in as root, for example ssh://root@host.";
-            return failed("tracing needs root, and this user is not root".into(), next.into());
-        }
+        self.expect_root(host)?;
         if !self.is_mounted && self.has_tracefs {
             let next = "Mount it on the host: mount -t tracefs nodev /sys/kernel/tracing";
             return failed("tracefs is not mounted".into(), next.into());
@@ -231,6 +247,9 @@ mod tests {
         let text = happened(openwrt);
         assert!(text.contains("Linux 6.6.93 has no tracefs (CONFIG_FTRACE)"), "{text}");
         assert!(text.contains("plimsoll net A B --set ssh://root@router/nft-ruleset=none,FILE"));
+        assert!(!text.contains("--sample"), "it has no perf: {text}");
+        let text = happened(&format!("{openwrt}perf=1\n"));
+        assert!(text.contains("Sample it with perf: add --sample."), "{text}");
         for (from, to, wanted) in [
             ("user=0", "user=1000", "not root"),
             ("mounted=1\n", "", "tracefs is not mounted"),

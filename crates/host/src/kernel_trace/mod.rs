@@ -4,12 +4,15 @@
 //!
 //! The tracer is a setting ([`crate::settings::tracer`]): its state is in the undo journals before it changes, and is
 //! put back after each point.
+//!
+//! Where the kernel has no such tracer, perf samples the probe's calls ([`sampled`]).
 
 mod capture;
 mod entry;
 mod figures;
 mod look;
 mod others;
+mod sampled;
 mod worked;
 
 use crate::point;
@@ -22,7 +25,8 @@ use entry::{Entry, NULL_CALL, Work};
 use figures::{Times, Traced};
 use look::{Look, look};
 pub use others::{Others, nfs_workload};
-use plimsoll_model::kernel_trace::TracedOperation;
+use plimsoll_model::kernel_samples::SampleJob;
+use plimsoll_model::kernel_trace::{TraceJob, TracedOperation};
 use plimsoll_model::{
     Cause, FactorLevel, Failure, Flag, HostName, Job, LoadObserver, PartResult, PointResult,
     PointSpec, Prepared, SubjectFacts, SubjectRunner, Workload,
@@ -58,6 +62,8 @@ pub struct Order {
     pub to: Option<IpAddr>,
     /// Blocks of functions.
     pub blocks: Blocks,
+    /// Whether perf samples the kernels; else their tracer traces them.
+    pub samples: bool,
 }
 
 /// Hosts whose kernels can trace.
@@ -88,7 +94,7 @@ impl Kernels {
     /// The kernels of these hosts, in the plan's order; `stop` is set when the user wants an end.
     ///
     /// # Errors
-    /// A kernel that cannot trace, a tracer that another program uses, or no destination of datagrams.
+    /// A kernel that cannot trace or be sampled, a tracer that another program uses, or no destination of datagrams.
     pub fn begin(
         hosts: Vec<TraceHost>,
         order: Order,
@@ -100,13 +106,18 @@ impl Kernels {
         let mut factors = Vec::new();
         for host in hosts {
             let look = look(&*host.reach, &order.operations)?;
-            look.expect_tracer(&host.name, &order.operations)?;
+            if order.samples {
+                look.expect_root(&host.name)?;
+                sampled::expect_perf(&host)?;
+            } else {
+                look.expect_tracer(&host.name, &order.operations)?;
+                let all = order.operations.iter().flat_map(|operation| levels(&look, *operation));
+                let levels = all.map(|value| FactorLevel::Set { value }).collect();
+                let knob = knob(tracer::KIND)?;
+                let (name, reach) = (host.name.clone(), host.reach.clone());
+                factors.push(Factor { knob, name, host: reach, levels });
+            }
             let to = destination(&host.name, &look, &order)?;
-            let all = order.operations.iter().flat_map(|operation| levels(&look, *operation));
-            let levels = all.map(|value| FactorLevel::Set { value }).collect();
-            let knob = knob(tracer::KIND)?;
-            let (name, reach) = (host.name.clone(), host.reach.clone());
-            factors.push(Factor { knob, name, host: reach, levels });
             known.push(Known { host, look, to });
         }
         let session = Session::begin(journal, study, factors)?;
@@ -121,9 +132,12 @@ impl Kernels {
                 .happened(happened)
                 .next(next)
         };
-        let job = match spec.workload.parts.as_slice() {
-            [part] => match &part.job {
-                Job::Trace(job) => *job,
+        let (job, is_sampled) = match spec.workload.parts.as_slice() {
+            [part] => match part.job {
+                Job::Trace(job) => (job, false),
+                Job::Sample(SampleJob { operation, payload, calls }) => {
+                    (TraceJob { operation, payload, calls }, true)
+                }
                 _ => return Err(failed("the job does not trace a kernel", "")),
             },
             _ => return Err(failed("several operations at the same time are not traced", "")),
@@ -141,6 +155,9 @@ impl Kernels {
             directory,
             stop: &self.stop,
         };
+        if is_sampled {
+            return setup.sampled(&self.order.blocks);
+        }
         // Of the probe's calls alone, also where others make the kernel work.
         let mut untraced = setup.untraced()?;
         let begin = look.begin(job.operation).unwrap_or_default();

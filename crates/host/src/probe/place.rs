@@ -65,6 +65,19 @@ impl Placed {
         session.run(request.limit(), section, stop)
     }
 
+    /// The same as the last words of the command `by`.
+    pub fn run_by(
+        &self,
+        by: &str,
+        request: &Request,
+        section: &mut dyn FnMut(Value),
+        stop: &AtomicBool,
+    ) -> Result<Done, Failure> {
+        let program = format!("{by} {}", self.0.command());
+        let session = Session::start(self.0.reach(), &program, request)?;
+        session.run(request.limit(), section, stop)
+    }
+
     /// A probe that samples when asked.
     pub fn sampler(&self) -> Result<Sampler, Failure> {
         Sampler::start(self.0.reach(), &self.0.command())

@@ -100,6 +100,7 @@ jobs! {
     Forwarding(ForwardingJob),
     Clock(crate::clock_call::ClockJob),
     Trace(crate::kernel_trace::TraceJob),
+    Sample(crate::kernel_samples::SampleJob),
 }
 
 /// Measures of single jobs, by the kind of their subjects.

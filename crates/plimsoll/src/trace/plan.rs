@@ -3,13 +3,18 @@
 use super::{OperationChoice, TraceArguments};
 use crate::arguments::ProbeArguments;
 use crate::{jobs, settings};
+use plimsoll_model::kernel_samples::SampleJob;
 use plimsoll_model::kernel_trace::{TraceJob, TraceSubject, TracedOperation};
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Cause, Failure, HostName, Length, NfsTarget, Part, Plan, Target, Workload};
+use plimsoll_model::{
+    Cause, Failure, HostName, Job, Length, NfsTarget, Part, Plan, Target, Workload,
+};
 use std::num::NonZeroU16;
 
 /// Traced calls of one measurement.
 const CALLS: u32 = 50;
+/// Calls of one measurement by samples, at most.
+const SAMPLED_CALLS: u32 = 900;
 /// Payloads of datagrams and of files where the user names none, and the most that the probe takes.
 const DATAGRAMS: [Bytes; 2] = [Bytes(400), Bytes(1450)];
 const FILE: [Bytes; 1] = [Bytes(4096)];
@@ -82,6 +87,10 @@ impl Needs {
             let next = "Name another host, from which packets go through this one: --from HOST.";
             return refuse("--from", "the host that forwards packets cannot send them", next);
         }
+        if arguments.sample && !self.operations.iter().all(|own| own.is_system_call()) {
+            let next = "Leave --sample out, or leave forward and nfsd out.";
+            return refuse("--sample", "only system calls are sampled", next);
+        }
         for (option, is_given, is_used, operations) in [
             ("--dir", arguments.dir.is_some(), has_file, "write, fsync or read"),
             ("--to", arguments.to.is_some(), has_destination, "sendto or forward"),
@@ -141,8 +150,12 @@ pub(super) fn plan(
             some => some,
         };
         for payload in payloads {
-            let job = TraceJob { operation: *operation, payload: *payload, calls: CALLS };
-            let part = Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
+            let (operation, payload) = (*operation, *payload);
+            let job: Job = match arguments.sample {
+                true => SampleJob { operation, payload, calls: SAMPLED_CALLS }.into(),
+                false => TraceJob { operation, payload, calls: CALLS }.into(),
+            };
+            let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
             let length = Length::UntilDone { at_most_seconds: AT_MOST_SECONDS };
             let workload = Workload::of(part, length);
             if !workloads.contains(&workload) {
@@ -203,6 +216,8 @@ mod tests {
         let to = "--to=192.0.2.9";
         let plan = planned(&[to, "--from=ssh://a", "ssh://root@router", "forward"]).unwrap();
         assert_eq!(plan.workloads.len(), 2);
+        let plan = planned(&["--sample", "--payload=400", "local", "recv"]).unwrap();
+        assert_eq!(plan.workloads[0].main().unwrap().job.kind(), "sample-recv");
         let plan = planned(&["--set=nft-ruleset=none,as-found", "ssh://root@router"]).unwrap();
         assert_eq!(plan.factors[0].host, "ssh://root@router".parse().unwrap());
         assert_eq!(plan.contrasts.len(), 2);
@@ -224,6 +239,7 @@ mod tests {
             (&["--target=nfs://nas/srv", "--payload=400", "local", "nfsd"], "multiple of 512"),
             (&["ssh://router", "forward"], "needs a destination"),
             (&["--from=ssh://a", "local"], "none of the operations"),
+            (&["--sample", "--target=nfs://nas/srv", "local", "nfsd"], "only system calls"),
             (&["--to=192.0.2.1", "local", "recv"], "none of the operations"),
             (&["--to=192.0.2.1", "local", "forward"], "cannot send them"),
         ] {

@@ -1,6 +1,7 @@
 //! A study of traced kernels: the functions of one operation by subsystem, and its call tree.
 
 use super::answer;
+use super::kernel_names::Ran;
 use super::kernel_published::{self, UdpSend, UdpSendBlock};
 use crate::chart::{Axis, COUNT, Flame, Frame, Stack, Stacks, Table};
 use crate::columns::Columns;
@@ -11,19 +12,14 @@ use crate::text::{capital, counted, listed, printable, shortened};
 use crate::verdict::percent;
 use plimsoll_model::kernel_trace::{KernelFunction, TraceJob, TracedOperation, block_kind};
 use plimsoll_model::units::three_digits;
-use plimsoll_model::{
-    Cell, Job, Measure, Metric, OpKind, Outcome, PartResult, SubjectKind, Trial, factor,
-};
+use plimsoll_model::{Cell, Job, Measure, Metric, OpKind, Outcome, PartResult, SubjectKind, Trial};
 
 /// Columns of a table without times and with them, and its rows of blocks, on a screen of 24 lines.
 const MOST_COLUMNS: usize = 5;
 const MOST_TIMED_COLUMNS: usize = 3;
 const MOST_BLOCKS: usize = 8;
-/// Longest name of a block, and longest line of a heading.
+/// Longest name of a block.
 const LONGEST_BLOCK: usize = 20;
-const LONGEST_HEADING: usize = 14;
-/// Longest level of a setting in a sentence.
-const LONGEST_LEVEL: usize = 40;
 /// Blocks that a sentence names.
 const NAMED: usize = 3;
 /// Share of the functions without a block from which that is a warning, and share of the calls with the same number of
@@ -47,6 +43,11 @@ struct Block {
 }
 
 impl<'a> Traced<'a> {
+    fn ran(&self) -> Ran {
+        let TraceJob { operation, payload, .. } = self.job;
+        Ran { cell: self.cell, operation, payload }
+    }
+
     fn functions(&self) -> &'a [KernelFunction] {
         self.trials.last().map_or(&[], |part| &part.functions)
     }
@@ -134,24 +135,10 @@ fn blocks(all: &[Traced<'_>]) -> Vec<Block> {
     blocks
 }
 
-/// The levels of a setting, of files their names alone.
-fn level(shown: &Shown<'_>, cell: Cell) -> String {
-    let words = factor::words(&shown.study.plan.factors, cell.setting);
-    let short = |word: &String| {
-        let (name, value) = word.split_once('=').unwrap_or(("", word));
-        let value = value.rsplit('/').next().unwrap_or(value);
-        shortened(&printable(&format!("{name}={value}")), LONGEST_LEVEL)
-    };
-    words.iter().map(short).collect::<Vec<_>>().join(", ")
-}
-
 /// "One sendto of 400 B runs 185 kernel functions with nft-ruleset=none and 287 with nft-ruleset=rules.nft."
 fn sentences(shown: &Shown<'_>, all: &[Traced<'_>], blocks: &[Block]) -> Vec<String> {
     let Some(first) = all.first() else { return Vec::new() };
-    let of = |traced: &Traced<'_>| {
-        format!("one {} of {}", traced.job.operation.noun(), traced.job.payload)
-    };
-    let operation = capital(&of(first));
+    let operation = capital(&first.ran().noun());
     let others: Vec<&Traced<'_>> =
         all.iter().filter(|other| other.cell.workload == first.cell.workload).collect();
     let total = |traced: &Traced<'_>| traced.all(TraceJob::FUNCTIONS).unwrap_or(0.0);
@@ -175,7 +162,7 @@ fn sentences(shown: &Shown<'_>, all: &[Traced<'_>], blocks: &[Block]) -> Vec<Str
             vec![format!("{operation} runs {count} kernel functions under every setting.")]
         }
         Some(other) => {
-            let (a, b) = (level(shown, first.cell), level(shown, other.cell));
+            let (a, b) = (first.ran().level(shown), other.ran().level(shown));
             let text = format!(
                 "{operation} runs {count} kernel functions with {a}, {} with {b}.",
                 other.functions_in_words()
@@ -195,22 +182,11 @@ fn sentences(shown: &Shown<'_>, all: &[Traced<'_>], blocks: &[Block]) -> Vec<Str
 
 /// Above a column: what tells it from the others.
 fn heading(shown: &Shown<'_>, all: &[Traced<'_>], of: &Traced<'_>) -> String {
-    let has_levels = all.iter().any(|other| other.cell.setting != of.cell.setting);
-    let has_operations = all.iter().any(|other| other.job.operation != of.job.operation);
-    let level = level(shown, of.cell);
-    let level = match shown.study.plan.factors.len() {
-        1 => level.split_once('=').map_or(level.clone(), |(_, value)| value.to_owned()),
-        _ => level,
-    };
-    let subject = (shown.names.subjects.len() > 1).then(|| shown.names.subject(of.cell.subject));
-    let lines = [
-        subject,
-        has_operations.then(|| of.job.operation.name().to_owned()),
-        Some(of.job.payload.to_string()),
-        has_levels.then_some(level),
-    ];
-    let lines = lines.into_iter().flatten().map(|line| shortened(&line, LONGEST_HEADING));
-    lines.collect::<Vec<_>>().join("\n")
+    of.ran().heading(shown, &ran(all))
+}
+
+fn ran(all: &[Traced<'_>]) -> Vec<Ran> {
+    all.iter().map(Traced::ran).collect()
 }
 
 /// Columns for which a line has room.
@@ -355,7 +331,7 @@ fn details(shown: &Shown<'_>, all: &[Traced<'_>], blocks: &[Block]) -> Section {
 
 /// "400 B, none": the heading in one line.
 fn label(shown: &Shown<'_>, all: &[Traced<'_>], of: &Traced<'_>) -> String {
-    heading(shown, all, of).replace('\n', ", ")
+    of.ran().label(shown, &ran(all))
 }
 
 /// A bar for each operation, in parts for its blocks.

@@ -1,8 +1,8 @@
 //! The report of one study.
 
 use super::{
-    answer, beside, by_size, clients, costs, cpu, hosts, kernel_trace, limits, operations,
-    part_interactions, settings, transfers, whole_files, workload,
+    answer, beside, by_size, clients, costs, cpu, hosts, kernel_samples, kernel_trace, limits,
+    operations, part_interactions, settings, transfers, whole_files, workload,
 };
 use crate::device;
 use crate::document::{Document, Layout, Section};
@@ -19,7 +19,8 @@ impl Document {
         }
         let extent = answer::measured(&shown).unwrap_or_default();
         let (title, subtitle) = (title(&shown), head::title(study));
-        if let Some(mut sections) = kernel_trace::sections(&shown) {
+        let of_kernels = || kernel_samples::sections(&shown);
+        if let Some(mut sections) = kernel_trace::sections(&shown).or_else(of_kernels) {
             sections.push(self::method(&shown));
             return Document { title, subtitle, extent, sections };
         }
