@@ -516,7 +516,7 @@ fn a_quick_search_says_how_well_its_rate_is_known() {
     assert!(text.contains("unfinished") && text.contains("within 4%"), "{text}");
     assert!(screen(&study).contains("No loss: none in 2 s"), "{}", screen(&study));
     // Columns have units.
-    for words in ["no loss,", "kept,", "forwarded,", "packets/s", "queue p99"] {
+    for words in ["no loss,", "kept,", "forwarded,", "packets/s", "99% queueing delay"] {
         assert!(text.replace('\n', " ").contains(words), "{words} in\n{text}");
     }
 }
