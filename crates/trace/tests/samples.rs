@@ -134,8 +134,7 @@ fn samples_of_perf_are_whole_and_have_a_subsystem() {
     assert_eq!((found.samples.len(), found.is_cut), (11, false));
     let is_send = |sample: &&Sampled| sample.iter().any(|name| name == ROOT);
     let sends: Vec<&Sampled> = found.samples.iter().filter(is_send).collect();
-    let is_softirq =
-        |sample: &&&Sampled| sample.iter().any(|name| name.starts_with("do_softirq"));
+    let is_softirq = |sample: &&&Sampled| sample.iter().any(|name| name.starts_with("do_softirq"));
     assert_eq!((sends.len(), sends.iter().filter(is_softirq).count()), (10, 2));
     let counts = count_samples(sends.into_iter(), &Blocks::built_in());
     assert_eq!((counts.all, counts.blocks.values().sum()), (10, 10_u64), "{counts:?}");
