@@ -4,6 +4,9 @@
 mod probe_support;
 mod support;
 
+#[path = "net_via/connections.rs"]
+mod connections;
+
 use plimsoll_model::{Flag, Measure, Metric, Outcome, RateCaveat, Study, Trial};
 use probe_support::processes_with;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -480,6 +483,8 @@ fn bad_arguments_are_refused_before_anything_is_reached() {
         (&["net", "local", "--via", "ssh://r", "--frames", "63"], "from 64 to 9018"),
         (&["net", "local", "--via", "ssh://r", "--flows", "64,1025"], "at most 1024 flows"),
         (&["net", "local", "--via", "ssh://r", "--job", "tcp-out"], "cannot be used with"),
+        (&["net", "local", "--via", "ssh://r", "--connections", "1"], "2..=64"),
+        (&["net", "local", "--connections", "16"], "--via"),
         (&["net", "local", "--parts", "rules"], "--via"),
         (&["net", "local", "--via", "ssh://r", "--parts", "pppoe"], "possible values"),
         (&["net", "local", "--via", "ssh://r", "--rate", "500"], "chooses its rates"),

@@ -1,8 +1,10 @@
 //! What a router did while it kept a rate: its busiest core, whether the frames passed it, and what sets the rate.
 
+mod connections;
 mod lost;
 mod rates;
 
+pub use connections::{ConnectionLimit, NewConnections, new_connections};
 pub use lost::QueueSeen;
 pub use rates::AtRate;
 

@@ -49,7 +49,10 @@ pub use effects::{Effect, effects};
 pub use findings::{
     CellFindings, Disturbed, Findings, Levels, WorkloadFindings, findings, seconds_per_trial,
 };
-pub use forwarding::{AtRate, Forwarded, QueueSeen, RateLimit, forwarded};
+pub use forwarding::{
+    AtRate, ConnectionLimit, Forwarded, NewConnections, QueueSeen, RateLimit, forwarded,
+    new_connections,
+};
 pub use gates::{
     FEWEST_BASELINES, GateOutcome, GateResult, GateRow, can_be_baseline, conditions_without_work,
     gate, other_work,

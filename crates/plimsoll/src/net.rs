@@ -2,6 +2,7 @@
 
 mod arguments;
 mod checks;
+mod connections;
 mod design;
 mod iperf3;
 mod parts;

@@ -26,8 +26,8 @@ use crate::device;
 use crate::measure::{self, Shape};
 use crate::names::{self, Names};
 use plimsoll_explain::{
-    CopyCosts, Findings, Forecast, Forwarded, Limits, NamedLimit, PartCosts, PathLimits, Playback,
-    Stalls, Transfers, Writes,
+    CopyCosts, Findings, Forecast, Forwarded, Limits, NamedLimit, NewConnections, PartCosts,
+    PathLimits, Playback, Stalls, Transfers, Writes,
 };
 use plimsoll_model::{Cell, Contrast, Measure, Study, Workload, factor};
 
@@ -48,6 +48,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) path_limits: Vec<PathLimits>,
     /// What routers did while they kept their rates.
     pub(crate) forwarded: Vec<Forwarded>,
+    /// What routers did while new connections were opened through them.
+    pub(crate) new_connections: Vec<NewConnections>,
     /// Costs of the parts of a router's path.
     pub(crate) part_costs: Vec<PartCosts>,
     /// Bottlenecks that kinds of subject name.
@@ -75,6 +77,7 @@ impl<'a> Shown<'a> {
             limits: plimsoll_explain::limits(study),
             path_limits: plimsoll_explain::path_limits(study),
             forwarded: plimsoll_explain::forwarded(study),
+            new_connections: plimsoll_explain::new_connections(study),
             part_costs: plimsoll_explain::part_costs(study),
             named_limits: plimsoll_explain::named_limits(study),
             playback: plimsoll_explain::playback(study),

@@ -1,7 +1,7 @@
 //! TCP connections over a network path.
 
 use super::JobFacts;
-use super::path::facts_of_path;
+use crate::{Measure, Metric, SubjectKind};
 use serde::{Deserialize, Serialize};
 
 /// TCP connections, opened and closed one after the other.
@@ -20,7 +20,29 @@ impl JobFacts for ConnectJob {
         "connections".to_owned()
     }
 
-    facts_of_path!(LATENCY_MEAN);
+    fn subject(&self) -> SubjectKind {
+        SubjectKind::Path
+    }
+
+    fn has_workers(&self) -> bool {
+        false
+    }
+
+    fn headline(&self) -> Metric {
+        Metric::all(self.speed())
+    }
+
+    /// One at a time shows how long a connection takes; several at a time show how many there can be.
+    fn speed(&self) -> Measure {
+        match self.streams {
+            1 => Measure::LATENCY_MEAN,
+            _ => Measure::CONNECTIONS,
+        }
+    }
+
+    fn moves_payload(&self) -> bool {
+        false
+    }
 
     fn settings(&self) -> Vec<String> {
         vec![match self.streams {

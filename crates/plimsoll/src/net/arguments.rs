@@ -106,7 +106,8 @@ pub struct NetArguments {
     pub set: Vec<String>,
     #[command(flatten)]
     pub commands: CommandArguments,
-    /// Length of one trial [default: 2.5s; 1.2s of requests, 7.5s under load, 1s of each rate of a search]
+    /// Length of one trial [default: 2.5s; 1.2s of requests, 7.5s under load, 4s of --connections, 1s of each rate of a
+    /// search]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub time: Option<Duration>,
     #[command(flatten)]

@@ -1,6 +1,7 @@
 //! `--parts`: the parts of the router's path that are there and can be switched off, as a chain of settings.
 
 use super::arguments::{NetArguments, RateChoice};
+use super::connections::measures_frames;
 use super::via::RULESET;
 use super::{via, wanted};
 use crate::hosts;
@@ -357,7 +358,11 @@ pub fn expect_possible(arguments: &NetArguments) -> Result<(), Failure> {
             .next(next))
     };
     if arguments.via.parts.is_empty() {
-        let fixed = [("--rate", arguments.rate.is_some()), ("--time", arguments.time.is_some())];
+        let is_searched = measures_frames(arguments);
+        let fixed = [
+            ("--rate", arguments.rate.is_some()),
+            ("--time", arguments.time.is_some() && is_searched),
+        ];
         let given = fixed.into_iter().find(|(_, is_given)| *is_given);
         return match given {
             Some((option, _)) => {

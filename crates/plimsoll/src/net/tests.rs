@@ -145,6 +145,32 @@ fn a_quick_search_ends_in_its_minute() {
 }
 
 #[test]
+fn connections_are_opened_alone_or_beside_frames() {
+    let jobs = |words: &[&str]| -> Vec<String> {
+        let plan = planned(&[&["ssh://nas", "--via=ssh://r"], words].concat()).unwrap();
+        let main = |workload: &Workload| workload.main().unwrap().job.kind().to_owned();
+        plan.workloads.iter().map(main).collect()
+    };
+    assert_eq!(jobs(&["--connections=2,64,2"]), ["connect", "connect"]);
+    let both = ["--connections=16", "--frames=512", "--direction=in"];
+    assert_eq!(jobs(&both), ["forward-in", "connect"]);
+    assert_eq!(jobs(&["--connections=16", "--flows=1"]).len(), 5);
+    let words = ["ssh://nas", "--via=ssh://r", "--connections=16", "--time=2s"];
+    let plan = planned(&words).unwrap();
+    let [workload] = &plan.workloads[..] else { panic!("{plan:?}") };
+    assert_eq!(workload.seconds(), 2.0);
+    assert_eq!(workload.main().unwrap().headline().measure, Measure::CONNECTIONS);
+    for option in ["--loss=1", "--final=20s", "--latency=5ms"] {
+        let words = ["ssh://nas", "--via=ssh://r", "--connections=16", option];
+        let failure = planned(&words).unwrap_err();
+        assert!(failure.next.contains("--frames"), "{failure}");
+        planned(&[&words[..], &["--frames=512"]].concat()).unwrap();
+    }
+    let failure = planned(&[&words[..], &["--frames=512"]].concat()).unwrap_err();
+    assert_eq!(failure.on, "--time", "a search has its own: {failure}");
+}
+
+#[test]
 fn parts_of_a_path_are_priced_at_one_rate_of_one_size() {
     let words = ["ssh://nas", "--via=ssh://r", "--parts=rules,qdisc", "--time=2s"];
     let plan = planned(&words).unwrap();

@@ -1,6 +1,7 @@
 //! A router between the ends: the rate that it forwards, by direction and frame size.
 
 use super::arguments::{NetArguments, RateChoice, SideChoice, address};
+use super::connections;
 use super::parts::PartChoice;
 use super::workloads::{FINE_MARGIN, FINE_WIDTH, LOSS, WIDTH, part};
 use crate::arguments::at_least_one;
@@ -70,6 +71,19 @@ pub struct ViaArguments {
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', requires = "via")]
     #[arg(value_parser = at_least_one::<NonZeroU16>)]
     pub flows: Vec<NonZeroU16>,
+    /// New TCP connections a second, so many at a time
+    ///
+    /// 2 to 64, each opened, used for one exchange and reset. Several numbers are measured one by one. Frames are
+    /// measured too if --frames, --direction or --flows is given
+    #[arg(
+        long,
+        value_name = "NUMBERS",
+        value_delimiter = ',',
+        requires = "via",
+        conflicts_with = "parts"
+    )]
+    #[arg(value_parser = clap::value_parser!(u16).range(connections::NUMBERS))]
+    pub connections: Vec<u16>,
     /// Address of B on a link without the router: measure that path, too
     ///
     /// It shows the throughput of the two ends alone
@@ -212,13 +226,16 @@ pub(super) fn design(arguments: &NetArguments, searches: usize, baseline_seconds
     }
 }
 
-/// A search for each direction, size and number of flows.
+/// A search for each direction, size and number of flows, and a trial of each number of connections.
 pub(super) fn workloads(arguments: &NetArguments) -> Result<Vec<Workload>, Failure> {
     let refuse = |option: &str, value: String, happened: &str, next: &str| {
         let on = format!("{option} {value}");
         Err(Failure::new(Cause::Usage, "plan the study").on(on).happened(happened).next(next))
     };
     let via = &arguments.via;
+    if !connections::measures_frames(arguments) {
+        return connections::workloads(arguments);
+    }
     let prices = !via.parts.is_empty();
     let frames: &[Frame] = match (via.frames.as_slice(), arguments.study.quick) {
         ([], _) if prices => &PRICED_FRAMES,
@@ -250,6 +267,7 @@ pub(super) fn workloads(arguments: &NetArguments) -> Result<Vec<Workload>, Failu
             }));
         }
     }
+    workloads.extend(connections::workloads(arguments)?);
     Ok(workloads)
 }
 

@@ -1,5 +1,7 @@
 //! Routers between two hosts: the rates that they keep, and the words that come with them.
 
+mod connections;
+
 use crate::any_study;
 use crate::jobs::{measure, of, result, shown};
 use plimsoll_model::units::Bytes;

@@ -6,15 +6,14 @@ use crate::figure::RATE;
 use crate::study::Shown;
 use crate::text::{counted, listed, printable};
 use crate::verdict::percent;
-use plimsoll_explain::{Forwarded, QueueSeen, RateLimit};
+use plimsoll_explain::{Forwarded, QueueSeen, RateLimit, WorkloadFindings};
+use plimsoll_model::{Cell, ConntrackLoad};
 
 /// The sentences, each about all loads that it holds for.
 pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
     let about = |routers: &[&Forwarded]| {
-        let load = |router: &&Forwarded| load(shown, brief, router);
-        let mut loads: Vec<String> = routers.iter().map(load).collect();
-        loads.dedup();
-        listed(&loads)
+        let cells: Vec<Cell> = routers.iter().map(|router| router.cell).collect();
+        loads(shown, brief, &cells)
     };
     let mut sentences = Vec::new();
     for routers in by_queue(&shown.forwarded) {
@@ -29,15 +28,15 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
             about(&full)
         )
     }));
-    let full = chosen(shown, |router| router.full_conntrack().is_some());
-    let tables = full.iter().filter_map(|router| router.full_conntrack());
-    sentences.extend(tables.reduce(|all, one| all + one).map(|table| {
+    let full: Vec<(Cell, ConntrackLoad)> = tables(shown).collect();
+    sentences.extend(full.iter().map(|(_, table)| *table).reduce(|all, one| all + one).map(|table| {
         let of = table.most_entries.map_or_else(String::new, |most| {
             format!(" of {}", RATE.value(most as f64))
         });
+        let cells: Vec<Cell> = full.iter().map(|(cell, _)| *cell).collect();
         format!(
             "The connection table of R was full ({}): {}{of} connections; {} dropped, {} removed early.",
-            about(&full),
+            loads(shown, brief, &cells),
             RATE.value(table.entries as f64),
             counted(table.dropped, "packet"),
             table.early_dropped
@@ -55,6 +54,14 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
 
 fn chosen<'a>(shown: &'a Shown<'_>, is: impl Fn(&Forwarded) -> bool) -> Vec<&'a Forwarded> {
     shown.forwarded.iter().filter(|router| is(router)).collect()
+}
+
+/// The tables of connections that were full.
+fn tables<'a>(shown: &'a Shown<'_>) -> impl Iterator<Item = (Cell, ConntrackLoad)> + 'a {
+    let of_frames = shown.forwarded.iter().map(|router| (router.cell, router.full_conntrack()));
+    let of_connections =
+        shown.new_connections.iter().map(|router| (router.cell, router.full_conntrack()));
+    of_frames.chain(of_connections).filter_map(|(cell, table)| Some((cell, table?)))
 }
 
 /// The routers whose rate a queueing discipline sets, those of one discipline together.
@@ -99,14 +106,21 @@ fn of_queue(routers: &[&Forwarded], loads: &str) -> Option<String> {
     ))
 }
 
+/// "out 512 and in imix", each with its setting.
+fn loads(shown: &Shown<'_>, brief: &Brief, cells: &[Cell]) -> String {
+    let mut loads: Vec<String> = cells.iter().map(|cell| load(shown, brief, *cell)).collect();
+    loads.dedup();
+    listed(&loads)
+}
+
 /// "out 512", "in imix with B".
-fn load(shown: &Shown<'_>, brief: &Brief, router: &Forwarded) -> String {
-    let own = |found: &&plimsoll_explain::WorkloadFindings| found.number == router.cell.workload;
+fn load(shown: &Shown<'_>, brief: &Brief, cell: Cell) -> String {
+    let own = |found: &&WorkloadFindings| found.number == cell.workload;
     let load = shown.findings.workloads.iter().find(own);
     let load = load.map_or_else(String::new, |found| label(shown, found));
     match shown.names.setups() {
         0 | 1 => load,
-        _ => format!("{load} with {}", brief.setup(shown, router.cell)),
+        _ => format!("{load} with {}", brief.setup(shown, cell)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! A router between two hosts: a row for each direction and size of frames, with the rates that it keeps, and what it
 //! does meanwhile. Where settings are compared, a row for each of them.
 
+use super::connections;
 use super::names::Brief;
 use super::table::NOTHING;
 use crate::chart::Table;
@@ -10,7 +11,9 @@ use crate::text::{capital, listed, printable};
 use crate::verdict::percent;
 use plimsoll_explain::{CellFindings, Forwarded, Pair, QueueSeen, RateLimit, WorkloadFindings};
 use plimsoll_model::units::three_digits;
-use plimsoll_model::{Cell, Flag, Measure, Metric, RateCaveat, Steps, StreamJob, Subject};
+use plimsoll_model::{
+    Cell, Flag, Measure, Metric, RateCaveat, Steps, StreamJob, Subject, Workload,
+};
 use plimsoll_stats::verdict::{Side, Verdict};
 
 /// Headings of the columns that do not depend on the losses that are allowed.
@@ -26,20 +29,41 @@ const PACKETS: &str = "packets";
 /// Settings that one screen compares.
 const MOST_SETTINGS: usize = 4;
 
-/// Whether every workload searches the highest rate that a router keeps, with few settings.
+/// Whether every workload searches the highest rate that a router keeps, or opens connections through it, with few
+/// settings.
 pub(super) fn are_shown(shown: &Shown<'_>) -> bool {
     let workloads = &shown.study.plan.workloads;
-    let kept = |steps: &Option<Steps>| matches!(steps, Some(Steps::Kept { .. }));
     !workloads.is_empty()
-        && workloads.iter().all(|workload| kept(&workload.steps))
+        && workloads
+            .iter()
+            .all(|workload| is_search(workload) || connections::are_of(shown, workload))
         && shown.names.setups() <= MOST_SETTINGS
 }
 
-fn compares(shown: &Shown<'_>) -> bool {
+fn is_search(workload: &Workload) -> bool {
+    matches!(workload.steps, Some(Steps::Kept { .. }))
+}
+
+/// The searches; connections have a table of their own.
+fn searches<'a>(shown: &'a Shown<'_>) -> impl Iterator<Item = &'a WorkloadFindings> {
+    shown.findings.workloads.iter().filter(|found| is_search(&found.workload))
+}
+
+/// Whether frames are searched for.
+pub(super) fn has_searches(shown: &Shown<'_>) -> bool {
+    searches(shown).next().is_some()
+}
+
+/// How the search of a study ends.
+fn steps<'a>(shown: &'a Shown<'_>) -> Option<&'a Steps> {
+    searches(shown).next()?.workload.steps.as_ref()
+}
+
+pub(super) fn compares(shown: &Shown<'_>) -> bool {
     !shown.study.plan.contrasts.is_empty()
 }
 
-/// "With rules.nft at least 22% fewer packets than with none (out 512)."; `None` without a verdict.
+/// "With rules.nft at least 22% fewer packets than with none (out 512)."; `None` without a verdict. Of connections the same.
 pub(super) fn sentence(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
     let with = if shown.names.subjects.len() > 1 { "" } else { "with " };
     let mut clauses: Vec<(String, Vec<String>)> = Vec::new();
@@ -48,9 +72,10 @@ pub(super) fn sentence(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
             let Some(says) = says(pair) else { continue };
             let [b, a] = [pair.contrast.of, pair.contrast.against]
                 .map(|measurand| brief.setup(shown, measurand.cell));
+            let what = if is_search(&found.workload) { "packets" } else { "new connections" };
             let clause = match says {
-                Says::AtLeast(much) => format!("{with}{b} at least {much} packets than {with}{a}"),
-                Says::Equal => format!("{with}{b} practically as many packets as {with}{a}"),
+                Says::AtLeast(much) => format!("{with}{b} at least {much} {what} than {with}{a}"),
+                Says::Equal => format!("{with}{b} practically as many {what} as {with}{a}"),
                 Says::Nothing(_) => continue,
             };
             let load = label(shown, found);
@@ -99,8 +124,7 @@ fn down(share: f64) -> String {
 
 /// The losses that are allowed.
 fn losses<'a>(shown: &'a Shown<'_>) -> &'a [f64] {
-    let steps = shown.study.plan.workloads.first().and_then(|workload| workload.steps.as_ref());
-    match steps {
+    match steps(shown) {
         Some(Steps::Kept { losses, .. }) => losses,
         _ => &[],
     }
@@ -120,7 +144,7 @@ pub(super) fn table(shown: &Shown<'_>, brief: &Brief) -> Table {
     };
     header.extend(rest.iter().map(|heading| (*heading).to_owned()));
     let mut table = Table::new(header);
-    for found in &shown.findings.workloads {
+    for found in searches(shown) {
         for cell in &found.cells {
             let mut row = vec![direction_and_size(shown, found)];
             row.extend(has_several_flows(shown).then(|| flows(found)));
@@ -135,6 +159,9 @@ pub(super) fn table(shown: &Shown<'_>, brief: &Brief) -> Table {
 
 /// "out 512", "in imix"; where numbers of flows are compared "out 512 in 64 flows".
 pub(super) fn label(shown: &Shown<'_>, found: &WorkloadFindings) -> String {
+    if connections::are_of(shown, &found.workload) {
+        return connections::label(found);
+    }
     let label = direction_and_size(shown, found);
     match (has_several_flows(shown), &*flows(found)) {
         (false, _) => label,
@@ -151,7 +178,7 @@ fn flows(found: &WorkloadFindings) -> String {
 
 /// Whether loads differ by their number of flows.
 fn has_several_flows(shown: &Shown<'_>) -> bool {
-    let mut all = shown.findings.workloads.iter().map(flows);
+    let mut all = searches(shown).map(flows);
     let first = all.next();
     all.any(|other| Some(other) != first)
 }
@@ -171,7 +198,7 @@ fn frame(shown: &Shown<'_>, found: &WorkloadFindings) -> u64 {
 }
 
 /// "22% fewer", of a setting that is compared with another one.
-fn compared(found: &WorkloadFindings, cell: Cell) -> String {
+pub(super) fn compared(found: &WorkloadFindings, cell: Cell) -> String {
     let own = found.pairs.iter().find(|pair| pair.contrast.of.cell == cell).and_then(says);
     match own {
         Some(Says::AtLeast(much)) => format!("≥ {much}"),
@@ -298,17 +325,22 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
     if let Some(path) = path {
         let [a, b] = [&path.from.host, &path.to.host].map(|host| hosts::name(&host.to_string()));
         let via = path.via.as_ref().map(|via| hosts::name(&via.to_string()));
-        let one = shown.findings.workloads.first().filter(|_| !has_several_flows(shown));
+        let one = searches(shown).next().filter(|_| !has_several_flows(shown));
         let flows = match one.map(flows).as_deref() {
             None => String::new(),
             Some("1") => ", 1 flow".to_owned(),
             Some(many) => format!(", {many} flows"),
         };
-        legend.push(format!(
-            "A: {a}. B: {b}. R: {}. Out: from A to B. UDP{flows}; frames with their check sequence (L2).",
-            via.unwrap_or_else(|| "not named".to_owned())
-        ));
+        let what = match has_searches(shown) {
+            true => {
+                format!(" Out: from A to B. UDP{flows}; frames with their check sequence (L2).")
+            }
+            false => String::new(),
+        };
+        let via = via.unwrap_or_else(|| "not named".to_owned());
+        legend.push(format!("A: {a}. B: {b}. R: {via}.{what}"));
     }
+    legend.extend(connections::legend(shown));
     let losses = losses(shown);
     if losses.last() == Some(&0.0) && !compares(shown) {
         let rates = shown.findings.workloads.iter().flat_map(|found| &found.cells);
@@ -348,16 +380,14 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
 
 /// "Queue p99 of each kept rate: at most 20.0 ms.", where the user set that bound.
 fn latency(shown: &Shown<'_>) -> Option<String> {
-    let steps = shown.study.plan.workloads.first()?.steps.as_ref()?;
-    let Steps::Kept { accept: Some(accept), .. } = steps else { return None };
+    let Steps::Kept { accept: Some(accept), .. } = steps(shown)? else { return None };
     Some(format!("Queue p99 of each kept rate: at most {}.", TIME.value(accept.at_most)))
 }
 
 /// "Each rate was confirmed by a trial of 60 s, which lost 0.01% at most.", where the user chose its length.
 fn confirmed(shown: &Shown<'_>) -> Option<String> {
-    let steps = shown.study.plan.workloads.first()?.steps.as_ref()?;
-    let Steps::Kept { final_seconds: Some(seconds), .. } = steps else { return None };
-    let cells = || shown.findings.workloads.iter().flat_map(|found| &found.cells);
+    let Steps::Kept { final_seconds: Some(seconds), .. } = steps(shown)? else { return None };
+    let cells = || searches(shown).flat_map(|found| &found.cells);
     // A rate that was not confirmed has words of its own.
     let is_confirmed = |cell: Cell| {
         let is_short = |caveat: RateCaveat| {

@@ -3,6 +3,7 @@
 
 mod causes;
 mod compact;
+mod connections;
 mod copies;
 mod database;
 mod forwarding;
@@ -120,7 +121,12 @@ fn figures(section: &mut Section, shown: &Shown<'_>, brief: &Brief) -> (Explaine
         return (Explained { limited: true, stored: true }, false);
     }
     if forwarding::are_shown(shown) {
-        section.table(forwarding::table(shown, brief), Layout::Words);
+        if forwarding::has_searches(shown) {
+            section.table(forwarding::table(shown, brief), Layout::Words);
+        }
+        if let Some(table) = connections::table(shown, brief) {
+            section.table(table, Layout::Words);
+        }
         section.texts(causes::sentences(shown, brief));
         section.texts(forwarding::legend(shown));
         return (Explained { limited: true, stored: true }, false);

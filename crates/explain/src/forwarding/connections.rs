@@ -1,0 +1,144 @@
+//! A router while new connections are opened through it: its busiest core, its table of connections, and what sets their
+//! rate.
+
+use super::{busiest, kernel, lost};
+use crate::gather::Gathered;
+use crate::thresholds::PATH_SATURATED;
+use plimsoll_model::{
+    Cell, ConntrackLoad, CpuTimes, HostLoad, Measure, Metric, PathSubject, Study, Subject, Trial,
+};
+
+/// What sets the rate of new connections.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ConnectionLimit {
+    /// The router's table of connections, which had no room for another one.
+    Table,
+    /// A core of the router, which its kernel keeps busy at this utilisation.
+    Core {
+        /// Utilisation.
+        share: f64,
+    },
+    /// A core of the machine that is the router and an end, at this utilisation.
+    SharedCore {
+        /// Utilisation.
+        share: f64,
+    },
+    /// A core of an end, at this utilisation: the router takes at least that many.
+    End {
+        /// Utilisation.
+        share: f64,
+    },
+    /// The round trips: all cores are idle enough, and more at a time would be more a second.
+    RoundTrips,
+    /// Nothing is known of the router.
+    Unknown,
+}
+
+/// A router while new connections are opened through it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewConnections {
+    /// The cell.
+    pub cell: Cell,
+    /// Share of the time that its busiest core spends in soft interrupts.
+    pub softirq: Option<f64>,
+    /// Its connection tracking.
+    pub conntrack: Option<ConntrackLoad>,
+    /// What sets the rate.
+    pub limit: ConnectionLimit,
+}
+
+impl NewConnections {
+    /// Its connection tracking, if the table had no room for another connection.
+    pub fn full_conntrack(&self) -> Option<ConntrackLoad> {
+        self.conntrack.filter(lost::is_full)
+    }
+}
+
+/// Every cell of new connections through a router that has complete trials.
+pub fn new_connections(study: &Study) -> Vec<NewConnections> {
+    let gathered = Gathered::new(study);
+    let workloads = (0..study.plan.workloads.len()).filter_map(|w| u16::try_from(w).ok());
+    let cells = workloads.flat_map(|workload| gathered.cells(workload));
+    cells.filter_map(|cell| of_cell(study, &gathered.complete(cell), cell)).collect()
+}
+
+fn of_cell(study: &Study, trials: &[&Trial], cell: Cell) -> Option<NewConnections> {
+    let job = &study.plan.workload(cell)?.main()?.job;
+    let path = study.plan.subjects.get(usize::from(cell.subject)).and_then(Subject::path)?;
+    let router = path.via.as_ref()?.to_string();
+    if job.speed() != Measure::CONNECTIONS || trials.is_empty() {
+        return None;
+    }
+    let own = Loaded::of(trials, &router);
+    let conntrack = own.iter().filter_map(|at| at.load.conntrack).reduce(|all, one| all + one);
+    let facts = study.hosts.iter().find(|facts| facts.name == router);
+    let shares = facts.is_some_and(|facts| facts.is_this_machine);
+    let limit = match conntrack {
+        Some(table) if lost::is_full(&table) => ConnectionLimit::Table,
+        _ if own.is_empty() => ConnectionLimit::Unknown,
+        _ if shares => match mean(&own, Loaded::core) {
+            Some(share) if share >= PATH_SATURATED => ConnectionLimit::SharedCore { share },
+            _ => ConnectionLimit::RoundTrips,
+        },
+        _ => match (mean(&own, |at| at.busiest(kernel)), at_end(trials, path)) {
+            (Some(share), _) if share >= PATH_SATURATED => ConnectionLimit::Core { share },
+            (_, Some(share)) if share >= PATH_SATURATED => ConnectionLimit::End { share },
+            _ => ConnectionLimit::RoundTrips,
+        },
+    };
+    let softirq = mean(&own, |at| at.busiest(|cpu| cpu.softirq));
+    Some(NewConnections { cell, softirq, conntrack, limit })
+}
+
+/// The busiest core or process of the busier end.
+fn at_end(trials: &[&Trial], path: &PathSubject) -> Option<f64> {
+    let of = |host: String, process: Measure| {
+        let processes =
+            trials.iter().filter_map(|trial| trial.result.value(0, Metric::all(process)));
+        let processes: Vec<f64> = processes.collect();
+        let core = mean(&Loaded::of(trials, &host), Loaded::core);
+        [core, average(&processes)].into_iter().flatten().reduce(f64::max)
+    };
+    let a = of(path.from.host.to_string(), Measure::NEAR_BUSIEST);
+    let b = of(path.to.host.to_string(), Measure::FAR_BUSIEST);
+    [a, b].into_iter().flatten().reduce(f64::max)
+}
+
+/// Load of a host in a trial.
+struct Loaded<'a> {
+    load: &'a HostLoad,
+    /// Seconds in which connections were opened: monitoring begins before them and ends after them.
+    seconds: f64,
+}
+
+impl<'a> Loaded<'a> {
+    fn of(trials: &[&'a Trial], host: &str) -> Vec<Loaded<'a>> {
+        let of_trial = |trial: &&'a Trial| {
+            let load = trial.loads.iter().find(|load| load.host == host && load.seconds > 0.0)?;
+            let opened = trial.result.parts.first().and_then(|part| part.answered_seconds);
+            let seconds = opened.filter(|seconds| *seconds > 0.0 && *seconds < load.seconds);
+            Some(Loaded { load, seconds: seconds.unwrap_or(load.seconds) })
+        };
+        trials.iter().filter_map(of_trial).collect()
+    }
+
+    /// Utilisation of the busiest core.
+    fn core(&self) -> Option<f64> {
+        let share = self.load.cores_busy.iter().copied().reduce(f64::max)?;
+        Some((share * self.load.seconds / self.seconds).min(1.0))
+    }
+
+    /// Share of a class of CPU time on the core that has most of it.
+    fn busiest(&self, class: impl Fn(&CpuTimes) -> f64) -> Option<f64> {
+        busiest(self.load, self.seconds, class)
+    }
+}
+
+fn mean<'a>(all: &[Loaded<'a>], of: impl Fn(&Loaded<'a>) -> Option<f64>) -> Option<f64> {
+    average(&all.iter().filter_map(of).collect::<Vec<f64>>())
+}
+
+fn average(values: &[f64]) -> Option<f64> {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    mean.is_finite().then_some(mean)
+}

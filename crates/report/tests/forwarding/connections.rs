@@ -1,0 +1,152 @@
+//! New connections through a router, with and without frames beside them.
+
+use super::{ROUTER, load, routed, screen};
+use crate::jobs::{measure, result, shown};
+use plimsoll_model::*;
+use std::num::NonZeroU16;
+
+fn opened(streams: u16) -> Workload {
+    let part = Part::closed(ConnectJob { streams }.into(), NonZeroU16::MIN, NonZeroU16::MIN);
+    Workload::of(part, Length::For { seconds: 4.0, warm_up_seconds: 0.5 })
+}
+
+/// The router of the other tests, which takes 9,000 connections a second, and 6,000 under its second setting.
+fn of(workloads: Vec<Workload>, settings: &[&str]) -> Study {
+    let mut study = routed();
+    study.trials.clear();
+    study.plan.workloads = workloads;
+    if !settings.is_empty() {
+        let levels = settings.iter().map(|value| FactorLevel::Set { value: (*value).into() });
+        study.plan.factors = vec![Factor {
+            name: "conntrack".into(),
+            host: ROUTER.parse().unwrap(),
+            levels: levels.collect(),
+            switch: Switch::Live,
+        }];
+    }
+    study.plan.contrasts = Contrast::against_first(&study.plan);
+    measure(&mut study, 6, |cell, off| {
+        let rate = if cell.setting == 0 { 9_000.0 } else { 6_000.0 };
+        vec![PartResult {
+            answered_seconds: Some(10.5),
+            ..result(&[
+                (Metric::all(Measure::CONNECTIONS), rate * off),
+                (Metric::all(Measure::UNANSWERED), 0.015),
+                (Metric::all(Measure::LATENCY_MEAN), 0.0017),
+                (Metric::all(Measure::LATENCY_P50), 0.0016),
+                (Metric::all(Measure::LATENCY_P99), 0.0041),
+            ])
+        }]
+    });
+    for trial in &mut study.trials {
+        trial.loads.push(HostLoad {
+            conntrack: Some(ConntrackLoad {
+                entries: 60,
+                most_entries: Some(4096),
+                ..ConntrackLoad::default()
+            }),
+            ..load(417_000)
+        });
+    }
+    study
+}
+
+fn row(text: &str, name: &str) -> String {
+    text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{text}")).to_owned()
+}
+
+#[test]
+fn numbers_of_connections_have_a_row_each() {
+    let study = of(vec![opened(2), opened(64)], &[]);
+    let details = shown(&study);
+    assert!(details.contains("connections/s"), "{details}");
+    let text = screen(&study);
+    for name in ["2 at a time", "64 at a time"] {
+        let row = row(&text, name);
+        for words in ["9000 ±1%", "1.50 %", "1.60 ms", "4.10 ms", "98%", "R core 98%"] {
+            assert!(row.contains(words), "{words} in {row}");
+        }
+    }
+    assert!(text.contains("one exchange of 20 bytes") && !text.contains("UDP"), "{text}");
+    assert!(!text.contains("was full"), "{text}");
+}
+
+#[test]
+fn what_sets_the_rate_of_connections_is_named() {
+    let limit = |change: &dyn Fn(&mut Study)| {
+        let mut study = of(vec![opened(16)], &[]);
+        change(&mut study);
+        shown(&study);
+        row(&screen(&study), "16 at a time")
+    };
+    let idle = |study: &mut Study| {
+        let loads = study.trials.iter_mut().flat_map(|trial| &mut trial.loads);
+        for load in loads.filter(|load| load.host == ROUTER) {
+            load.cores.iter_mut().for_each(|core| core.softirq = 1.0);
+            load.cores_busy = vec![0.1, 0.1];
+        }
+    };
+    assert!(limit(&idle).contains("round trips"));
+    let at_end = limit(&|study| {
+        idle(study);
+        for trial in &mut study.trials {
+            let figures = &mut trial.result.parts[0].quantities;
+            figures.insert(Metric::all(Measure::FAR_BUSIEST), 0.97);
+        }
+    });
+    assert!(at_end.contains("sender 97%"), "{at_end}");
+    let shared = limit(&|study| {
+        study.hosts.iter_mut().for_each(|host| host.is_this_machine = host.name == ROUTER);
+        let own = HostFacts { name: ROUTER.into(), is_this_machine: true, ..HostFacts::default() };
+        study.hosts.push(own);
+    });
+    assert!(shared.contains("shared core 98%"), "the ends take part in it: {shared}");
+    let unknown = limit(&|study| {
+        study.trials.iter_mut().for_each(|trial| trial.loads.retain(|load| load.host != ROUTER));
+    });
+    assert!(unknown.contains("not monitored"), "{unknown}");
+}
+
+#[test]
+fn a_full_table_is_named_before_anything_else() {
+    let mut study = of(vec![opened(16)], &[]);
+    for load in study.trials.iter_mut().flat_map(|trial| &mut trial.loads) {
+        if let Some(table) = &mut load.conntrack {
+            (table.entries, table.dropped) = (4096, 2);
+        }
+    }
+    let text = screen(&study);
+    assert!(row(&text, "16 at a time").contains("R table"), "{text}");
+    let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let sentence = "The connection table of R was full (16 at a time): 4096 of 4096 connections; 12 packets dropped, 0 \
+        removed early.";
+    assert!(whole.contains(sentence), "{text}");
+}
+
+#[test]
+fn settings_are_compared_in_connections() {
+    let study = of(vec![opened(16)], &["untracked", "tracked"]);
+    shown(&study);
+    let text = screen(&study);
+    let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let sentence = "With B at least 33% fewer new connections than with A (16 at a time).";
+    assert!(whole.contains(sentence), "{text}");
+    assert!(row(&text, "16 at a time B").contains("≥ 33% fewer"), "{text}");
+}
+
+#[test]
+fn frames_and_connections_share_a_screen() {
+    let mut study = routed();
+    let frames = study.trials.clone();
+    study.plan.workloads.push(opened(16));
+    let number = (study.plan.workloads.len() - 1) as u16;
+    let mut own = of(vec![opened(16)], &[]).trials;
+    own.truncate(3);
+    own.iter_mut().for_each(|trial| trial.cell.workload = number);
+    study.trials = [frames, own].concat();
+    shown(&study);
+    let text = screen(&study);
+    assert!(row(&text, "out 128").contains("39.8 k"), "{text}");
+    assert!(row(&text, "16 at a time").contains("9000 ±"), "{text}");
+    assert!(text.contains("UDP, 64 flows"), "{text}");
+}
