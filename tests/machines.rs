@@ -7,6 +7,7 @@ mod kept;
 mod support;
 
 mod machines {
+    mod connections;
     pub mod disks;
     pub mod inside;
     mod knobs;

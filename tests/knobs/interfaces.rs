@@ -353,6 +353,20 @@ fn offloads_are_set_and_all_that_change_with_them_are_put_back() {
     assert!(failure.happened.contains("does not let"), "{failure}");
 }
 
+/// A network namespace has the table of its machine.
+#[test]
+fn the_size_of_the_table_of_connections_belongs_to_the_machine() {
+    let stage = enter_or_skip!();
+    let _place = OwnPlace::new(&stage);
+    // Not every kernel tracks connections.
+    if fs::metadata("/proc/sys/net/netfilter/nf_conntrack_max").is_err() {
+        return;
+    }
+    let failure = refused("local/conntrack-max=1000");
+    assert_eq!(failure.cause, Cause::NotPermitted, "{failure}");
+    assert!(failure.happened.contains("Permission denied"), "{failure}");
+}
+
 #[test]
 fn congestion_control_has_a_short_name() {
     let stage = enter_or_skip!();

@@ -12,6 +12,8 @@ use std::time::Duration;
 
 /// Time for the connections to be opened.
 pub(crate) const SETUP: Duration = Duration::from_secs(5);
+/// Longest time that the probe waits for a connection or an answer.
+const TIMEOUT: Duration = Duration::from_secs(1);
 /// Time for data on its way after the end of a trial.
 pub(crate) const DRAIN: Duration = Duration::from_secs(1);
 /// The same for datagrams of iperf3, none of which is marked as the last one.
@@ -145,6 +147,11 @@ impl Order {
         }
     }
 
+    /// Whether opening connections is the work itself.
+    fn connects(&self) -> bool {
+        [self.near, self.far].contains(&"connect")
+    }
+
     /// What follows the connection.
     fn rest(&self, mut text: String, once: &Once, drain: Duration) -> String {
         let Once { number, lead, duration, .. } = once;
@@ -153,7 +160,9 @@ impl Order {
         let longest = self.longest(once);
         line(&mut text, "duration_ms", longest.as_millis().max(1));
         line(&mut text, "interval_ms", interval(*lead + longest).as_millis());
-        line(&mut text, "setup_ms", SETUP.as_millis());
+        // Where all attempts are refused, the end that accepts waits for the end of the trial: that is a figure.
+        let refusable = if self.connects() { *lead + longest + TIMEOUT } else { Duration::ZERO };
+        line(&mut text, "setup_ms", (SETUP + refusable).as_millis());
         line(&mut text, "drain_ms", drain.as_millis());
         text.push_str(&self.settings);
         if let Some(Held { per_second: rate, .. }) = self.held {
@@ -367,6 +376,13 @@ mod tests {
         assert!(Order::of(&mix, Side::A, false).is_ok());
         let failure = Order::of(&mix, Side::A, true).unwrap_err();
         assert!(failure.to_string().contains("a mix of frames, the shortest of 64"), "{failure}");
+    }
+
+    #[test]
+    fn whoever_accepts_connections_waits_for_the_end_of_the_trial() {
+        let order = Order::of(&ConnectJob { streams: 16 }.into(), Side::B, false).unwrap();
+        let text = order.listening(Side::A, &once(), (PEER, None), 0);
+        assert!(text.starts_with("accept\n") && text.contains("\nsetup_ms=8200\n"), "{text}");
     }
 
     #[test]

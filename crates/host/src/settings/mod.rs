@@ -174,6 +174,7 @@ const KINDS: &[(&str, Make, &str)] = &[
     (conntrack::KIND, conntrack::make, "conntrack"),
     (flowtable::KIND, flowtable::make, "flowtable"),
     (sysctl::CONGESTION, sysctl::congestion, "congestion"),
+    (sysctl::CONNTRACK_MAX, sysctl::conntrack_max, "conntrack-max"),
     (offload::KIND, offload::make, "offload:eth0:tso"),
     (mtu::KIND, mtu::make, "mtu:eth0"),
     (rps::KIND, rps::make, "rps:eth0"),
@@ -251,10 +252,12 @@ mod tests {
             assert!(page.contains(&format!("\n| `{kind}")), "{kind} is on no line of the table");
             let knob = knob(example).unwrap();
             assert!(begins_kind(example) && example.split(':').next() == Some(*kind));
-            match *kind == sysctl::CONGESTION {
-                true => assert_eq!(knob.name(), "sysctl:net.ipv4.tcp_congestion_control"),
-                false => assert_eq!(knob.name(), *example),
-            }
+            let name = match *kind {
+                sysctl::CONGESTION => "sysctl:net.ipv4.tcp_congestion_control",
+                sysctl::CONNTRACK_MAX => "sysctl:net.netfilter.nf_conntrack_max",
+                _ => example,
+            };
+            assert_eq!(knob.name(), name);
         }
         for name in
             ["", "sysctl", "sysctl:", "governor:x", "other:thing", ":", &"x".repeat(LONGEST + 1)]

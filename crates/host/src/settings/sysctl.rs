@@ -11,6 +11,11 @@ pub const KIND: &str = "sysctl";
 /// A short name of `sysctl:net.ipv4.tcp_congestion_control`, by which it is recorded.
 pub(super) const CONGESTION: &str = "congestion";
 
+/// A short name of `sysctl:net.netfilter.nf_conntrack_max`, likewise. The kernel has it once connections are tracked; a
+/// network namespace has that of its machine, which it cannot change.
+pub(super) const CONNTRACK_MAX: &str = "conntrack-max";
+const CONNTRACK_MAX_PATH: &str = "net/netfilter/nf_conntrack_max";
+
 /// Parts of `/proc/sys` whose parameters can be set.
 const SUBTREES: [&str; 6] = ["dev", "fs", "kernel", "net", "sunrpc", "vm"];
 
@@ -49,6 +54,11 @@ pub(super) fn make(key: &str) -> Result<Box<dyn Knob>, String> {
 /// The congestion control of TCP, under a short name.
 pub(super) fn congestion(rest: &str) -> Result<Box<dyn Knob>, String> {
     super::alone(rest, Sysctl { path: LISTED[0].0.to_owned() })
+}
+
+/// Most connections in the kernel's table, under a short name.
+pub(super) fn conntrack_max(rest: &str) -> Result<Box<dyn Knob>, String> {
+    super::alone(rest, Sysctl { path: CONNTRACK_MAX_PATH.to_owned() })
 }
 
 impl Sysctl {

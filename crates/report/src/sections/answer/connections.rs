@@ -69,7 +69,11 @@ fn figures(shown: &Shown<'_>, found: &WorkloadFindings, cell: &CellFindings) -> 
     let rate = level(Measure::CONNECTIONS);
     let failed = level(Measure::UNANSWERED);
     let mut row = vec![
-        rate.map_or_else(nothing, |level| RATE.within(level.estimate, level.interval)),
+        rate.map_or_else(nothing, |level| {
+            // None at all has no relative error.
+            let interval = level.interval.filter(|_| level.estimate > 0.0);
+            RATE.within(level.estimate, interval)
+        }),
         failed.map_or_else(nothing, |level| SHARE.value(level.arithmetic_mean)),
         time(Measure::LATENCY_P50),
     ];
