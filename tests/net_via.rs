@@ -134,7 +134,10 @@ fn rate(trial: &Trial) -> Option<f64> {
     match &trial.result.outcome {
         Outcome::Complete => trial.result.value(0, Metric::all(Measure::FORWARDED)),
         Outcome::Failed { failure, .. } => {
-            assert!(failure.happened.contains("cannot hold the rate"), "{failure}");
+            let is_busy = ["cannot hold the rate", "no rate was kept for long: interruptions"]
+                .iter()
+                .any(|words| failure.happened.contains(words));
+            assert!(is_busy, "{failure}");
             None
         }
         Outcome::Stopped => panic!("{trial:?}"),
@@ -378,9 +381,9 @@ fn the_parts_of_a_path_are_switched_off_one_after_the_other() {
     assert_eq!(names, ["rules", "nat", "conntrack", "qdisc"], "{priced:?}");
     let missing: Vec<String> = priced.missing.iter().map(|one| one.part.to_string()).collect();
     assert_eq!(missing, ["offload"], "{priced:?}");
-    // As found twice, and each part without.
+    // As found twice, each part without, and the queue discipline alone without.
     let settings = priced.settings();
-    assert_eq!((settings.len(), whole.trials.len()), (6, 12));
+    assert_eq!((settings.len(), whole.trials.len()), (7, 14));
     let rate = whole.plan.workloads[0].parts[0].job.parameters();
     assert!(rate.iter().any(|(name, _)| *name == "rate_per_second"), "a rate was chosen: {rate:?}");
     let mut complete = 0;
@@ -395,7 +398,7 @@ fn the_parts_of_a_path_are_switched_off_one_after_the_other() {
     // A busy machine may fail some of them, which the study survives.
     assert!(
         complete >= 6,
-        "{complete} of 12: {:?}",
+        "{complete} of 14: {:?}",
         whole.trials.last().map(|t| &t.result.outcome)
     );
     let shown = beds.program.run(&["show"]).expect(0).out;

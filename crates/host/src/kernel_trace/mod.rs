@@ -5,7 +5,7 @@
 //! The tracer is a setting ([`crate::settings::tracer`]): its state is in the undo journals before it changes, and is
 //! put back after each point.
 //!
-//! Where the kernel has no such tracer, perf samples the probe's calls ([`sampled`]).
+//! Where the kernel has no such tracer, perf samples the probe's calls.
 
 mod capture;
 mod entry;

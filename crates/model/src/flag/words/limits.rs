@@ -231,7 +231,7 @@ pub(super) fn kept_rate(workload: &str, frame: Bytes, caveat: &RateCaveat, seen:
                 percent(*width_ratio)
             ),
         )
-        .action("Measure without --quick, or fewer --frames, --flows and --direction."),
+        .action("Measure without --quick, or fewer sizes of frames, flows and directions."),
         RateCaveat::Unsteady { loss_ratio, seconds } => Words::new(
             Severity::Limit,
             format!(
