@@ -134,10 +134,7 @@ fn rate(trial: &Trial) -> Option<f64> {
     match &trial.result.outcome {
         Outcome::Complete => trial.result.value(0, Metric::all(Measure::FORWARDED)),
         Outcome::Failed { failure, .. } => {
-            let is_busy = ["cannot hold the rate", "no rate was kept for long: interruptions"]
-                .iter()
-                .any(|words| failure.happened.contains(words));
-            assert!(is_busy, "{failure}");
+            assert!(failure.happened.contains("cannot hold the rate"), "{failure}");
             None
         }
         Outcome::Stopped => panic!("{trial:?}"),
@@ -157,7 +154,8 @@ fn a_mix_of_frames_goes_both_ways_at_once() {
     let set = "tc qdisc replace dev outer root tbf rate 8mbit burst 12000 latency 10ms
         tc qdisc replace dev inner root tbf rate 6mbit burst 12000 latency 10ms";
     beds.on("via/router", set);
-    let words = [ROUTER, "--quick", "--frames=imix", "--direction=both", "--final=2s", "--json=-"];
+    let words =
+        [ROUTER, "--repeats=1", "--frames=imix", "--direction=both", "--final=2s", "--json=-"];
     let whole = study(&net(&beds, &words));
     let [trial] = &whole.trials[..] else { panic!("{whole:?}") };
     // The bucket counts whole packets, of 354 bytes on average.
@@ -397,7 +395,7 @@ fn the_parts_of_a_path_are_switched_off_one_after_the_other() {
     }
     // A busy machine may fail some of them, which the study survives.
     assert!(
-        complete >= 6,
+        complete >= 7,
         "{complete} of 14: {:?}",
         whole.trials.last().map(|t| &t.result.outcome)
     );
