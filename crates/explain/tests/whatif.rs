@@ -108,6 +108,25 @@ fn a_faster_link_is_a_bound_beyond_what_was_measured() {
     assert_eq!(names(&found), ["link"]);
 }
 
+/// TCP carries 96% of a link's rate. What is missing is no waiting: one operation at a time has none.
+#[test]
+fn a_saturated_link_that_is_not_counted_as_full_is_no_waiting() {
+    let truth = Truth { driver: 2e-6, server: 10e-6, link: 400e-6, round_trip: 5e-6, ..base(4) };
+    let mut study =
+        with_ladder(study(truth, true), true, [1, 4, 16], move |depth| Truth { depth, ..truth });
+    for trial in &mut study.trials {
+        let loads = trial.points.iter_mut().flat_map(|point| &mut point.loads);
+        for one in trial.loads.iter_mut().chain(loads).flat_map(|load| &mut load.interfaces) {
+            one.received_bytes = one.received_bytes * 96 / 100;
+        }
+    }
+    let found = one(&study, &link(3.0));
+    assert_eq!(names(&found), ["link"], "{found:#?}");
+    let (low, high) = ends(&found);
+    // Demands are known up to 1.5 times the highest rate.
+    assert!(low > 1.4 && high > 2.9 && high < 3.2, "{found:#?}");
+}
+
 /// Two demands within 20% of the largest are both next.
 #[test]
 fn two_that_are_about_equal_are_both_next() {

@@ -30,6 +30,11 @@ pub struct Rung {
 }
 
 impl Ladder {
+    /// Seconds that nothing accounts for, of an operation with the fewest in flight.
+    pub fn least_waiting_seconds(&self) -> f64 {
+        self.rungs.first().map_or(f64::INFINITY, |rung| rung.waiting_seconds)
+    }
+
     /// Whether the last step up brought next to nothing.
     pub fn is_saturated(&self) -> bool {
         self.more_helps() == Some(false)

@@ -135,9 +135,7 @@ impl Demands<'_> {
     /// What it carries at least: demands are the largest that were measured, and the time that nobody accounts for is
     /// one more queue.
     fn lower_end(&self) -> Option<f64> {
-        let measured = ClosedNetwork::new(&self.limits.uses, 0.0, |_| true);
-        let hidden =
-            hidden_queue(&measured, whole_number(self.limits.in_flight), self.limits.per_second);
+        let hidden = self.hidden_queue_seconds();
         let mut uses = self.slow.clone();
         if let Some(ladder) = &self.limits.ladder {
             for (one, today) in uses.iter_mut().zip(&self.limits.uses) {
@@ -153,11 +151,32 @@ impl Demands<'_> {
         parts.bounds(whole_number(self.in_flight)).map(|bounds| bounds.low)
     }
 
+    /// The demand of one hidden queue that accounts for what was measured.
+    fn hidden_queue_seconds(&self) -> f64 {
+        let limits = self.limits;
+        let measured = ClosedNetwork::new(&limits.uses, 0.0, |_| true);
+        let hidden = hidden_queue(&measured, whole_number(limits.in_flight), limits.per_second);
+        hidden.min(self.longest_unseen_seconds())
+    }
+
+    /// The time of an operation that nothing accounts for, if it is a delay.
+    fn waiting_seconds(&self) -> f64 {
+        self.limits.waiting_seconds.min(self.longest_unseen_seconds())
+    }
+
+    /// What nothing accounts for is no longer than with the fewest in flight, where nothing queues. Otherwise the time for
+    /// which a saturated resource is not counted as busy, as a link by 4% of its rate, would be taken for one more resource.
+    fn longest_unseen_seconds(&self) -> f64 {
+        let ladder = self.limits.ladder.as_ref();
+        ladder.map_or(f64::INFINITY, |ladder| ladder.least_waiting_seconds())
+    }
+
     /// What it carries at most with these capacities; everything else takes its time alone.
     fn upper_end(&self, is_firm: impl Fn(&Use) -> bool) -> Option<f64> {
         let limits = self.limits;
-        let today = ClosedNetwork::new(&limits.uses, limits.waiting_seconds, &is_firm);
-        let new = ClosedNetwork::new(&self.fast, limits.waiting_seconds, &is_firm);
+        let waiting = self.waiting_seconds();
+        let today = ClosedNetwork::new(&limits.uses, waiting, &is_firm);
+        let new = ClosedNetwork::new(&self.fast, waiting, &is_firm);
         // Work on several resources at a time takes less than the sum of their times.
         let overlap = (today.all() - limits.response_seconds()).max(0.0);
         let in_flight = whole_number(self.in_flight);
@@ -220,10 +239,8 @@ impl Demands<'_> {
     /// What binds after the change: the largest demand, and others within 20% of it. Where too few operations are in
     /// flight to saturate anything, the same of the parts of an operation's time.
     pub(super) fn next(&self) -> Vec<Next> {
-        let measured = ClosedNetwork::new(&self.limits.uses, 0.0, |_| true);
-        let hidden =
-            hidden_queue(&measured, whole_number(self.limits.in_flight), self.limits.per_second);
-        let waiting = self.limits.waiting_seconds;
+        let hidden = self.hidden_queue_seconds();
+        let waiting = self.waiting_seconds();
         let all = ClosedNetwork::new(&self.slow, waiting, |_| true);
         let saturates = self.in_flight / all.all() >= 1.0 / all.largest().max(hidden);
         let weight = |one: &Use| match saturates {
