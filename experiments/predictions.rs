@@ -8,8 +8,7 @@ use crate::limits::beds::{Bed, Case, drawn};
 use crate::limits::{BUSY, busy, candidate, found, named};
 use crate::support::beds::Beds;
 use plimsoll_explain::whatif::{
-    Answer, LinkEnd, LinkRate, NewDisk, Next, Prediction, ProcessorSpeed, Processors, WhatIf,
-    predict,
+    LinkEnd, LinkRate, NewDisk, Next, ProcessorSpeed, Processors, WhatIf, predict, predicted_rows,
 };
 use plimsoll_model::Study;
 use plimsoll_stats::order::generator;
@@ -45,6 +44,17 @@ struct Row {
     /// The bottleneck afterwards, as `explain` names it.
     afterwards: String,
 }
+
+/// What is predicted of a row.
+struct Predicted {
+    /// Ends of the range that the program keeps of it, as times the speed before; `None` if it says nothing.
+    range: Option<[f64; 2]>,
+    /// The bottleneck afterwards.
+    next: Vec<Next>,
+}
+
+/// A lower end that is not known, as times the speed before.
+const NO_LOWER_END: f64 = 0.01;
 
 /// A candidate of a case, and a factor. Threads are a setting, not a change that is predicted, and what is not there
 /// cannot be faster.
@@ -123,15 +133,20 @@ impl Row {
     }
 
     /// The prediction of today's rules.
-    fn prediction(&self) -> Prediction {
+    fn prediction(&self) -> Predicted {
         let text = fs::read_to_string(self.place()).expect("the study was kept");
         let study: Study = serde_json::from_str(&text).expect("a study");
         let change = what_if(&self.case, self.which, self.factor, &study);
-        predict(&study, &[change]).into_iter().next().expect("a row")
+        let predictions = predict(&study, &[change]);
+        let range = predicted_rows(&study, &predictions)
+            .first()
+            .map(|row| [row.low / row.today, row.high / row.today])
+            .map(|[low, high]| [low.max(NO_LOWER_END), high]);
+        Predicted { range, next: predictions.into_iter().next().expect("a row").next }
     }
 
     /// Whether the bottleneck afterwards is one of those predicted; `None` if `explain` names none.
-    fn is_named(&self, found: &Prediction) -> Option<bool> {
+    fn is_named(&self, found: &Predicted) -> Option<bool> {
         let names = self.case.bed.candidates();
         let known = names.contains(&self.afterwards.as_str());
         let of = |next: &Next| match next {
@@ -139,18 +154,6 @@ impl Row {
             Next::OfPath(_) | Next::Waiting => false,
         };
         known.then(|| found.next.iter().any(of))
-    }
-}
-
-/// A range as times the speed before.
-fn range(found: &Prediction) -> Option<[f64; 2]> {
-    match found.answer {
-        Answer::Same { .. } => Some([1.0 / 1.05, 1.05]),
-        Answer::Between { low, high } => Some([low / found.today, high / found.today]),
-        Answer::AtMost { low, high, .. } => {
-            Some([low.unwrap_or(0.01 * found.today) / found.today, high / found.today])
-        }
-        Answer::CannotSay(_) => None,
     }
 }
 
@@ -179,14 +182,17 @@ fn measure_predictions() {
     let seed = setting("PLIMSOLL_SEED", SEED);
     let (mut kept, until) = (Kept::<Row>::open("predictions.jsonl"), Until::now());
     println!("load average at the beginning: {}", load_average());
-    let mut counted: Vec<(Row, Prediction)> = Vec::new();
+    let mut counted: Vec<(Row, Predicted)> = Vec::new();
     for (bed, wanted) in CASES {
         let wanted = setting("PLIMSOLL_CASES", wanted);
         let beds = Beds::with_runner();
         let (mut own, mut number, mut is_up) = (0, 0, false);
-        while own < wanted && !until.is_over() {
+        while own < wanted {
             let is_it = |row: &Row| (row.seed, row.number, row.case.bed) == (seed, number, bed);
             if !kept.cases.iter().any(is_it) {
+                if until.is_over() {
+                    break;
+                }
                 if !is_up {
                     beds.up("bed", &bed.lab());
                     is_up = true;
@@ -212,9 +218,9 @@ fn measure_predictions() {
     println!("load average at the end: {}", load_average());
 }
 
-fn show(row: &Row, found: &Prediction) {
+fn show(row: &Row, found: &Predicted) {
     let really = row.speeds[1] / row.speeds[0];
-    let range = range(found).map_or("cannot say".to_owned(), |[low, high]| {
+    let range = found.range.map_or("cannot say".to_owned(), |[low, high]| {
         let is_inside = (low..=high).contains(&really);
         format!("{low:.2} to {high:.2}: {}", if is_inside { "inside" } else { "OUTSIDE" })
     });
@@ -230,15 +236,15 @@ fn show(row: &Row, found: &Prediction) {
 }
 
 /// Everything that is wanted of the cases, and of those whose bottleneck moved.
-fn judge(counted: &[(Row, Prediction)]) {
+fn judge(counted: &[(Row, Predicted)]) {
     let all = counted.len() as u32;
-    let silent = counted.iter().filter(|(_, found)| range(found).is_none()).count() as u32;
+    let silent = counted.iter().filter(|(_, found)| found.range.is_none()).count() as u32;
     let wrong = counted.iter().filter(|(row, found)| row.is_named(found) == Some(false)).count();
     println!("cannot say {}; {} at most", words(silent, all), WANTED.1);
     println!("bottleneck named wrong {}; {} at most", words(wrong as u32, all), WANTED.0);
     let ranges: Vec<([f64; 2], f64, f64)> = counted
         .iter()
-        .filter_map(|(row, found)| Some((range(found)?, row.speeds[1] / row.speeds[0], row.factor)))
+        .filter_map(|(row, found)| Some((found.range?, row.speeds[1] / row.speeds[0], row.factor)))
         .collect();
     let is_inside =
         |([low, high], really, _): &&([f64; 2], f64, f64)| (low..=high).contains(&really);

@@ -140,6 +140,9 @@ fn or_none(value: f64, unit: &str) -> String {
     if value > 0.0 { format!("{value}{unit}") } else { "none".to_owned() }
 }
 
+/// In hundredths of a core.
+const WHOLE_CORE: f64 = 100.0;
+
 impl Case {
     /// Whether a candidate is short; machines have those alone that are.
     pub fn is_tight(&self, which: usize) -> bool {
@@ -152,15 +155,18 @@ impl Case {
         self.faster(which, 2.0)
     }
 
-    /// So many times as much of one candidate: of what is a delay, shorter by this factor.
+    /// So many times as much of one candidate, of a processor at most a whole core: of what is a delay, shorter by
+    /// this factor.
     pub fn faster(mut self, which: usize, factor: f64) -> Case {
         let value = &mut self.values[which];
         match (self.bed, which) {
-            (Bed::Machines, 0) => *value /= factor,
+            // Delays of a lab are whole microseconds.
+            (Bed::Machines, 0) => *value = (1e3 * *value / factor).round() / 1e3,
             (Bed::Machines, 1) if self.pattern != Pattern::SequentialRead => {
                 *value = (*value / factor).round();
             }
             (Bed::Machines, 2) => *value = (*value * factor).round(),
+            (Bed::Namespaces, 1 | 2) => *value = (*value * factor).min(WHOLE_CORE),
             _ => *value *= factor,
         }
         self
@@ -179,7 +185,7 @@ impl Case {
             Bed::Machines => {
                 let is_rate = self.pattern == Pattern::SequentialRead;
                 let (latency, rate) = if is_rate { (0.0, second) } else { (second, 0.0) };
-                set("cable", format!("delay={}", or_none(1e3 * first, "us")));
+                set("cable", format!("delay={}", or_none((1e3 * first).round(), "us")));
                 set("server/data", format!("latency={}", or_none(latency, "ms")));
                 set("server/data", format!("rate={}", or_none(rate, "MB/s")));
                 beds.on("bed/server", &format!("echo {third} >/proc/fs/nfsd/threads"));
