@@ -2,7 +2,6 @@
 
 use super::forwarding::label;
 use super::names::Brief;
-use crate::figure::RATE;
 use crate::study::Shown;
 use crate::text::{counted, listed, printable};
 use crate::verdict::percent;
@@ -30,14 +29,12 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
     }));
     let full: Vec<(Cell, ConntrackLoad)> = tables(shown).collect();
     sentences.extend(full.iter().map(|(_, table)| *table).reduce(|all, one| all + one).map(|table| {
-        let of = table.most_entries.map_or_else(String::new, |most| {
-            format!(" of {}", RATE.value(most as f64))
-        });
+        let of = table.most_entries.map_or_else(String::new, |most| format!(" of {most}"));
         let cells: Vec<Cell> = full.iter().map(|(cell, _)| *cell).collect();
         format!(
             "The connection table of R was full ({}): {}{of} connections; {} dropped, {} removed early.",
             loads(shown, brief, &cells),
-            RATE.value(table.entries as f64),
+            table.entries,
             counted(table.dropped, "packet"),
             table.early_dropped
         )
