@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// What the root of a machine is made of.
 const PACKAGES: &str = "bash busybox-static cifs-utils conntrack coreutils cryptsetup-bin dash dmsetup \
     e2fsprogs ethtool findutils grep gzip iperf3 iproute2 iputils-ping kmod libc-bin mawk mount \
-    ncurses-base netbase nfs-common nfs-kernel-server nftables procps rpcbind rsync samba sed tar \
-    util-linux";
+    ncurses-base netbase nfs-common nfs-kernel-server nftables procps rpcbind rsync samba sed \
+    sqlite3 tar util-linux wireguard-tools";
 
 /// What goes to the script, by name.
 const GUEST: [(&str, &str); 5] = [
