@@ -368,7 +368,7 @@ fn a_bound_that_no_figure_supports_does_not_lead() {
         |one: &Suggestion| matches!(&one.proposal, Proposal::Change(change) if is_memory(change));
     assert!(!advice.help.iter().any(helps), "{advice:#?}");
     assert!(advice.unknown.iter().any(|one| is_memory(&one.change)), "{advice:#?}");
-    let best = advice.help.iter().max_by(|a, b| a.weight().total_cmp(&b.weight())).unwrap();
+    let best = advice.best().unwrap();
     assert_eq!(best.proposal, Proposal::Change(WhatIf::Disk(NewDisk::Times(2.0))), "{advice:#?}");
 }
 

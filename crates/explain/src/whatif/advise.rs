@@ -341,6 +341,11 @@ impl Suggestion {
 }
 
 impl Advice {
+    /// The change that would help most, which the answer names first.
+    pub fn best(&self) -> Option<&Suggestion> {
+        self.help.iter().max_by(|a, b| a.weight().total_cmp(&b.weight()))
+    }
+
     fn add(&mut self, study: &Study, rule: &Rule, proposal: Proposal, rows: &[Limits]) {
         let gains = match &proposal {
             Proposal::Setting { .. } => {

@@ -52,7 +52,7 @@ impl Document {
 
 /// The best of all changes in a sentence.
 fn lead(shown: &Shown<'_>, advice: &Advice) -> String {
-    let most = advice.help.iter().max_by(|a, b| a.weight().total_cmp(&b.weight()));
+    let most = advice.best();
     let free = advice.help.iter().find(|one| one.cost == Cost::Free);
     let told = |one: &Suggestion| {
         format!("{} may bring {}", proposal(&one.proposal), times(shown, one, advice.rows))
