@@ -20,7 +20,7 @@ export PLIMSOLL_REQUIRE ?= all
 export CARGO_INCREMENTAL ?= 0
 endif
 
-.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-burner measure-cache measure-clients measure-copies measure-forwarding measure-history measure-limits measure-links measure-net measure-nfs measure-ops measure-own-client measure-playback measure-predictions measure-quick-limits measure-readers measure-run measure-scan measure-screens measure-settings measure-stalls measure-trace measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
+.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-advise measure-burner measure-cache measure-clients measure-copies measure-database measure-forwarding measure-history measure-limits measure-links measure-net measure-nfs measure-ops measure-own-client measure-playback measure-predictions measure-quick-limits measure-readers measure-run measure-scan measure-screens measure-settings measure-stalls measure-trace measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
 	install check-style check-tests probe probes check-probe setup-probe runner check-machines \
 	dist check-dist runners setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines setup-dist setup-copies setup-limits
 
@@ -45,6 +45,7 @@ help:
 	@echo "make measure-forwarding  20 searches over 10 limits of a router, drawn by PLIMSOLL_SEED: is its rate found, or is it said why not? On a quiet machine, half an hour"
 	@echo "make measure-limits   30 cases of link, CPU, round trip, disk and threads: is the limit that is named the one whose doubling helps most? And demands beside mpstat and iostat; two hours"
 	@echo "make measure-predictions  40 changes that are predicted and really made in labs: is the truth inside the range, and the next bottleneck the one named? Two and a half hours"
+	@echo "make measure-advise   12 set-ups with up to four changes really made: is the first advice the best of them? An hour and a half"
 	@echo "make measure-quick-limits  24 quick studies and 8 of three minutes, drawn by PLIMSOLL_SEED: no limit below what was measured, none by CPU time that tells nothing, none lost by watching more; an hour"
 	@echo "make measure-screens  20 answer screens of studies whose circumstances are known, with five questions each, for readers; an hour"
 	@echo "make measure-run      runs in a lab that are killed at 20 moments, whose server loses its power at 5, and beside which others use it; an hour"
@@ -55,6 +56,7 @@ help:
 	@echo "make measure-copies   copies beside rsync on a mount, beside smbclient and rclone, and of 56,206 files; at most two and a half hours"
 	@echo "make measure-nfs      versions of NFS side by side on NFS-Ganesha: CPU per operation and file, depth through 10 ms; half an hour"
 	@echo "make measure-own-client  plimsoll's client beside the kernel's on NFS 3, 4.1 and SMB: the server's time of a call, and what only one sends; an hour"
+	@echo "make measure-database commits of check --job database next to sqlite3 on mounts of NFS 4.1 and SMB; an hour"
 	@echo "make measure-playback how many films play over links and from processors of known capacity; hours"
 	@echo "make measure-readers  one file by several readers through a slow link, in batches and pipelined, compared with the model; a quarter of an hour"
 	@echo "make measure-scan     the scan that ops predicts beside find -ls on mounts of NFS and SMB; a quarter of an hour"
@@ -152,6 +154,9 @@ measure-limits: setup-limits runner
 measure-predictions: setup-limits runner
 	cargo test --release --locked -p plimsoll --test measure measure_predictions -- --ignored --nocapture --test-threads 1
 
+measure-advise: setup-limits runner
+	cargo test --release --locked -p plimsoll --test measure measure_advise -- --ignored --nocapture --test-threads 1
+
 # No speeds are judged: it may run beside other work.
 measure-quick-limits: setup-test
 	cargo test --release --locked -p plimsoll --test measure measure_quick_limits -- --ignored --nocapture
@@ -171,7 +176,7 @@ measure-run: setup-machines
 	$(MAKE) --no-print-directory runner RUNNER_PROFILE=dev
 	cargo test --locked -p plimsoll --test measure measure_run -- --ignored --nocapture --test-threads 1
 
-measure-own-client measure-playback measure-readers measure-scan: measure-%: setup-machines runner
+measure-database measure-own-client measure-playback measure-readers measure-scan: measure-%: setup-machines runner
 	cargo test --release --locked -p plimsoll --test measure measure_$(subst -,_,$*) -- --ignored --nocapture
 
 measure-nfs: setup-test

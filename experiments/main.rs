@@ -1,8 +1,10 @@
 //! Measurements that take minutes to hours, many of them on a quiet machine: see `README.md`.
 
 mod aa;
+mod advise;
 mod cache;
 mod copies;
+mod database;
 mod disturbances;
 mod fio;
 mod forwarding;
