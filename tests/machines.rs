@@ -21,6 +21,7 @@ mod machines {
     mod settings;
     mod shipped;
     mod trace;
+    mod wireguard;
 }
 
 use machines::{disks, inside};

@@ -10,6 +10,7 @@ use crate::order::{DRAIN, Once, Order, SETUP};
 use crate::report::{Complaint, Ending, Report};
 use crate::rights;
 use crate::stalls;
+use plimsoll_model::units::Bytes;
 use plimsoll_model::{
     Cause, Event, Failure, Flag, HostName, Job, Length, LoadObserver, Outcome, PartResult,
     PathFacts, PathInterface, Phase, PointResult, PointSpec, Prepared, RequestJob, RouterFacts,
@@ -110,6 +111,12 @@ impl PathRunner {
         if let Some(way) = self.ways.first_mut() {
             way.facts.label = "through R".to_owned();
         }
+        self
+    }
+
+    /// The same with packets that are no larger than this: what a setting makes of the path later.
+    pub fn with_packets_of_at_most(mut self, largest: Bytes) -> PathRunner {
+        self.ways.iter_mut().for_each(|way| way.path_mtu = Some(largest.0));
         self
     }
 

@@ -6,6 +6,7 @@ mod connections;
 mod design;
 mod iperf3;
 mod parts;
+pub mod tunnel;
 mod via;
 mod workloads;
 
@@ -19,7 +20,9 @@ use crate::{hosts, plan, restore};
 use arguments::{JobChoice, SideChoice};
 use checks::{expect_sizes, expect_used, expect_zones};
 use plimsoll_host::reach::Reach;
+use plimsoll_host::settings::LARGEST_PACKET;
 use plimsoll_load::SystemClock;
+use plimsoll_model::units::Bytes;
 use plimsoll_model::{
     Address, Cause, Clock, Contrast, Deadline, Endpoint, Failure, Flag, HostName, PathSubject,
     Plan, ServerHost, SubjectKind, SubjectRunner, Workload,
@@ -135,6 +138,10 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
                     let ends = Ends { a: at_a, b: at_b, addresses, translated, opener, port };
                     let runner = PathRunner::new(given, ends, stop, token).over(interfaces);
                     let runner = runner.via(router.clone(), facts);
+                    let runner = match tunnel::is_varied(plan) {
+                        true => runner.with_packets_of_at_most(Bytes(LARGEST_PACKET)),
+                        false => runner,
+                    };
                     Box::new(match direct {
                         Some(direct) => {
                             let given = plan.subjects.get(1).map(ToString::to_string);
@@ -174,35 +181,37 @@ fn end(
 
 /// The addresses that the user names, or a lab knows.
 fn wanted(arguments: &NetArguments, a: &HostName, b: &HostName) -> Result<Wanted, Failure> {
-    let of_lab = |own: &HostName, other: &HostName| match own {
-        HostName::Lab { lab, host } => {
-            let status = plimsoll_lab::status_of(lab)?;
-            let at = |host: &str| status.hosts.get(host).map(|known| &known.addresses);
-            let others = match other {
-                HostName::Lab { lab: same, host } if same == lab => at(host),
-                _ => None,
-            };
-            let Some(own) = at(host) else { return Ok(None) };
-            // On the link that both have, if there is one.
-            let shared = own.iter().find(|(link, _)| others.is_some_and(|o| o.contains_key(*link)));
-            Ok(shared.or(own.iter().next()).map(|(_, address)| Address::from(*address)))
-        }
-        // Both ends are this machine.
+    // Both ends are this machine.
+    let known = |own: &HostName, other: &HostName| match own {
         HostName::Local if own == other => Ok(Some(Ipv4Addr::LOCALHOST.into())),
-        HostName::Local | HostName::Ssh { .. } | HostName::Iperf3 { .. } => Ok::<_, Failure>(None),
+        _ => address_in_lab(own, Some(other)),
     };
     let b_opens = arguments.connect_from == SideChoice::B;
     // The end that listens must be known; the other one is asked for its route.
     Ok(Wanted {
         a: match arguments.address_a {
-            None if b_opens || a == b => of_lab(a, b)?,
+            None if b_opens || a == b => known(a, b)?,
             named => named,
         },
         b: match arguments.address {
-            None if !b_opens || a == b => of_lab(b, a)?,
+            None if !b_opens || a == b => known(b, a)?,
             named => named,
         },
     })
+}
+
+/// The address of a host of a lab, on the link that another host has too, if there is one. `None` of other hosts.
+fn address_in_lab(own: &HostName, other: Option<&HostName>) -> Result<Option<Address>, Failure> {
+    let HostName::Lab { lab, host } = own else { return Ok(None) };
+    let status = plimsoll_lab::status_of(lab)?;
+    let at = |host: &str| status.hosts.get(host).map(|known| &known.addresses);
+    let others = match other {
+        Some(HostName::Lab { lab: same, host }) if same == lab => at(host),
+        _ => None,
+    };
+    let Some(own) = at(host) else { return Ok(None) };
+    let shared = own.iter().find(|(link, _)| others.is_some_and(|o| o.contains_key(*link)));
+    Ok(shared.or(own.iter().next()).map(|(_, address)| Address::from(*address)))
 }
 
 /// The plan of a study of one path.

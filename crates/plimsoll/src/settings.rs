@@ -5,9 +5,10 @@ mod commands;
 
 pub use commands::CommandArguments;
 
+use crate::net::tunnel;
 use crate::{hosts, reboot};
 use plimsoll_host::reach::{Local, Reach};
-use plimsoll_host::settings::{self, Asked, Journal, Knob, Session, by_commands, knob};
+use plimsoll_host::settings::{self, Asked, Journal, Knob, Session, by_commands, is_tunnel, knob};
 use plimsoll_model::{
     Cause, Commands, Deadline, Factor, Failure, Flag, HostName, Over, Plan, StudyId,
 };
@@ -93,6 +94,8 @@ struct OfStudy {
 struct Hosts {
     /// `None` where nothing is varied.
     session: Option<Session>,
+    /// The settings that each factor of the plan is, by their numbers in the session.
+    settings_of_factors: Vec<std::ops::Range<usize>>,
     /// Hosts whose caches are dropped, as far as they let that be done.
     caches: Vec<Arc<dyn Reach>>,
 }
@@ -100,26 +103,33 @@ struct Hosts {
 impl Hosts {
     fn reach(plan: &Plan, id: &StudyId) -> Result<Hosts, Failure> {
         let caches = if plan.storage.drop_caches { cached(plan)? } else { Vec::new() };
-        let factor = |factor: &Factor| {
-            Ok(settings::Factor {
-                knob: setting(&factor.name, &plan.commands)?,
-                name: factor.host.clone(),
-                host: reach(&factor.host)?,
-                levels: factor.levels.clone(),
-            })
-        };
-        let factors = plan.factors.iter().map(factor).collect::<Result<Vec<_>, Failure>>()?;
-        let session = match factors.is_empty() {
+        let (mut all, mut settings_of_factors) = (Vec::new(), Vec::new());
+        for factor in &plan.factors {
+            let first = all.len();
+            match is_tunnel(&factor.name) {
+                true => all.extend(tunnel::settings(plan, factor)?),
+                false => all.push(settings::Factor {
+                    knob: setting(&factor.name, &plan.commands)?,
+                    name: factor.host.clone(),
+                    host: reach(&factor.host)?,
+                    levels: factor.levels.clone(),
+                }),
+            }
+            settings_of_factors.push(first..all.len());
+        }
+        let session = match all.is_empty() {
             true => None,
-            false => Some(Session::begin(Journal::of_this_user()?, &id.0, factors)?),
+            false => Some(Session::begin(Journal::of_this_user()?, &id.0, all)?),
         };
-        Ok(Hosts { session, caches })
+        Ok(Hosts { session, settings_of_factors, caches })
     }
 }
 
 impl Settings for OfStudy {
     fn set(&mut self, factor: usize, level: usize) -> Result<(), Failure> {
-        self.hosts.session.as_mut().map_or(Ok(()), |session| session.set(factor, level))
+        let Some(session) = &mut self.hosts.session else { return Ok(()) };
+        let mut settings = self.hosts.settings_of_factors.get(factor).cloned().unwrap_or_default();
+        settings.try_for_each(|setting| session.set(setting, level))
     }
 
     /// Nothing is in the journals while it reboots, so that nothing is left to be undone if it does not

@@ -42,6 +42,7 @@ mod samba;
 mod session;
 pub mod sysctl;
 pub mod tracer;
+mod wireguard;
 mod zfs;
 
 pub use asked::Asked;
@@ -56,6 +57,7 @@ pub use owner::{Owner, Process};
 pub use qdisc::root_discipline;
 pub use restore::{Restored, restore};
 pub use session::{Factor, Session};
+pub use wireguard::{LARGEST_PACKET, Tunnel, is_tunnel};
 
 use crate::printed::last_line;
 use crate::reach::Reach;
@@ -180,6 +182,8 @@ const KINDS: &[(&str, Make, &str)] = &[
     (rps::KIND, rps::make, "rps:eth0"),
     (packet_steering::KIND, packet_steering::make, "packet-steering"),
     (qdisc::KIND, qdisc::make, "qdisc:eth0"),
+    (wireguard::ROUTER, wireguard::router, "wireguard"),
+    (wireguard::END, wireguard::end, "wireguard-end"),
     (zfs::KIND, zfs::make, "zfs:tank/films:recordsize"),
     (tracer::KIND, tracer::make, "tracer"),
     (commands::KIND, commands::make, "command:NAME"),
