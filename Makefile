@@ -236,7 +236,7 @@ measure-versions: setup-test
 # What tests may not assert, as it takes a machine where nothing else runs: whether the shares of a
 # burner of known duty are found within two points.
 measure-burner: setup-demo
-	cargo test --locked -p plimsoll-host --test watch -- --ignored --nocapture --test-threads 1 burner::
+	cargo test --locked -p plimsoll-watch --test watch -- --ignored --nocapture --test-threads 1 burner::
 
 # The tests have a few moments each; and these need no quiet machine, but time.
 measure-settings: setup-machines

@@ -6,11 +6,11 @@
 #[path = "support/trials.rs"]
 mod trials;
 
-use plimsoll_host::deploy::Programs;
-use plimsoll_host::reach::{Reach, Settings, Ssh};
 use plimsoll_load::OpenOptions;
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{DirectoryTarget, Engine, Measure, Metric, Pattern, Target};
+use plimsoll_reach::deploy::Programs;
+use plimsoll_reach::{Reach, Settings, Ssh};
 use plimsoll_remote::RemoteRunner;
 use plimsoll_testkit::servers::{Sshd, SshdConfig};
 use plimsoll_testkit::{Need, Stage};

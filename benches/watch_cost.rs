@@ -7,15 +7,14 @@
 //!
 //! The probe is looked for as plimsoll does: `make probes` builds it, PLIMSOLL_PROBES names it.
 
-use plimsoll_host::probe::{BUNDLE, Programs};
-use plimsoll_host::proc_files::{FileKind, Sample};
-use plimsoll_host::reach::{Settings, Ssh};
-use plimsoll_host::watch::{Connect, Local, Probe, Remote};
-use plimsoll_host::{Ask, Shell, Watch};
 use plimsoll_load::SystemClock;
 use plimsoll_model::{Clock, WatchedBy};
+use plimsoll_reach::probe::{BUNDLE, Programs};
+use plimsoll_reach::{Settings, Ssh};
 use plimsoll_testkit::servers::{Dropbear, Sshd, SshdConfig};
 use plimsoll_testkit::{Need, Stage};
+use plimsoll_watch::proc_files::{FileKind, Sample};
+use plimsoll_watch::{Ask, Connect, Local, Probe, Remote, Shell, Watch};
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::Command;

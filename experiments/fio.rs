@@ -1,7 +1,7 @@
 //! fio in a machine of a lab, writing as plimsoll does.
 
 use crate::support::beds::Beds;
-use plimsoll_host::reach::Reach;
+use plimsoll_reach::Reach;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;

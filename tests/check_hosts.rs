@@ -2,8 +2,8 @@
 
 mod support;
 
-use plimsoll_host::probe::Machine;
 use plimsoll_model::{Flag, HostLoad, Measure, Metric, Outcome, Study, Trial, WatchedBy};
+use plimsoll_reach::probe::Machine;
 use plimsoll_testkit::servers::{Dropbear, Export, Ganesha, GaneshaConfig, Sshd, SshdConfig};
 use plimsoll_testkit::{Need, Stage, enter_or_skip};
 use std::path::{Path, PathBuf};

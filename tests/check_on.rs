@@ -1,11 +1,11 @@
 //! `plimsoll check --on`: trials driven on another host.
 
-#[path = "../crates/host/tests/probe_support/mod.rs"]
+#[path = "../crates/reach/tests/probe_support/mod.rs"]
 mod probe_support;
 mod support;
 
-use plimsoll_host::deploy::Machine;
 use plimsoll_model::{Ended, Measure, Metric, OpKind, OpStats, Outcome, Study};
+use plimsoll_reach::deploy::Machine;
 use plimsoll_testkit::servers::samba::PASSWORD;
 use plimsoll_testkit::servers::{
     Dropbear, Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare, Sshd, SshdConfig,

@@ -10,14 +10,14 @@ use clients::points::{
     true_spread, watch, with_target,
 };
 use plimsoll_explain::playback;
-use plimsoll_host::deploy::Programs;
-use plimsoll_host::reach::{Channel, Local, Output, Reach};
 use plimsoll_load::SystemClock;
 use plimsoll_model::units::{Bytes, MIB};
 use plimsoll_model::{
     Cause, Deadline, Ended, Event, Failure, Length, Measure, Metric, OpKind, Outcome, PartResult,
     Pattern, PatternJob, SubjectRunner, Workload,
 };
+use plimsoll_reach::deploy::Programs;
+use plimsoll_reach::{Channel, Local, Output, Reach};
 use plimsoll_remote::{BUNDLE, Clients, RemoteRunner};
 use plimsoll_runner::RunnerOptions;
 use plimsoll_testkit::{Need, available, enter_or_skip};

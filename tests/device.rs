@@ -3,13 +3,13 @@
 mod device {
     mod several;
 }
-#[path = "../crates/host/tests/probe_support/mod.rs"]
+#[path = "../crates/reach/tests/probe_support/mod.rs"]
 mod probe_support;
 mod support;
 
-use plimsoll_host::probe::Machine;
 use plimsoll_model::device::{Algorithm, CoreMarkKind, CryptoMeans, Device, Part, ReadBy};
 use plimsoll_model::{Cause, Ended, Flag, Metric, Outcome, Study};
+use plimsoll_reach::probe::Machine;
 use plimsoll_testkit::servers::Dropbear;
 use plimsoll_testkit::{Need, Stage, enter_or_skip};
 use probe_support::emulated::{ALL, Emulated};
@@ -214,7 +214,7 @@ fn what_is_measured_beside_other_work_is_flagged() {
 fn a_program_called_coremark_is_run_and_its_figures_are_called_coremark() {
     let program = program();
     let tool = program.home().join("coremark");
-    let printed = include_str!("../crates/host/tests/device/coremark.txt");
+    let printed = include_str!("../crates/device/tests/device/coremark.txt");
     std::fs::write(&tool, format!("#!/bin/sh\ncat <<'END'\n{printed}END\n")).unwrap();
     std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
     let tool = tool.to_str().unwrap();

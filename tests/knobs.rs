@@ -10,15 +10,15 @@ mod knobs {
     mod zfs;
 }
 
-use plimsoll_host::reach::Local;
-use plimsoll_host::settings::{Factor, Journal, Session, by_commands};
 use plimsoll_load::{OpenOptions, SystemClock};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
     Cause, Clock, Commands, Deadline, Design, Ended, FactorLevel, Failure, Flag, HostName, Length,
     Part, PatternJob, Plan, Rule, StudyId, Switch, Target, Workload,
 };
+use plimsoll_reach::Local;
 use plimsoll_runner::{Runner, RunnerOptions};
+use plimsoll_settings::{Factor, Journal, Session, by_commands};
 use plimsoll_study::{Conduct, InMemory, Progress, conduct};
 use plimsoll_testkit::enter_or_skip;
 use std::fs;

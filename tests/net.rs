@@ -1,6 +1,6 @@
 //! `plimsoll net` end to end: on this machine, and between two namespaces of a lab.
 
-#[path = "../crates/host/tests/probe_support/mod.rs"]
+#[path = "../crates/reach/tests/probe_support/mod.rs"]
 mod probe_support;
 mod support;
 

@@ -1,6 +1,6 @@
 //! `plimsoll net A B --via R` end to end: a router between two hosts, in namespaces.
 
-#[path = "../crates/host/tests/probe_support/mod.rs"]
+#[path = "../crates/reach/tests/probe_support/mod.rs"]
 mod probe_support;
 mod support;
 

@@ -8,8 +8,8 @@ mod settings {
     mod hosts;
 }
 
-use plimsoll_host::settings::Journal;
 use plimsoll_model::Cause;
+use plimsoll_settings::Journal;
 use plimsoll_testkit::servers::{Dropbear, Sshd, SshdConfig};
 use plimsoll_testkit::{Need, Stage, enter_or_skip};
 use rand::{RngExt, SeedableRng};

@@ -10,5 +10,5 @@ fuzz_target!(|data: &[u8]| {
     let half = text.iter().rposition(|byte| *byte == 0).unwrap_or(text.len());
     let (output, errors) = text.split_at(half);
     let status = (*status != 1).then_some(i32::from(*status));
-    plimsoll_host::deploy::fuzzing::answers(status, output, errors);
+    plimsoll_reach::deploy::fuzzing::answers(status, output, errors);
 });

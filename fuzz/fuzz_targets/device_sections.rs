@@ -3,6 +3,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| plimsoll_host::device::fuzzing::sections(&String::from_utf8_lossy(
-    data
-)));
+fuzz_target!(|data: &[u8]| plimsoll_device::fuzzing::sections(&String::from_utf8_lossy(data)));

@@ -3,4 +3,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| plimsoll_host::probe::fuzzing::from_probe(data));
+fuzz_target!(|data: &[u8]| plimsoll_reach::probe::fuzzing::from_probe(data));

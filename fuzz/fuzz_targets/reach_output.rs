@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use plimsoll_host::reach::fuzzing;
+use plimsoll_reach::fuzzing;
 
 fuzz_target!(|data: &[u8]| {
     let [status, piece, text @ ..] = data else { return };

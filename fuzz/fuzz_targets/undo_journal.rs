@@ -5,9 +5,9 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    plimsoll_host::settings::fuzzing::entry(bytes);
-    plimsoll_host::settings::fuzzing::exports(bytes);
+    plimsoll_settings::fuzzing::entry(bytes);
+    plimsoll_settings::fuzzing::exports(bytes);
     let text = String::from_utf8_lossy(bytes);
-    plimsoll_host::settings::fuzzing::listings(&text);
-    plimsoll_host::settings::fuzzing::asked(&text);
+    plimsoll_settings::fuzzing::listings(&text);
+    plimsoll_settings::fuzzing::asked(&text);
 });

@@ -3,4 +3,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| plimsoll_host::watch::fuzzing::answers(data));
+fuzz_target!(|data: &[u8]| plimsoll_watch::fuzzing::answers(data));

@@ -4,4 +4,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| plimsoll_host::mounts::fuzzing::texts(data));
+fuzz_target!(|data: &[u8]| plimsoll_reach::mounts::fuzzing::texts(data));

@@ -2,14 +2,14 @@
 
 use super::super::support::runner_program::runner;
 use nix::time::{ClockId, clock_gettime};
-use plimsoll_host::deploy::Programs;
-use plimsoll_host::reach::Reach;
 use plimsoll_load::{OpenOptions, SystemClock};
 use plimsoll_model::units::{Bytes, MIB};
 use plimsoll_model::{
     Event, Failure, Length, LoadObserver, Measure, Metric, Nanos, OpKind, Outcome, Part,
     PartResult, Pattern, PatternJob, PointResult, PointSpec, StudyId, SubjectRunner, Workload,
 };
+use plimsoll_reach::Reach;
+use plimsoll_reach::deploy::Programs;
 use plimsoll_remote::{BUNDLE, Clients};
 use plimsoll_runner::RunnerOptions;
 use std::num::NonZeroU16;

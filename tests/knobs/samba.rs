@@ -4,11 +4,11 @@ use super::super::support::own_place::OwnPlace;
 use super::super::support::setter::{Setter, session};
 use super::super::support::{Plimsoll, wait_until};
 use super::super::{is_empty, printed};
-use plimsoll_host::settings::Journal;
 use plimsoll_load::{
     Content, LaidOut, Means, OpenOptions, Passwords, SystemClock, lay_out, verify,
 };
 use plimsoll_model::Cause;
+use plimsoll_settings::Journal;
 use plimsoll_testkit::servers::samba::PASSWORD;
 use plimsoll_testkit::servers::{Samba, SambaConfig, SambaShare};
 use plimsoll_testkit::{Need, enter_or_skip};

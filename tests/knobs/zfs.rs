@@ -3,8 +3,8 @@
 use super::super::is_empty;
 use super::super::support::own_place::OwnPlace;
 use super::super::support::setter::session;
-use plimsoll_host::settings::Journal;
 use plimsoll_model::Cause;
+use plimsoll_settings::Journal;
 use plimsoll_testkit::enter_or_skip;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -4,8 +4,8 @@ use super::super::support::beds::Beds;
 use super::super::support::lab_file::LabFile;
 use super::super::support::setter::{STUDY, Setter};
 use super::saved::Machines;
-use plimsoll_host::settings::{Factor, Journal, Session, knob};
 use plimsoll_model::{Cause, FactorLevel, Failure, Switch};
+use plimsoll_settings::{Factor, Journal, Session, knob};
 use plimsoll_testkit::Need;
 use std::fs;
 use std::path::PathBuf;
@@ -105,7 +105,7 @@ fn caches_are_dropped(beds: &Beds) {
     };
     let before = cached();
     let host = plimsoll_lab::vm::reach(&beds.directory("knobs"), "server");
-    plimsoll_host::drop_caches(&*host).unwrap();
+    plimsoll_reach::drop_caches(&*host).unwrap();
     let after = cached();
     assert!(after + (8 << 10) <= before, "{before} kB, then {after} kB");
     beds.on("knobs/server", "rm /var/lib/plimsoll/x");

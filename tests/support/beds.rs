@@ -2,7 +2,7 @@
 
 use super::lab_file::LabFile;
 use super::{Plimsoll, Ran};
-use plimsoll_host::reach::{Reach, Through};
+use plimsoll_reach::{Reach, Through};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};

@@ -2,8 +2,8 @@
 //! environment that [`command`] gives it.
 
 use super::Plimsoll;
-use plimsoll_host::settings::{Asked, Factor, Journal, Session, guard, knob};
 use plimsoll_model::{Failure, HostName};
+use plimsoll_settings::{Asked, Factor, Journal, Session, guard, knob};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -18,10 +18,10 @@ pub const STUDY: &str = "5e77e100";
 const PATIENCE: &str = "PLIMSOLL_TEST_PATIENCE";
 
 /// Reaches any host.
-fn open(host: &HostName) -> Result<std::sync::Arc<dyn plimsoll_host::reach::Reach>, Failure> {
+fn open(host: &HostName) -> Result<std::sync::Arc<dyn plimsoll_reach::Reach>, Failure> {
     match host {
         HostName::Lab { lab, host } => plimsoll_lab::reach(lab, host),
-        _ => plimsoll_host::reach::open(host, false),
+        _ => plimsoll_reach::open(host, false),
     }
 }
 

@@ -35,8 +35,8 @@ pub use up::{How, Watch, up};
 pub use vm::{AgentPort, Heard, RemoteCommand, Window};
 
 use plan::HostKind;
-use plimsoll_host::reach::Reach;
 use plimsoll_model::{Cause, Failure};
+use plimsoll_reach::Reach;
 use state::{Bed, Directory};
 use std::path::PathBuf;
 use std::sync::Arc;

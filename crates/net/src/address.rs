@@ -1,9 +1,9 @@
 //! Addresses of the data: where the ends of a path find each other.
 
 use crate::ends::Side;
-use plimsoll_host::names::resolve;
-use plimsoll_host::reach::{Configured, Reach, Settings, quote};
 use plimsoll_model::{Address, Cause, Failure, HostName, Zone};
+use plimsoll_reach::names::resolve;
+use plimsoll_reach::{Configured, Reach, Settings, quote};
 use std::net::IpAddr;
 use std::time::Duration;
 

@@ -3,8 +3,8 @@
 use crate::address::Addresses;
 use crate::report::Report;
 use crate::session::Session;
-use plimsoll_host::probe::Placed;
 use plimsoll_model::{Failure, Flag, HostName};
+use plimsoll_reach::probe::Placed;
 use std::fmt;
 use std::net::IpAddr;
 

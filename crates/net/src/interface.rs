@@ -2,9 +2,8 @@
 
 use crate::address::{Addresses, asked, route_to};
 use crate::ends::Side;
-use plimsoll_host::device;
-use plimsoll_host::reach::Reach;
 use plimsoll_model::{PathInterface, Zone};
+use plimsoll_reach::Reach;
 use std::net::IpAddr;
 
 /// The interface at each end whose host tells, A first.
@@ -13,8 +12,8 @@ pub fn interfaces(a: &dyn Reach, b: &dyn Reach, addresses: Addresses) -> Vec<Pat
         let route = asked(reach, &route_to(addresses.of(side.other()))).ok()?;
         // The loopback interface has no queue, nor is it a link.
         let name = route_device(&route).filter(|name| name != "lo")?;
-        let device = device::interface(reach, &name).unwrap_or_default();
-        let wireless = device::wireless(reach, &name);
+        let device = plimsoll_device::interface(reach, &name).unwrap_or_default();
+        let wireless = plimsoll_device::wireless(reach, &name);
         let device = plimsoll_model::device::Nic { name: Some(name), ..device };
         Some(PathInterface { end: side.to_string(), device, wireless })
     };

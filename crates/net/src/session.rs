@@ -1,8 +1,8 @@
 //! One end's part of a trial: a session of the probe's verb `net`, which serves a whole study.
 
 use crate::report::Report;
-use plimsoll_host::probe::{Placed, Request, Serving};
 use plimsoll_model::{Cause, Failure};
+use plimsoll_reach::probe::{Placed, Request, Serving};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 

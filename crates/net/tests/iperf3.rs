@@ -1,15 +1,15 @@
 //! Paths to iperf3 servers on the loopback device: the real program, and servers that are none or go wrong.
 
-#[path = "../../host/tests/probe_support/mod.rs"]
+#[path = "../../reach/tests/probe_support/mod.rs"]
 mod probe_support;
 mod support;
 
-use plimsoll_host::probe::Placed;
 use plimsoll_model::{
     Cause, DatagramsJob, Failure, Flag, Flow, HostName, Job, Length, Measure, Metric, Outcome,
     PartResult, PointResult, StreamJob, SubjectFacts, SubjectRunner, TcpStreamJob,
 };
 use plimsoll_net::{End, Iperf3Runner};
+use plimsoll_reach::probe::Placed;
 use plimsoll_testkit::iperf3::Iperf3;
 use plimsoll_testkit::points::Loads;
 use plimsoll_testkit::{Need, available};

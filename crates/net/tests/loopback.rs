@@ -1,12 +1,11 @@
 //! Paths on the loopback device, with the real probe at both ends.
 
-#[path = "../../host/tests/probe_support/mod.rs"]
+#[path = "../../reach/tests/probe_support/mod.rs"]
 mod probe_support;
 mod support;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use plimsoll_host::probe::Placed;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
     Cause, ConnectJob, DatagramCall, DatagramsJob, Flag, Flow, ForwardingJob, HostName, Job,
@@ -14,6 +13,7 @@ use plimsoll_model::{
     SubjectFacts, SubjectRunner, TcpStreamJob,
 };
 use plimsoll_net::{Addresses, End, Ends, PathRunner, Side};
+use plimsoll_reach::probe::Placed;
 use plimsoll_testkit::points::Loads;
 use probe_support::{local, processes_with, programs, soon};
 use std::net::TcpListener;

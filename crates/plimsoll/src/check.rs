@@ -4,14 +4,14 @@ use crate::arguments::{self, AccessArguments, CheckArguments, OutputArguments, S
 use crate::output::NewFile;
 use crate::signals::Signals;
 use crate::{credentials, gate, hosts, output, plan, report, restore, resume, settings, store};
-use plimsoll_host::deploy::Programs;
-use plimsoll_host::reach::Reach;
 use plimsoll_live::{Header, Observers};
 use plimsoll_load::{Names, OpenOptions, Passwords, SystemClock, TimeLimits};
 use plimsoll_model::{
     Cause, Clock, Deadline, Ended, Failure, HostFacts, Nanos, Outcome, Plan, Study, StudyId,
     Subject, SubjectFacts, SubjectKind, SubjectRunner, Target,
 };
+use plimsoll_reach::Reach;
+use plimsoll_reach::deploy::Programs;
 use plimsoll_remote::{Clients, RemoteRunner};
 use plimsoll_report::Document;
 use plimsoll_runner::{Runner, RunnerOptions};
@@ -236,7 +236,7 @@ pub fn open(
         typing.give(set_up);
         found
     });
-    let names = Names::resolved_by(plimsoll_host::names::resolve);
+    let names = Names::resolved_by(plimsoll_reach::names::resolve);
     let (engine, cache) = (plan.storage.engine, plan.storage.cache);
     let defaults = OpenOptions::default();
     let options =

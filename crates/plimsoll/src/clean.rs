@@ -3,10 +3,10 @@
 use crate::arguments::{self, CleanArguments};
 use crate::signals::Signals;
 use crate::{credentials, forgotten, hosts, output};
-use plimsoll_host::deploy::{self, Programs};
-use plimsoll_host::reach::{Local, Reach};
 use plimsoll_load::{Names, OpenOptions, SystemClock, TimeLimits};
 use plimsoll_model::{Cause, Deadline, Failure, HostName, StudyId, printable};
+use plimsoll_reach::deploy::{self, Programs};
+use plimsoll_reach::{Local, Reach};
 use plimsoll_remote::RemoteRunner;
 use plimsoll_runner::RunnerOptions;
 use std::fmt::Write;
@@ -31,7 +31,7 @@ fn run_until(clean: &CleanArguments, signals: &Signals) -> Result<u8, Failure> {
     let options = OpenOptions {
         passwords,
         limits,
-        names: Names::resolved_by(plimsoll_host::names::resolve),
+        names: Names::resolved_by(plimsoll_reach::names::resolve),
         deadline: deadline.clone(),
         ..OpenOptions::default()
     };

@@ -6,7 +6,7 @@ use crate::output::Progress;
 use crate::signals::Signals;
 use crate::{hosts, plan, restore, resume};
 use clap::{Args, ValueEnum};
-use plimsoll_host::clock_call::{ClockHost, ClockRunner};
+use plimsoll_device::clock_call::{ClockHost, ClockRunner};
 use plimsoll_load::SystemClock;
 use plimsoll_model::clock_call::{ClockId, ClockJob, ClockSubject};
 use plimsoll_model::units::parse_duration;

@@ -6,7 +6,7 @@ use crate::output::Progress;
 use crate::signals::Signals;
 use crate::{hosts, plan, restore};
 use clap::Args;
-use plimsoll_host::device::{Asked, Host, HostRunner, Verbs};
+use plimsoll_device::{Asked, Host, HostRunner, Verbs};
 use plimsoll_load::SystemClock;
 use plimsoll_model::device::Part;
 use plimsoll_model::{

@@ -1,9 +1,9 @@
 //! Programs that killed runs left on hosts, in words.
 
 use crate::output;
-use plimsoll_host::deploy::{self, Forgotten};
-use plimsoll_host::reach::{Reach, quote};
 use plimsoll_model::printable;
+use plimsoll_reach::deploy::{self, Forgotten};
+use plimsoll_reach::{Reach, quote};
 
 /// A line for each directory of such a program: removed, or with the command that removes it.
 pub fn lines(found: &Forgotten, host: &str) -> Vec<String> {

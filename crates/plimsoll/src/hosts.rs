@@ -3,11 +3,10 @@
 use crate::output::Progress;
 use crate::signals::Signals;
 use crate::{forgotten, restore};
-use plimsoll_host::probe::{BUNDLE, Placed, Programs};
-use plimsoll_host::reach::Reach;
-use plimsoll_host::watch::{Probe, Remote};
-use plimsoll_host::{Local, Watch};
 use plimsoll_model::{Cause, Clock, Deadline, Failure, Flag, HostName, Plan, ServerHost};
+use plimsoll_reach::Reach;
+use plimsoll_reach::probe::{BUNDLE, Placed, Programs};
+use plimsoll_watch::{Local, Probe, Remote, Watch};
 use std::sync::Arc;
 
 /// Reaches a host; `may_ask`: whether somebody may be asked on the terminal now.
@@ -15,7 +14,7 @@ pub fn open(host: &HostName, may_ask: bool) -> Result<Arc<dyn Reach>, Failure> {
     match host {
         HostName::Lab { lab, host } => plimsoll_lab::reach(lab, host),
         HostName::Local | HostName::Ssh { .. } | HostName::Iperf3 { .. } => {
-            plimsoll_host::reach::open(host, may_ask)
+            plimsoll_reach::open(host, may_ask)
         }
     }
 }
@@ -25,7 +24,7 @@ pub fn reach(host: &HostName, deadline: &Deadline) -> Result<Arc<dyn Reach>, Fai
     let named = host.clone();
     Signals::leave_when_over(deadline, "reach the host", host, move || {
         let reach = open(&named, true)?;
-        plimsoll_host::settings::expect_none_left_on(&*reach).map(|()| reach)
+        plimsoll_settings::expect_none_left_on(&*reach).map(|()| reach)
     })
 }
 
@@ -92,7 +91,7 @@ pub fn watch(
     }
     if seen.is_empty() {
         restore::expect_none_left_here()?;
-        forgotten::remove(&plimsoll_host::reach::Local);
+        forgotten::remove(&plimsoll_reach::Local);
         seen.push(plan.client());
         watching.hosts.push(Box::new(Local::new(clock.clone())));
     }
@@ -106,7 +105,7 @@ pub fn watch(
             continue;
         }
         let unchanged = |reach: Arc<dyn Reach>| {
-            plimsoll_host::settings::expect_none_left_on(&*reach).and_then(|()| {
+            plimsoll_settings::expect_none_left_on(&*reach).and_then(|()| {
                 forgotten::remove(&*reach);
                 watch_by(reach, host, clock.clone())
             })

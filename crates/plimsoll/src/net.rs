@@ -19,8 +19,6 @@ use crate::signals::Signals;
 use crate::{hosts, plan, restore};
 use arguments::{JobChoice, SideChoice};
 use checks::{expect_sizes, expect_used, expect_zones};
-use plimsoll_host::reach::Reach;
-use plimsoll_host::settings::LARGEST_PACKET;
 use plimsoll_load::SystemClock;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
@@ -28,6 +26,8 @@ use plimsoll_model::{
     Plan, ServerHost, SubjectKind, SubjectRunner, Workload,
 };
 use plimsoll_net::{Addresses, End, Ends, Iperf3Runner, PathRunner, Side, Token, Wanted};
+use plimsoll_reach::Reach;
+use plimsoll_settings::LARGEST_PACKET;
 use plimsoll_study::RunnerOfKind;
 use std::net::Ipv4Addr;
 use std::num::NonZeroU16;
@@ -124,7 +124,7 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
                                 let flags = via::look(&*at_router, &*on_path, route, is_allowed)?;
                                 let own = via::own_address_towards(&*at_router, listens.ip);
                                 let names = via::own_interfaces(&*at_router, addresses);
-                                let facts = plimsoll_host::device::router(&*at_router, &names);
+                                let facts = plimsoll_device::router(&*at_router, &names);
                                 Ok((flags, own, Some(facts)))
                             },
                         )?;

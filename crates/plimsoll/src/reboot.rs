@@ -1,8 +1,8 @@
 //! The reboot of a plan's device: by a command, or of a lab's machine by its power.
 
 use crate::hosts;
-use plimsoll_host::reboot::{self, COMMAND};
 use plimsoll_model::{Cause, Deadline, Failure, HostName, Reboot};
+use plimsoll_settings::reboot::{self, COMMAND};
 use std::time::Duration;
 
 /// After a machine that did not come up.

@@ -3,10 +3,9 @@
 
 use crate::{forgotten, hosts, output};
 use clap::Args;
-use plimsoll_host::deploy;
-use plimsoll_host::reach::{Local, Reach};
-use plimsoll_host::settings::{self, Entry, Journal, Process, Restored};
 use plimsoll_model::{Cause, Failure, HostName, Plan, printable};
+use plimsoll_reach::{Local, Reach, deploy};
+use plimsoll_settings::{Entry, Journal, Process, Restored};
 use std::fmt::Write;
 
 // A doc comment would take the brackets for links.
@@ -48,7 +47,7 @@ pub fn run(arguments: &RestoreArguments) -> Result<u8, Failure> {
     for host in &named {
         let restored = hosts::open(host, true).and_then(|reach| {
             forgotten::note(&deploy::forgotten(&*reach, &[]), reach.name());
-            settings::restore(&journal, host, &*reach, arguments.force)
+            plimsoll_settings::restore(&journal, host, &*reach, arguments.force)
         });
         let own = match restored {
             Ok(restored) => show(host, &restored)?,
@@ -135,7 +134,9 @@ pub fn of_plan(plan: &Plan) -> Result<(), Failure> {
     for host in hosts {
         let journal = Journal::of_this_user()?;
         let reach = crate::hosts::open(host, true)?;
-        for Entry { knob, study, .. } in settings::restore(&journal, host, &*reach, false)?.done {
+        for Entry { knob, study, .. } in
+            plimsoll_settings::restore(&journal, host, &*reach, false)?.done
+        {
             output::complain(&format!(
                 "restored {knob} on {host} to its value before study {study}"
             ));
@@ -157,7 +158,7 @@ pub fn expect_none_left(hosts: &[&HostName], servers: &[&str]) -> Result<(), Fai
     };
     // Who has no place for a journal has left nothing in it.
     let Ok(journal) = Journal::of_this_user() else { return Ok(()) };
-    settings::expect_none_left(&journal, named)?;
+    plimsoll_settings::expect_none_left(&journal, named)?;
     for line in elsewhere(journal.list()?.0) {
         output::complain(&line);
     }
@@ -191,8 +192,8 @@ fn elsewhere(mut entries: Vec<Entry>) -> Vec<String> {
 
 /// The same of this machine as a host, by the journal that it has as one.
 pub fn expect_none_left_here() -> Result<(), Failure> {
-    match settings::device::is_here() {
-        true => settings::expect_none_left_on(&Local),
+    match plimsoll_settings::device::is_here() {
+        true => plimsoll_settings::expect_none_left_on(&Local),
         false => Ok(()),
     }
 }
@@ -200,14 +201,14 @@ pub fn expect_none_left_here() -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_host::settings::Origin;
+    use plimsoll_settings::Origin;
 
     #[test]
     fn a_run_that_is_alive_is_named_and_its_restore_is_not_proposed() {
         let entry = |host: &str, dead: bool| {
             let (host, origin) = (host.parse().unwrap(), Origin::default());
             let knob = "sysctl:vm.swappiness".to_owned();
-            let original = settings::Original::default();
+            let original = plimsoll_settings::Original::default();
             let mut entry = Entry::new(host, origin, knob, original, "0123abcd");
             entry.owner.started += u64::from(dead);
             entry

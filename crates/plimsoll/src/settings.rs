@@ -7,11 +7,11 @@ pub use commands::CommandArguments;
 
 use crate::net::tunnel;
 use crate::{hosts, reboot};
-use plimsoll_host::reach::{Local, Reach};
-use plimsoll_host::settings::{self, Asked, Journal, Knob, Session, by_commands, is_tunnel, knob};
 use plimsoll_model::{
     Cause, Commands, Deadline, Factor, Failure, Flag, HostName, Over, Plan, StudyId,
 };
+use plimsoll_reach::{Local, Reach};
+use plimsoll_settings::{Asked, Journal, Knob, Session, by_commands, is_tunnel, knob};
 use plimsoll_study::{NoSettings, Settings};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -108,7 +108,7 @@ impl Hosts {
             let first = all.len();
             match is_tunnel(&factor.name) {
                 true => all.extend(tunnel::settings(plan, factor)?),
-                false => all.push(settings::Factor {
+                false => all.push(plimsoll_settings::Factor {
                     knob: setting(&factor.name, &plan.commands)?,
                     name: factor.host.clone(),
                     host: reach(&factor.host)?,
@@ -160,7 +160,7 @@ impl Settings for OfStudy {
     /// One that does not let it be done is not asked again.
     fn drop_caches(&mut self) -> Vec<Flag> {
         let mut flags = Vec::new();
-        self.hosts.caches.retain(|host| match plimsoll_host::drop_caches(&**host) {
+        self.hosts.caches.retain(|host| match plimsoll_reach::drop_caches(&**host) {
             Ok(()) => true,
             Err(failure) => {
                 let (host, reason) = (host.name().to_owned(), failure.happened);

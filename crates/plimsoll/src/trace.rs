@@ -10,14 +10,14 @@ use crate::signals::Signals;
 use crate::{hosts, restore, settings};
 use clap::{Args, ValueEnum};
 use plan::Needs;
-use plimsoll_host::kernel_trace::{Kernels, Order, Others, TraceHost, TraceRunner, nfs_workload};
-use plimsoll_host::settings::Journal;
+use plimsoll_device::kernel_trace::{Kernels, Order, Others, TraceHost, TraceRunner, nfs_workload};
 use plimsoll_load::SystemClock;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
     Cause, Clock, Deadline, Failure, HostName, Job, NfsTarget, Plan, StudyId, SubjectKind,
     SubjectRunner, Target,
 };
+use plimsoll_settings::Journal;
 use plimsoll_study::RunnerOfKind;
 use plimsoll_trace::Blocks;
 use std::fs;

@@ -4,9 +4,9 @@
 //! neither waits for the study.
 
 use crate::protocol::{Lines, MOST_REPLY, PROTOCOL, PULSE, Reply, Request, SILENCE};
-use plimsoll_host::deploy::Deployed;
-use plimsoll_host::reach::Channel;
 use plimsoll_model::{Cause, Event, Failure, LoadObserver};
+use plimsoll_reach::Channel;
+use plimsoll_reach::deploy::Deployed;
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,7 +1,7 @@
 //! Names of servers, resolved before the program on the host needs them.
 
-use plimsoll_host::names::printed_addresses;
-use plimsoll_host::reach::{Reach, quote};
+use plimsoll_reach::names::printed_addresses;
+use plimsoll_reach::{Reach, quote};
 use plimsoll_runner::OpenOptions;
 use std::net::IpAddr;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! The runner's program: how it is found on this machine and deployed.
 
-use plimsoll_host::deploy::Bundle;
+use plimsoll_reach::deploy::Bundle;
 use std::time::Duration;
 
 /// How the runner is found and deployed, and what messages call it.

@@ -3,14 +3,14 @@
 use crate::link::{Link, Nobody, Stop};
 use crate::names;
 use crate::protocol::{Begin, Connect, Reply, Request, Secret};
-use plimsoll_host::clock::{Clocks, RoundTrip};
-use plimsoll_host::deploy::{Deployed, Programs};
-use plimsoll_host::reach::Reach;
 use plimsoll_model::{
     Cause, Deadline, Event, Failure, Flag, LoadObserver, Nanos, Outcome, PartResult, Phase,
     PointResult, PointSpec, Prepared, Series, SubjectFacts, SubjectRunner, Target, Window,
     Workload,
 };
+use plimsoll_reach::Reach;
+use plimsoll_reach::clock::{Clocks, RoundTrip};
+use plimsoll_reach::deploy::{Deployed, Programs};
 use plimsoll_runner::{Cleaned, OpenOptions, RunnerOptions};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -1,10 +1,9 @@
 //! The idle window: how busy every host is without our load, and whether something else runs.
 
 use crate::hosts::{Hosts, Watched};
-use plimsoll_host::proc_files::Sample;
-use plimsoll_host::watch::Idle;
-use plimsoll_host::{Ask, PendingSample};
 use plimsoll_model::{Clock, Flag, HostLoad, IdleWindows};
+use plimsoll_watch::proc_files::Sample;
+use plimsoll_watch::{Ask, Idle, PendingSample};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -116,9 +115,9 @@ fn processes(host: &str, from: &Sample, to: &Sample) -> Option<Flag> {
 fn used<'a>(
     from: &'a Sample,
     to: &'a Sample,
-) -> impl Iterator<Item = (&'a plimsoll_host::proc_files::ProcessTime, f64)> {
+) -> impl Iterator<Item = (&'a plimsoll_watch::proc_files::ProcessTime, f64)> {
     let seconds = to.at.since(from.at).as_secs_f64();
-    let known: std::collections::HashMap<u32, &plimsoll_host::proc_files::ProcessTime> =
+    let known: std::collections::HashMap<u32, &plimsoll_watch::proc_files::ProcessTime> =
         from.processes.iter().map(|process| (process.id, process)).collect();
     to.processes.iter().filter_map(move |now| {
         let then = known.get(&now.id).filter(|then| then.name == now.name)?;

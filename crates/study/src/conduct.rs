@@ -16,12 +16,12 @@ use crate::schedule::Schedule;
 use crate::settings::Settings;
 use crate::{check, costs, disturbed, resume, size, stability, steps};
 use plimsoll_explain::Forecast;
-use plimsoll_host::Watch;
 use plimsoll_model::{
     Cause, Cell, Clock, Ended, Failure, Flag, HostLoad, HostName, Length, Measure, Metric, Nanos,
     Origin, Outcome, Plan, PointResult, PointSpec, Rule, SCHEMA, Study, StudyId, SubjectRunner,
     Switch, Target, Trial, Workload, WriteState, label,
 };
+use plimsoll_watch::Watch;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

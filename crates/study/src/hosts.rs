@@ -1,10 +1,9 @@
 //! The hosts of a study, watched while its trials run. Nothing here waits while a load runs.
 
-use plimsoll_host::mounts;
-use plimsoll_host::proc_files::Hardware;
-use plimsoll_host::watch::{Account, Idle};
-use plimsoll_host::{Ask, PendingSample, Watch};
 use plimsoll_model::{Clock, Flag, HostFacts, HostLoad, MountAccount};
+use plimsoll_reach::mounts;
+use plimsoll_watch::proc_files::Hardware;
+use plimsoll_watch::{Account, Ask, Idle, PendingSample, Watch};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,9 +1,6 @@
 //! Hosts that are watched while a study runs, exactly: what an operation costs them, what disturbs
 //! them before it begins, and what happens when they are lost.
 
-use plimsoll_host::mounts::MountTexts;
-use plimsoll_host::proc_files::{Hardware, InterfaceCounters, ProcessTime, Sample};
-use plimsoll_host::{Ask, PendingSample, Watch};
 use plimsoll_load::{MockShare, Op, Reply, VirtualClock};
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
@@ -11,8 +8,11 @@ use plimsoll_model::{
     Length, Measure, Metric, Nanos, Part, Pattern, PatternJob, Plan, Rule, ServerHost, Study,
     StudyId, Target, Workload,
 };
+use plimsoll_reach::mounts::MountTexts;
 use plimsoll_runner::{Runner, RunnerOptions};
 use plimsoll_study::{Conduct, InMemory, NoSettings, conduct};
+use plimsoll_watch::proc_files::{Hardware, InterfaceCounters, ProcessTime, Sample};
+use plimsoll_watch::{Ask, PendingSample, Watch};
 use std::num::NonZeroU16;
 use std::path::Path;
 use std::sync::Arc;

@@ -3,8 +3,8 @@
 use super::group;
 use crate::died;
 use crate::state::Holder;
-use plimsoll_host::reach::{Channel, Output, Reach, Through};
 use plimsoll_model::Failure;
+use plimsoll_reach::{Channel, Output, Reach, Through};
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};

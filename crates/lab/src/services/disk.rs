@@ -6,8 +6,8 @@
 
 use super::script;
 use crate::plan::{Delay, Disk, DiskKind};
-use plimsoll_host::reach::{Reach, quote};
 use plimsoll_model::{Cause, Failure};
+use plimsoll_reach::{Reach, quote};
 
 /// How a latency is measured: in rounds of reads that take so long together, if they are not too
 /// many; once, where one read is long.

@@ -2,8 +2,8 @@
 
 use crate::plan::Ganesha;
 use crate::setup::script;
-use plimsoll_host::reach::Reach;
 use plimsoll_model::Failure;
+use plimsoll_reach::Reach;
 
 /// Ganesha wants a configuration file, and a place for what it recovers after a restart. It and
 /// the portmapper end with the host.

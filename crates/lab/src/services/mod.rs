@@ -6,8 +6,8 @@ pub mod mount;
 pub mod nfsd;
 pub mod samba;
 
-use plimsoll_host::reach::Reach;
 use plimsoll_model::{Cause, Failure};
+use plimsoll_reach::Reach;
 use std::time::Duration;
 
 /// More than any of this takes, also in an emulated machine on a busy one.

@@ -2,8 +2,8 @@
 
 use super::script;
 use crate::plan::{FileSystem, Mount, Samba};
-use plimsoll_host::reach::{Reach, quote};
 use plimsoll_model::Failure;
+use plimsoll_reach::{Reach, quote};
 use std::net::Ipv4Addr;
 
 /// Loads what mounting takes, which is much for a machine that is emulated.

@@ -2,8 +2,8 @@
 
 use super::script;
 use crate::plan::{Nfsd, NfsdExport};
-use plimsoll_host::reach::{Reach, quote};
 use plimsoll_model::Failure;
+use plimsoll_reach::{Reach, quote};
 
 /// What an export has unless its options say otherwise: any port of a client will do, and
 /// nothing is looked up.

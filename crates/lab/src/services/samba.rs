@@ -2,8 +2,8 @@
 
 use super::script;
 use crate::plan::Samba;
-use plimsoll_host::reach::{Reach, quote};
 use plimsoll_model::Failure;
+use plimsoll_reach::{Reach, quote};
 use std::fmt::Write;
 
 const PLACE: &str = "/run/plimsoll-samba";

@@ -2,8 +2,8 @@
 
 use super::script;
 use crate::plan::Host;
-use plimsoll_host::reach::Reach;
 use plimsoll_model::Failure;
+use plimsoll_reach::Reach;
 
 /// Mounts a tmpfs for each disk, open to all, as clients of any user come.
 pub(crate) fn tmpfs(host: &Host, reach: &dyn Reach) -> Result<(), Failure> {

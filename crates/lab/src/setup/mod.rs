@@ -11,8 +11,8 @@ pub(super) use network::{carrier, network};
 pub(super) use rules::rules;
 pub(super) use shape::shape;
 
-use plimsoll_host::reach::Reach;
 use plimsoll_model::{Cause, Failure};
+use plimsoll_reach::Reach;
 use std::time::Duration;
 
 /// Settings take milliseconds; a machine that is emulated on a busy one takes more.

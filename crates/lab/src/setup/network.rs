@@ -2,8 +2,8 @@
 
 use super::script;
 use crate::plan::{PREFIX_BITS, Plan, Route};
-use plimsoll_host::reach::Reach;
 use plimsoll_model::Failure;
+use plimsoll_reach::Reach;
 
 /// Gives a host its addresses, names and routes. Its interfaces are found by their hardware
 /// addresses and called after their links.

@@ -1,8 +1,8 @@
 //! Rules of nftables.
 
 use super::script;
-use plimsoll_host::reach::Reach;
 use plimsoll_model::{Cause, Failure};
+use plimsoll_reach::Reach;
 
 /// Loads a ruleset, and makes sure that it is there: a measurement that believed in rules which
 /// were never loaded would be worth nothing.

@@ -2,8 +2,8 @@
 
 use super::script;
 use crate::plan::{Link, Rate};
-use plimsoll_host::reach::Reach;
 use plimsoll_model::Failure;
+use plimsoll_reach::Reach;
 
 /// What a token bucket lets through at once: a millisecond's worth, so that the rate is right on
 /// kernels whose timers are coarse, and at least a few packets.

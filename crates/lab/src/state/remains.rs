@@ -2,10 +2,9 @@
 
 use super::{Bed, Directory, MARK_VARIABLE};
 use crate::netns::group;
-use plimsoll_host::deploy;
-use plimsoll_host::reach::Local;
 use plimsoll_model::{Cause, Failure};
 use plimsoll_process::{ProcessId, kill_all, marked};
+use plimsoll_reach::{Local, deploy};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};

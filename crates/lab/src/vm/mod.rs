@@ -22,8 +22,8 @@ pub use limit::DiskLimit;
 pub use state::{go_on, pause, save, taken};
 
 pub(crate) use monitor::Monitor;
-use plimsoll_host::reach::Reach;
 use plimsoll_model::{Cause, Failure};
+use plimsoll_reach::Reach;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -3,8 +3,8 @@
 
 use super::monitor::{Monitor, socket};
 use super::{Machine, qemu};
-use plimsoll_host::reach::quote;
 use plimsoll_model::{Cause, Failure};
+use plimsoll_reach::quote;
 use serde_json::{Value, json};
 use std::io;
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! Commands in a machine are what they are on any host.
 
 use super::pair::{LIMIT, Pair, eventually, kill, run, said};
-use plimsoll_host::reach::{Channel, MOST_ERRORS, MOST_OUTPUT, put, quote};
 use plimsoll_lab::vm;
 use plimsoll_model::Cause;
+use plimsoll_reach::{Channel, MOST_ERRORS, MOST_OUTPUT, put, quote};
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 

@@ -1,10 +1,10 @@
 //! Machines of other images.
 
 use super::pair::{LIMIT, data, kill, machine, said};
-use plimsoll_host::reach::Reach;
 use plimsoll_lab::plan::{Nfsd, NfsdExport};
 use plimsoll_lab::services::{disk, nfsd};
 use plimsoll_lab::vm::{self, DiskFile, Image, Images};
+use plimsoll_reach::Reach;
 
 /// Boots one machine of an image, without a network, and does something with it.
 fn with(image: Image, test: impl FnOnce(&dyn Reach)) {

@@ -1,9 +1,9 @@
 //! Two machines, `server` with a disk and `client`, and a cable between them.
 
-use plimsoll_host::reach::{Output, Reach};
 use plimsoll_lab::plan::{Delay, Disk};
 use plimsoll_lab::services::disk;
 use plimsoll_lab::vm::{self, DiskFile, Image, Images, Machine, Nic};
+use plimsoll_reach::{Output, Reach};
 use plimsoll_testkit::{Need, available};
 use std::path::Path;
 use std::sync::Arc;

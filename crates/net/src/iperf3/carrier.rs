@@ -3,8 +3,8 @@
 use super::control::Trouble;
 use super::runner::Iperf3Server;
 use crate::ends::End;
-use plimsoll_host::probe::{Request, Serving};
 use plimsoll_model::HostName;
+use plimsoll_reach::probe::{Request, Serving};
 use serde_json::Value;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, TcpStream};

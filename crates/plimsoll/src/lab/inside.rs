@@ -3,10 +3,10 @@
 use super::terminal::Terminal;
 use crate::output;
 use crate::signals::Signals;
-use plimsoll_host::reach::quote;
 use plimsoll_lab::{AgentPort, Entrance, Heard};
 use plimsoll_model::{Cause, Failure, HostName};
 use plimsoll_process::child;
+use plimsoll_reach::quote;
 use std::io::{Read, Write, stdin, stdout};
 use std::os::unix::process::CommandExt;
 use std::sync::atomic::Ordering;

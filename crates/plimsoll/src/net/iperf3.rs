@@ -1,9 +1,9 @@
 //! An iperf3 server at the far end of a path: the jobs and options that it can do, and its addresses.
 
 use super::arguments::{JobChoice, NetArguments, SideChoice};
-use plimsoll_host::reach::is_unresolved;
 use plimsoll_model::{Address, Cause, Failure, HostName};
 use plimsoll_net::IPERF3_PORT;
+use plimsoll_reach::is_unresolved;
 use std::net::{SocketAddr, ToSocketAddrs};
 
 /// The jobs if the user names none.

@@ -6,15 +6,13 @@ use super::via::RULESET;
 use super::{via, wanted};
 use crate::hosts;
 use clap::ValueEnum;
-use plimsoll_host::reach::Reach;
-use plimsoll_host::settings::{
-    Found, RulesetParts, found_ruleset, knob, root_discipline, ruleset_parts,
-};
 use plimsoll_model::{
     Cause, Factor, FactorLevel, Failure, Flow, HostName, MissingPart, PartAlone, PathPart,
     PathParts, PricedPart, factor,
 };
 use plimsoll_net::Addresses;
+use plimsoll_reach::Reach;
+use plimsoll_settings::{Found, RulesetParts, found_ruleset, knob, root_discipline, ruleset_parts};
 use std::net::IpAddr;
 
 /// Disciplines that take packets in and give them out in turn.

@@ -1,10 +1,10 @@
 //! `--set ROUTER/wireguard=…`: one factor of a plan that sets the router and both ends.
 
 use crate::hosts;
-use plimsoll_host::reach::Reach;
-use plimsoll_host::settings::{Factor, Tunnel, is_tunnel};
 use plimsoll_model::{Cause, Endpoint, Failure, HostName, PathSubject, Plan};
 use plimsoll_net::{Addresses, Side, Wanted};
+use plimsoll_reach::Reach;
+use plimsoll_settings::{Factor, Tunnel, is_tunnel};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 

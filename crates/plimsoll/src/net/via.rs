@@ -7,13 +7,13 @@ use super::workloads::{FINE_MARGIN, FINE_WIDTH, LOSS, WIDTH, part};
 use crate::arguments::at_least_one;
 use crate::hosts;
 use clap::{Args, ValueEnum};
-use plimsoll_host::reach::{Reach, quote};
 use plimsoll_model::units::{Bytes, parse_duration};
 use plimsoll_model::{
     Accept, Address, Cause, Design, Factor, FactorLevel, Failure, Flag, Flow, ForwardingJob,
     HostName, Length, Measure, Metric, Parameter, Rule, Steps, Workload,
 };
 use plimsoll_net::Addresses;
+use plimsoll_reach::{Reach, quote};
 use plimsoll_stats::kept::LEAD_SECONDS;
 use std::net::IpAddr;
 use std::num::NonZeroU16;

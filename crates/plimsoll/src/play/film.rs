@@ -136,7 +136,7 @@ fn on_server(
     let options = OpenOptions {
         passwords: credentials::passwords(play.access.credentials.as_deref(), &signals),
         limits: TimeLimits::of_calls(play.how.timeout),
-        names: Names::resolved_by(plimsoll_host::names::resolve),
+        names: Names::resolved_by(plimsoll_reach::names::resolve),
         file: Some(name.clone()),
         deadline,
         ..OpenOptions::default()

@@ -10,10 +10,10 @@ use crate::arguments::{HostArguments, RuleArguments};
 use crate::plan::{self, Storage};
 use crate::settings;
 use plimsoll_config::nearest;
-use plimsoll_host::settings::{Asked, by_commands, knob};
 use plimsoll_model::{
     Commands, Factor, Failure, HostName, Length, Plan, StorageOptions, Switch, factor,
 };
+use plimsoll_settings::{Asked, by_commands, knob};
 use std::collections::BTreeMap;
 
 /// What the command line says beside the file.

@@ -3,8 +3,8 @@
 use super::factor;
 use crate::output;
 use clap::Args;
-use plimsoll_host::settings::by_commands;
 use plimsoll_model::{Cause, Commands, Factor, Failure, HostName, Plan, Switch};
+use plimsoll_settings::by_commands;
 use std::collections::BTreeMap;
 
 /// What stands before the names of settings by commands.

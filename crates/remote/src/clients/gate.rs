@@ -1,11 +1,11 @@
 //! The start gate: clients on several hosts begin at one instant.
 //!
 //! Clocks of hosts show different times, so that of each is related to this machine's by round trips
-//! ([`plimsoll_host::clock`]), and each client gets the instant as its own clock will show it. Half
+//! ([`plimsoll_reach::clock`]), and each client gets the instant as its own clock will show it. Half
 //! of the shortest round trip bounds how far off that is.
 
-use plimsoll_host::clock::Clocks;
 use plimsoll_model::{Cause, Failure, Nanos};
+use plimsoll_reach::clock::Clocks;
 use std::time::{Duration, Instant};
 
 /// A clock that is not known better is further off than the gate can bridge.
@@ -101,7 +101,7 @@ pub fn spread(begun: &[Begun]) -> Spread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_host::clock::RoundTrip;
+    use plimsoll_reach::clock::RoundTrip;
     use proptest::prelude::*;
 
     /// A clock that shows `ahead` more than the time since `zero`, asked once.

@@ -10,13 +10,13 @@ pub use gate::{Begun, Start};
 use crate::link::Nobody;
 use crate::runner::RemoteRunner;
 use events::Events;
-use plimsoll_host::clock::Clocks;
-use plimsoll_host::deploy::Programs;
-use plimsoll_host::reach::Reach;
 use plimsoll_model::{
     Cause, Event, Failure, Flag, Length, LoadObserver, PointResult, PointSpec, Prepared,
     SubjectFacts, SubjectRunner, Target, Workload,
 };
+use plimsoll_reach::Reach;
+use plimsoll_reach::clock::Clocks;
+use plimsoll_reach::deploy::Programs;
 use plimsoll_runner::{OpenOptions, RunnerOptions};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

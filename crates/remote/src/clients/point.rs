@@ -4,11 +4,11 @@ use super::events::Events;
 use super::gate::{self, Begun, Start};
 use super::{merge, own};
 use crate::runner::RemoteRunner;
-use plimsoll_host::clock::Clocks;
 use plimsoll_model::{
     Cause, Event, Failure, Flag, LoadObserver, Measure, Metric, Nanos, Outcome, PartResult, Phase,
     PointResult, PointSpec,
 };
+use plimsoll_reach::clock::Clocks;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};

@@ -186,7 +186,7 @@ impl Connect {
 
     /// The options, but for the passwords.
     pub fn options(&self, deadline: Deadline) -> OpenOptions {
-        let mut names = Names::resolved_by(plimsoll_host::names::resolve);
+        let mut names = Names::resolved_by(plimsoll_reach::names::resolve);
         if let Some(host) = self.target.host() {
             names.know(host, self.addresses.clone());
         }

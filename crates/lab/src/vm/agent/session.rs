@@ -3,8 +3,8 @@
 use super::frame::{Decoder, Ending, Frame, MOST, Nonsense, WINDOW, encode};
 use super::line;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use plimsoll_host::reach::{MOST_ERRORS, MOST_OUTPUT, Output};
 use plimsoll_model::{Cause, Failure};
+use plimsoll_reach::{MOST_ERRORS, MOST_OUTPUT, Output};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};

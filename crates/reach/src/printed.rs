@@ -1,0 +1,48 @@
+//! Output of other hosts, made fit to be shown: short, and with letters alone, for what is no letter
+//! could pass for output of plimsoll.
+
+/// Bytes of an output that are looked at, the last ones, and letters of a line that are shown.
+const MOST_BYTES: usize = 16 << 10;
+const MOST_LETTERS: usize = 240;
+
+/// What stands for everything that is not to be shown.
+const HIDDEN: char = '\u{fffd}';
+
+/// Text without control characters.
+pub fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { HIDDEN } else { c }).collect()
+}
+
+/// The last line that was printed; `None` where nothing was.
+pub fn last_line(output: &[u8]) -> Option<String> {
+    lines(output).pop()
+}
+
+/// The last lines that were printed, without empty ones.
+pub(crate) fn lines(output: &[u8]) -> Vec<String> {
+    let hidden = |c: char| c.is_control() || (!c.is_ascii() && c.escape_debug().len() > 1);
+    String::from_utf8_lossy(&output[output.len().saturating_sub(MOST_BYTES)..])
+        .split(['\n', '\r'])
+        .map(|line| {
+            let letters = line.trim().chars().take(MOST_LETTERS);
+            letters.map(|c| if hidden(c) { HIDDEN } else { c }).collect::<String>()
+        })
+        .filter(|line| !line.is_empty())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_is_short_and_harmless() {
+        let output = format!("\x1b[2J\u{202e}gone\u{7}{}\n\n \r\n", "x".repeat(1000));
+        let line = last_line(output.as_bytes()).unwrap();
+        assert!(line.starts_with("\u{fffd}[2J\u{fffd}gone\u{fffd}xx"), "{line}");
+        assert_eq!(line.chars().count(), MOST_LETTERS);
+        assert_eq!(last_line(b"sh: one\nsh: two\n \n").as_deref(), Some("sh: two"));
+        assert_eq!(last_line(b"\n\r\n"), None);
+        assert_eq!(printable("a\x1b[2J"), "a\u{fffd}[2J");
+    }
+}
