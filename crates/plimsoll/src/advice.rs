@@ -10,8 +10,10 @@ use std::path::{Path, PathBuf};
 /// The commands that measure.
 const MEASURE: [&str; 6] = ["check", "copy", "ops", "device", "net", "play"];
 /// Crates whose texts tell a user what to do.
-const CRATES: [&str; 8] =
-    ["model", "load", "host", "runner", "remote", "study", "explain", "report"];
+const CRATES: [&str; 11] = [
+    "model", "load", "reach", "watch", "settings", "device", "runner", "remote", "study",
+    "explain", "report",
+];
 
 /// The options of a command, as they are typed.
 fn options(command: &str) -> BTreeSet<String> {
