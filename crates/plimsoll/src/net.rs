@@ -184,7 +184,7 @@ fn wanted(arguments: &NetArguments, a: &HostName, b: &HostName) -> Result<Wanted
     // Both ends are this machine.
     let known = |own: &HostName, other: &HostName| match own {
         HostName::Local if own == other => Ok(Some(Ipv4Addr::LOCALHOST.into())),
-        _ => address_in_lab(own, Some(other)),
+        _ => address_in_lab(own, other),
     };
     let b_opens = arguments.connect_from == SideChoice::B;
     // The end that listens must be known; the other one is asked for its route.
@@ -201,12 +201,12 @@ fn wanted(arguments: &NetArguments, a: &HostName, b: &HostName) -> Result<Wanted
 }
 
 /// The address of a host of a lab, on the link that another host has too, if there is one. `None` of other hosts.
-fn address_in_lab(own: &HostName, other: Option<&HostName>) -> Result<Option<Address>, Failure> {
+fn address_in_lab(own: &HostName, other: &HostName) -> Result<Option<Address>, Failure> {
     let HostName::Lab { lab, host } = own else { return Ok(None) };
     let status = plimsoll_lab::status_of(lab)?;
     let at = |host: &str| status.hosts.get(host).map(|known| &known.addresses);
     let others = match other {
-        Some(HostName::Lab { lab: same, host }) if same == lab => at(host),
+        HostName::Lab { lab: same, host } if same == lab => at(host),
         _ => None,
     };
     let Some(own) = at(host) else { return Ok(None) };

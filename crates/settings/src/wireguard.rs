@@ -33,12 +33,12 @@ const MARK: u32 = 18_371;
 /// Port of each end.
 const PORT: u16 = 51_837;
 
-/// Prints what there is that a tunnel makes.
-const LIST: &str = "ip -o link show plimsoll_wg 2>/dev/null; ip rule show pref 18371";
+/// Prints what there is that a tunnel makes. Not every ip(8) lists the rules of one priority.
+const LIST: &str = "ip -o link show plimsoll_wg 2>/dev/null; ip rule show | sed -n '/^18371:/p'";
 
 /// Removes the device with its routes, and the rule; nothing if they are not there.
 const REMOVE: &str = "{ ! ip link show plimsoll_wg >/dev/null 2>&1 || ip link del plimsoll_wg; } && \
-    while ip rule show pref 18371 | grep -q .; do ip rule del pref 18371 || exit 1; done";
+    while ip rule show | grep -q '^18371:'; do ip rule del pref 18371 || break; done";
 
 /// Tries the tools, and whether the kernel makes such a device.
 const TRY: &str = "command -v wg >/dev/null || { echo 'the program wg is missing (package wireguard-tools)' >&2; exit 1; }
@@ -241,8 +241,7 @@ impl WireGuard {
         let failed = |happened: String, next: &str| {
             Failure::new(Cause::Trial, TRIED).on(host.name()).happened(happened).next(next)
         };
-        let look = "ip -o link show plimsoll_wg; ip rule show pref 18371";
-        let there = command(host, TRIED, look, b"")?;
+        let there = command(host, TRIED, LIST, b"")?;
         let is_up =
             there.contains(&format!("mtu {LARGEST_PACKET} ")) && there.contains("lookup 18371");
         if !is_up {

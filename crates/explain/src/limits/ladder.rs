@@ -31,7 +31,7 @@ pub struct Rung {
 
 impl Ladder {
     /// Seconds that nothing accounts for, of an operation with the fewest in flight.
-    pub fn least_waiting_seconds(&self) -> f64 {
+    pub fn unloaded_waiting_seconds(&self) -> f64 {
         self.rungs.first().map_or(f64::INFINITY, |rung| rung.waiting_seconds)
     }
 

@@ -168,7 +168,7 @@ impl Demands<'_> {
     /// which a saturated resource is not counted as busy, as a link by 4% of its rate, would be taken for one more resource.
     fn longest_unseen_seconds(&self) -> f64 {
         let ladder = self.limits.ladder.as_ref();
-        ladder.map_or(f64::INFINITY, |ladder| ladder.least_waiting_seconds())
+        ladder.map_or(f64::INFINITY, |ladder| ladder.unloaded_waiting_seconds())
     }
 
     /// What it carries at most with these capacities; everything else takes its time alone.

@@ -1,7 +1,7 @@
 //! `--set ROUTER/wireguard=…`: one factor of a plan that sets the router and both ends.
 
 use crate::hosts;
-use plimsoll_model::{Cause, Endpoint, Failure, HostName, PathSubject, Plan};
+use plimsoll_model::{Cause, Failure, HostName, PathSubject, Plan};
 use plimsoll_net::{Addresses, Side, Wanted};
 use plimsoll_reach::Reach;
 use plimsoll_settings::{Factor, Tunnel, is_tunnel};
@@ -58,11 +58,11 @@ fn addresses(
     a: &dyn Reach,
     b: &dyn Reach,
 ) -> Result<Option<[Ipv4Addr; 2]>, Failure> {
-    let named = |end: &Endpoint| match end.address {
-        Some(address) => Ok(Some(address)),
-        None => super::address_in_lab(&end.host, None),
+    let b_named = match path.to.address {
+        Some(address) => Some(address),
+        None => super::address_in_lab(&path.to.host, &path.from.host)?,
     };
-    let wanted = Wanted { a: named(&path.from)?, b: named(&path.to)? };
+    let wanted = Wanted { a: path.from.address, b: b_named };
     let found = Addresses::find(a, b, Side::B, wanted)?;
     Ok(match (found.a.ip.to_canonical(), found.b.ip.to_canonical()) {
         (IpAddr::V4(a), IpAddr::V4(b)) => Some([a, b]),
