@@ -139,7 +139,7 @@ struct Row {
 }
 
 fn measured(beds: &Beds, seed: u64, number: u64, bed: Bed) -> Row {
-    let case = drawn(seed, number, bed, false);
+    let case = drawn(seed, number, bed, false).with_larger_quotas();
     let mut row = Row { seed, number, case, void: String::new(), speed: 0.0, gains: Vec::new() };
     let study = case.measure(beds, true);
     fs::write(row.place(), serde_json::to_string(&study).expect("JSON")).expect("it is kept");

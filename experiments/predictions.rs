@@ -19,7 +19,7 @@ use std::fs;
 use std::num::NonZeroU16;
 use std::path::PathBuf;
 
-const SEED: u64 = 40;
+const SEED: u64 = 41;
 const CASES: [(Bed, u64); 2] = [(Bed::Namespaces, 20), (Bed::Machines, 20)];
 /// Wanted of forty: bottlenecks afterwards named wrong at most, cannot say at most, covered at least.
 const WANTED: (u32, u32, u32) = (2, 4, 34);
@@ -95,7 +95,7 @@ fn what_if(case: &Case, which: usize, factor: f64, study: &Study) -> WhatIf {
 }
 
 fn measured(beds: &Beds, seed: u64, number: u64, bed: Bed) -> Row {
-    let case = drawn(seed, number, bed, false);
+    let case = drawn(seed, number, bed, false).with_larger_quotas();
     let (which, factor) = change(seed, number, &case);
     let row = Row {
         seed,
