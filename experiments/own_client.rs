@@ -49,7 +49,7 @@ const CLOSE: f64 = 0.1;
 
 /// Samba's user in labs has a password of this name.
 pub fn beds() -> Beds {
-    Beds::of(Plimsoll::new().with("PLIMSOLL_PASSWORD", "plimsoll"))
+    Beds::with_program(Plimsoll::new().with("PLIMSOLL_PASSWORD", "plimsoll"))
 }
 
 /// What is to be said of the server's time of the call that a pattern is made of.

@@ -195,7 +195,7 @@ fn measure_screens() {
             }
             let beds = beds.get_or_insert_with(|| {
                 let program = Plimsoll::new().with("PLIMSOLL_DB", store);
-                let beds = Beds::of(program.with_runner());
+                let beds = Beds::with_program(program.with_runner());
                 beds.up("screens", &lab());
                 beds
             });

@@ -258,7 +258,7 @@ fn a_study_goes_on_in_a_directory_that_is_mounted_anew_for_each_level() {
         let mut job = PatternJob::new(pattern.parse().unwrap(), Bytes(64 << 10), Bytes(1 << 20));
         job.verify = true;
         let part = Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
-        Workload::of(part, Length::For { seconds: 0.5, warm_up_seconds: 0.0 })
+        Workload::new(part, Length::For { seconds: 0.5, warm_up_seconds: 0.0 })
     };
     let rule = Rule::Fixed { blocks: 3 };
     let design = Design { rule, baseline_seconds: 0.0, ..Design::default() };

@@ -22,7 +22,7 @@ const RESOLUTION: f64 = 0.01;
 fn workload(job: StreamJob, steps: Option<Steps>) -> Workload {
     let part = Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
     let length = Length::For { seconds: 2.0, warm_up_seconds: 0.0 };
-    Workload { steps, ..Workload::of(part, length) }
+    Workload { steps, ..Workload::new(part, length) }
 }
 
 fn plan() -> Plan {
@@ -103,7 +103,7 @@ fn a_study_holds_shares_and_paths() {
     plan.workloads.truncate(1);
     let job = PatternJob::named("random-read", Bytes(MIB)).unwrap();
     let part = Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
-    plan.workloads.push(Workload::of(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 }));
+    plan.workloads.push(Workload::new(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 }));
     // Between the paths: each runner has other numbers for them than the plan.
     plan.subjects.insert(1, "/share".parse::<Target>().unwrap().into());
     plan.contrasts = Contrast::against_first(&plan);

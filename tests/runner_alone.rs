@@ -126,7 +126,7 @@ fn workload(seconds: f64, pattern: &str) -> Workload {
     let pattern = pattern.parse().unwrap();
     let job = PatternJob::new(pattern, Bytes(4096), Bytes(1 << 20));
     let part = Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
-    Workload::of(part, Length::For { seconds, warm_up_seconds: 0.0 })
+    Workload::new(part, Length::For { seconds, warm_up_seconds: 0.0 })
 }
 
 fn point(seconds: f64, pattern: &str) -> Request {

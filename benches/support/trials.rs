@@ -24,7 +24,7 @@ pub fn workload(
     depth: NonZeroU16,
 ) -> Workload {
     let part = Part::closed(PatternJob::new(pattern, block, size).into(), workers, depth);
-    Workload::of(part, Length::For { seconds: 1.0, warm_up_seconds: WARM_UP })
+    Workload::new(part, Length::For { seconds: 1.0, warm_up_seconds: WARM_UP })
 }
 
 /// Hands what happens on to a function.

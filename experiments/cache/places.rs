@@ -72,7 +72,7 @@ struct Scratch {
 impl Places {
     pub fn new() -> Places {
         let program = Plimsoll::new().with_runner().with("PLIMSOLL_PASSWORD", "plimsoll");
-        Places { beds: Beds::of(program), up: None }
+        Places { beds: Beds::with_program(program), up: None }
     }
 
     pub fn ready(&mut self, case: &Case) -> Ready {

@@ -18,7 +18,8 @@ fn a_full_table_lets_no_more_connections_through_than_it_has_room_for() {
     if !plimsoll_testkit::available(Need::Machines) {
         return;
     }
-    let beds = Beds::of(Plimsoll::new().with("PLIMSOLL_PROBES", probes().to_str().unwrap()));
+    let beds =
+        Beds::with_program(Plimsoll::new().with("PLIMSOLL_PROBES", probes().to_str().unwrap()));
     let lab = LabFile::new()
         .machine("wan", "192MiB")
         .set("gateway", "router")

@@ -46,7 +46,7 @@ struct Keys {
 
 impl Keys {
     /// A copy, which no program inherits.
-    fn of(master: OwnedFd) -> Keys {
+    fn new(master: OwnedFd) -> Keys {
         Keys { master: File::from(master.try_clone().unwrap()), seen: String::new() }
     }
 
@@ -78,7 +78,7 @@ impl Keys {
 pub fn a_shell_has_a_terminal(beds: &Beds) {
     let size = Winsize { ws_row: 33, ws_col: 101, ws_xpixel: 0, ws_ypixel: 0 };
     let terminal = openpty(Some(&size), None).unwrap();
-    let (slave, mut keys) = (File::from(terminal.slave), Keys::of(terminal.master));
+    let (slave, mut keys) = (File::from(terminal.slave), Keys::new(terminal.master));
     let settings = || {
         let said = Command::new("stty").arg("-g").stdin(slave.try_clone().unwrap()).output();
         said.unwrap().stdout
@@ -125,7 +125,7 @@ pub fn a_shell_has_a_terminal(beds: &Beds) {
 /// A terminal that is closed takes along what runs in it.
 pub fn a_closed_terminal_ends_its_shell(beds: &Beds) {
     let terminal = openpty(None, None).unwrap();
-    let (slave, mut keys) = (File::from(terminal.slave), Keys::of(terminal.master));
+    let (slave, mut keys) = (File::from(terminal.slave), Keys::new(terminal.master));
     let mut first = Command::new("setsid");
     first.args(["--ctty", "--wait"]);
     let mut shell = beds.program.command_under(first, &["lab", "shell", "disks/a"]);

@@ -75,7 +75,7 @@ fn measure_functions_of_netfilter() {
     let study = beds.program.latest();
     assert_eq!(study.ended, Ended::Done);
     assert!(study.trials.iter().all(|trial| trial.result.outcome == Outcome::Complete));
-    let of = |measure| Metric::of(block_kind("netfilter").unwrap(), measure);
+    let of = |measure| Metric::for_kind(block_kind("netfilter").unwrap(), measure);
     let mut wrong = Vec::new();
     let without = figures(&study, 0, of(TraceJob::FUNCTIONS));
     let known = rulesets();

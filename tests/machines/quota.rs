@@ -19,7 +19,7 @@ fn a_router_with_a_fifth_of_a_core_is_the_bottleneck() {
     let program = Plimsoll::new()
         .with("PLIMSOLL_RUNNER", runner().to_str().unwrap())
         .with("PLIMSOLL_PROBES", probes().to_str().unwrap());
-    let beds = Beds::of(program);
+    let beds = Beds::with_program(program);
     beds.lab(&["up", "slow-router"]).expect(0);
     let check = |hosts: &[&str]| -> Ran {
         let words = ["check", "--quiet", "--on=lab://slow-router/lan", "nfs://wan/srv/data"];

@@ -27,20 +27,20 @@ pub struct Machines {
 
 impl Machines {
     pub fn new() -> Machines {
-        Machines::of(Plimsoll::new().with_runner())
+        Machines::with_program(Plimsoll::new().with_runner())
     }
 
     /// For tests that drive no load there.
     pub fn without_runner() -> Machines {
-        Machines::of(Plimsoll::new())
+        Machines::with_program(Plimsoll::new())
     }
 
     /// By a program with other things in its environment.
     pub fn with(program: Plimsoll) -> Machines {
-        Machines::of(program)
+        Machines::with_program(program)
     }
 
-    fn of(program: Plimsoll) -> Machines {
+    fn with_program(program: Plimsoll) -> Machines {
         let cache = tempfile::tempdir().unwrap();
         let images = plimsoll_lab::vm::Images::from_environment();
         let mut made = |_: &str| ();
@@ -57,7 +57,7 @@ impl Machines {
             }
         }
         let program = program.with("PLIMSOLL_LAB_CACHE", cache.path().to_str().unwrap());
-        let beds = Beds::of(program);
+        let beds = Beds::with_program(program);
         Machines { beds, cache }
     }
 

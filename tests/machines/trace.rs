@@ -91,7 +91,7 @@ fn rules_are_counted(beds: &Beds) {
     let study = beds.program.latest();
     assert_eq!((&study.ended, study.trials.len()), (&Ended::Done, 4));
     assert!(study.trials.iter().all(|trial| trial.result.outcome == Outcome::Complete));
-    let netfilter = Metric::of(block_kind("netfilter").unwrap(), TraceJob::FUNCTIONS);
+    let netfilter = Metric::for_kind(block_kind("netfilter").unwrap(), TraceJob::FUNCTIONS);
     let all = Metric::all(TraceJob::FUNCTIONS);
     let [without, with] = [0, 1].map(|setting| figures(&study, setting, netfilter));
     assert!(without[0] == without[1] && with[0] == with[1], "{without:?} {with:?}");
@@ -162,7 +162,7 @@ fn calls_to_the_nfs_server_are_counted(beds: &Beds) {
         let functions = ["nfsd_dispatch", "nfsd4_proc_compound", mark, "fh_verify"];
         // Threads are preempted, and pages of the cache become active.
         is_counted(trial.result.main().unwrap(), &functions, 0.1);
-        let of = |block| Metric::of(block_kind(block).unwrap(), TraceJob::FUNCTIONS);
+        let of = |block| Metric::for_kind(block_kind(block).unwrap(), TraceJob::FUNCTIONS);
         for block in ["NFS server", "RPC", "file system", "page cache"] {
             assert!(trial.result.value(0, of(block)).is_some_and(|count| count > 1.0), "{block}");
         }
@@ -208,7 +208,7 @@ fn forwarded_packets_are_counted(beds: &Beds) {
         let functions = ["net_rx_action", "ip_forward", "ip_output", "dev_hard_start_xmit"];
         is_counted(trial.result.main().unwrap(), &functions, 0.5);
     }
-    let netfilter = Metric::of(block_kind("netfilter").unwrap(), TraceJob::FUNCTIONS);
+    let netfilter = Metric::for_kind(block_kind("netfilter").unwrap(), TraceJob::FUNCTIONS);
     let [without, with] = [0, 1].map(|setting| figures(&study, setting, netfilter)[0]);
     assert!((10.0..20.0).contains(&(with - without)), "{without} {with}");
     let shown = beds.program.run(&["show", &study.id.0]).expect(0).out;

@@ -18,7 +18,8 @@ fn the_router_decrypts_at_one_level_and_forwards_encrypted_packets_at_the_other(
     if !plimsoll_testkit::available(Need::Machines) {
         return;
     }
-    let beds = Beds::of(Plimsoll::new().with("PLIMSOLL_PROBES", probes().to_str().unwrap()));
+    let beds =
+        Beds::with_program(Plimsoll::new().with("PLIMSOLL_PROBES", probes().to_str().unwrap()));
     let lab = LabFile::new()
         .machine("wan", "192MiB")
         .set("gateway", "router")

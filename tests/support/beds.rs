@@ -36,11 +36,11 @@ pub struct Traces {
 impl Beds {
     /// An empty place.
     pub fn new() -> Beds {
-        Beds::of(Plimsoll::new())
+        Beds::with_program(Plimsoll::new())
     }
 
     /// The same for a program that has other things in its environment too.
-    pub fn of(program: Plimsoll) -> Beds {
+    pub fn with_program(program: Plimsoll) -> Beds {
         let home = tempfile::tempdir().expect("a temporary directory");
         let place = home.path().join("labs");
         let program = program.with("PLIMSOLL_LABS", place.to_str().expect("letters"));
@@ -49,7 +49,7 @@ impl Beds {
 
     /// The same for a program that deploys its runner on hosts of labs.
     pub fn with_runner() -> Beds {
-        Beds::of(Plimsoll::new().with_runner())
+        Beds::with_program(Plimsoll::new().with_runner())
     }
 
     /// Brings a lab up.

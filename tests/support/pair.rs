@@ -39,7 +39,7 @@ pub fn lab_named(name: &str, text: &str) -> Option<Beds> {
     if !needs.into_iter().all(plimsoll_testkit::available) {
         return None;
     }
-    let beds = Beds::of(program());
+    let beds = Beds::with_program(program());
     let file = beds.file(name, text);
     beds.lab(&["up", &file, "--quiet"]).expect(0);
     Some(beds)

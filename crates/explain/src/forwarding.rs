@@ -105,7 +105,7 @@ struct At<'a> {
 }
 
 impl<'a> At<'a> {
-    fn of(part: Option<&PartResult>, loads: &'a [HostLoad], router: &str) -> Option<At<'a>> {
+    fn new(part: Option<&PartResult>, loads: &'a [HostLoad], router: &str) -> Option<At<'a>> {
         let value = |measure| part?.quantities.get(&Metric::all(measure)).copied();
         let offered = value(Measure::OFFERED_FRAMES)
             .filter(|offered| offered.is_finite() && *offered > 0.0)?;
@@ -119,7 +119,7 @@ impl<'a> At<'a> {
     /// Every trial of the searches.
     fn all(trials: &[&'a Trial], router: &str) -> Vec<At<'a>> {
         let points = trials.iter().flat_map(|trial| &trial.points);
-        points.filter_map(|point| At::of(point.parts.first(), &point.loads, router)).collect()
+        points.filter_map(|point| At::new(point.parts.first(), &point.loads, router)).collect()
     }
 
     /// Share of the frames that was lost.

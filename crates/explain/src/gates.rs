@@ -125,7 +125,7 @@ pub fn gate(now: &PastStudy, baseline: &[PastStudy]) -> Option<GateResult> {
     let heads: Vec<Study> = baseline.iter().map(|past| past.study.clone()).collect();
     let row = |(condition, cell): (Option<&GateCondition>, Cell)| {
         let metric = metric(plan.workload(cell)?)?;
-        let key = SubjectKey::of(&now.study, usize::from(cell.subject));
+        let key = SubjectKey::new(&now.study, usize::from(cell.subject));
         let places = recognise(&heads, &|other| other.is_same(&key)).places;
         let levels = places.iter().filter_map(|place| {
             let past = baseline.get(place.study)?;
@@ -218,7 +218,7 @@ fn counterparts(planned: &Study, baseline: &Study) -> Vec<(Cell, SubjectKey, Vec
     let Some(gate) = &planned.plan.gate else { return Vec::new() };
     let subjects = SubjectKey::all(baseline);
     let of = |(_, cell): (Option<&GateCondition>, Cell)| {
-        let key = SubjectKey::of(planned, usize::from(cell.subject));
+        let key = SubjectKey::new(planned, usize::from(cell.subject));
         let is_own = |other: &Cell| {
             let same =
                 subjects.get(usize::from(other.subject)).is_some_and(|own| own.is_same(&key));

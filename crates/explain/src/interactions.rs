@@ -79,7 +79,7 @@ pub(crate) fn interactions(
         let corners = [parts.whole, alone.setting, priced.with, priced.without];
         let cells = corners.map(|setting| Cell { subject: 0, workload, setting });
         let blocks = Blocks::new(gathered, cells);
-        let difference = |of: fn([f64; 4]) -> f64| Difference::of(&blocks.each(of), confidence);
+        let difference = |of: fn([f64; 4]) -> f64| Difference::new(&blocks.each(of), confidence);
         let interaction =
             difference(|[whole, alone, with, without]| whole - alone - with + without);
         let together = difference(|[whole, _, _, without]| whole - without);

@@ -169,13 +169,13 @@ impl Sides {
 
     fn difference(&self, confidence: f64) -> Difference {
         let all: Vec<f64> = self.a.iter().zip(&self.b).map(|(a, b)| a - b).collect();
-        Difference::of(&all, confidence)
+        Difference::new(&all, confidence)
     }
 }
 
 impl Difference {
     /// Of a difference in each block.
-    pub(crate) fn of(blocks: &[f64], confidence: f64) -> Difference {
+    pub(crate) fn new(blocks: &[f64], confidence: f64) -> Difference {
         Difference {
             blocks: blocks.len(),
             seconds: mean(blocks),

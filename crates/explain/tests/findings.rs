@@ -238,7 +238,7 @@ fn a_single_target_is_judged_by_its_level() {
 fn beside_other_work(study: &mut Study, block: u32, user: f64, system: f64) {
     add(study, block, 0, READ, 1e8);
     let trial = study.trials.last_mut().unwrap();
-    let window = Window::of(OpKind::READ, 10_000, 40_960_000);
+    let window = Window::only(OpKind::READ, 10_000, 40_960_000);
     trial.result.parts[0].series = Series::new(10.0, &[window]);
     let idle = CpuTimes { user: 0.3, system: 0.2, ..CpuTimes::default() };
     let more = CpuTimes { user, system, steal: 7.0, idle: 8.0, ..CpuTimes::default() };

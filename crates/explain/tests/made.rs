@@ -63,7 +63,7 @@ fn found(changes: &[WhatIf], later: &[Study]) -> Option<u64> {
 
 fn day_of(prediction: &KeptPrediction, later: &[Study]) -> Option<u64> {
     let all = [&[before()], later].concat();
-    let pasts: Vec<PastStudy> = all.iter().map(PastStudy::of).collect();
+    let pasts: Vec<PastStudy> = all.iter().map(PastStudy::new).collect();
     let recognised = recognise(&all, &|key| key.given == "nfs://nas/a");
     let history = history(&pasts, &recognised.places, 1);
     let study = measured_by(prediction, &history.moments[0], &history)?;
@@ -195,7 +195,7 @@ fn links_of_a_lab_have_the_rates_that_they_are_shaped_to() {
     let mut prediction = kept(&before(), &[link(GIGABIT)]);
     prediction.study = first.id.clone();
     let all = [first, after(1, in_lab("100Mbit/s")), after(2, in_lab("1Gbit/s"))];
-    let pasts: Vec<PastStudy> = all.iter().map(PastStudy::of).collect();
+    let pasts: Vec<PastStudy> = all.iter().map(PastStudy::new).collect();
     let recognised = recognise(&all, &|key| key.given == "nfs://nas/a");
     let history = history(&pasts, &recognised.places, 1);
     let measured = measured_by(&prediction, &history.moments[0], &history);

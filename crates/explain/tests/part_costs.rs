@@ -44,7 +44,7 @@ fn study_of(
     let length = Length::For { seconds: 4.5, warm_up_seconds: 0.5 };
     let design = Design { rule: Rule::Fixed { blocks }, ..Design::default() };
     let mut study = empty(&["/data"], &[]);
-    study.plan = Plan::new(vec![path], vec![Workload::of(part, length)], design);
+    study.plan = Plan::new(vec![path], vec![Workload::new(part, length)], design);
     study.plan.contrasts.clear();
     let priced = parts.into_iter().zip([(0, 2), (2, 3), (3, 4)]);
     let priced = priced.map(|(part, (with, without))| PricedPart { part, with, without }).collect();

@@ -18,7 +18,7 @@ fn study(calls: &[u64], segments: [f64; 2], per_byte: Costing) -> Study {
     let length = Length::For { seconds: 1.0, warm_up_seconds: 0.1 };
     let workload = |call: &u64| {
         let job = TcpStreamJob { block: Bytes(*call), ..TcpStreamJob::new(Flow::Out) };
-        Workload::of(Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN), length)
+        Workload::new(Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN), length)
     };
     let design = Design { rule: Rule::Fixed { blocks: 3 }, ..Design::default() };
     let mut study = empty(&["/data"], &[]);

@@ -31,7 +31,7 @@ fn study(job: DatagramsJob, steps: Option<Steps>) -> Study {
         vec![PathSubject { from: end("local"), to: end("ssh://nas"), via: None }.into()];
     let part = Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
     let length = Length::For { seconds: 1.0, warm_up_seconds: 0.0 };
-    study.plan.workloads = vec![Workload { steps, ..Workload::of(part, length) }];
+    study.plan.workloads = vec![Workload { steps, ..Workload::new(part, length) }];
     study
 }
 

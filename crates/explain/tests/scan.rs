@@ -19,7 +19,7 @@ fn study(protocols: &[&str], kinds: &[(OpKind, f64)]) -> Study {
     let job = OperationsJob { entries: 10, block: Bytes(4096) };
     let part = Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
     let length = Length::For { seconds: 1.0, warm_up_seconds: 0.1 };
-    study.plan.workloads = vec![Workload::of(part, length)];
+    study.plan.workloads = vec![Workload::new(part, length)];
     for (subject, protocol) in (0..).zip(protocols) {
         let facts = storage(&mut study.subjects[usize::from(subject)]);
         (facts.protocol, facts.round_trip_seconds) = ((*protocol).into(), Some(TRIP));

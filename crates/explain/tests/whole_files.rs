@@ -18,7 +18,7 @@ fn file(buffer: u64, arrival: Arrival) -> Workload {
     let job = FileJob { way, buffer: Bytes(buffer), size: SIZE, stability };
     let part = Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
     let length = Length::UntilDone { at_most_seconds: 60.0 };
-    Workload::of(Part { arrival, ..part }, length)
+    Workload::new(Part { arrival, ..part }, length)
 }
 
 /// A study of these files, each of which took so long in each of three blocks.

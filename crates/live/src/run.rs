@@ -423,7 +423,7 @@ mod tests {
     fn latency_follows_from_what_is_in_flight() {
         let mut run = Run::new(header());
         run.apply(&trial(0));
-        let mut done = Window::of(OpKind::READ, 100, 409_600);
+        let mut done = Window::only(OpKind::READ, 100, 409_600);
         run.apply(&notice(0.1, News::Window { trial_seconds: 0.1, window: done.clone() }));
         let point = run.now().unwrap();
         assert!((point.operations_per_second(None) - 1000.0).abs() < 1e-6);
@@ -470,8 +470,8 @@ mod tests {
         let mut run = Run::new(header());
         run.apply(&trial(0));
         assert!(run.now().is_none() && run.points[0].bytes_per_second(None).is_nan());
-        let mut done = Window::of(OpKind::WRITE, 10, 1_000_000);
-        done.add(&Window::of(OpKind::LOOKUP, 50, 0));
+        let mut done = Window::only(OpKind::WRITE, 10, 1_000_000);
+        done.add(&Window::only(OpKind::LOOKUP, 50, 0));
         run.apply(&notice(0.5, News::Window { trial_seconds: 0.5, window: done }));
         let point = run.now().unwrap();
         assert_eq!(point.kinds().count(), 2);

@@ -10,7 +10,7 @@ use std::num::NonZeroU16;
 
 pub(crate) fn workload(job: PatternJob) -> Workload {
     let part = Part::closed(job.into(), NonZeroU16::new(4).unwrap(), NonZeroU16::MIN);
-    Workload::of(part, Length::For { seconds: 5.0, warm_up_seconds: 0.5 })
+    Workload::new(part, Length::For { seconds: 5.0, warm_up_seconds: 0.5 })
 }
 
 pub(crate) fn subject(target: &str) -> Subject {
@@ -48,7 +48,7 @@ pub(crate) fn trial(number: u32) -> Notice {
 
 pub(crate) fn window(at_seconds: f64) -> Notice {
     let ops = 100 + (at_seconds * 10.0) as u64 % 7 * 5;
-    let window = Window::of(OpKind::READ, ops, ops << 20);
+    let window = Window::only(OpKind::READ, ops, ops << 20);
     notice(at_seconds, News::Window { trial_seconds: at_seconds.fract().max(0.1), window })
 }
 

@@ -21,7 +21,7 @@ const JOB: DatabaseJob = DatabaseJob { block: Bytes(4 * KIB), size: Bytes(64 * K
 
 fn workload(seconds: f64, workers: u16) -> Workload {
     let length = Length::For { seconds, warm_up_seconds: 0.0 };
-    Workload::of(part(JOB.into(), workers, 1), length)
+    Workload::new(part(JOB.into(), workers, 1), length)
 }
 
 fn figure(part: &PartDone, measure: Measure) -> Option<f64> {

@@ -259,7 +259,7 @@ fn work_that_is_done_begins_again_until_the_time_is_over() {
     let mut run = Run::new(Arc::new(mock(&clock, 1)), clock);
     let for_a_second = Length::For { seconds: 1.0, warm_up_seconds: 0.0 };
     let up = part(Job::Copy(copy(data.path(), Transfer::Up, 4096)), 1, 1);
-    let workload = Workload::of(up, for_a_second);
+    let workload = Workload::new(up, for_a_second);
     run.prepare(&workload).unwrap();
     let parts = run.good(&workload);
     assert_eq!(parts[0].team.measured, 1000 * MS);
@@ -270,7 +270,7 @@ fn work_that_is_done_begins_again_until_the_time_is_over() {
     run.good(&workload);
     assert_eq!(run.trees().len(), 11, "those of the first point are removed");
     assert!(run.trees().contains(&"copy-0-21".to_owned()), "no number twice");
-    let scan = Workload::of(
+    let scan = Workload::new(
         part(Job::Scan(ScanJob { directories: 1, files: 2, ..ScanJob::default() }), 1, 1),
         for_a_second,
     );
@@ -286,7 +286,7 @@ fn work_that_is_not_done_in_time_fails() {
     let mut run = Run::new(Arc::new(mock(&clock, 1)), clock);
     let job = Job::Scan(ScanJob { directories: 100, files: 50, ..ScanJob::default() });
     let length = Length::UntilDone { at_most_seconds: 2.0 };
-    let workload = Workload::of(part(job, 1, 1), length);
+    let workload = Workload::new(part(job, 1, 1), length);
     run.prepare(&workload).unwrap();
     let parts = run.point(&workload).unwrap();
     assert_eq!(parts[0].team.ended, Ended::NotDone);

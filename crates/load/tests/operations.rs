@@ -117,7 +117,7 @@ fn a_large_directory_does_not_take_all_the_time() {
     });
     let mut run = Run::new(Arc::new(share), clock);
     let length = Length::For { seconds: 10.0, warm_up_seconds: 0.0 };
-    let workload = Workload::of(part(JOB.into(), 1, 1), length);
+    let workload = Workload::new(part(JOB.into(), 1, 1), length);
     run.prepare(&workload).unwrap();
     let listings = done(&run.good(&workload)[0], OpKind::READ_DIRECTORY);
     assert!((23..=26).contains(&listings), "{listings}");
@@ -142,7 +142,7 @@ fn several_workers_on_a_directory_leave_nothing_of_their_own() {
     let share = DirectoryShare::open(&target, "here", &OpenOptions::default()).unwrap();
     let mut run = Run::new(Arc::new(share), Arc::new(SystemClock::new()));
     let length = Length::For { seconds: 0.2, warm_up_seconds: 0.0 };
-    let workload = Workload::of(part(JOB.into(), 3, 2), length);
+    let workload = Workload::new(part(JOB.into(), 3, 2), length);
     assert_eq!(run.prepare(&workload).unwrap(), []);
     for _ in 0..2 {
         let part = &run.good(&workload)[0];
@@ -217,7 +217,7 @@ fn the_next_round_begins_when_all_of_the_last_have_ended() {
         let mut run = Run::new(Arc::new(share), clock);
         let job = PatternJob::new(Pattern::SequentialRead, Bytes(4 * KIB), Bytes(8 * MIB));
         let length = Length::For { seconds: 0.3, warm_up_seconds: 0.0 };
-        let workload = Workload::of(Part { arrival, ..part(job.into(), 1, 1) }, length);
+        let workload = Workload::new(Part { arrival, ..part(job.into(), 1, 1) }, length);
         run.prepare(&workload).unwrap();
         let done = done(&run.good(&workload)[0], OpKind::READ);
         run.close();
@@ -254,7 +254,7 @@ fn paced_for(
     let length = Length::For { seconds, warm_up_seconds: 0.0 };
     let (depth, per_second) = (NonZeroU16::new(depth).unwrap(), NonZeroU32::new(100).unwrap());
     let arrival = Arrival::Paced { depth, per_second };
-    let workload = Workload::of(Part { arrival, ..part(job.into(), 1, 1) }, length);
+    let workload = Workload::new(Part { arrival, ..part(job.into(), 1, 1) }, length);
     run.prepare(&workload).unwrap();
     let mut parts = run.good(&workload);
     let measured = parts[0].team.measured(Duration::ZERO);

@@ -38,7 +38,7 @@ fn played(
     });
     let mut run = Run::new(Arc::new(share), clock.clone() as Arc<dyn Clock>);
     let length = Length::For { seconds, warm_up_seconds: 0.5 };
-    let workload = Workload::of(part(job.into(), streams, 1), length);
+    let workload = Workload::new(part(job.into(), streams, 1), length);
     run.prepare(&workload).unwrap();
     let part = run.good(&workload).remove(0);
     run.close();
@@ -160,7 +160,7 @@ fn slides(takes: Duration, ahead: bool, seconds: f64) -> PartDone {
         size: Bytes(80 * REQUEST),
     };
     let length = Length::For { seconds, warm_up_seconds: 0.1 };
-    let workload = Workload::of(part(job.into(), 1, 1), length);
+    let workload = Workload::new(part(job.into(), 1, 1), length);
     run.prepare(&workload).unwrap();
     let part = run.good(&workload).remove(0);
     run.close();

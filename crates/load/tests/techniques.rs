@@ -72,7 +72,7 @@ fn names_are_looked_up_once_in_their_lifetime() {
         let cached = Technique::AttributeCache { lifetime_seconds };
         let techniques = Vec::from_iter((lifetime_seconds > 0.0).then_some(cached));
         let part = Part { techniques, ..part(job.clone().into(), 1, 1) };
-        let workload = Workload::of(part, length);
+        let workload = Workload::new(part, length);
         run.prepare(&workload).unwrap();
         let before = server.counts();
         let part = &run.good(&workload)[0];

@@ -55,7 +55,7 @@ pub struct PastStudy {
 
 impl PastStudy {
     /// A whole study.
-    pub fn of(study: &Study) -> PastStudy {
+    pub fn new(study: &Study) -> PastStudy {
         let figures = study.trials.iter().flat_map(|trial| Figure::of_trial(&study.plan, trial));
         let figures = figures.collect();
         PastStudy { study: study.without_trials(), figures }

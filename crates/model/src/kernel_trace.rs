@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn blocks_are_kinds_of_figures() {
         let kind = block_kind("socket API").unwrap();
-        let metric = Metric::of(kind, TraceJob::FUNCTIONS);
+        let metric = Metric::for_kind(kind, TraceJob::FUNCTIONS);
         assert_eq!(metric.to_string(), "socket_api_kernel_functions");
         assert_eq!(metric.to_string().parse::<Metric>().unwrap(), metric);
         assert_eq!(block_kind(""), None);

@@ -264,7 +264,7 @@ impl Metric {
     }
 
     /// `measure` over one kind of operation.
-    pub const fn of(kind: OpKind, measure: Measure) -> Self {
+    pub const fn for_kind(kind: OpKind, measure: Measure) -> Self {
         Metric { kind: Some(kind), measure }
     }
 }
@@ -287,7 +287,7 @@ impl FromStr for Metric {
         }
         for (cut, _) in text.match_indices('_') {
             if let Some(measure) = Measure::known_as(&text[cut + 1..]) {
-                return Ok(Metric::of(text[..cut].parse()?, measure));
+                return Ok(Metric::for_kind(text[..cut].parse()?, measure));
             }
         }
         Ok(Metric::all(Measure::named(text)?))
@@ -330,7 +330,7 @@ mod tests {
         assert_eq!((later.kind, later.measure.info()), (None, None));
         assert_eq!(later.to_string(), "some_later_figure_pixels");
         let kind: Metric = "rename_iops".parse().unwrap();
-        assert_eq!(kind, Metric::of("rename".parse().unwrap(), Measure::IOPS));
+        assert_eq!(kind, Metric::for_kind("rename".parse().unwrap(), Measure::IOPS));
         assert!(kind > later && later > Metric::all(Measure::ENTRIES));
     }
 

@@ -125,7 +125,7 @@ fn is_zero(value: &u64) -> bool {
 
 impl Window {
     /// Window with only these completed operations.
-    pub fn of(kind: OpKind, operations: u64, bytes: u64) -> Window {
+    pub fn only(kind: OpKind, operations: u64, bytes: u64) -> Window {
         let kinds = BTreeMap::from([(kind, Count { operations, bytes })]);
         Window { kinds, in_flight_ns: 0 }
     }
@@ -169,8 +169,8 @@ mod tests {
     #[test]
     fn windows_come_back_as_they_were() {
         let quiet = Window::default();
-        let mut mixed = Window::of(OpKind::READ, 3, 4096);
-        mixed.add(&Window::of(OpKind::LOOKUP, 7, 0));
+        let mut mixed = Window::only(OpKind::READ, 3, 4096);
+        mixed.add(&Window::only(OpKind::LOOKUP, 7, 0));
         mixed.in_flight_ns = 5;
         let windows = [quiet.clone(), mixed.clone(), quiet];
         let series = Series::new(0.1, &windows);

@@ -18,7 +18,7 @@ pub struct SubjectKey {
 
 impl SubjectKey {
     /// Key of a subject of a study, by its number in the plan.
-    pub fn of(study: &Study, subject: usize) -> SubjectKey {
+    pub fn new(study: &Study, subject: usize) -> SubjectKey {
         let facts = study.subjects.get(subject);
         let planned = study.plan.subjects.get(subject).map(ToString::to_string);
         let typed = facts.map(|facts| facts.given().to_owned()).filter(|given| !given.is_empty());
@@ -34,7 +34,7 @@ impl SubjectKey {
     /// Keys of all subjects of a study.
     pub fn all(study: &Study) -> Vec<SubjectKey> {
         let count = study.plan.subjects.len().max(study.subjects.len());
-        (0..count).map(|subject| SubjectKey::of(study, subject)).collect()
+        (0..count).map(|subject| SubjectKey::new(study, subject)).collect()
     }
 
     /// Whether both are keys of one subject. Names of the user decide where both have one; else the reported

@@ -229,7 +229,7 @@ pub struct Accept {
 
 impl Workload {
     /// One job alone, by one client.
-    pub fn of(part: Part, length: Length) -> Workload {
+    pub fn new(part: Part, length: Length) -> Workload {
         Workload { parts: vec![part], steps: None, length }
     }
 

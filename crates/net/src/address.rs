@@ -30,7 +30,7 @@ pub struct Addresses {
 
 impl Addresses {
     /// The address of an end.
-    pub fn of(&self, side: Side) -> Address {
+    pub fn end(&self, side: Side) -> Address {
         match side {
             Side::A => self.a,
             Side::B => self.b,

@@ -18,7 +18,7 @@ const MOST_WINDOWS: usize = 72_000;
 pub(crate) fn part(job: &Job, near: &Report, far: &Report, window_seconds: f64) -> PartResult {
     let mut figures = Figures(PartResult::default());
     let stalls = match job {
-        Job::TcpStream(_) => Stalls::of(near.received().chain(far.received())),
+        Job::TcpStream(_) => Stalls::new(near.received().chain(far.received())),
         _ => Stalls::default(),
     };
     match job {
@@ -320,7 +320,7 @@ fn add_windows(windows: &mut Vec<Window>, kind: OpKind, rows: &[Row], window_sec
             }
             (_, None) => *last,
         };
-        let window = Window::of(
+        let window = Window::only(
             kind,
             at.operations.saturating_sub(before.operations),
             at.bytes.saturating_sub(before.bytes),

@@ -15,7 +15,7 @@ pub(crate) fn add(job: &Job, near: &Report, far: &Report, lead_seconds: f64, to:
     }
     let ways: Vec<Way<'_>> = [(near, far), (far, near)]
         .into_iter()
-        .flat_map(|(from, to)| from.sent().filter_map(move |sender| Way::of(sender, to)))
+        .flat_map(|(from, to)| from.sent().filter_map(move |sender| Way::new(sender, to)))
         .collect();
     let mut put = |measure: Measure, value: Option<f64>| {
         if let Some(value) = value.filter(|value| value.is_finite()) {
@@ -67,7 +67,7 @@ struct Way<'a> {
 }
 
 impl<'a> Way<'a> {
-    fn of(sender: &'a Stream, to: &'a Report) -> Option<Way<'a>> {
+    fn new(sender: &'a Stream, to: &'a Report) -> Option<Way<'a>> {
         let receiver = to.received().find(|stream| stream.number == sender.number)?;
         Some(Way { sender, receiver })
     }

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 /// The interface at each end whose host tells, A first.
 pub fn interfaces(a: &dyn Reach, b: &dyn Reach, addresses: Addresses) -> Vec<PathInterface> {
     let at = |reach: &dyn Reach, side: Side| {
-        let route = asked(reach, &route_to(addresses.of(side.other()))).ok()?;
+        let route = asked(reach, &route_to(addresses.end(side.other()))).ok()?;
         // The loopback interface has no queue, nor is it a link.
         let name = route_device(&route).filter(|name| name != "lo")?;
         let device = plimsoll_device::interface(reach, &name).unwrap_or_default();
@@ -23,7 +23,7 @@ pub fn interfaces(a: &dyn Reach, b: &dyn Reach, addresses: Addresses) -> Vec<Pat
 /// The ends that are the router of the other one: over which it reaches other networks.
 pub fn routers(a: &dyn Reach, b: &dyn Reach, addresses: Addresses) -> Vec<Side> {
     let is_router = |side: Side, other: &dyn Reach| {
-        let address = addresses.of(side).ip;
+        let address = addresses.end(side).ip;
         let family = if address.is_ipv6() { "-6" } else { "-4" };
         let routes = asked(other, &format!("ip {family} route 2>/dev/null"));
         routes.is_ok_and(|routes| next_hops(&routes).any(|hop| hop == address))

@@ -69,7 +69,7 @@ impl Order {
     ///
     /// # Errors
     /// [`Cause::Usage`] for a job that is not done to a network path, and for frames that are too short.
-    pub fn of(job: &Job, opener: Side, ipv6: bool) -> Result<Order, Failure> {
+    pub fn new(job: &Job, opener: Side, ipv6: bool) -> Result<Order, Failure> {
         match job {
             Job::Forwarding(job) => forwarding(job, ipv6),
             Job::TcpStream(job) => Ok(tcp(job)),
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn a_trial_is_lines() {
         let job = TcpStreamJob { streams: 4, ..TcpStreamJob::new(Flow::In) };
-        let order = Order::of(&job.into(), Side::A, false).unwrap();
+        let order = Order::new(&job.into(), Side::A, false).unwrap();
         let text = order.connecting(Side::A, &once(), PEER, 5001);
         let token = "a5".repeat(16);
         assert_eq!(
@@ -335,7 +335,7 @@ mod tests {
     fn frames_at_a_rate_go_on_until_the_sender_was_punctual_for_long_enough() {
         let mut job = ForwardingJob::new(Flow::In, Bytes(512));
         let text = |job: &ForwardingJob, ipv6| {
-            let order = Order::of(&job.clone().into(), Side::A, ipv6).unwrap();
+            let order = Order::new(&job.clone().into(), Side::A, ipv6).unwrap();
             order.connecting(Side::A, &once(), PEER, 5001)
         };
         let most = text(&job, false);
@@ -358,7 +358,7 @@ mod tests {
         }
         assert!(text(&job, true).contains("payload_bytes=446\n"));
         // The search that it belongs to has no more time.
-        let order = Order::of(&job.clone().into(), Side::A, false).unwrap();
+        let order = Order::new(&job.clone().into(), Side::A, false).unwrap();
         let soon = Once { most: Duration::from_secs(5), ..once() };
         assert!(order.connecting(Side::A, &soon, PEER, 5001).contains("duration_ms=5000\n"));
         let never = Once { most: Duration::ZERO, ..once() };
@@ -370,17 +370,17 @@ mod tests {
             "{timed}"
         );
         let tiny = ForwardingJob::new(Flow::Out, Bytes(64)).into();
-        let failure = Order::of(&tiny, Side::A, true).unwrap_err();
+        let failure = Order::new(&tiny, Side::A, true).unwrap_err();
         assert!(failure.next.contains("--frames of 82 bytes"), "{failure}");
         let mix = ForwardingJob::imix(Flow::Out, Bytes(1518)).into();
-        assert!(Order::of(&mix, Side::A, false).is_ok());
-        let failure = Order::of(&mix, Side::A, true).unwrap_err();
+        assert!(Order::new(&mix, Side::A, false).is_ok());
+        let failure = Order::new(&mix, Side::A, true).unwrap_err();
         assert!(failure.to_string().contains("a mix of frames, the shortest of 64"), "{failure}");
     }
 
     #[test]
     fn whoever_accepts_connections_waits_for_the_end_of_the_trial() {
-        let order = Order::of(&ConnectJob { streams: 16 }.into(), Side::B, false).unwrap();
+        let order = Order::new(&ConnectJob { streams: 16 }.into(), Side::B, false).unwrap();
         let text = order.listening(Side::A, &once(), (PEER, None), 0);
         assert!(text.starts_with("accept\n") && text.contains("\nsetup_ms=8200\n"), "{text}");
     }
@@ -388,7 +388,7 @@ mod tests {
     #[test]
     fn an_iperf3_server_gets_a_cookie_and_its_own_header() {
         let text = |job: Job| {
-            Order::of(&job, Side::A, false).unwrap().to_iperf3(&once(), "c00k1e", PEER, 5201)
+            Order::new(&job, Side::A, false).unwrap().to_iperf3(&once(), "c00k1e", PEER, 5201)
         };
         let tcp = text(TcpStreamJob::new(Flow::Out).into());
         let start = "send\nopen=connect\npeer=192.0.2.1\nport=5201\ncookie=c00k1e\ntrial=7\n";
@@ -402,7 +402,7 @@ mod tests {
     #[test]
     fn streams_go_without_nagles_algorithm_and_over_an_interface_if_the_user_wants_so() {
         let job = TcpStreamJob { no_delay: true, ..TcpStreamJob::new(Flow::Out) };
-        let order = Order::of(&job.into(), Side::A, true).unwrap();
+        let order = Order::new(&job.into(), Side::A, true).unwrap();
         let text = order.connecting(Side::A, &once(), "fe80::1%lan".parse().unwrap(), 5001);
         for line in ["peer=fe80::1%lan", "nodelay=1"] {
             assert!(text.lines().any(|own| own == line), "{line} in {text}");
@@ -413,7 +413,7 @@ mod tests {
     fn a_name_cannot_smuggle_in_a_setting() {
         let congestion = Some("cubic\nbytes=1".to_owned());
         let job = TcpStreamJob { congestion, ..TcpStreamJob::new(Flow::Out) };
-        let order = Order::of(&job.into(), Side::A, false).unwrap();
+        let order = Order::new(&job.into(), Side::A, false).unwrap();
         let text = order.listening(Side::B, &once(), (PEER, None), 0);
         assert!(!text.contains("bytes=1\n"), "{text}");
     }
@@ -421,7 +421,7 @@ mod tests {
     #[test]
     fn what_is_not_done_to_a_path_is_refused() {
         let job = StreamJob { connections: 1, rate: None };
-        let failure = Order::of(&job.into(), Side::A, false).unwrap_err();
+        let failure = Order::new(&job.into(), Side::A, false).unwrap_err();
         assert_eq!(failure.cause, Cause::Usage);
         assert!(failure.happened.contains("stream"), "{failure}");
     }

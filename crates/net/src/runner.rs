@@ -151,7 +151,7 @@ impl PathRunner {
             let longer = if number == 0 { Duration::ZERO } else { OUTLASTS };
             let (token, duration) = ((self.token)(), duration + longer);
             let once = Once { number: self.trial, token, lead, duration, most };
-            running.push(Running { job, order: Order::of(job, ends.opener, ipv6)?, once });
+            running.push(Running { job, order: Order::new(job, ends.opener, ipv6)?, once });
         }
         self.sessions.resize_with(jobs.len().max(self.sessions.len()), Pair::default);
         for pair in self.sessions.iter_mut().take(jobs.len()) {
@@ -292,7 +292,7 @@ fn listen(
         0 => 0,
         port => port.saturating_add(u16::try_from(number).unwrap_or(0)),
     };
-    let peer = ends.addresses.of(ends.opener);
+    let peer = ends.addresses.end(ends.opener);
     let translated = ends.translated.filter(|address| *address != peer.ip);
     let text = part.order.listening(listener, &part.once, (peer, translated), port);
     let Some(session) = pair.at(listener) else { return Err(closed()) };
@@ -311,7 +311,7 @@ fn connect(ends: &Ends, pair: &mut Pair, part: &Running<'_>) -> Result<(), Failu
     let (opener, listener) = (ends.opener, ends.opener.other());
     let Some(session) = pair.at(listener) else { return Err(closed()) };
     let Some(port) = session.report.port.filter(|_| session.is_busy()) else { return Ok(()) };
-    let text = part.order.connecting(opener, &part.once, ends.addresses.of(listener), port);
+    let text = part.order.connecting(opener, &part.once, ends.addresses.end(listener), port);
     let Some(session) = pair.at(opener) else { return Err(closed()) };
     session.begin(part.once.number, &text)
 }
@@ -419,7 +419,7 @@ fn failed(ends: &Ends, part: &Running<'_>, side: Side, why: &Complaint, stage: S
     let Complaint { tried, on, happened, next, path_mtu } = why;
     let (opener, listener) = (ends.opener, ends.opener.other());
     let place =
-        |side: Side| format!("{side} ({}, {})", ends.end(side).name, ends.addresses.of(side));
+        |side: Side| format!("{side} ({}, {})", ends.end(side).name, ends.addresses.end(side));
     let on = match on {
         Some(on) => format!("{}: {on}", place(side)),
         None => place(side),
@@ -524,7 +524,7 @@ impl SubjectRunner for PathRunner {
         };
         let ipv6 = way.addresses.a.ip.is_ipv6();
         for part in workloads.iter().flat_map(|workload| &workload.parts) {
-            Order::of(&part.job, ends.opener, ipv6)?;
+            Order::new(&part.job, ends.opener, ipv6)?;
         }
         Ok(Prepared::default())
     }

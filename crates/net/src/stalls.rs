@@ -24,7 +24,7 @@ pub(crate) struct Stalls {
 impl Stalls {
     /// The times in which none of the streams got a byte. An interval in which some arrived is in none of them, so
     /// they are up to two intervals longer than known here.
-    pub fn of<'a>(received: impl Iterator<Item = &'a Stream>) -> Stalls {
+    pub fn new<'a>(received: impl Iterator<Item = &'a Stream>) -> Stalls {
         let mut busy: Vec<(u64, u64)> = Vec::new();
         let mut gaps: Vec<(f64, u64)> = Vec::new();
         let (mut end, mut measured) = (0, (0, 0));
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_second_without_a_byte_on_any_stream_is_a_stall() {
-        let all = |streams: &[Stream]| Stalls::of(streams.iter());
+        let all = |streams: &[Stream]| Stalls::new(streams.iter());
         let one = stream(&except(50, |i| (10..25).contains(&i)), None);
         let found = all(std::slice::from_ref(&one));
         let phase = StallPhase::Measured;
@@ -179,15 +179,15 @@ mod tests {
     #[test]
     fn what_never_goes_on_counts_to_the_end_of_the_waiting() {
         let sums = except(30, |i| i >= 12);
-        let found = Stalls::of([stream(&sums, Some((4_000_000_000, 12_000)))].iter());
+        let found = Stalls::new([stream(&sums, Some((4_000_000_000, 12_000)))].iter());
         let phase = StallPhase::Measured;
         assert_eq!(found.list(), [Stall { phase, start_seconds: 1.2, seconds: 2.8 }]);
         assert_eq!((found.seconds(), found.measured_seconds()), (2.8, 1.8));
         // The rest came late.
-        let found = Stalls::of([stream(&sums, Some((4_000_000_000, 13_000)))].iter());
+        let found = Stalls::new([stream(&sums, Some((4_000_000_000, 13_000)))].iter());
         assert_eq!(found.list(), [Stall { phase, start_seconds: 1.2, seconds: 1.8 }]);
         // Nothing at all arrived.
-        let found = Stalls::of([stream(&[(0, 0); 30], Some((4_000_000_000, 0)))].iter());
+        let found = Stalls::new([stream(&[(0, 0); 30], Some((4_000_000_000, 0)))].iter());
         let phase = StallPhase::WarmUp;
         assert_eq!(found.list(), [Stall { phase, start_seconds: 0.0, seconds: 4.0 }]);
     }
@@ -203,7 +203,7 @@ mod tests {
             sum
         });
         let rows: Vec<(u64, u64)> = rows.collect();
-        assert_eq!(Stalls::of([stream(&rows, None)].iter()).list(), []);
+        assert_eq!(Stalls::new([stream(&rows, None)].iter()).list(), []);
     }
 
     #[test]
@@ -233,7 +233,7 @@ mod tests {
                 })
                 .collect();
             let stream = stream(&rows, None);
-            let found = Stalls::of([stream].iter());
+            let found = Stalls::new([stream].iter());
             let mut last = 0;
             for (from, until) in &found.spans {
                 prop_assert!(*from >= last && until - from >= LEAST_NS);

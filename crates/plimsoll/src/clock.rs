@@ -149,7 +149,7 @@ fn plan(arguments: &ClockArguments, hosts: &[HostName]) -> Result<Plan, Failure>
     let workload = |clock: ClockChoice| {
         let job = ClockJob { clock: clock.id() }.into();
         let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
-        Workload::of(part, Length::For { seconds, warm_up_seconds: 0.0 })
+        Workload::new(part, Length::For { seconds, warm_up_seconds: 0.0 })
     };
     let subjects = hosts.iter().map(|host| ClockSubject { host: host.clone() }.into()).collect();
     let design = arguments.study.design(ProbeArguments::CAP_SECONDS, 0.0);

@@ -240,8 +240,8 @@ pub enum Way {
     Down,
 }
 
-impl Way {
-    fn of(transfer: Transfer) -> Way {
+impl From<Transfer> for Way {
+    fn from(transfer: Transfer) -> Way {
         match transfer {
             Transfer::Up => Way::Up,
             Transfer::Update => Way::Update,
@@ -271,7 +271,7 @@ impl CopyArguments {
             // Of few files the one that changes is all there is to copy.
             (Transfer::Update, []) => dataset.files >= CopyJob::CHANGED_ONE_IN,
             (_, []) => true,
-            (_, only) => only.contains(&Way::of(transfer)),
+            (_, only) => only.contains(&Way::from(transfer)),
         }
     }
 

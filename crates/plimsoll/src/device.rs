@@ -129,7 +129,7 @@ fn plan(arguments: &DeviceArguments, parts: &[Part], hosts: &[HostName]) -> Plan
     let workload = |part: &Part| {
         let job = Job::Device(DeviceJob { part: *part, quick });
         let part = plimsoll_model::Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
-        Workload::of(part, Length::UntilDone { at_most_seconds: about_seconds(quick) })
+        Workload::new(part, Length::UntilDone { at_most_seconds: about_seconds(quick) })
     };
     let measured = parts.iter().filter(|part| **part != Part::Inventory);
     let subjects = hosts.iter().map(|host| HostSubject { host: host.clone() }.into()).collect();

@@ -174,7 +174,7 @@ pub fn result(
         }
     }
     let latest = baseline.last().map(|past| past.study.id.clone());
-    Ok(gate(&PastStudy::of(study), &baseline).map(|result| (result, latest)))
+    Ok(gate(&PastStudy::new(study), &baseline).map(|result| (result, latest)))
 }
 
 /// Prints the gate of a study that has ended, if it has one, and returns the exit code.

@@ -32,7 +32,7 @@ const NAMED: usize = 8;
 pub fn run(arguments: &HistoryArguments, kept: &StoreArguments) -> Result<u8, Failure> {
     let store = store::open(kept)?;
     let heads = store.heads()?;
-    let asked = Asked::of(arguments);
+    let asked = Asked::new(arguments);
     let recognised = asked.find(&heads, &store)?;
     let (pasts, places) = pasts(heads, &recognised, &store)?;
     let found = history(&pasts, &places, SEED);
@@ -50,7 +50,7 @@ struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    fn of(arguments: &'a HistoryArguments) -> Asked<'a> {
+    fn new(arguments: &'a HistoryArguments) -> Asked<'a> {
         match (&arguments.name, &arguments.target) {
             (Some(name), _) => Asked { text: name, is_name: true },
             (None, target) => Asked { text: target.as_deref().unwrap_or_default(), is_name: false },

@@ -113,7 +113,7 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
                     if let Some(router) = &router {
                         let router = router.clone();
                         let is_allowed = arguments.via.allow_wan;
-                        let listens = addresses.of(opener.other());
+                        let listens = addresses.end(opener.other());
                         (flags, translated, facts) = Signals::leave_when_over(
                             &deadline,
                             "look at the route",

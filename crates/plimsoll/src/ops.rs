@@ -239,7 +239,7 @@ impl OperationArguments {
                 let cached = Technique::AttributeCache { lifetime_seconds };
                 let techniques = Vec::from_iter((lifetime_seconds > 0.0).then_some(cached));
                 let part = Part { techniques, ..Part::closed(job.into(), one, one) };
-                all.push(Workload::of(part, length(ALL_KINDS * seconds)));
+                all.push(Workload::new(part, length(ALL_KINDS * seconds)));
             }
         }
         for pattern in [Pattern::SequentialRead, Pattern::SequentialWrite] {
@@ -248,7 +248,7 @@ impl OperationArguments {
                 let largest = values.last().map_or(self.block, |largest| Bytes(*largest as u64));
                 let part = Part::closed(self.transfer(pattern, largest)?, one, one);
                 let steps = Some(Steps::Sweep { over: Parameter::Block, values });
-                all.push(Workload { steps, ..Workload::of(part, length(seconds)) });
+                all.push(Workload { steps, ..Workload::new(part, length(seconds)) });
             }
             for how in HowIssued::ALL.into_iter().filter(|how| self.arrival.contains(how)) {
                 if !self.does(Only::Depths) {
@@ -259,7 +259,7 @@ impl OperationArguments {
                 let job = self.transfer(pattern, self.block)?;
                 let part = Part { arrival, ..Part::closed(job, one, one) };
                 let steps = Some(Steps::Sweep { over: Parameter::Depth, values });
-                all.push(Workload { steps, ..Workload::of(part, length(seconds)) });
+                all.push(Workload { steps, ..Workload::new(part, length(seconds)) });
             }
         }
         Ok(all)
@@ -317,7 +317,7 @@ impl OperationArguments {
                     });
                     all.extend(arrivals.map(|how| {
                         let arrival = how.arrival(readers);
-                        Workload::of(Part { arrival, ..part.clone() }, length)
+                        Workload::new(Part { arrival, ..part.clone() }, length)
                     }));
                 }
             }

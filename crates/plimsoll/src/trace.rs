@@ -123,7 +123,7 @@ pub enum OperationChoice {
 pub fn run(arguments: &TraceArguments, kept: &StoreArguments) -> Result<u8, Failure> {
     // Not parsed by clap: what it refuses, it repeats, and there may be a password in it.
     let host: HostName = arguments.host.parse()?;
-    let needs = Needs::of(arguments, &host)?;
+    let needs = Needs::new(arguments, &host)?;
     let mut plan = plan::plan(arguments, &host, &needs.operations)?;
     plan.command = repeatable_command(&plan);
     let blocks = subsystems(arguments.subsystems.as_deref())?;

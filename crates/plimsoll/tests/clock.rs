@@ -110,7 +110,7 @@ fn two_hosts_of_a_lab_are_compared() {
     if !needs.into_iter().all(plimsoll_testkit::available) {
         return;
     }
-    let beds = Beds::of(program());
+    let beds = Beds::with_program(program());
     let text = "[host.a]\nkind = \"netns\"\n[host.b]\nkind = \"netns\"\n[link.lan]\nbetween = [\"a\", \"b\"]\n";
     let file = beds.file("pair", text);
     beds.lab(&["up", &file]).expect(0);

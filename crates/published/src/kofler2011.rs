@@ -59,7 +59,7 @@ pub fn senders(tables: &[Table]) -> Vec<Sender> {
         seconds: vec![Some(bytes * 8.0 / rate)],
     };
     let sender = |Sent { platform, points }: Sent| {
-        let model = Model::of(&points.iter().map(cell).collect::<Vec<_>>());
+        let model = Model::fitted(&points.iter().map(cell).collect::<Vec<_>>());
         Sender { platform, points, model }
     };
     let all = sent(tables, "tcp_out").into_iter();

@@ -16,7 +16,7 @@ pub struct Model {
 
 impl Model {
     /// Fits it. `None` as for [`fit`].
-    pub fn of(cells: &[Cell]) -> Option<Model> {
+    pub fn fitted(cells: &[Cell]) -> Option<Model> {
         Some(Model { costs: fit(cells)?, times: cells.len() })
     }
 

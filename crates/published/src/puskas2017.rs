@@ -103,7 +103,7 @@ pub fn transfers(tables: &[Table]) -> Option<Transfers> {
     let known: Vec<(&Row, Cell)> =
         rows(tables, TRANSFERS).iter().filter_map(|row| Some((row, cell(row)?))).collect();
     let of = |rows: &[(&Row, Cell)]| -> Vec<Cell> { rows.iter().map(|(_, c)| c.clone()).collect() };
-    let model = Model::of(&of(&known))?;
+    let model = Model::fitted(&of(&known))?;
     let time = |(row, cell): &(&Row, Cell)| Time {
         row: (*row).clone(),
         seconds: seconds(cell),
@@ -125,8 +125,8 @@ pub fn transfers(tables: &[Table]) -> Option<Transfers> {
     };
     Some(Transfers {
         times: known.iter().map(time).collect(),
-        left_out: Model::of(&of(&rest)).and_then(off),
-        by_export: Model::of(&known.iter().filter_map(by_export).collect::<Vec<_>>()),
+        left_out: Model::fitted(&of(&rest)).and_then(off),
+        by_export: Model::fitted(&known.iter().filter_map(by_export).collect::<Vec<_>>()),
         model,
     })
 }

@@ -68,7 +68,7 @@ pub fn reads(tables: &[Table]) -> Option<Reads> {
     let bytes = quantity(tables, SETUP, "file")?;
     let (one, more): (Vec<&Row>, Vec<&Row>) =
         rows(tables, READS).iter().partition(|row| row.is("readers", "1"));
-    let model = Model::of(&one.iter().filter_map(|row| cell(row, bytes)).collect::<Vec<_>>())?;
+    let model = Model::fitted(&one.iter().filter_map(|row| cell(row, bytes)).collect::<Vec<_>>())?;
     let operation = model.cost(CostKind::Operation, 0)?;
     let byte = model.cost(CostKind::Byte, 0)?;
     let readers = |row: &&Row| {

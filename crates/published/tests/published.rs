@@ -87,7 +87,7 @@ fn pictures_and_music_of_puskas2017_are_predicted_from_the_rest_within_9_percent
         rows("puskas2017_transfer").iter().partition(is_left_out);
     assert_eq!((unseen.len(), seen.len()), (16, 16));
     let cell = |row: &Row| puskas2017::cell(row).unwrap();
-    let model = Model::of(&seen.into_iter().map(cell).collect::<Vec<_>>()).unwrap();
+    let model = Model::fitted(&seen.into_iter().map(cell).collect::<Vec<_>>()).unwrap();
     let off = |row: &Row| {
         let cell = cell(row);
         model.seconds(&cell).unwrap() / cell.seconds[0].unwrap() - 1.0
@@ -140,7 +140,7 @@ fn one_block_size_of_puskas2017_does_not_separate_operations() {
     let (known, others): (Vec<&Row>, Vec<&Row>) =
         rows("puskas2017_transfer").iter().partition(|row| row.is("block_size_B", "16384"));
     let cells: Vec<Cell> = known.iter().map(|row| cell(row)).collect();
-    let model = Model::of(&cells).unwrap();
+    let model = Model::fitted(&cells).unwrap();
     for group in 0..2 {
         assert_eq!(model.cost(CostKind::Operation, group), None);
         assert_eq!(model.cost(CostKind::Byte, group), None);

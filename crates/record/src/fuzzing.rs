@@ -69,7 +69,7 @@ pub fn file(bytes: &[u8], path: &Path) -> Result<Store, Failure> {
 /// with 0x1f, and the first field of a row is "study", "trial", "figure" or "prediction".
 pub fn rows(bytes: &[u8]) -> Store {
     let path = Path::new("fuzz");
-    let store = Store::of(open::empty(path).expect("a store in memory"), path);
+    let store = Store::new(open::empty(path).expect("a store in memory"), path);
     for row in bytes.split(|b| *b == 0x1e) {
         let mut fields = row.split(|b| *b == 0x1f);
         let first = fields.next().unwrap_or_default();

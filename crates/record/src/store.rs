@@ -34,7 +34,7 @@ impl Store {
     pub fn open_to_read(path: impl AsRef<Path>) -> Result<Store, Failure> {
         let path = path.as_ref().to_owned();
         match path.try_exists() {
-            Ok(false) => Ok(Store::of(open::empty(&path)?, &path)),
+            Ok(false) => Ok(Store::new(open::empty(&path)?, &path)),
             _ => Store::open(path),
         }
     }
@@ -49,7 +49,7 @@ impl Store {
         })
     }
 
-    pub(crate) fn of(connection: Connection, path: &Path) -> Store {
+    pub(crate) fn new(connection: Connection, path: &Path) -> Store {
         Store { connection, path: path.to_owned() }
     }
 

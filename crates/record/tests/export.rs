@@ -263,7 +263,7 @@ fn a_table_has_an_end() {
     let kinds = ["read", "write", "flush", "create", "open", "close", "remove", "lookup"];
     let metrics: Vec<Metric> = kinds
         .iter()
-        .flat_map(|kind| Measure::known().map(move |m| Metric::of(kind.parse().unwrap(), m)))
+        .flat_map(|kind| Measure::known().map(move |m| Metric::for_kind(kind.parse().unwrap(), m)))
         .collect();
     let mut small = support::trial(0);
     small.result.parts[0] = plimsoll_model::PartResult::default();

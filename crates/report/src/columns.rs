@@ -13,7 +13,7 @@ pub(crate) struct Columns {
 
 impl Columns {
     /// Columns of these headings, without rows.
-    pub(crate) fn of<const N: usize>(headings: [&str; N]) -> Columns {
+    pub(crate) fn with_headings<const N: usize>(headings: [&str; N]) -> Columns {
         let columns = headings.map(|heading| (heading.to_owned(), Vec::new()));
         Columns { rows: Vec::new(), columns: columns.into() }
     }

@@ -140,7 +140,7 @@ pub(crate) enum Compared {
 }
 
 impl Compared {
-    fn of(info: Option<&MeasureInfo>) -> Compared {
+    fn new(info: Option<&MeasureInfo>) -> Compared {
         let Some(info) = info else { return Compared::Amount };
         match (info.unit.as_str(), info.direction, info.aggregation) {
             ("1/s" | "B/s", Direction::More, _) => Compared::Rate,
@@ -174,7 +174,7 @@ pub(crate) fn is_further(measure: Measure) -> bool {
 /// How a measure of this study is shown.
 pub(crate) fn shape(study: &Study, measure: Measure) -> Shape {
     let info = study.info(measure);
-    let compared = Compared::of(info.as_ref());
+    let compared = Compared::new(info.as_ref());
     // Rates of networks are known in bits.
     let in_bits = paths::is_path(study);
     if in_bits && measure == Measure::THROUGHPUT {

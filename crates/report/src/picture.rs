@@ -17,7 +17,7 @@ const OWN_STYLE: &str = "svg{background:var(--paper)}text{font:13px ui-monospace
 /// headings bold, warnings in their colour, light or dark as the viewer prefers.
 pub fn picture(text: &str) -> String {
     let text = for_terminal(text, true);
-    let plain = |line| Role::of(line).map_or(line, |(_, text)| text);
+    let plain = |line| Role::painted(line).map_or(line, |(_, text)| text);
     let columns = text.lines().map(|line| plain(line).chars().count()).max().unwrap_or(0);
     let (width, height) =
         (columns as f64 * WIDTH + 2.0 * EDGE, text.lines().count() as f64 * HEIGHT + 2.0 * EDGE);
@@ -27,7 +27,7 @@ pub fn picture(text: &str) -> String {
          </title><style>{STYLE}{OWN_STYLE}</style>"
     );
     for (number, line) in text.lines().enumerate() {
-        let class = match Role::of(line) {
+        let class = match Role::painted(line) {
             Some((Role::Heading, _)) => " class=\"b\"",
             Some((Role::Warning, _)) => " class=\"w\"",
             None => "",

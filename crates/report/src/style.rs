@@ -45,7 +45,7 @@ impl Role {
     }
 
     /// The role of a line that was painted, and its text.
-    pub(crate) fn of(line: &str) -> Option<(Role, &str)> {
+    pub(crate) fn painted(line: &str) -> Option<(Role, &str)> {
         let text = |role: &Role| line.strip_prefix(role.begin())?.strip_suffix(PLAIN);
         Role::ALL.iter().find_map(|role| Some((*role, text(role)?)))
     }
@@ -54,7 +54,7 @@ impl Role {
 /// Text as it goes to the terminal: nothing in it steers that but the colours of whole lines, and
 /// these only where the style has them.
 pub fn for_terminal(text: &str, colour: bool) -> String {
-    let line = |line: &str| match Role::of(line).filter(|_| colour) {
+    let line = |line: &str| match Role::painted(line).filter(|_| colour) {
         Some((role, text)) => Style { width: 0, colour }.paint(role, &printable(text)),
         None => printable(line),
     };

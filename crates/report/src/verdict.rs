@@ -203,7 +203,7 @@ pub(crate) struct Column {
 
 impl Column {
     /// For these claims: as factors if any is faster by twice or more.
-    pub(crate) fn of<'a>(
+    pub(crate) fn new<'a>(
         claims: impl IntoIterator<Item = (&'a Claim, Compared)>,
         margin: f64,
     ) -> Column {
@@ -341,7 +341,7 @@ mod tests {
     fn the_words_of_each_verdict_in_a_column() {
         let words = |by, low, estimate, high| {
             let claim = claim(low, estimate, high);
-            let column = Column::of([(&claim, by)], 0.05);
+            let column = Column::new([(&claim, by)], 0.05);
             brief(&claim, Two { a: "old", b: "new", by }, column)
         };
         let rate = |low, estimate, high| words(Compared::Rate, low, estimate, high);
@@ -359,7 +359,7 @@ mod tests {
         assert_eq!(words(Compared::Time, 1.25, 4.0 / 3.0, 1.42), "old faster: ≥ 25%");
         let none = Claim { verdict: None, ..claim(1.0, 1.0, 1.0) };
         let two = Two { a: "old", b: "new", by: Compared::Rate };
-        let column = Column::of([], 0.05);
+        let column = Column::new([], 0.05);
         assert_eq!(brief(&none, two, column), "6 blocks: too few");
     }
 
@@ -367,7 +367,7 @@ mod tests {
     #[test]
     fn a_column_has_one_unit() {
         let claims = [claim(4.7, 5.0, 5.2), claim(1.27, 1.3, 1.4), claim(1.01, 1.02, 1.03)];
-        let column = Column::of(claims.iter().map(|claim| (claim, Compared::Rate)), 0.05);
+        let column = Column::new(claims.iter().map(|claim| (claim, Compared::Rate)), 0.05);
         let two = Two { a: "old", b: "new", by: Compared::Rate };
         let words = claims.map(|claim| brief(&claim, two, column));
         assert_eq!(words, ["new faster: ≥ 4.7x", "new faster: ≥ 1.27x", "new faster, < 1.05x"]);
@@ -384,7 +384,7 @@ mod tests {
             claim.more_blocks = None;
             claim.ratio.seen = Some(Seen { values: logs.len(), above, low, high });
             let two = Two { a: "sync", b: "async", by };
-            let column = Column::of([], 0.05);
+            let column = Column::new([], 0.05);
             let wide = (sentence(&claim, two, None), brief(&claim, two, column));
             claim.verdict = None;
             let words = (sentence(&claim, two, None), brief(&claim, two, column));

@@ -113,7 +113,7 @@ fn copies_and_operations_have_their_rates_over_all_time() {
     let job = OperationsJob { entries: 10, block: Bytes(4096) };
     let part = Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
     let length = Length::For { seconds: 5.0, warm_up_seconds: 0.5 };
-    ops.plan.workloads = vec![Workload::of(part, length)];
+    ops.plan.workloads = vec![Workload::new(part, length)];
     let mean = Metric { kind: Some(OpKind::LOOKUP), measure: Measure::LATENCY_MEAN };
     for block in 0..12 {
         let quantities = [(mean, 5e-3), (Metric::all(Measure::IOPS), 200.0)].into();

@@ -33,7 +33,7 @@ fn document(studies: &[Study]) -> Document {
 }
 
 fn with_predictions(studies: &[Study], predicted: &[CheckedPrediction]) -> Document {
-    let pasts: Vec<PastStudy> = studies.iter().map(PastStudy::of).collect();
+    let pasts: Vec<PastStudy> = studies.iter().map(PastStudy::new).collect();
     let recognised = recognise(studies, &|key| key.given == FILMS);
     let found = history(&pasts, &recognised.places, SEED);
     let latest = &studies[studies.len().saturating_sub(3)..];
@@ -157,7 +157,7 @@ fn a_level_is_that_of_the_report() {
         per_second: 1.0,
     });
     disturbed.parts[0].quantities.values_mut().for_each(|value| *value *= 3.0);
-    let past = PastStudy::of(&study);
+    let past = PastStudy::new(&study);
     let (pasts, recognised) = ([past], recognise(&[study.clone()], &|_| true));
     let found = history(&pasts, &recognised.places, SEED);
     let level = found.series[0].levels[0].unwrap();
@@ -173,8 +173,8 @@ fn a_gate_says_what_failed_and_what_chance_does() {
     let mut now = all.pop().unwrap();
     let conditions = ["read<-10%", "write<-20%"].map(|text| text.parse().unwrap());
     now.plan.gate = Some(Gate { baseline: Gate::LAST.into(), conditions: conditions.into() });
-    let baseline: Vec<PastStudy> = all.iter().map(PastStudy::of).collect();
-    let result = gate(&PastStudy::of(&now), &baseline).unwrap();
+    let baseline: Vec<PastStudy> = all.iter().map(PastStudy::new).collect();
+    let result = gate(&PastStudy::new(&now), &baseline).unwrap();
     assert!(result.has_failed());
     let screen = Document::of_gate(&now, &result, Some(&all[7].id)).screen(&TERMINAL);
     assert_fits(&screen);
@@ -189,7 +189,7 @@ fn a_gate_says_what_failed_and_what_chance_does() {
         assert!(screen.contains(word), "{word}:\n{screen}");
     }
     // Too few studies fail nothing, however much slower it is.
-    let few = gate(&PastStudy::of(&now), &baseline[..4]).unwrap();
+    let few = gate(&PastStudy::new(&now), &baseline[..4]).unwrap();
     assert!(!few.has_failed());
     let screen = Document::of_gate(&now, &few, None).screen(&TERMINAL);
     assert!(screen.contains("spread unknown") && screen.contains("Gate passed"), "{screen}");
@@ -198,6 +198,6 @@ fn a_gate_says_what_failed_and_what_chance_does() {
     other.iter_mut().for_each(|past| {
         past.study.plan.workloads.iter_mut().for_each(|workload| plain::job(workload).size.0 /= 2);
     });
-    let apart = gate(&PastStudy::of(&now), &other).unwrap();
+    let apart = gate(&PastStudy::new(&now), &other).unwrap();
     assert!(apart.rows.iter().all(|row| row.studies == 0), "{apart:?}");
 }

@@ -42,7 +42,7 @@ fn study(payloads: &[u64], levels: &[(&str, u32)]) -> Study {
     let part = |payload| Part::closed(job(payload).into(), NonZeroU16::MIN, NonZeroU16::MIN);
     let length = Length::UntilDone { at_most_seconds: 120.0 };
     study.plan.workloads =
-        payloads.iter().map(|payload| Workload::of(part(payload), length)).collect();
+        payloads.iter().map(|payload| Workload::new(part(payload), length)).collect();
     let set = |level: &(&str, u32)| FactorLevel::Set { value: level.0.to_owned() };
     if !levels.is_empty() {
         study.plan.factors = vec![Factor {
@@ -63,7 +63,8 @@ fn study(payloads: &[u64], levels: &[(&str, u32)]) -> Study {
             for (name, count) in BLOCKS {
                 let count = if name == "netfilter" { count + more } else { count };
                 let kind = block_kind(name).unwrap();
-                part.quantities.insert(Metric::of(kind, SampleJob::SAMPLES), f64::from(count));
+                part.quantities
+                    .insert(Metric::for_kind(kind, SampleJob::SAMPLES), f64::from(count));
             }
             study.trials.push(Trial {
                 number: study.trials.len() as u32,

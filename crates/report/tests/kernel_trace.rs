@@ -41,9 +41,9 @@ fn result(rules: f64, corrected: bool) -> PartResult {
     for (block, count) in BLOCKS {
         let count = if block == "netfilter" { count + rules } else { count };
         let kind = block_kind(block).unwrap();
-        put(Metric::of(kind, TraceJob::FUNCTIONS), count);
+        put(Metric::for_kind(kind, TraceJob::FUNCTIONS), count);
         if corrected {
-            put(Metric::of(kind, TraceJob::CORRECTED), count * 1e-7);
+            put(Metric::for_kind(kind, TraceJob::CORRECTED), count * 1e-7);
         }
     }
     put(Metric::all(TraceJob::FUNCTIONS), 185.0 + rules);
@@ -84,7 +84,7 @@ fn study_of(
     let part = |payload| Part::closed(job(payload).into(), NonZeroU16::MIN, NonZeroU16::MIN);
     let length = Length::UntilDone { at_most_seconds: 120.0 };
     study.plan.workloads =
-        payloads.iter().map(|payload| Workload::of(part(payload), length)).collect();
+        payloads.iter().map(|payload| Workload::new(part(payload), length)).collect();
     let set = |level: &&str| FactorLevel::Set { value: (*level).to_owned() };
     if !levels.is_empty() {
         study.plan.factors = vec![Factor {

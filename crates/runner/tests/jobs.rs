@@ -99,8 +99,8 @@ fn figures_of_a_scan() {
     is(&result, 0, Metric::all(Measure::ELAPSED), elapsed);
     is(&result, 0, Metric::all(Measure::ENTRIES), 210.0 / elapsed);
     is(&result, 0, Metric::all(Measure::IOPS), 221.0 / elapsed);
-    is(&result, 0, Metric::of(OpKind::LOOKUP, Measure::IOPS), 210.0 / elapsed);
-    let latency = |kind| result.value(0, Metric::of(kind, Measure::LATENCY_MEAN)).unwrap();
+    is(&result, 0, Metric::for_kind(OpKind::LOOKUP, Measure::IOPS), 210.0 / elapsed);
+    let latency = |kind| result.value(0, Metric::for_kind(kind, Measure::LATENCY_MEAN)).unwrap();
     assert!((latency(OpKind::LOOKUP) / 1e-3 - 1.0).abs() < 1e-3);
     assert!((latency(OpKind::READ_DIRECTORY) / 5e-3 - 1.0).abs() < 1e-3);
     assert!(result.value(0, Metric::all(Measure::CLIENT_CPU_PER_OP)).is_some());
@@ -148,8 +148,8 @@ fn figures_of_a_copy() {
     is(&result, 0, Metric::all(Measure::ELAPSED), elapsed);
     is(&result, 0, Metric::all(Measure::FILES), 3.0 / elapsed);
     is(&result, 0, Metric::all(Measure::THROUGHPUT), 5130.0 / elapsed);
-    is(&result, 0, Metric::of(OpKind::WRITE, Measure::THROUGHPUT), 5120.0 / elapsed);
-    let close = result.value(0, Metric::of(OpKind::CLOSE, Measure::LATENCY_MEAN)).unwrap();
+    is(&result, 0, Metric::for_kind(OpKind::WRITE, Measure::THROUGHPUT), 5120.0 / elapsed);
+    let close = result.value(0, Metric::for_kind(OpKind::CLOSE, Measure::LATENCY_MEAN)).unwrap();
     assert!((close / 0.05 - 1.0).abs() < 1e-3);
     let down = once(vec![alone(copied(data.path(), Transfer::Down))]);
     let result = point(&mut runner, &down);

@@ -34,7 +34,7 @@ fn job(pattern: Pattern) -> PatternJob {
 /// A second, by one worker with one operation in flight.
 fn workload(job: PatternJob) -> Workload {
     let part = Part::closed(Job::Pattern(job), NonZeroU16::MIN, NonZeroU16::MIN);
-    Workload::of(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 })
+    Workload::new(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 })
 }
 
 fn spec_of(number: u32, job: PatternJob) -> PointSpec {
@@ -216,7 +216,7 @@ fn the_halves_of_a_mix_are_kept_apart_and_together() {
     }));
     stage.prepare(Pattern::RandomMixed).unwrap();
     let result = stage.point(&spec(0, Pattern::RandomMixed));
-    let of = |kind, measure| result.parts[0].quantities[&Metric::of(kind, measure)];
+    let of = |kind, measure| result.parts[0].quantities[&Metric::for_kind(kind, measure)];
     assert!((of(OpKind::READ, Measure::LATENCY_MEAN) / 1e-3 - 1.0).abs() < 0.001);
     assert!((of(OpKind::WRITE, Measure::LATENCY_MEAN) / 3e-3 - 1.0).abs() < 0.001);
     let halves = of(OpKind::READ, Measure::IOPS) + of(OpKind::WRITE, Measure::IOPS);

@@ -213,7 +213,7 @@ struct All {
 }
 
 impl All {
-    fn of(bed: &Bed) -> All {
+    fn new(bed: &Bed) -> All {
         All::with_length(bed, false)
     }
 
@@ -256,7 +256,7 @@ impl All {
 
 #[test]
 fn a_quiet_router_is_found_without_bias() {
-    let all = All::of(&Bed::default());
+    let all = All::new(&Bed::default());
     all.are_near(0, LITTLE_LOSS, 0.01, 0.007);
     all.are_near(1, 1.0, 0.01, 0.007);
     assert_eq!(all.with(|_| true), 0, "{:?}", all.found[0]);
@@ -270,10 +270,10 @@ fn a_quiet_router_is_found_without_bias() {
 /// A queue of 25 ms takes for a second what is 2.5% too much: only its growth shows.
 #[test]
 fn a_long_queue_does_not_hide_what_is_too_much() {
-    let all = All::of(&Bed { queue: 1000.0, ..Bed::default() });
+    let all = All::new(&Bed { queue: 1000.0, ..Bed::default() });
     all.are_near(0, LITTLE_LOSS, 0.01, 0.007);
     all.are_near(1, 1.0, 0.01, 0.007);
-    let all = All::of(&Bed { queue: 2000.0, ..Bed::default() });
+    let all = All::new(&Bed { queue: 2000.0, ..Bed::default() });
     all.are_near(0, LITTLE_LOSS, 0.01, 0.007);
 }
 
@@ -281,7 +281,7 @@ fn a_long_queue_does_not_hide_what_is_too_much() {
 #[test]
 fn slow_first_packets_are_in_the_lead_in() {
     for slow in [(30, 0.2), (100, 0.5)] {
-        let all = All::of(&Bed { slow, ..Bed::default() });
+        let all = All::new(&Bed { slow, ..Bed::default() });
         all.are_near(0, LITTLE_LOSS, 0.01, 0.007);
         all.are_near(1, 1.0, 0.01, 0.007);
     }
@@ -290,14 +290,14 @@ fn slow_first_packets_are_in_the_lead_in() {
 #[test]
 fn a_late_sender_is_no_loss_of_the_router() {
     for (late, spread) in [(2.0, 0.007), (4.0, 0.007)] {
-        let all = All::of(&Bed { late, ..Bed::default() });
+        let all = All::new(&Bed { late, ..Bed::default() });
         all.are_near(0, LITTLE_LOSS, 0.01, spread);
         // More than a fifth of the segments do not count.
         let said = all.with(|caveat| matches!(caveat, Caveat::QuietMoments { .. }));
         assert!(said >= 11, "{said} at {late}: {:?}", all.found[0]);
     }
     // Eight times a second: a rate with these words, or none.
-    let all = All::of(&Bed { late: 8.0, ..Bed::default() });
+    let all = All::new(&Bed { late: 8.0, ..Bed::default() });
     for found in &all.found {
         let honest = |caveat: &Caveat| {
             matches!(caveat, Caveat::QuietMoments { .. } | Caveat::CannotHold { .. })
@@ -305,7 +305,7 @@ fn a_late_sender_is_no_loss_of_the_router() {
         assert!(found.caveats.iter().any(honest), "{found:?}");
     }
     // Always: no rate.
-    let all = All::of(&Bed { late: 200.0, ..Bed::default() });
+    let all = All::new(&Bed { late: 200.0, ..Bed::default() });
     for found in &all.found {
         assert_eq!(found.rate(), None, "{found:?}");
         assert!(
@@ -318,11 +318,11 @@ fn a_late_sender_is_no_loss_of_the_router() {
 /// Credit lets too much through in each trial of a second; the long trial uses it up.
 #[test]
 fn credit_is_told_from_capacity() {
-    let all = All::of(&Bed { credit: 0.01 * CAPACITY, ..Bed::default() });
+    let all = All::new(&Bed { credit: 0.01 * CAPACITY, ..Bed::default() });
     all.are_near(0, 1.0, 0.01, 0.007);
     for ms in [50.0, 100.0] {
         let credit = ms / 1000.0 * CAPACITY;
-        let all = All::of(&Bed { credit, ..Bed::default() });
+        let all = All::new(&Bed { credit, ..Bed::default() });
         all.are_near(0, 1.0, 0.01, 0.007);
         for found in &all.found {
             let told = found.caveats.iter().find_map(|caveat| match caveat {
@@ -338,7 +338,7 @@ fn credit_is_told_from_capacity() {
 
 #[test]
 fn a_router_that_stalls_keeps_the_rate_with_little_loss() {
-    let all = All::of(&Bed { stalls: 1.0, ..Bed::default() });
+    let all = All::new(&Bed { stalls: 1.0, ..Bed::default() });
     let (mean, sd) = all.rates(0);
     assert!((0.95..1.01).contains(&mean) && sd < 0.05, "{mean} {sd}");
 }
@@ -346,7 +346,7 @@ fn a_router_that_stalls_keeps_the_rate_with_little_loss() {
 /// Without a queue, each stall loses frames at any rate.
 #[test]
 fn interruptions_are_told_from_capacity() {
-    let all = All::of(&Bed { stalls: 2.0, queue: 16.0, ..Bed::default() });
+    let all = All::new(&Bed { stalls: 2.0, queue: 16.0, ..Bed::default() });
     for found in &all.found {
         let is_capacity = |rate: f64| (rate / CAPACITY - 1.0).abs() < 0.1;
         match found.caveats[..] {
@@ -358,7 +358,7 @@ fn interruptions_are_told_from_capacity() {
 
 #[test]
 fn the_limit_of_the_sender_is_at_least() {
-    let all = All::of(&Bed { sends: 30_000.0, ..Bed::default() });
+    let all = All::new(&Bed { sends: 30_000.0, ..Bed::default() });
     assert_eq!(all.with(|caveat| *caveat == Caveat::AtLeast), SEARCHES as usize);
     let (mean, _) = all.rates(0);
     assert!((0.72..0.76).contains(&mean), "{mean}");
@@ -366,7 +366,7 @@ fn the_limit_of_the_sender_is_at_least() {
 
 #[test]
 fn a_router_that_collapses_at_overload_is_named() {
-    let all = All::of(&Bed { collapses_to: 0.5, ..Bed::default() });
+    let all = All::new(&Bed { collapses_to: 0.5, ..Bed::default() });
     let is_collapse = |caveat: &Caveat| matches!(caveat, Caveat::Collapse { plateau } if *plateau < 0.7 * CAPACITY);
     let told = all.with(is_collapse);
     // Where the long trial collapsed, too, there is another word.
@@ -378,7 +378,7 @@ fn a_router_that_collapses_at_overload_is_named() {
 #[test]
 fn never_a_wrong_figure_without_a_word() {
     for lates in [0.0, 3.0, 8.0] {
-        let all = All::of(&Bed { busy: (0.4, lates), ..Bed::default() });
+        let all = All::new(&Bed { busy: (0.4, lates), ..Bed::default() });
         for found in &all.found {
             let Some(rate) = found.rate() else { continue };
             let rate = rate / CAPACITY;

@@ -243,7 +243,7 @@ impl Conductor<'_> {
                 self.is_kept = true;
             }
         }
-        self.held = Held::of(&self.study, &*self.keep);
+        self.held = Held::new(&self.study, &*self.keep);
         Ok(())
     }
 

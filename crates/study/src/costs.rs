@@ -121,7 +121,7 @@ mod tests {
             PathSubject { from: end("local"), to: end("ssh://wan"), via: Some(router.clone()) };
         let job = ForwardingJob::new(Flow::Out, Bytes(128)).into();
         let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
-        let workload = Workload::of(part, Length::For { seconds: 4.5, warm_up_seconds: 0.5 });
+        let workload = Workload::new(part, Length::For { seconds: 4.5, warm_up_seconds: 0.5 });
         let plan = Plan::new(vec![path.into()], vec![workload.clone()], Design::default());
         let facts = HostFacts { name: router.to_string(), ..HostFacts::default() };
         let mut study = Study {

@@ -26,7 +26,7 @@ struct Use {
 }
 
 impl Use {
-    fn of(result: &PointResult, load: &HostLoad, resource: HostResource) -> Option<Use> {
+    fn new(result: &PointResult, load: &HostLoad, resource: HostResource) -> Option<Use> {
         let used = match resource {
             // Ticks miss some of it where they come late, as in a machine that is emulated. What it uses
             // without us is no news.
@@ -88,7 +88,7 @@ fn others_used(
     resource: HostResource,
     others: &[&Trial],
 ) -> Option<f64> {
-    let now = Use::of(result, load, resource)?;
+    let now = Use::new(result, load, resource)?;
     let undisturbed =
         others.iter().rev().filter_map(|trial| undisturbed(trial, &load.host, resource));
     let usual: Vec<Use> = undisturbed.take(REMEMBERED).collect();
@@ -139,7 +139,7 @@ fn undisturbed(trial: &Trial, host: &str, resource: HostResource) -> Option<Use>
         return None;
     }
     let load = trial.loads.iter().find(|load| load.host == host)?;
-    Use::of(&trial.result, load, resource).filter(|of| of.operations > 0.0)
+    Use::new(&trial.result, load, resource).filter(|of| of.operations > 0.0)
 }
 
 #[cfg(test)]

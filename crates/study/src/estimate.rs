@@ -223,7 +223,7 @@ mod tests {
 
     fn plan(jobs: Vec<(Job, Length)>, blocks: u32) -> Plan {
         let one = NonZeroU16::MIN;
-        let workload = |(job, length)| Workload::of(Part::closed(job, one, one), length);
+        let workload = |(job, length)| Workload::new(Part::closed(job, one, one), length);
         let target = |path: &str| Target::Directory(DirectoryTarget { path: path.into() }).into();
         let design = Design {
             rule: Rule::Fixed { blocks },
@@ -315,7 +315,7 @@ mod tests {
         let length = Length::UntilDone { at_most_seconds: 10.0 };
         let host = plimsoll_model::HostSubject { host: HostName::Local }.into();
         let design = plan(Vec::new(), 1).design;
-        let workloads = vec![Workload::of(Part::closed(job, one, one), length)];
+        let workloads = vec![Workload::new(Part::closed(job, one, one), length)];
         let found = estimate(&Plan::new(vec![host], workloads, design));
         near(found.seconds, 10.0 + SECONDS_PER_TRIAL);
         assert!(found.is_known);

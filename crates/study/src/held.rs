@@ -15,7 +15,7 @@ pub(crate) struct Held {
 impl Held {
     /// For a study that has begun to be kept. Quantiles of several trials together are made of their
     /// distributions, at every look: those are held where a comparison is of one.
-    pub(crate) fn of(study: &Study, keep: &dyn Keep) -> Held {
+    pub(crate) fn new(study: &Study, keep: &dyn Keep) -> Held {
         let quantiles = plimsoll_explain::compares_quantiles(&study.plan);
         Held { lets_go: !quantiles && matches!(keep.trials(&study.id), Some(Ok(_))) }
     }

@@ -227,7 +227,7 @@ mod tests {
         let (method, block) = (Method::Rsync, Bytes(MIB));
         let job = CopyJob { dataset, transfer, method, block, verify: false }.into();
         let length = Length::UntilDone { at_most_seconds: 7200.0 };
-        Workload::of(Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN), length)
+        Workload::new(Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN), length)
     }
 
     fn near(found: Option<f64>, expected: f64) {
@@ -240,13 +240,13 @@ mod tests {
     fn a_source_tree_takes_as_long_as_its_files_at_their_rate() {
         let mut left =
             Left::new(&workload(DataClass::Source, Transfer::Up), Later::default()).unwrap();
-        let made = Window::of(OpKind::MAKE_DIRECTORY, 730, 0);
+        let made = Window::only(OpKind::MAKE_DIRECTORY, 730, 0);
         for second in 1..=5 {
             assert_eq!(left.window(f64::from(second), &made), None);
         }
-        let mut files = Window::of(OpKind::CLOSE, 281, 0);
-        files.add(&Window::of(OpKind::WRITE, 281, 281 * 11_567));
-        files.add(&Window::of(OpKind::LOOKUP, 281, 0));
+        let mut files = Window::only(OpKind::CLOSE, 281, 0);
+        files.add(&Window::only(OpKind::WRITE, 281, 281 * 11_567));
+        files.add(&Window::only(OpKind::LOOKUP, 281, 0));
         for half in 1..=200 {
             let found = left.window(5.0 + f64::from(half) / 2.0, &files);
             let expected = 100.0 - f64::from(half) / 2.0;
@@ -264,7 +264,7 @@ mod tests {
         let one = work(&film).unwrap();
         let later = Later { seconds: 30.0, work: 2.0 * one, so_far: (0.0, 0.0) };
         let mut left = Left::new(&film, later).unwrap();
-        let tenth = Window::of(OpKind::READ, 93, 92_867_075);
+        let tenth = Window::only(OpKind::READ, 93, 92_867_075);
         assert_eq!(left.window(1.0, &tenth), None, "no rate yet");
         near(left.window(2.0, &tenth), 8.0 + 30.0 + 20.0);
         // The first one was slower, and so are those that were never measured.
@@ -278,12 +278,12 @@ mod tests {
     fn of_an_update_files_are_looked_at() {
         let mut left =
             Left::new(&workload(DataClass::Source, Transfer::Update), Later::default()).unwrap();
-        let looked = Window::of(OpKind::LOOKUP, 5620, 0);
+        let looked = Window::only(OpKind::LOOKUP, 5620, 0);
         left.window(1.0, &looked);
         near(left.window(2.0, &looked), 8.0);
         let pattern = plimsoll_model::PatternJob::named("random-read", Bytes(MIB)).unwrap().into();
         let length = Length::For { seconds: 2.0, warm_up_seconds: 0.2 };
         let part = Part::closed(pattern, NonZeroU16::MIN, NonZeroU16::MIN);
-        assert!(Left::new(&Workload::of(part, length), Later::default()).is_none());
+        assert!(Left::new(&Workload::new(part, length), Later::default()).is_none());
     }
 }

@@ -59,7 +59,7 @@ mod tests {
     fn plan(jobs: Vec<Job>) -> Plan {
         let one = NonZeroU16::MIN;
         let length = Length::UntilDone { at_most_seconds: 1.0 };
-        let workload = |job| Workload::of(Part::closed(job, one, one), length);
+        let workload = |job| Workload::new(Part::closed(job, one, one), length);
         Plan::new(Vec::new(), jobs.into_iter().map(workload).collect(), Design::default())
     }
 

@@ -226,7 +226,7 @@ mod tests {
         let workload = |pattern| {
             let job = PatternJob::named(pattern, Bytes(size)).unwrap().into();
             let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
-            Workload::of(part, Length::For { seconds: 5.0, warm_up_seconds: 0.5 })
+            Workload::new(part, Length::For { seconds: 5.0, warm_up_seconds: 0.5 })
         };
         let target = Target::Directory(DirectoryTarget { path: "x".into() });
         let workloads = vec![workload("random-read"), workload("random-write")];

@@ -45,7 +45,7 @@ mod tests {
         let job = PatternJob::named(pattern, Bytes(1 << 20)).unwrap();
         let job = PatternJob { stability, ..job }.into();
         let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
-        Workload::of(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 })
+        Workload::new(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 })
     }
 
     #[test]

@@ -237,7 +237,7 @@ mod tests {
         let steps = Steps::Search { over, from: 1e4, to: 1e10, resolution: 0.01, accept };
         let job = DatagramsJob::new(Flow::Out).into();
         let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
-        let workload = Workload::of(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 });
+        let workload = Workload::new(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 });
         let mut order = plimsoll_stats::order::generator(seed, "steps");
         let mut point = |at: &Workload, _: f64| {
             let plimsoll_model::Job::Datagrams(job) = &at.parts[0].job else { panic!("{at:?}") };

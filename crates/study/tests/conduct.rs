@@ -21,7 +21,7 @@ fn plan(targets: usize, rule: Rule) -> Plan {
     let workload = |pattern| {
         let job = Job::Pattern(PatternJob::new(pattern, Bytes(64 * KIB), Bytes(MIB)));
         let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
-        Workload::of(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 })
+        Workload::new(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 })
     };
     let subject = |i| Target::Directory(DirectoryTarget { path: format!("{i}").into() }).into();
     let workloads = vec![workload(Pattern::RandomRead), workload(Pattern::SequentialWrite)];
@@ -167,7 +167,7 @@ fn what_follows_from_a_stage_is_measured_after_it() {
     let larger = {
         let job = PatternJob::new(Pattern::RandomRead, Bytes(4 * KIB), Bytes(MIB));
         let part = Part::closed(Job::Pattern(job), NonZeroU16::MIN, NonZeroU16::MIN);
-        Workload::of(part, Length::For { seconds: 0.5, warm_up_seconds: 0.1 })
+        Workload::new(part, Length::For { seconds: 0.5, warm_up_seconds: 0.1 })
     };
     let follow = |study: &Study| match study.plan.workloads.len() {
         2 => vec![
@@ -295,7 +295,7 @@ fn work_that_ends_by_itself_is_planned_whole() {
     let plan = plan(2, Rule::Fixed { blocks: 3 });
     let part = Part::closed(Job::Scan(ScanJob::default()), NonZeroU16::MIN, NonZeroU16::MIN);
     let length = Length::UntilDone { at_most_seconds: plan.design.cap_seconds };
-    let plan = Plan::new(plan.subjects, vec![Workload::of(part, length)], plan.design);
+    let plan = Plan::new(plan.subjects, vec![Workload::new(part, length)], plan.design);
     let Ran { study, planned, .. } = run(plan, None, &running(), |_, _| Reply::After(MS));
     assert_eq!(study.unwrap().ended, Ended::Done);
     assert_eq!(planned, [6; 6]);

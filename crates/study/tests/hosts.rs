@@ -121,7 +121,7 @@ impl Watch for Server {
 fn plan(blocks: u32) -> Plan {
     let job = PatternJob::new(Pattern::RandomRead, Bytes(64 * KIB), Bytes(MIB));
     let part = Part::closed(Job::Pattern(job), NonZeroU16::MIN, NonZeroU16::MIN);
-    let workload = Workload::of(part, Length::For { seconds: 3.0, warm_up_seconds: 0.3 });
+    let workload = Workload::new(part, Length::For { seconds: 3.0, warm_up_seconds: 0.3 });
     let host: HostName = "ssh://nas".parse().unwrap();
     let target = Target::Directory(DirectoryTarget { path: "0".into() });
     let rule = Rule::Fixed { blocks };

@@ -290,7 +290,7 @@ fn copies_end_with_the_time_of_the_study() {
         let mut plan = plan(1, &[Pattern::RandomRead], fixed(100, 20.0));
         let length = Length::UntilDone { at_most_seconds: 20.0 };
         let one = NonZeroU16::MIN;
-        plan.workloads = vec![Workload::of(Part::closed(copy.clone().into(), one, one), length)];
+        plan.workloads = vec![Workload::new(Part::closed(copy.clone().into(), one, one), length)];
         let mut end = 0.0;
         let script = move |_: usize, _: &Op, _: Nanos| Reply::After(service * MS);
         let study = support::watched(plan, script, &mut |now, progress| {

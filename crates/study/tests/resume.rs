@@ -21,7 +21,7 @@ fn plan(cap_seconds: f64) -> Plan {
     let workload = |pattern| {
         let job = Job::Pattern(PatternJob::new(pattern, Bytes(64 * KIB), Bytes(MIB)));
         let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
-        Workload::of(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 })
+        Workload::new(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 })
     };
     let subject = |path: &str| Target::Directory(DirectoryTarget { path: path.into() }).into();
     let workloads = vec![workload(Pattern::RandomRead), workload(Pattern::SequentialWrite)];

@@ -27,7 +27,7 @@ fn plan(cap_seconds: f64, may_scale: bool) -> Plan {
         let (dataset, block) = (data.dataset(), Bytes(MIB));
         let job = CopyJob { dataset, transfer, method: Method::default(), block, verify: false };
         let part = Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
-        Workload::of(part, Length::UntilDone { at_most_seconds: cap_seconds })
+        Workload::new(part, Length::UntilDone { at_most_seconds: cap_seconds })
     };
     let design = Design { rule: Rule::Fixed { blocks: 6 }, cap_seconds, ..design() };
     let target = Target::Directory(DirectoryTarget { path: "x".into() });

@@ -105,7 +105,7 @@ fn plan(factors: Vec<Factor>, blocks: u32) -> Plan {
         let pattern = pattern.parse().unwrap();
         let job = PatternJob::new(pattern, Bytes(64 * KIB), Bytes(MIB));
         let part = Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
-        Workload::of(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 })
+        Workload::new(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 })
     };
     let target = Target::Directory(DirectoryTarget { path: "0".into() });
     let rule = Rule::Fixed { blocks };

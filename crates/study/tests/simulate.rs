@@ -189,7 +189,7 @@ fn plan(seed: u64, patterns: [Pattern; 2]) -> Plan {
     let workload = |pattern| {
         let job = Job::Pattern(PatternJob::new(pattern, Bytes(64 * KIB), Bytes(MIB)));
         let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
-        Workload::of(part, Length::For { seconds: TRIAL_SECONDS, warm_up_seconds: 0.1 })
+        Workload::new(part, Length::For { seconds: TRIAL_SECONDS, warm_up_seconds: 0.1 })
     };
     let target = |name: &str| Target::Directory(DirectoryTarget { path: name.into() }).into();
     let design = Design {

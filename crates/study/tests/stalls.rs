@@ -62,7 +62,7 @@ fn served(
     let any = PatternJob::new(Pattern::RandomRead, Bytes(4 * KIB), Bytes(MIB));
     let mut plan: Plan = plan_of(1, vec![any], length, more);
     let part = Part { arrival, ..Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN) };
-    plan.workloads = vec![Workload::of(part, length)];
+    plan.workloads = vec![Workload::new(part, length)];
     plan.contrasts = Vec::new();
     plan.storage.operation_timeout_seconds = 300.0;
     let share = move |clock: &_, _| {

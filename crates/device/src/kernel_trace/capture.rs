@@ -49,7 +49,7 @@ impl Setup<'_> {
     /// after it.
     fn request(&self) -> Request {
         let TraceJob { operation, payload, calls } = self.job;
-        let (number, payload) = match Entry::of(operation) {
+        let (number, payload) = match Entry::for_operation(operation) {
             Entry::Call(call) => (call.number, payload.0),
             Entry::Work(_) => (SEND, 1),
         };

@@ -64,7 +64,7 @@ const NFS_WRITE: Work = Work {
 };
 
 impl Entry {
-    pub(super) fn of(operation: TracedOperation) -> Entry {
+    pub(super) fn for_operation(operation: TracedOperation) -> Entry {
         let call = |number, name| Entry::Call(SystemCall { name, number });
         match operation {
             TracedOperation::Sendto => call(0, "sendto"),
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn what_the_probe_does_has_a_number() {
         for operation in TracedOperation::ALL {
-            let entry = Entry::of(operation);
+            let entry = Entry::for_operation(operation);
             let is_call = matches!(entry, Entry::Call(_));
             assert_eq!(is_call, operation.is_system_call(), "{operation:?}");
             assert!(!entry.names().is_empty());
@@ -160,6 +160,6 @@ mod tests {
                 assert_eq!(work.threads.is_some(), operation.is_of_a_server(), "{operation:?}");
             }
         }
-        assert_eq!(Entry::of(TracedOperation::Sendto).names()[0], "__x64_sys_sendto");
+        assert_eq!(Entry::for_operation(TracedOperation::Sendto).names()[0], "__x64_sys_sendto");
     }
 }

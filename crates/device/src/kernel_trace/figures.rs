@@ -83,9 +83,9 @@ pub(super) fn result(traced: &Traced, untraced: &Times, blocks: &Blocks) -> Opti
     let by_block: Vec<BTreeMap<String, u64>> = own.iter().map(functions_by_block).collect();
     for (name, calls) in functions_by_block(&shared) {
         if let Some(kind) = block_kind(&name) {
-            put(Metric::of(kind, TraceJob::FUNCTIONS), calls as f64);
+            put(Metric::for_kind(kind, TraceJob::FUNCTIONS), calls as f64);
             let same = by_block.iter().filter(|own| own.get(&name) == Some(&calls)).count();
-            put(Metric::of(kind, TraceJob::SAME), same as f64 / by_block.len().max(1) as f64);
+            put(Metric::for_kind(kind, TraceJob::SAME), same as f64 / by_block.len().max(1) as f64);
         }
     }
     let seconds = |nanoseconds: &[u64]| median(nanoseconds).map(|ns| ns / 1e9);
@@ -98,7 +98,7 @@ pub(super) fn result(traced: &Traced, untraced: &Times, blocks: &Blocks) -> Opti
         put(Metric::all(TraceJob::CORRECTED), times.total_ns / 1e9);
         for (name, ns) in times.by_block {
             if let Some(kind) = block_kind(&name) {
-                put(Metric::of(kind, TraceJob::CORRECTED), ns / 1e9);
+                put(Metric::for_kind(kind, TraceJob::CORRECTED), ns / 1e9);
             }
         }
     }
@@ -225,7 +225,7 @@ mod tests {
         let result = figures(&[2, 2, 5, 2], 5000);
         let figure = |measure| result.quantities[&Metric::all(measure)];
         let of = |block: &str, measure| {
-            result.quantities.get(&Metric::of(block_kind(block).unwrap(), measure)).copied()
+            result.quantities.get(&Metric::for_kind(block_kind(block).unwrap(), measure)).copied()
         };
         // udp_sendmsg, ip_output, nft_do_chain and two rules.
         assert_eq!((figure(TraceJob::FUNCTIONS), figure(TraceJob::SAME)), (5.0, 0.75));
@@ -249,7 +249,7 @@ mod tests {
         let figure = |metric| result.quantities.get(&metric).copied().unwrap_or_default();
         assert!((figure(Metric::all(TraceJob::CORRECTED)) - 1.2e-6).abs() < 1e-12);
         // nft_do_chain: 1200 less two rules of 500 and their own 200.
-        let netfilter = Metric::of(block_kind("netfilter").unwrap(), TraceJob::CORRECTED);
+        let netfilter = Metric::for_kind(block_kind("netfilter").unwrap(), TraceJob::CORRECTED);
         assert!((figure(netfilter) - 0.2e-6).abs() < 1e-12, "{result:?}");
         for far in [900, 1600] {
             let result = figures(&[2], far);

@@ -34,7 +34,7 @@ pub(super) struct Look {
 /// Asks a host.
 pub(super) fn look(host: &dyn Reach, operations: &[TracedOperation]) -> Result<Look, Failure> {
     let mut names = of_system_call(NULL_CALL);
-    names.extend(operations.iter().flat_map(|operation| Entry::of(*operation).names()));
+    names.extend(operations.iter().flat_map(|operation| Entry::for_operation(*operation).names()));
     names.sort_unstable();
     names.dedup();
     let text = format!(
@@ -102,7 +102,7 @@ impl Look {
 
     /// The function that an operation begins with.
     pub(super) fn begin(&self, operation: TracedOperation) -> Option<String> {
-        match Entry::of(operation) {
+        match Entry::for_operation(operation) {
             Entry::Call(call) => self.function(call.name),
             Entry::Work(work) => {
                 Some(work.begins.to_owned()).filter(|name| self.functions.contains(name))
@@ -177,7 +177,7 @@ impl Look {
         }
         for operation in operations {
             let is_known = self.begin(*operation).is_some();
-            match Entry::of(*operation) {
+            match Entry::for_operation(*operation) {
                 Entry::Call(call) if !is_known => {
                     let name = call.name;
                     return failed(
@@ -272,7 +272,7 @@ mod tests {
         let look = Look::from_lines(DEBIAN);
         look.expect_tracer(&HostName::Local, &[TracedOperation::NfsRead]).unwrap();
         assert_eq!(look.begin(TracedOperation::NfsRead).as_deref(), Some("nfsd_dispatch"));
-        let Entry::Work(read) = Entry::of(TracedOperation::NfsRead) else { panic!() };
+        let Entry::Work(read) = Entry::for_operation(TracedOperation::NfsRead) else { panic!() };
         assert_eq!(look.marks(read), ["nfsd4_read"]);
         for (operation, happened, next) in [
             (TracedOperation::NfsWrite, "nfsd4_write", "Start the kernel's NFS server on local."),

@@ -164,7 +164,7 @@ impl Kernels {
         let null = look.function(NULL_CALL).unwrap_or_default();
         let session = &mut self.session;
         let mut set = |level: usize| session.set(spec.subject, number * LEVELS + level);
-        let traced = match Entry::of(job.operation) {
+        let traced = match Entry::for_operation(job.operation) {
             Entry::Call(_) => traced(&mut set, &setup, || setup.traced(&begin, &null)),
             Entry::Work(work) => {
                 let mut make = || others.make(&job, spec, *to, &self.stop);
@@ -227,7 +227,7 @@ fn levels(look: &Look, operation: TracedOperation) -> Vec<String> {
         begin.iter().cloned().chain(look.function(NULL_CALL)).collect();
     functions.dedup();
     let mut few: Vec<String> = begin.into_iter().collect();
-    if let Entry::Work(work) = Entry::of(operation) {
+    if let Entry::Work(work) = Entry::for_operation(operation) {
         few.extend(look.marks(work));
     }
     let functions: Vec<&str> = functions.iter().map(String::as_str).collect();

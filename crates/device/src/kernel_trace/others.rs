@@ -44,7 +44,7 @@ pub fn nfs_workload(job: &TraceJob) -> Option<Workload> {
     let calls = Job::from(PatternJob::new(pattern, job.payload, size));
     let part = Part { arrival, ..Part::closed(calls, NonZeroU16::MIN, NonZeroU16::MIN) };
     let seconds = f64::from(job.calls) * MORE / f64::from(PER_SECOND.get());
-    Some(Workload::of(part, Length::For { seconds, warm_up_seconds: WARM_UP_SECONDS }))
+    Some(Workload::new(part, Length::For { seconds, warm_up_seconds: WARM_UP_SECONDS }))
 }
 
 impl Others {
@@ -152,7 +152,7 @@ mod tests {
 
     fn workload(operation: TracedOperation) -> Workload {
         let part = Part::closed(job(operation).into(), NonZeroU16::MIN, NonZeroU16::MIN);
-        Workload::of(part, Length::UntilDone { at_most_seconds: 1.0 })
+        Workload::new(part, Length::UntilDone { at_most_seconds: 1.0 })
     }
 
     #[test]

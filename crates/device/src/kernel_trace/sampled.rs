@@ -104,7 +104,7 @@ fn calls(untraced_ns: f64, most: u32) -> u32 {
 
 /// Whether a sample was taken in the operation, and not in an interrupt in its time.
 fn is_of(sample: &Sampled, operation: TracedOperation) -> bool {
-    let Entry::Call(call) = Entry::of(operation) else { return false };
+    let Entry::Call(call) = Entry::for_operation(operation) else { return false };
     let begins = of_system_call(call.name);
     let begin = sample.iter().rposition(|name| begins.iter().any(|begin| begin == plain(name)));
     let is_interrupt = |name: &String| INTERRUPTS.iter().any(|begin| name.starts_with(begin));
@@ -120,7 +120,8 @@ fn result(counts: &SampleCounts, untraced_ns: f64) -> PartResult {
     }
     for (name, count) in &counts.blocks {
         if let Some(kind) = block_kind(name) {
-            *quantities.entry(Metric::of(kind, SampleJob::SAMPLES)).or_default() += *count as f64;
+            *quantities.entry(Metric::for_kind(kind, SampleJob::SAMPLES)).or_default() +=
+                *count as f64;
         }
     }
     result
@@ -169,7 +170,7 @@ mod tests {
         let blocks = blocks.map(|(name, count)| (name.to_owned(), count)).into();
         let found = result(&SampleCounts { blocks, all: 45 }, 7_000.0);
         let figure = |metric| found.quantities.get(&metric).copied();
-        let of = |name| figure(Metric::of(block_kind(name).unwrap(), SampleJob::SAMPLES));
+        let of = |name| figure(Metric::for_kind(block_kind(name).unwrap(), SampleJob::SAMPLES));
         assert_eq!(
             (of("netfilter"), of("locks and RCU"), of("IP")),
             (Some(30.0), Some(12.0), None)

@@ -184,7 +184,7 @@ impl<'a> Runner<'a> {
     pub fn point(&mut self, subject: usize, part: Part) -> PointResult {
         let job = Job::Device(DeviceJob { part, quick: false });
         let part = plimsoll_model::Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
-        let workload = Workload::of(part, Length::UntilDone { at_most_seconds: 1.0 });
+        let workload = Workload::new(part, Length::UntilDone { at_most_seconds: 1.0 });
         let spec = PointSpec { subject, ..points::spec(workload) };
         let mut loads = Loads::default();
         let result = self.runner.point(&spec, &mut loads);

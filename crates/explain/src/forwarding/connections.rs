@@ -69,7 +69,7 @@ fn of_cell(study: &Study, trials: &[&Trial], cell: Cell) -> Option<NewConnection
     if job.speed() != Measure::CONNECTIONS || trials.is_empty() {
         return None;
     }
-    let own = Loaded::of(trials, &router);
+    let own = Loaded::all(trials, &router);
     let conntrack = own.iter().filter_map(|at| at.load.conntrack).reduce(|all, one| all + one);
     let facts = study.hosts.iter().find(|facts| facts.name == router);
     let shares = facts.is_some_and(|facts| facts.is_this_machine);
@@ -96,7 +96,7 @@ fn at_end(trials: &[&Trial], path: &PathSubject) -> Option<f64> {
         let processes =
             trials.iter().filter_map(|trial| trial.result.value(0, Metric::all(process)));
         let processes: Vec<f64> = processes.collect();
-        let core = mean(&Loaded::of(trials, &host), Loaded::core);
+        let core = mean(&Loaded::all(trials, &host), Loaded::core);
         [core, average(&processes)].into_iter().flatten().reduce(f64::max)
     };
     let a = of(path.from.host.to_string(), Measure::NEAR_BUSIEST);
@@ -112,7 +112,7 @@ struct Loaded<'a> {
 }
 
 impl<'a> Loaded<'a> {
-    fn of(trials: &[&'a Trial], host: &str) -> Vec<Loaded<'a>> {
+    fn all(trials: &[&'a Trial], host: &str) -> Vec<Loaded<'a>> {
         let of_trial = |trial: &&'a Trial| {
             let load = trial.loads.iter().find(|load| load.host == host && load.seconds > 0.0)?;
             let opened = trial.result.parts.first().and_then(|part| part.answered_seconds);

@@ -13,7 +13,7 @@ pub const WORKERS: u16 = 4;
 pub fn workload(pattern: Pattern) -> Workload {
     let job = Job::Pattern(PatternJob::new(pattern, pattern.default_block(), Bytes(GIB)));
     let part = Part::closed(job, NonZeroU16::new(WORKERS).unwrap(), NonZeroU16::MIN);
-    Workload::of(part, Length::For { seconds: 5.0, warm_up_seconds: 1.0 })
+    Workload::new(part, Length::For { seconds: 5.0, warm_up_seconds: 1.0 })
 }
 
 /// The pattern of a workload of the plan.
@@ -240,7 +240,7 @@ pub fn copies_by(methods: &[Method], datasets: &[Dataset]) -> Vec<Workload> {
     });
     let one = NonZeroU16::MIN;
     let length = Length::UntilDone { at_most_seconds: 600.0 };
-    jobs.map(|job| Workload::of(Part::closed(job.into(), one, one), length)).collect()
+    jobs.map(|job| Workload::new(Part::closed(job.into(), one, one), length)).collect()
 }
 
 /// The same as rsync does.

@@ -160,7 +160,7 @@ mod tests {
         let Workload { parts, length, .. } = header.plan.workloads[0].clone();
         let job = Job::Scan(ScanJob::default());
         let part = plimsoll_model::Part { job, ..parts[0].clone() };
-        header.plan.workloads = vec![Workload::of(part, length)];
+        header.plan.workloads = vec![Workload::new(part, length)];
         header.plan.subjects.truncate(1);
         header.plan.factors = vec![Factor {
             name: "sysctl:net.ipv4.tcp_sack".into(),
@@ -181,7 +181,7 @@ mod tests {
         run.apply(&notice(2.0, News::Ended { cell, complete: true, headline: Some(21_500.0) }));
         let (number, block, planned, seconds_left) = (1, 0, 12, 50.0);
         run.apply(&notice(3.0, News::Trial { number, block, cell, planned, seconds_left }));
-        let window = Window::of(OpKind::LOOKUP, 2000, 0);
+        let window = Window::only(OpKind::LOOKUP, 2000, 0);
         run.apply(&notice(3.1, News::Window { trial_seconds: 0.1, window }));
         let picture = picture(&run, 100, 24);
         for words in
@@ -214,7 +214,7 @@ mod tests {
             1e300,
             News::Window {
                 trial_seconds: 1e-300,
-                window: Window::of(OpKind::READ, u64::MAX, u64::MAX),
+                window: Window::only(OpKind::READ, u64::MAX, u64::MAX),
             },
         ));
         let last = News::Trial {

@@ -152,7 +152,7 @@ pub fn part(job: Job, workers: u16, depth: u16) -> Part {
 
 /// Until it is done, a minute at most.
 pub fn once(part: Part) -> Workload {
-    Workload::of(part, Length::UntilDone { at_most_seconds: 60.0 })
+    Workload::new(part, Length::UntilDone { at_most_seconds: 60.0 })
 }
 
 pub fn copy(data: &Path, transfer: Transfer, block: u64) -> CopyJob {

@@ -149,7 +149,7 @@ impl Iperf3Runner {
         self.totals = None;
         let Some(near) = &self.near else { return Err(closed()) };
         let parameters = protocol::parameters(job, lead + duration)?;
-        let order = Order::of(job, Side::A, false)?;
+        let order = Order::new(job, Side::A, false)?;
         self.trial = self.trial.wrapping_add(1);
         let token = (self.token)();
         let once = Once { number: self.trial, token, lead, duration, most: duration };

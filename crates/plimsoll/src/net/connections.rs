@@ -42,7 +42,7 @@ pub(super) fn workloads(arguments: &NetArguments) -> Result<Vec<Workload>, Failu
         (None, false) => SECONDS,
     };
     let of = |streams: &u16| {
-        Workload::of(part(ConnectJob { streams: *streams }.into()), length(seconds))
+        Workload::new(part(ConnectJob { streams: *streams }.into()), length(seconds))
     };
     Ok(via.connections.iter().map(of).collect())
 }

@@ -67,7 +67,7 @@ pub(super) fn workloads(arguments: &NetArguments) -> Option<Vec<Workload>> {
         }
     };
     let seconds = arguments.time.map_or(SECONDS, |time| time.as_secs_f64());
-    Some(jobs.into_iter().map(|job| Workload::of(part(job), length(seconds))).collect())
+    Some(jobs.into_iter().map(|job| Workload::new(part(job), length(seconds))).collect())
 }
 
 /// Its design: as many blocks as were published, in the time that they need.

@@ -283,7 +283,7 @@ fn searched(arguments: &NetArguments, job: ForwardingJob) -> Workload {
     let steps = Some(kept(arguments, job.frame));
     let seconds = LEAD_SECONDS + TRIAL_SECONDS;
     let length = Length::For { seconds, warm_up_seconds: LEAD_SECONDS };
-    Workload { steps, ..Workload::of(part(job.into()), length) }
+    Workload { steps, ..Workload::new(part(job.into()), length) }
 }
 
 /// Trials of one length at one rate.
@@ -295,7 +295,7 @@ fn priced(arguments: &NetArguments, job: ForwardingJob) -> Workload {
     let job = ForwardingJob { rate, is_timed: true, ..job };
     let counted = arguments.time.map_or(PRICED_SECONDS, |time| time.as_secs_f64());
     let seconds = LEAD_SECONDS + counted;
-    Workload::of(part(job.into()), Length::For { seconds, warm_up_seconds: LEAD_SECONDS })
+    Workload::new(part(job.into()), Length::For { seconds, warm_up_seconds: LEAD_SECONDS })
 }
 
 /// The direction of the frames whose path is priced.

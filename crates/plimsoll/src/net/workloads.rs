@@ -85,16 +85,16 @@ pub(super) fn workloads(arguments: &NetArguments, job: JobChoice) -> Vec<Workloa
             })
         })
         .map(|job| match arguments.rate {
-            Some(_) => Workload::of(part(job), length(seconds(STREAM_SECONDS))),
+            Some(_) => Workload::new(part(job), length(seconds(STREAM_SECONDS))),
             None => Workload {
                 steps: Some(highest_rate(arguments)),
-                ..Workload::of(part(job), length(seconds(SEARCH_SECONDS)))
+                ..Workload::new(part(job), length(seconds(SEARCH_SECONDS)))
             },
         })
         .collect()
     };
     let alone = |jobs: Vec<Job>, usual: f64| -> Vec<Workload> {
-        jobs.into_iter().map(|job| Workload::of(part(job), length(seconds(usual)))).collect()
+        jobs.into_iter().map(|job| Workload::new(part(job), length(seconds(usual)))).collect()
     };
     let streams_alone =
         |flow: Flow| alone(tcp(flow, 1).into_iter().map(Job::from).collect(), STREAM_SECONDS);

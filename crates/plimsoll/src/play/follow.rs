@@ -107,7 +107,7 @@ impl Stage<'_> {
             let player = Player { request, ..self.job.player.clone() };
             let job = PlaybackJob { player, ..self.job.with_pace(Pace::Uncapped) };
             let part = Part::closed(job.into(), streams, self.job.player.in_flight);
-            let workload = Workload::of(part, self.wanted.length);
+            let workload = Workload::new(part, self.wanted.length);
             Some(FollowUp { workload, blocks: self.wanted.blocks })
         };
         REQUESTS.into_iter().filter_map(of_size).collect()
@@ -125,7 +125,7 @@ impl Stage<'_> {
             let most = during.films.most().unwrap_or(0);
             let (length, blocks) = (self.wanted.length, self.wanted.blocks);
             let films = self.films(Pace::Played, most, Some(other), (length, blocks));
-            let alone = Workload::of(other.clone(), length);
+            let alone = Workload::new(other.clone(), length);
             if let Some(films) = films {
                 all.extend([films, FollowUp { workload: alone, blocks }]);
             }

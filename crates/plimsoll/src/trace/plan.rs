@@ -36,7 +36,7 @@ pub(super) struct Needs {
 
 impl Needs {
     /// What the arguments say of a study of this host.
-    pub fn of(arguments: &TraceArguments, host: &HostName) -> Result<Needs, Failure> {
+    pub fn new(arguments: &TraceArguments, host: &HostName) -> Result<Needs, Failure> {
         let operations = operations(arguments);
         let forwards = operations.contains(&TracedOperation::Forward);
         let sender = match &arguments.from {
@@ -157,7 +157,7 @@ pub(super) fn plan(
             };
             let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
             let length = Length::UntilDone { at_most_seconds: AT_MOST_SECONDS };
-            let workload = Workload::of(part, length);
+            let workload = Workload::new(part, length);
             if !workloads.contains(&workload) {
                 workloads.push(workload);
             }
@@ -193,7 +193,7 @@ mod tests {
         let words = ["plimsoll", "trace"].iter().chain(words);
         let Command::Trace(given) = Arguments::parse_from(words).command else { panic!() };
         let host = given.host.parse()?;
-        let needs = Needs::of(&given, &host)?;
+        let needs = Needs::new(&given, &host)?;
         plan(&given, &host, &needs.operations)
     }
 

@@ -50,7 +50,7 @@ const MOST_CELLS: usize = 1 << 26;
 pub fn to_csv(study: &Study) -> Result<String, Failure> {
     let failed = |e: csv::Error| document::refused("CSV", e);
     let mut table = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
-    let columns = Columns::of(study);
+    let columns = Columns::new(study);
     let header = columns.header();
     let results = study.trials.iter().map(|trial| results(trial).count().max(1)).sum::<usize>();
     if results.saturating_mul(header.len()) > MOST_CELLS {
@@ -84,7 +84,7 @@ struct Place<'a> {
 }
 
 impl Columns {
-    fn of(study: &Study) -> Columns {
+    fn new(study: &Study) -> Columns {
         let parts = || study.trials.iter().flat_map(results);
         let jobs = study.plan.workloads.iter().flat_map(|workload| &workload.parts);
         let parameters = jobs.flat_map(|part| part.job.parameters()).map(|(name, _)| name);

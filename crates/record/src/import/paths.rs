@@ -267,7 +267,7 @@ pub(super) fn series(kind: OpKind, intervals: &[Interval]) -> Series {
         start = end;
     }
     let windows: Vec<Window> =
-        carried.into_iter().map(|bytes| Window::of(kind, 1, bytes.round() as u64)).collect();
+        carried.into_iter().map(|bytes| Window::only(kind, 1, bytes.round() as u64)).collect();
     Series::new(window, &windows)
 }
 

@@ -368,7 +368,7 @@ fn fio_2_1_prints_kilobytes_of_1024_and_microseconds() {
     close(run.submission_latency[&OpKind::READ].mean_seconds, 21.34e-6);
     close(read.result.parts[0].ops[&OpKind::READ].client_latency.quantile("0.99").unwrap(), 33e-3);
     assert_eq!(part(&study, mixed).job.kind(), "random-mixed");
-    close(quantity(mixed, Metric::of(OpKind::WRITE, Measure::IOPS)), 6051.0 / 10.001);
+    close(quantity(mixed, Metric::for_kind(OpKind::WRITE, Measure::IOPS)), 6051.0 / 10.001);
     let notes = &mixed.imported.as_ref().unwrap().notes;
     assert!(notes.iter().any(|n| n.contains("70% of the operations were reads")), "{notes:?}");
 }

@@ -38,7 +38,7 @@ impl Workloads {
     /// The workloads of the plan.
     pub(super) fn planned(self, length: Length) -> Vec<Workload> {
         let part = |of: ClosedLoop| Part::closed(of.job.into(), of.workers, of.depth);
-        self.list.into_iter().map(|of| Workload::of(part(of), length)).collect()
+        self.list.into_iter().map(|of| Workload::new(part(of), length)).collect()
     }
 }
 

@@ -21,7 +21,7 @@ pub fn part(pattern: Pattern) -> Part {
 }
 
 pub fn workload(pattern: Pattern) -> Workload {
-    Workload::of(part(pattern), Length::For { seconds: 5.0, warm_up_seconds: 1.0 })
+    Workload::new(part(pattern), Length::For { seconds: 5.0, warm_up_seconds: 1.0 })
 }
 
 /// Metrics of the trials: of all operations, of reads and of writes.
@@ -327,7 +327,7 @@ pub fn everything() -> Study {
     let scanned = PartResult {
         quantities: quantities(&[
             Metric::all(Measure::ENTRIES),
-            Metric::of(OpKind::LOOKUP, Measure::LATENCY_P50),
+            Metric::for_kind(OpKind::LOOKUP, Measure::LATENCY_P50),
             later,
         ]),
         ops: [(OpKind::READ_DIRECTORY, OpStats { count: 40, ..OpStats::default() })].into(),

@@ -119,7 +119,7 @@ mod tests {
     }
 
     fn window(at_seconds: f64, operations: u64) -> Event {
-        let window = Window::of(OpKind::READ, operations, operations * 4096);
+        let window = Window::only(OpKind::READ, operations, operations * 4096);
         Event::Window { at_seconds, window }
     }
 

@@ -309,7 +309,8 @@ mod tests {
         ns: u64,
         more: &[(Measure, f64)],
     ) -> PartResult {
-        let windows: Vec<Window> = counts.iter().map(|n| Window::of(kind, *n, n * bytes)).collect();
+        let windows: Vec<Window> =
+            counts.iter().map(|n| Window::only(kind, *n, n * bytes)).collect();
         let count = counts.iter().sum();
         let seconds = ns as f64 / 1e9;
         let client_latency = LatencySummary {

@@ -20,7 +20,7 @@ pub(crate) fn compare_devices(a: &Host<'_>, b: &Host<'_>, across: &Across) -> Do
     let mut answer = Section::new("answer", "");
     let name = |host: &Host<'_>| format!("{}; {}", subtitle(host.facts), title(host.study));
     answer.facts(vec![("A".to_owned(), name(a)), ("B".to_owned(), name(b))]);
-    let mut table = Columns::of(["figure", "A", "B", "B compared with A"]);
+    let mut table = Columns::with_headings(["figure", "A", "B", "B compared with A"]);
     let mut details = Vec::new();
     for part in Part::ALL {
         details.extend(figures(a, b, across, part, &mut table));
@@ -55,7 +55,7 @@ fn figures(
     part: Part,
     main: &mut Columns,
 ) -> Option<Section> {
-    let mut table = Columns::of(["A", "B", "B / A"]);
+    let mut table = Columns::with_headings(["A", "B", "B / A"]);
     let of_part = |found: &&Counterpart| {
         let workload = a.study.plan.workload(found.a).and_then(|workload| workload.main());
         workload.is_some_and(|main| main.job.kind() == part.name())
@@ -84,7 +84,7 @@ fn figures(
                     let two = Two { a: "A", b: "B", by };
                     verdict = Some(format!("{}: {}.", first.figure, sentence(claim, two, None)));
                     let margin = b.study.plan.design.margin;
-                    brief(claim, two, Column::of([(claim, by)], margin))
+                    brief(claim, two, Column::new([(claim, by)], margin))
                 }
                 None => format!("ratio {ratio}, no verdict"),
             };
@@ -115,7 +115,7 @@ fn differences(a: &Host<'_>, b: &Host<'_>) -> Option<Section> {
     let mut names: Vec<&String> = of_a.keys().chain(of_b.keys()).collect();
     names.sort();
     names.dedup();
-    let mut table = Columns::of(["A", "B"]);
+    let mut table = Columns::with_headings(["A", "B"]);
     for name in names {
         if of_a.get(name) != of_b.get(name) && !OF_THE_MOMENT.contains(&name.as_str()) {
             let shown = |facts: &BTreeMap<String, Vec<String>>| {

@@ -63,7 +63,7 @@ fn what_it_is(host: &Host<'_>) -> Vec<(String, String)> {
 
 /// The figures of each part that verdicts would be about, and a few more.
 fn main_figures(host: &Host<'_>) -> Columns {
-    let mut table = Columns::of(["figure", "value"]);
+    let mut table = Columns::with_headings(["figure", "value"]);
     for part in Part::ALL {
         let headline = host.study.plan.workloads.iter().filter_map(|workload| workload.main());
         let mut headline = headline.filter(|main| main.job.device_part() == Some(part));

@@ -42,7 +42,7 @@ fn nothing(source: &Source) -> Section {
         "No figure of this study can be compared with a figure of {}, which has:",
         source.key
     ));
-    let mut table = Columns::of(["contents"]);
+    let mut table = Columns::with_headings(["contents"]);
     for published in of_source(source.key) {
         table.row(&published.name, [published.holds.clone()]);
     }

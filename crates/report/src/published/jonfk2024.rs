@@ -15,7 +15,7 @@ use plimsoll_references::Table;
 pub(super) fn sections(tables: &[Table]) -> Vec<Section> {
     let mut answer = Section::new("answer", "");
     let patterns = patterns(tables);
-    let mut table = Columns::of(["op/s", "payload", "in flight", "bottleneck"]);
+    let mut table = Columns::with_headings(["op/s", "payload", "in flight", "bottleneck"]);
     for pattern in &patterns {
         let limit = match pattern.limit {
             Limit::Link { payload, .. } => format!("link {}", percent(payload)),

@@ -39,7 +39,7 @@ pub(super) fn sections(tables: &[Table]) -> Vec<Section> {
         )
     }));
     answer.list(sentences);
-    let mut table = Columns::of(["TCP sent", "of the link", "of STREAM copy"]);
+    let mut table = Columns::with_headings(["TCP sent", "of the link", "of STREAM copy"]);
     for sends in sends(tables) {
         let share = |share: Option<f64>| share.map_or("–".to_owned(), percent);
         let rate = megabits(sends.bits_per_second);
@@ -59,7 +59,7 @@ fn megabits(bits: f64) -> String {
 }
 
 fn with_and_without(gains: &[Gain]) -> Columns {
-    let mut table = Columns::of(["with netfilter", "without", "gain", ""]);
+    let mut table = Columns::with_headings(["with netfilter", "without", "gain", ""]);
     for gain in gains {
         let [with, without] = gain.bits_per_second.map(megabits);
         let full = gain.full_link.map(|share| format!("{} of the link", percent(share)));

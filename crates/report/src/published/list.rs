@@ -17,7 +17,7 @@ impl Document {
                 heading: source.key.to_owned(),
                 ..cited(source)
             };
-            let mut table = Columns::of(["rows", "contents"]);
+            let mut table = Columns::with_headings(["rows", "contents"]);
             for published in of_source(source.key) {
                 let rows = published.rows().len().to_string();
                 table.row(&published.name, [rows, published.holds.clone()]);

@@ -19,7 +19,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
     let all = published(tables());
     let setups: Vec<Cell> = shown.names.every_setup().collect();
     let protocols: Vec<&str> = ["NFS", "SMB"].into();
-    let mut table = Columns::of([]);
+    let mut table = Columns::with_headings([]);
     table.columns.extend(protocols.iter().map(|name| (format!("published\n{name}"), Vec::new())));
     table.columns.extend(setups.iter().map(|setup| (shown.names.setup(*setup), Vec::new())));
     let mut apart = Vec::new();

@@ -25,7 +25,7 @@ pub(super) fn sections(tables: &[Table]) -> Vec<Section> {
         details.push(times(transfers));
     }
     answer.list(limits(&loads, &shares(tables)));
-    let mut table = Columns::of(["busy", "waiting", "idle", "limit"]);
+    let mut table = Columns::with_headings(["busy", "waiting", "idle", "limit"]);
     for load in &loads {
         let percent =
             [load.busy(), load.waiting, load.idle].map(|percent| format!("{percent:.0}%"));
@@ -40,7 +40,7 @@ pub(super) fn sections(tables: &[Table]) -> Vec<Section> {
 
 /// What files, operations and bytes cost.
 fn costs(transfers: &Transfers) -> Columns {
-    let mut table = Columns::of(["up", "down"]);
+    let mut table = Columns::with_headings(["up", "down"]);
     let of = |kind, group| transfers.model.cost(kind, group);
     let shown = |kind, group| of(kind, group).map_or("–".to_owned(), seconds);
     if transfers.model.fits() {
@@ -110,7 +110,7 @@ fn blocks(found: &[Blocks]) -> Option<String> {
 /// Each time beside the model's.
 fn times(transfers: &Transfers) -> Section {
     const COLUMNS: [&str; 4] = ["block_size_B", "dataset", "direction", "export"];
-    let mut table = Columns::of(["published", "model", "model error"]);
+    let mut table = Columns::with_headings(["published", "model", "model error"]);
     for time in &transfers.times {
         let name = COLUMNS.map(|column| time.row.text(column).unwrap_or_default()).join(" ");
         let model = time.by_model.map(|seconds| (seconds, 100.0 * (seconds / time.seconds - 1.0)));

@@ -35,7 +35,7 @@ pub(super) fn sections(tables: &[Table]) -> Vec<Section> {
 
 /// Several readers, as measured and as predicted from one.
 fn readers(reads: &Reads) -> Columns {
-    let mut table = Columns::of(["measured", "batches", "error", "pipeline", "error"]);
+    let mut table = Columns::with_headings(["measured", "batches", "error", "pipeline", "error"]);
     for readers in &reads.readers {
         let off = |rate: f64| format!("{:+.1}%", 100.0 * (rate / readers.measured - 1.0));
         let rate = |rate: f64| BANDWIDTH.value(rate);

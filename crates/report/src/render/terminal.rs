@@ -26,7 +26,7 @@ impl Document {
         let answer = self.sections.iter().filter(|section| !section.details);
         let is_quiet = |item: &&Item| matches!(item, Item::Warning(warning) if warning.quiet);
         let items = answer.flat_map(|section| &section.items).filter(|item| !is_quiet(item));
-        let choices: Vec<Choice<'_>> = items.map(Choice::of).collect();
+        let choices: Vec<Choice<'_>> = items.map(Choice::new).collect();
         // Colours take no columns.
         let plain = Style { colour: false, ..*style };
         let mut screen = Screen { document: self, plain, dense, choices };
@@ -68,7 +68,7 @@ enum Choice<'a> {
 
 impl<'a> Choice<'a> {
     /// No warning, and the shortest form of everything else.
-    fn of(item: &'a Item) -> Choice<'a> {
+    fn new(item: &'a Item) -> Choice<'a> {
         match item {
             Item::Warning(warning) => {
                 let (text, command) = (short(warning), warning.command.clone());

@@ -43,7 +43,7 @@ pub(crate) fn section(shown: &Shown<'_>) -> Section {
     let rows = table.rows();
     let model = transfers(tables()).map(|transfers| transfers.model);
     let name = |cell: Cell| shown.names.setup(cell);
-    let mut columns = Columns::of(EXPORTS.map(|_| ""));
+    let mut columns = Columns::with_headings(EXPORTS.map(|_| ""));
     for (column, export) in columns.columns.iter_mut().zip(EXPORTS) {
         column.0 = format!("N750\n{export}");
     }

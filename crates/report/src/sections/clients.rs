@@ -47,7 +47,7 @@ fn names(shown: &Shown<'_>, both: &BothClients) -> [String; 2] {
 }
 
 fn table(both: &BothClients) -> Columns {
-    let mut columns = Columns::of([
+    let mut columns = Columns::with_headings([
         "plimsoll's\ncalls",
         "server",
         "client",

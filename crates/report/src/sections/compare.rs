@@ -78,7 +78,7 @@ impl Document {
         let claims = counterparts
             .iter()
             .filter_map(|found| Some((found.claim.as_ref()?, by(&a, &b, found)?)));
-        let column = Column::of(claims, b.study.plan.design.margin);
+        let column = Column::new(claims, b.study.plan.design.margin);
         for (number, found) in counterparts.iter().enumerate() {
             rows.push(row(&a, &b, found, (imported, column), &mut notes));
             details.push(section(&a, &b, (found.a, found.b), Some(found), number));
@@ -144,7 +144,7 @@ fn summary(a: &Side<'_>, b: &Side<'_>, rows: &[Counterpart], unequal: usize) -> 
         (work, subject) => format!("{work} on {subject}"),
     };
     let claims = rows.iter().filter_map(|row| Some((row.claim.as_ref()?, by(a, b, row)?)));
-    let column = Column::of(claims, b.study.plan.design.margin);
+    let column = Column::new(claims, b.study.plan.design.margin);
     // Names of those that are ahead, with the least by which they are.
     let mut ahead: [Vec<(String, f64)>; 2] = Default::default();
     let (mut equal, mut open, mut is_amount) = (0, Vec::new(), false);
@@ -349,7 +349,7 @@ fn section(
             format!("A: {}. B: {}.", names::settings(workload_a), names::settings(workload_b))
         }
     });
-    let mut table = Columns::of(["A", "B"]);
+    let mut table = Columns::with_headings(["A", "B"]);
     if equal.is_some() {
         table.columns.push(("B / A".to_owned(), Vec::new()));
     }

@@ -38,7 +38,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
 }
 
 fn costs(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Columns {
-    let mut columns = Columns::of(["a file", "per operation", "bytes", "the model"]);
+    let mut columns = Columns::with_headings(["a file", "per operation", "bytes", "the model"]);
     // The interval below the figure. One without is no figure.
     let cell = |kind: figure::Kind, of: Option<Estimate>| match of {
         Some(Estimate { value, interval: Some(interval) }) => {
@@ -86,7 +86,7 @@ fn costs(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Columns {
 
 /// Each time, and what the model makes of it.
 fn datasets(shown: &Shown<'_>) -> Columns {
-    let mut columns = Columns::of(["files", "MB", "time", "by the model"]);
+    let mut columns = Columns::with_headings(["files", "MB", "time", "by the model"]);
     for costs in &shown.costs {
         for dataset in &costs.datasets {
             let cell = Cell { workload: dataset.workload, ..costs.cell };

@@ -33,7 +33,7 @@ struct Named<'a> {
 }
 
 impl<'a> Named<'a> {
-    fn of(series: &'a Series<'a>) -> Named<'a> {
+    fn new(series: &'a Series<'a>) -> Named<'a> {
         let (study, cell) = series.last;
         let work = names::workloads(&study.plan).get(usize::from(cell.workload)).cloned();
         let levels = plimsoll_model::factor::words(&study.plan.factors, cell.setting).join(", ");
@@ -73,12 +73,12 @@ impl Document {
         predicted: &[CheckedPrediction],
         latest: &[Study],
     ) -> Document {
-        let current: Vec<Named<'_>> = history.current().into_iter().map(Named::of).collect();
+        let current: Vec<Named<'_>> = history.current().into_iter().map(Named::new).collect();
         let mut answer = Section::new("answer", "");
         answer.texts(shifts(history, &current));
         let shown: Vec<Shown<'_>> = latest.iter().map(Shown::new).collect();
         let columns = &current[..current.len().min(COLUMNS)];
-        let notes = Marks::of(history);
+        let notes = Marks::new(history);
         add_rows(&mut answer, history, columns, &notes, &shown);
         answer.texts(notes.texts(history));
         answer.nearly_always(predictions::in_words(predicted));
@@ -87,7 +87,7 @@ impl Document {
         let quoted = quoted(asked);
         answer.command("More", format!("plimsoll history {quoted} --details"), String::new());
         let mut sections = vec![answer];
-        let all = history.series.iter().map(Named::of).enumerate();
+        let all = history.series.iter().map(Named::new).enumerate();
         sections.extend(all.map(|(number, series)| section(history, number, &series)));
         sections.push(recorded(history));
         sections.push(predictions::section(history, predicted));
@@ -186,7 +186,7 @@ struct Marks(Vec<usize>);
 
 impl Marks {
     /// The latest ones among the rows of a screen.
-    fn of(history: &History<'_>) -> Marks {
+    fn new(history: &History<'_>) -> Marks {
         let count = history.moments.len();
         let latest = (count.saturating_sub(ROWS[1])..count).rev();
         let mut changed: Vec<usize> = latest

@@ -77,7 +77,7 @@ pub(super) fn section(sends: &[UdpSend], published: &[plimsoll_references::Table
 
 fn table(sends: &[&UdpSend], found: &KernelPath) -> Table {
     let pair = pair(sends);
-    let mut columns = Columns::of(["published"]);
+    let mut columns = Columns::with_headings(["published"]);
     columns.columns.extend(sends.iter().map(|send| (send.label.clone(), Vec::new())));
     if pair.is_some() {
         let heading = format!("{} B /\n{} B", PAYLOADS[1], PAYLOADS[0]);

@@ -65,7 +65,7 @@ impl Sampled {
         }
     }
 
-    fn of(&self, block: &Block) -> f64 {
+    fn share_in(&self, block: &Block) -> f64 {
         self.share(self.count(block)).map_or(0.0, |share| share.estimate)
     }
 
@@ -149,7 +149,7 @@ fn blocks(all: &[Sampled]) -> Vec<Block> {
             blocks.push(Block { name, kind: *kind });
         }
     }
-    let largest = |block: &Block| all.iter().map(|own| own.of(block)).fold(0.0, f64::max);
+    let largest = |block: &Block| all.iter().map(|own| own.share_in(block)).fold(0.0, f64::max);
     blocks.sort_by(|a, b| largest(b).total_cmp(&largest(a)).then_with(|| a.name.cmp(&b.name)));
     blocks
 }
@@ -159,7 +159,8 @@ fn sentences(shown: &Shown<'_>, all: &[Sampled], blocks: &[Block]) -> Vec<String
     let Some(first) = all.first() else { return Vec::new() };
     let operation = first.ran.noun();
     let others = || all.iter().filter(|other| other.ran.cell.workload == first.ran.cell.workload);
-    let differs = |other: &Sampled, block: &Block| (other.of(block) - first.of(block)).abs();
+    let differs =
+        |other: &Sampled, block: &Block| (other.share_in(block) - first.share_in(block)).abs();
     let pairs = others().flat_map(|other| blocks.iter().map(move |block| (other, block)));
     let furthest = pairs.max_by(|a, b| differs(a.0, a.1).total_cmp(&differs(b.0, b.1)));
     match furthest.filter(|_| others().count() > 1) {

@@ -66,7 +66,7 @@ impl<'a> Traced<'a> {
 
     /// Functions of a block; a block without a figure has none.
     fn functions_in(&self, block: &Block) -> f64 {
-        self.figure(Metric::of(block.kind, TraceJob::FUNCTIONS)).unwrap_or(0.0)
+        self.figure(Metric::for_kind(block.kind, TraceJob::FUNCTIONS)).unwrap_or(0.0)
     }
 
     fn functions_in_words(&self) -> String {
@@ -237,7 +237,7 @@ fn figures(
     for block in blocks {
         let cell = |traced: &Traced<'_>| {
             let count = functions(traced.functions_in(block));
-            match traced.figure(Metric::of(block.kind, TraceJob::CORRECTED)) {
+            match traced.figure(Metric::for_kind(block.kind, TraceJob::CORRECTED)) {
                 Some(seconds) => format!("{count}, {}", TIME.value(seconds)),
                 None => count,
             }
@@ -402,7 +402,7 @@ fn sends(shown: &Shown<'_>, all: &[Traced<'_>], blocks: &[Block]) -> Vec<UdpSend
     let block = |traced: &Traced<'_>, block: &Block| UdpSendBlock {
         name: block.name.clone(),
         functions: traced.functions_in(block),
-        seconds: traced.figure(Metric::of(block.kind, TraceJob::CORRECTED)),
+        seconds: traced.figure(Metric::for_kind(block.kind, TraceJob::CORRECTED)),
     };
     let send = |traced: &Traced<'_>| UdpSend {
         label: label(shown, all, traced),

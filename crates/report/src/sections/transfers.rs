@@ -77,7 +77,7 @@ pub(super) fn beside(error: Option<f64>, value: impl Fn(f64) -> String) -> Strin
 }
 
 fn sizes(transfers: &Transfers) -> Columns {
-    let mut columns = Columns::of(["measured", "by the model", "rate"]);
+    let mut columns = Columns::with_headings(["measured", "by the model", "rate"]);
     for size in &transfers.sizes {
         let seconds = size.seconds;
         let cells = [
@@ -98,7 +98,7 @@ fn in_flight(flights: &Flights) -> String {
 }
 
 fn depths(flights: &Flights) -> Columns {
-    let mut columns = Columns::of(["operations/s", "by the model"]);
+    let mut columns = Columns::with_headings(["operations/s", "by the model"]);
     for one in &flights.depths {
         let rate = one.per_second;
         let error = one.modelled.map(|modelled| modelled / rate.value - 1.0);

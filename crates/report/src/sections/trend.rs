@@ -177,7 +177,7 @@ fn verdicts(all: &[Shown<'_>]) -> Table {
         let claim = found.claim.as_ref().filter(|_| found.conditions.is_empty())?;
         Some((claim, compared(first, found.a)))
     });
-    let column = Column::of(claims, first.study.plan.design.margin);
+    let column = Column::new(claims, first.study.plan.design.margin);
     for found in across.counterparts {
         if !found.conditions.is_empty() {
             table.rows.push(row(found.a, found.b, common::OTHER_WORK.to_owned()));

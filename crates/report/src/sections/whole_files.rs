@@ -53,7 +53,7 @@ fn costs(group: &WholeFiles) -> String {
 }
 
 fn table(group: &WholeFiles) -> Columns {
-    let mut columns = Columns::of(["measured", "by the model"]);
+    let mut columns = Columns::with_headings(["measured", "by the model"]);
     for file in &group.files {
         let rate = file.rate;
         let cells = [

@@ -7,11 +7,11 @@ use std::num::NonZeroU16;
 
 fn opened(streams: u16) -> Workload {
     let part = Part::closed(ConnectJob { streams }.into(), NonZeroU16::MIN, NonZeroU16::MIN);
-    Workload::of(part, Length::For { seconds: 4.0, warm_up_seconds: 0.5 })
+    Workload::new(part, Length::For { seconds: 4.0, warm_up_seconds: 0.5 })
 }
 
 /// The router of the other tests, which takes 9,000 connections a second, and 6,000 under its second setting.
-fn of(workloads: Vec<Workload>, settings: &[&str]) -> Study {
+fn study_of(workloads: Vec<Workload>, settings: &[&str]) -> Study {
     let mut study = routed();
     study.trials.clear();
     study.plan.workloads = workloads;
@@ -57,7 +57,7 @@ fn row(text: &str, name: &str) -> String {
 
 #[test]
 fn numbers_of_connections_have_a_row_each() {
-    let study = of(vec![opened(2), opened(64)], &[]);
+    let study = study_of(vec![opened(2), opened(64)], &[]);
     let details = shown(&study);
     assert!(details.contains("connections/s"), "{details}");
     let text = screen(&study);
@@ -74,7 +74,7 @@ fn numbers_of_connections_have_a_row_each() {
 #[test]
 fn what_sets_the_rate_of_connections_is_named() {
     let limit = |change: &dyn Fn(&mut Study)| {
-        let mut study = of(vec![opened(16)], &[]);
+        let mut study = study_of(vec![opened(16)], &[]);
         change(&mut study);
         shown(&study);
         row(&screen(&study), "16 at a time")
@@ -109,7 +109,7 @@ fn what_sets_the_rate_of_connections_is_named() {
 
 #[test]
 fn a_full_table_is_named_before_anything_else() {
-    let mut study = of(vec![opened(16)], &[]);
+    let mut study = study_of(vec![opened(16)], &[]);
     for load in study.trials.iter_mut().flat_map(|trial| &mut trial.loads) {
         if let Some(table) = &mut load.conntrack {
             (table.entries, table.dropped) = (4096, 2);
@@ -125,7 +125,7 @@ fn a_full_table_is_named_before_anything_else() {
 
 #[test]
 fn settings_are_compared_in_connections() {
-    let study = of(vec![opened(16)], &["untracked", "tracked"]);
+    let study = study_of(vec![opened(16)], &["untracked", "tracked"]);
     shown(&study);
     let text = screen(&study);
     let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -140,7 +140,7 @@ fn frames_and_connections_share_a_screen() {
     let frames = study.trials.clone();
     study.plan.workloads.push(opened(16));
     let number = (study.plan.workloads.len() - 1) as u16;
-    let mut own = of(vec![opened(16)], &[]).trials;
+    let mut own = study_of(vec![opened(16)], &[]).trials;
     own.truncate(3);
     own.iter_mut().for_each(|trial| trial.cell.workload = number);
     study.trials = [frames, own].concat();

@@ -3,7 +3,7 @@
 mod connections;
 
 use crate::any_study;
-use crate::jobs::{measure, of, result, shown};
+use crate::jobs::{measure, result, shown, study_of};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::*;
 use plimsoll_report::{Document, Style};
@@ -26,7 +26,7 @@ fn workload(flow: Flow, frame: u64) -> Workload {
         is_quick: false,
     };
     let length = Length::For { seconds: 1.5, warm_up_seconds: 0.5 };
-    Workload { steps: Some(steps), ..Workload::of(part, length) }
+    Workload { steps: Some(steps), ..Workload::new(part, length) }
 }
 
 /// A router that keeps 40,000 frames a second of either size, three blocks.
@@ -39,7 +39,7 @@ fn routed() -> Study {
     };
     let frames = [(Flow::Out, 128), (Flow::Out, 1518), (Flow::In, 128), (Flow::In, 1518)];
     let workloads = frames.map(|(flow, frame)| workload(flow, frame));
-    let mut study = of(&[path.into()], workloads.into());
+    let mut study = study_of(&[path.into()], workloads.into());
     study.plan.command = "plimsoll net ssh://lan ssh://wan --via ssh://root@router".into();
     measure(&mut study, 3, |_, off| {
         vec![result(&[

@@ -1,6 +1,6 @@
 //! Hosts as subjects, in blocks.
 
-use super::{DEVICE, measure, of, shown};
+use super::{DEVICE, measure, shown, study_of};
 use crate::NARROW;
 use plimsoll_model::device::{CryptoMeans, DisturbedFigure};
 use plimsoll_model::*;
@@ -12,7 +12,7 @@ fn two_hosts_in_blocks() {
     let hosts =
         ["ssh://old", "ssh://new"].map(|host| HostSubject { host: host.parse().unwrap() }.into());
     let record = plimsoll_record::from_json(DEVICE).unwrap();
-    let mut study = of(&hosts, record.plan.workloads.clone());
+    let mut study = study_of(&hosts, record.plan.workloads.clone());
     study.measures = record.measures.clone();
     measure(&mut study, 6, |cell, off| {
         let trial = record.trials.iter().find(|t| t.cell.workload == cell.workload).unwrap();
@@ -60,7 +60,7 @@ fn two_hosts_in_blocks() {
 fn one_host_in_blocks_and_the_same_with_another_firmware() {
     let host = |blocks, factor: f64| {
         let record = plimsoll_record::from_json(DEVICE).unwrap();
-        let mut study = of(&record.plan.subjects, record.plan.workloads.clone());
+        let mut study = study_of(&record.plan.subjects, record.plan.workloads.clone());
         study.measures = record.measures.clone();
         measure(&mut study, blocks, |cell, off| {
             let trial = record.trials.iter().find(|t| t.cell.workload == cell.workload).unwrap();
@@ -103,7 +103,7 @@ fn one_host_in_blocks_and_the_same_with_another_firmware() {
 #[test]
 fn a_block_that_was_disturbed_is_not_forgotten() {
     let record = plimsoll_record::from_json(DEVICE).unwrap();
-    let mut study = of(&record.plan.subjects, record.plan.workloads.clone());
+    let mut study = study_of(&record.plan.subjects, record.plan.workloads.clone());
     study.measures = record.measures.clone();
     measure(&mut study, 3, |cell, _| {
         let trial = record.trials.iter().find(|t| t.cell.workload == cell.workload).unwrap();

@@ -19,7 +19,7 @@ fn part(job: Job) -> Part {
 }
 
 /// A study of these subjects doing this, without trials.
-pub(crate) fn of(subjects: &[Subject], workloads: Vec<Workload>) -> Study {
+pub(crate) fn study_of(subjects: &[Subject], workloads: Vec<Workload>) -> Study {
     let mut study = plain::empty(&[], &[]);
     study.subjects = subjects.iter().map(facts).collect();
     study.plan.subjects = subjects.to_vec();

@@ -1,6 +1,6 @@
 //! Jobs on network paths.
 
-use super::{SHORT, measure, of, part, path, result, shown};
+use super::{SHORT, measure, part, path, result, shown, study_of};
 use crate::any_study;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::*;
@@ -11,7 +11,7 @@ use plimsoll_report::{Document, Style, redact};
 fn a_stream_over_two_paths_with_a_measure_of_another_version() {
     let stream = StreamJob { connections: 4, rate: None };
     let paths = [path("local", "ssh://router"), path("local", "ssh://nas")];
-    let mut study = of(&paths, vec![Workload::of(part(Job::Stream(stream)), SHORT)]);
+    let mut study = study_of(&paths, vec![Workload::new(part(Job::Stream(stream)), SHORT)]);
     let (sharpness, oddity) = ("sharpness".parse().unwrap(), "oddity_seconds".parse().unwrap());
     let info = |measure, unit: &str, per: &str, direction| MeasureInfo {
         measure,
@@ -46,7 +46,7 @@ fn a_stream_over_two_paths_with_a_measure_of_another_version() {
 /// Each load has a row with its goodput, the CPU of both ends, its latency and its bottleneck.
 #[test]
 fn a_network_path_on_one_screen() {
-    let alone = |job: Job| Workload::of(part(job), SHORT);
+    let alone = |job: Job| Workload::new(part(job), SHORT);
     let streams = |flow| Job::from(TcpStreamJob::new(flow));
     let loaded = vec![part(RequestJob::sparse().into()), part(streams(Flow::Both))];
     let workloads = vec![
@@ -55,7 +55,7 @@ fn a_network_path_on_one_screen() {
         alone(RequestJob::new().into()),
         Workload { parts: loaded, ..alone(RequestJob::new().into()) },
     ];
-    let mut study = of(&[path("local", "ssh://nas")], workloads);
+    let mut study = study_of(&[path("local", "ssh://nas")], workloads);
     let all = Metric::all;
     measure(&mut study, 3, |cell, off| {
         let latency = |p50: f64| {
@@ -154,8 +154,8 @@ fn a_network_path_on_one_screen() {
 /// 1 Gbit/s is a rate of the wire, and payload is compared with what it leaves.
 #[test]
 fn a_saturated_link_has_its_rate_by_layer() {
-    let tcp = Workload::of(part(TcpStreamJob::new(Flow::Out).into()), SHORT);
-    let mut study = of(&[path("local", "ssh://nas")], vec![tcp]);
+    let tcp = Workload::new(part(TcpStreamJob::new(Flow::Out).into()), SHORT);
+    let mut study = study_of(&[path("local", "ssh://nas")], vec![tcp]);
     study.hosts[0].link_rates = [("eth0".to_owned(), 1_000_000_000)].into();
     let figures = [
         (Metric::all(Measure::THROUGHPUT), 117.6e6),
@@ -198,7 +198,7 @@ fn a_saturated_link_has_its_rate_by_layer() {
 /// Loads that differ in their size have a chart, with the points of a publication where its load is the same.
 #[test]
 fn a_network_path_by_size() {
-    let alone = |job: Job| Workload::of(part(job), SHORT);
+    let alone = |job: Job| Workload::new(part(job), SHORT);
     let tcp = |flow, block, streams| {
         let job = TcpStreamJob { block: Bytes(block), streams, ..TcpStreamJob::new(flow) };
         alone(job.into())
@@ -208,7 +208,7 @@ fn a_network_path_by_size() {
         alone(job.into())
     };
     let charts = |workloads: Vec<Workload>| {
-        let mut study = of(&[path("ssh://router", "ssh://pc")], workloads);
+        let mut study = study_of(&[path("ssh://router", "ssh://pc")], workloads);
         measure(&mut study, 5, |cell, off| {
             let rate = 10e6 * f64::from(1 + cell.workload) * off;
             vec![result(&[(Metric::all(Measure::THROUGHPUT), rate)])]
@@ -246,8 +246,8 @@ fn a_network_path_by_size() {
 /// The same goodput may take much more CPU time.
 #[test]
 fn a_network_path_that_is_equally_fast_with_less_cpu_time() {
-    let workload = Workload::of(part(TcpStreamJob::new(Flow::Out).into()), SHORT);
-    let mut study = of(&[path("ssh://a", "ssh://b")], vec![workload]);
+    let workload = Workload::new(part(TcpStreamJob::new(Flow::Out).into()), SHORT);
+    let mut study = study_of(&[path("ssh://a", "ssh://b")], vec![workload]);
     study.plan.factors = vec![Factor {
         name: "offload:eth0:tso".into(),
         host: "ssh://a".parse().unwrap(),
@@ -275,8 +275,9 @@ fn a_network_path_that_is_equally_fast_with_less_cpu_time() {
 /// TCP that stopped in a trial had a low rate, and nothing said why.
 #[test]
 fn a_network_path_whose_streams_stalled() {
-    let alone = |flow| Workload::of(part(TcpStreamJob::new(flow).into()), SHORT);
-    let mut study = of(&[path("local", "ssh://nas")], vec![alone(Flow::Out), alone(Flow::Both)]);
+    let alone = |flow| Workload::new(part(TcpStreamJob::new(flow).into()), SHORT);
+    let mut study =
+        study_of(&[path("local", "ssh://nas")], vec![alone(Flow::Out), alone(Flow::Both)]);
     let all = Metric::all;
     measure(&mut study, 3, |cell, off| {
         let one = (all(Measure::THROUGHPUT), 20e6 * off);
@@ -321,7 +322,7 @@ fn an_imported_test_of_streams_and_round_trips() {
     let all = Metric::all;
     for servers in [&["ssh://b"][..], &["ssh://b", "ssh://c"], &["ssh://b", "ssh://c", "ssh://d"]] {
         let paths: Vec<Subject> = servers.iter().map(|server| path("ssh://a", server)).collect();
-        let mut study = of(&paths, vec![workload.clone()]);
+        let mut study = study_of(&paths, vec![workload.clone()]);
         study.origin = Origin::Imported { tool: "flent-2.1.1".into() };
         measure(&mut study, 1, |cell, _| {
             let times = 1.0 + f64::from(cell.subject);

@@ -1,6 +1,6 @@
 //! Scans and copies, alone, together and by several clients.
 
-use super::{SHORT, measure, of, part, result, shown, storage};
+use super::{SHORT, measure, part, result, shown, storage, study_of};
 use crate::any_study;
 use plimsoll_model::units::{Bytes, MIB};
 use plimsoll_model::*;
@@ -50,9 +50,9 @@ fn lasting(seconds: f64) -> HostLoad {
 fn a_scan_of_two_targets() {
     let tree = ScanJob { directories: 2000, files: 50, ..ScanJob::default() };
     let all = f64::from(tree.directories * (1 + tree.files));
-    let mut scans = of(
+    let mut scans = study_of(
         &storage(&["nfs://old/x", "nfs://new/y"]),
-        vec![Workload::of(part(Job::Scan(tree)), Length::UntilDone { at_most_seconds: 600.0 })],
+        vec![Workload::new(part(Job::Scan(tree)), Length::UntilDone { at_most_seconds: 600.0 })],
     );
     measure(&mut scans, 6, |cell, off| {
         let entries = off * if cell.subject == 0 { 21_500.0 } else { 9_800.0 };
@@ -61,12 +61,12 @@ fn a_scan_of_two_targets() {
             (Metric::all(Measure::ELAPSED), all / entries),
             (Metric::all(Measure::IOPS), 1.02 * entries),
             (Metric::all(Measure::THROUGHPUT), 0.0),
-            (Metric::of(OpKind::LOOKUP, Measure::IOPS), entries),
-            (Metric::of(OpKind::LOOKUP, Measure::LATENCY_MEAN), 1.0 / entries),
-            (Metric::of(OpKind::READ_DIRECTORY, Measure::IOPS), 0.02 * entries),
+            (Metric::for_kind(OpKind::LOOKUP, Measure::IOPS), entries),
+            (Metric::for_kind(OpKind::LOOKUP, Measure::LATENCY_MEAN), 1.0 / entries),
+            (Metric::for_kind(OpKind::READ_DIRECTORY, Measure::IOPS), 0.02 * entries),
         ]);
-        let mut window = Window::of(OpKind::LOOKUP, (entries / 10.0) as u64, 0);
-        window.add(&Window::of(OpKind::READ_DIRECTORY, (entries / 500.0) as u64, 0));
+        let mut window = Window::only(OpKind::LOOKUP, (entries / 10.0) as u64, 0);
+        window.add(&Window::only(OpKind::READ_DIRECTORY, (entries / 500.0) as u64, 0));
         let windows = (all / entries / 0.1).round() as usize;
         of_scan.series = Series::new(0.1, &vec![window; windows]);
         vec![of_scan]
@@ -99,8 +99,10 @@ fn a_copy_beside_a_scan() {
         steps: None,
         length: Length::UntilDone { at_most_seconds: 600.0 },
     };
-    let alone = Workload::of(part(copy(Transfer::Up)), Length::UntilDone { at_most_seconds: 60.0 });
-    let mut study = of(&storage(&["nfs://nas/x"]), vec![alone, beside(part(copy(Transfer::Up)))]);
+    let alone =
+        Workload::new(part(copy(Transfer::Up)), Length::UntilDone { at_most_seconds: 60.0 });
+    let mut study =
+        study_of(&storage(&["nfs://nas/x"]), vec![alone, beside(part(copy(Transfer::Up)))]);
     study.plan.clients = clients.map(|client| client.parse().unwrap()).into();
     let elapsed = |workload, part| Measurand {
         cell: Cell { workload, ..Cell::default() },
@@ -132,7 +134,7 @@ fn two_clients_that_do_the_same_stand_together_and_apart() {
     let first = stream.clone();
     stream.client = 1;
     let both = Workload { parts: vec![first, stream], steps: None, length: SHORT };
-    let mut study = of(&storage(&["nfs://nas/x", "nfs://nas/y"]), vec![both]);
+    let mut study = study_of(&storage(&["nfs://nas/x", "nfs://nas/y"]), vec![both]);
     study.plan.clients = vec!["ssh://desk".parse().unwrap(), "ssh://laptop".parse().unwrap()];
     measure(&mut study, 6, |cell, off| {
         let rate = |share: f64| {

@@ -1,6 +1,6 @@
 //! Settings and steps.
 
-use super::{measure, of, result, shown, storage};
+use super::{measure, result, shown, storage, study_of};
 use crate::plain;
 use plimsoll_model::*;
 use plimsoll_report::{Document, redact};
@@ -14,7 +14,8 @@ fn a_factor_of_two_levels() {
         levels: vec![FactorLevel::AsFound, FactorLevel::Set { value: "bbr".into() }],
         switch: Switch::Live,
     }];
-    let mut study = of(&storage(&["nfs://nas/x"]), vec![plain::workload(Pattern::SequentialRead)]);
+    let mut study =
+        study_of(&storage(&["nfs://nas/x"]), vec![plain::workload(Pattern::SequentialRead)]);
     study.plan.factors = factors;
     study.plan.contrasts = Contrast::against_first(&study.plan);
     measure(&mut study, 6, |cell, off| {
@@ -49,7 +50,7 @@ fn a_sweep_has_a_table_and_a_line() {
     let depths = [1.0, 4.0, 16.0];
     let mut swept = plain::workload(Pattern::RandomRead);
     swept.steps = Some(Steps::Sweep { over: Parameter::Depth, values: depths.into() });
-    let mut study = of(&storage(&["nfs://nas/x"]), vec![swept]);
+    let mut study = study_of(&storage(&["nfs://nas/x"]), vec![swept]);
     let rate = |depth: f64, off: f64| {
         let iops = off * 8000.0 * depth / (1.0 + 0.2 * depth);
         result(&[

@@ -15,7 +15,7 @@ const DEPTHS: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 fn workload(job: Job, steps: Option<Steps>) -> Workload {
     let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
     let length = Length::For { seconds: 0.5, warm_up_seconds: 0.0 };
-    Workload { steps, ..Workload::of(part, length) }
+    Workload { steps, ..Workload::new(part, length) }
 }
 
 /// All kinds of operations, and sweeps over blocks and depths, on servers of which all is known.

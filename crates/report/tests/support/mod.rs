@@ -96,7 +96,7 @@ fn windows(
         let mut window = Window { in_flight_ns, ..Window::default() };
         for (kind, operations) in [(OpKind::READ, reads), (OpKind::WRITE, writes)] {
             if operations > 0 {
-                window.add(&Window::of(kind, operations, operations * block));
+                window.add(&Window::only(kind, operations, operations * block));
             }
         }
         window

@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_bound_needs_half_of_its_time() {
-        let last = &Lengths::of(false).phases[2];
+        let last = &Lengths::chosen(false).phases[2];
         let mut loads = Loads::default();
         for number in 0..3 {
             assert_eq!(loads.class(7, 0.005, last), None, "{number} trials");
@@ -111,14 +111,14 @@ mod tests {
         // Trials that are too short for a phase say nothing there.
         loads.add(8, trial(0.5, 100.0));
         assert_eq!(
-            (loads.class(8, 0.0, last), loads.class(8, 0.0, &Lengths::of(false).phases[0])),
+            (loads.class(8, 0.0, last), loads.class(8, 0.0, &Lengths::chosen(false).phases[0])),
             (None, Some(Class::Upper))
         );
     }
 
     #[test]
     fn bounds_are_on_both_sides_of_the_least_upper_one() {
-        let first = &Lengths::of(false).phases[0];
+        let first = &Lengths::chosen(false).phases[0];
         let mut loads = Loads::default();
         for (step, lost) in [(1, 0.0), (4, 0.0), (6, 9.0), (9, 0.0), (12, 50.0)] {
             loads.add(step, trial(0.5, lost));

@@ -55,14 +55,14 @@ const QUICK: Lengths = Lengths {
 };
 
 impl Lengths {
-    pub fn of(is_quick: bool) -> &'static Lengths {
+    pub fn chosen(is_quick: bool) -> &'static Lengths {
         if is_quick { &QUICK } else { &USUAL }
     }
 }
 
 /// Length of the usual confirming trial.
 pub fn confirm_seconds(is_quick: bool) -> f64 {
-    Lengths::of(is_quick).confirm
+    Lengths::chosen(is_quick).confirm
 }
 
 /// What a trial of this length takes at least, in seconds.

@@ -108,7 +108,7 @@ impl Search {
     /// A search that has not begun.
     pub fn new(settings: Settings) -> Search {
         let mut search = Search {
-            lengths: Lengths::of(settings.is_quick),
+            lengths: Lengths::chosen(settings.is_quick),
             settings,
             loads: Loads::default(),
             origin: None,

@@ -44,7 +44,7 @@ struct Cost {
 impl Cost {
     /// Of parts of a workload, each with the seconds of its first run and of one after that: the
     /// smallest part and the largest tell.
-    fn of(runs: &[(f64, f64, f64)]) -> Cost {
+    fn fitted(runs: &[(f64, f64, f64)]) -> Cost {
         match runs {
             [(small, _, short), .., (part, first, again)] => {
                 let each = ((again - short) / (part - small)).max(0.0);
@@ -193,7 +193,7 @@ impl Conductor<'_> {
             // The next takes longer than all before it.
             let took = self.clock.now().since(begun).as_secs_f64();
             if tells || again >= LONG || took * 2.0 >= most || part >= 1.0 {
-                return Ok(Cost::of(&runs));
+                return Ok(Cost::fitted(&runs));
             }
             part = (part * MORE).min(1.0);
         }
@@ -245,16 +245,16 @@ mod tests {
     fn what_does_not_grow_with_the_files_is_told_from_what_does() {
         // 0.1 s for names, 40 s for bytes, and the upload of what is read once.
         let run = |part: f64, upload: f64| (part, 0.1 + part * (40.0 + upload), 0.1 + part * 40.0);
-        let cost = Cost::of(&[run(0.001, 80.0), run(0.004, 80.0), run(0.016, 80.0)]);
+        let cost = Cost::fitted(&[run(0.001, 80.0), run(0.004, 80.0), run(0.016, 80.0)]);
         let near =
             |is: f64, should: f64| assert!((is / should - 1.0).abs() < 1e-9, "{is} {should}");
         near(cost.fixed, 0.1);
         near(cost.each, 40.0);
         near(cost.once, 80.0);
         near(cost.and(cost).seconds(0.5, 6.0), 2.0 * (40.0 + 6.0 * (0.1 + 20.0)));
-        let slow = Cost::of(&[(0.001, 3.0, 3.0)]);
+        let slow = Cost::fitted(&[(0.001, 3.0, 3.0)]);
         near(slow.seconds(1.0, 1.0), 3000.0);
-        let odd = Cost::of(&[(0.001, 0.2, 0.3), (0.004, 0.1, 0.2)]);
+        let odd = Cost::fitted(&[(0.001, 0.2, 0.3), (0.004, 0.1, 0.2)]);
         assert!(odd.once >= 0.0 && odd.each >= 0.0 && odd.fixed >= 0.0, "{odd:?}");
     }
 }

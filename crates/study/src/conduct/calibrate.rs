@@ -49,7 +49,7 @@ pub(super) struct Pace {
 
 impl Pace {
     /// `None` where something went wrong, other than that nothing was done in the time.
-    fn of(result: &PointResult, took: f64, in_flight: f64) -> Option<Pace> {
+    fn new(result: &PointResult, took: f64, in_flight: f64) -> Option<Pace> {
         let fails = |part: &PartResult| part.ops.values().any(|of| !of.errors.is_empty());
         if result.parts.is_empty() || result.parts.iter().any(fails) {
             return None;
@@ -189,7 +189,7 @@ impl Conductor<'_> {
                 if result.outcome == Outcome::Stopped {
                     return Err(interrupted());
                 }
-                paces.extend(Pace::of(&result, took, in_flight));
+                paces.extend(Pace::new(&result, took, in_flight));
             }
             let pace = paces.into_iter().reduce(Pace::slower).unwrap_or_default();
             let workload = &mut self.study.plan.workloads[number];

@@ -288,7 +288,7 @@ mod tests {
         };
         let job = ForwardingJob::new(Flow::Out, Bytes(FRAME)).into();
         let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
-        let workload = Workload::of(part, Length::For { seconds: 1.5, warm_up_seconds: 0.5 });
+        let workload = Workload::new(part, Length::For { seconds: 1.5, warm_up_seconds: 0.5 });
         let mut order = plimsoll_stats::order::generator(seed, "steps");
         let mut point = |at: &Workload, _: f64| {
             let Job::Forwarding(job) = &at.parts[0].job else { panic!("{at:?}") };

@@ -24,7 +24,7 @@ pub fn design() -> Design {
 /// Jobs of one worker each, with one operation in flight.
 pub fn plan_of(targets: usize, jobs: Vec<PatternJob>, length: Length, design: Design) -> Plan {
     let one = NonZeroU16::MIN;
-    let workload = |job: PatternJob| Workload::of(Part::closed(job.into(), one, one), length);
+    let workload = |job: PatternJob| Workload::new(Part::closed(job.into(), one, one), length);
     let subject = |i| Target::Directory(DirectoryTarget { path: format!("{i}").into() }).into();
     let subjects = (0..targets).map(subject).collect();
     Plan::new(subjects, jobs.into_iter().map(workload).collect(), design)

@@ -79,7 +79,7 @@ fn figures(shown: &Shown<'_>, found: &WorkloadFindings, cell: &CellFindings) -> 
     ];
     let compares = compares(shown);
     row.extend((!compares).then(|| time(Measure::LATENCY_P99)));
-    let router = of(shown, cell.cell);
+    let router = new_connections(shown, cell.cell);
     let softirq = router.and_then(|router| router.softirq);
     row.push(softirq.map_or_else(nothing, |share| percent(whole(share))));
     row.push(router.map_or_else(nothing, |router| limit(router.limit)));
@@ -87,7 +87,7 @@ fn figures(shown: &Shown<'_>, found: &WorkloadFindings, cell: &CellFindings) -> 
     row
 }
 
-fn of<'a>(shown: &'a Shown<'_>, cell: Cell) -> Option<&'a NewConnections> {
+fn new_connections<'a>(shown: &'a Shown<'_>, cell: Cell) -> Option<&'a NewConnections> {
     shown.new_connections.iter().find(|router| router.cell == cell)
 }
 

@@ -35,7 +35,7 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
         if let (Some(facts), Some(target)) = (facts, target)
             && told.insert((cell.cell.subject, cell.cell.setting))
         {
-            let locks = Locks::of(&shown.study.flags, facts, cell);
+            let locks = Locks::found(&shown.study.flags, facts, cell);
             sentences.push(of(safety(facts, target, &locks)));
         }
     }
@@ -72,7 +72,7 @@ enum Locks {
 }
 
 impl Locks {
-    fn of(flags: &[Flag], facts: &TargetFacts, cell: &CellFindings) -> Locks {
+    fn found(flags: &[Flag], facts: &TargetFacts, cell: &CellFindings) -> Locks {
         for flag in flags {
             match flag {
                 Flag::SecondWriter { target } if *target == facts.given => return Locks::Shared,
@@ -84,7 +84,7 @@ impl Locks {
                 _ => {}
             }
         }
-        match cell.levels.contains_key(&Metric::of(OpKind::LOCK, Measure::IOPS)) {
+        match cell.levels.contains_key(&Metric::for_kind(OpKind::LOCK, Measure::IOPS)) {
             true => Locks::Exclusive,
             false => Locks::None,
         }

@@ -248,7 +248,7 @@ pub(super) fn column(shown: &Shown<'_>) -> Column {
     let claims = pairs.filter_map(|pair| {
         Some((pair.claim.as_ref()?, shown.shape(pair.contrast.of.metric.measure).compared))
     });
-    Column::of(claims, shown.study.plan.design.margin)
+    Column::new(claims, shown.study.plan.design.margin)
 }
 
 /// Whether a row for each that is compared would be too many.
