@@ -3,6 +3,7 @@
 use crate::ends::Side;
 use plimsoll_model::{Address, Cause, Failure, HostName, Zone};
 use plimsoll_reach::names::resolve;
+use plimsoll_reach::printed::word_after;
 use plimsoll_reach::{Configured, Reach, Settings, quote};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -238,8 +239,7 @@ fn plain(text: &str) -> Option<Address> {
 
 /// The source of a route: "192.168.1.2 dev eth0 src 192.168.1.5 uid 0".
 fn route_source(text: &str) -> Option<IpAddr> {
-    let mut words = text.split_whitespace().skip_while(|word| *word != "src");
-    words.nth(1).and_then(plain).map(|address| address.ip)
+    word_after(text, "src").and_then(plain).map(|address| address.ip)
 }
 
 /// The interface in lines such as "2: eth0    inet6 fe80::1/64 scope link".

@@ -4,6 +4,7 @@ use crate::address::{Addresses, asked, route_to};
 use crate::ends::Side;
 use plimsoll_model::{PathInterface, Zone};
 use plimsoll_reach::Reach;
+use plimsoll_reach::printed::word_after;
 use std::net::IpAddr;
 
 /// The interface at each end whose host tells, A first.
@@ -41,7 +42,7 @@ fn next_hops(routes: &str) -> impl Iterator<Item = IpAddr> {
 
 /// The interface of a route: "192.168.1.2 dev eth0 src 192.168.1.5 uid 0".
 fn route_device(text: &str) -> Option<String> {
-    let name = text.split_whitespace().skip_while(|word| *word != "dev").nth(1)?;
+    let name = word_after(text, "dev")?;
     name.parse::<Zone>().ok().map(|name| name.to_string())
 }
 

@@ -1,5 +1,5 @@
-//! Output of other hosts, made fit to be shown: short, and with letters alone, for what is no letter
-//! could pass for output of plimsoll.
+//! Output of other hosts: single words of it, and what is shown of it, which is short and has letters alone, for what is
+//! no letter could pass for output of plimsoll.
 
 /// Bytes of an output that are looked at, the last ones, and letters of a line that are shown.
 const MOST_BYTES: usize = 16 << 10;
@@ -16,6 +16,11 @@ pub fn printable(text: &str) -> String {
 /// The last line that was printed; `None` where nothing was.
 pub fn last_line(output: &[u8]) -> Option<String> {
     lines(output).pop()
+}
+
+/// The word after another one in a line, as ip(8) prints names and values: "via 192.0.2.1 dev eth0".
+pub fn word_after<'a>(line: &'a str, word: &str) -> Option<&'a str> {
+    line.split_whitespace().skip_while(|own| *own != word).nth(1)
 }
 
 /// The last lines that were printed, without empty ones.
@@ -44,5 +49,14 @@ mod tests {
         assert_eq!(last_line(b"sh: one\nsh: two\n \n").as_deref(), Some("sh: two"));
         assert_eq!(last_line(b"\n\r\n"), None);
         assert_eq!(printable("a\x1b[2J"), "a\u{fffd}[2J");
+    }
+
+    #[test]
+    fn a_word_is_named_by_the_one_before_it() {
+        let route = "192.0.2.7 via 192.0.2.1 dev eth0 src";
+        assert_eq!(word_after(route, "via"), Some("192.0.2.1"));
+        assert_eq!(word_after(route, "dev"), Some("eth0"));
+        assert_eq!(word_after(route, "src"), None, "nothing follows");
+        assert_eq!(word_after(route, "mtu"), None);
     }
 }

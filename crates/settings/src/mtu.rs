@@ -3,6 +3,7 @@
 
 use super::{Found, Knob, Original, Scope, command, interface, kernel_file};
 use plimsoll_model::{Cause, Failure};
+use plimsoll_reach::printed::word_after;
 use plimsoll_reach::{Reach, quote};
 
 /// What stands before the colon of a name.
@@ -33,7 +34,7 @@ fn is_mtu(text: &str) -> bool {
 
 /// The MTU in a line of `ip -o link`.
 fn of_line(line: &str) -> Option<&str> {
-    line.split_whitespace().skip_while(|word| *word != "mtu").nth(1)
+    word_after(line, "mtu")
 }
 
 impl Mtu {

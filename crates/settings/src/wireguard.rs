@@ -8,6 +8,7 @@
 use super::{Found, Knob, Original, Scope, alone, command};
 use plimsoll_model::{Cause, Failure};
 use plimsoll_reach::Reach;
+use plimsoll_reach::printed::word_after;
 use std::fmt::Write;
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
@@ -161,11 +162,6 @@ impl Keys {
 fn is_key(text: &str) -> bool {
     let is_digit = |c: u8| c.is_ascii_alphanumeric() || c == b'+' || c == b'/';
     text.strip_suffix('=').is_some_and(|digits| digits.len() == 43 && digits.bytes().all(is_digit))
-}
-
-/// What follows a word of a line.
-fn word_after<'a>(line: &'a str, word: &str) -> Option<&'a str> {
-    line.split_whitespace().skip_while(|own| *own != word).nth(1)
 }
 
 impl WireGuard {
