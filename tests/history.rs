@@ -335,9 +335,21 @@ fn test_cases_need_a_gate() {
         assert_eq!(suite.attribute(name), Some(value), "{name} in\n{text}");
     }
     assert_eq!(suite.attribute("timestamp"), Some("2025-10-15T08:53:00"));
+    // What the schema of JUnit wants, in its order.
+    assert_eq!(suites.attributes().count(), 0, "{text}");
+    for name in ["package", "id", "name", "hostname", "time"] {
+        assert!(suite.attribute(name).is_some_and(|value| !value.is_empty()), "{name} in\n{text}");
+    }
+    let parts = suite.children().filter(roxmltree::Node::is_element);
+    let parts: Vec<&str> = parts.map(|node| node.tag_name().name()).collect();
+    assert_eq!(parts, ["properties", "testcase", "testcase", "system-out", "system-err"]);
     let cases: Vec<_> = suite.children().filter(|node| node.has_tag_name("testcase")).collect();
     assert_eq!(cases.len(), 2);
     assert!(cases.iter().all(|case| case.attribute("classname") == Some(FILMS)));
+    let seconds =
+        |node: roxmltree::Node<'_, '_>| node.attribute("time").unwrap().parse::<f64>().unwrap();
+    let all: f64 = cases.iter().map(|case| seconds(*case)).sum();
+    assert!((all - seconds(suite)).abs() < 0.01, "{text}");
     assert_eq!(cases[0].attribute("name"), Some("sequential read: fails if sequential-read<-10%"));
     let failure = cases[0].children().find(|node| node.has_tag_name("failure")).unwrap();
     let message = failure.attribute("message").unwrap();

@@ -1,12 +1,16 @@
-//! JUnit XML: each row of a gate is a test case.
+//! JUnit XML as Apache Ant writes it and its schema has it (github.com/windyroad/JUnit-Schema): each row of a gate is a
+//! test case.
 
 use super::{bounded, given};
 use crate::chart::Escaped;
 use crate::date::utc;
 use crate::sections::gate_row;
 use plimsoll_explain::{GateOutcome, GateResult};
-use plimsoll_model::Study;
+use plimsoll_model::{Cell, Study};
 use std::fmt::Write;
+
+/// Host of a study whose host has no name, as the schema wants it.
+const NO_NAME: &str = "localhost";
 
 /// The gate of a study as JUnit XML. Rows without a known spread, baseline or figure are skipped, so they do not fail.
 pub fn junit(study: &Study, gate: &GateResult) -> String {
@@ -16,17 +20,17 @@ pub fn junit(study: &Study, gate: &GateResult) -> String {
     let skipped = count(&|outcome| !matches!(outcome, GateOutcome::Failed | GateOutcome::Passed));
     let tests = gate.rows.len();
     let begun = utc(study.started_unix_seconds);
-    let timestamp =
-        begun.strip_suffix(" UTC").map(|begun| format!("{}:00", begun.replace(' ', "T")));
-    let timestamp = timestamp.map_or_else(String::new, |at| format!(" timestamp=\"{at}\""));
-    let id = bounded(&study.id.0);
-    let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    let counts = format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"0\"");
-    let _ = writeln!(text, "<testsuites name=\"plimsoll\" {counts}>");
+    let begun = begun.strip_suffix(" UTC").unwrap_or("1970-01-01 00:00").replace(' ', "T");
+    let (id, host) = (bounded(&study.id.0), bounded(&client(study)));
+    let seconds: f64 = gate.rows.iter().map(|row| loaded_seconds(study, row.cell)).sum();
+    let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
     let _ = writeln!(
         text,
-        "  <testsuite name=\"gate of study {}\" {counts} skipped=\"{skipped}\"{timestamp}>",
-        Escaped(&id)
+        "  <testsuite package=\"plimsoll\" id=\"0\" name=\"gate of study {}\" hostname=\"{}\" \
+         timestamp=\"{begun}:00\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" \
+         skipped=\"{skipped}\" time=\"{seconds:.3}\">\n    <properties/>",
+        Escaped(&id),
+        Escaped(&host)
     );
     for row in &gate.rows {
         let (name, figures, outcome) = gate_row(study, row);
@@ -35,9 +39,10 @@ pub fn junit(study: &Study, gate: &GateResult) -> String {
         let target = bounded(&given(study, row.cell.subject));
         let _ = write!(
             text,
-            "    <testcase classname=\"{}\" name=\"{}\"",
+            "    <testcase classname=\"{}\" name=\"{}\" time=\"{:.3}\"",
             Escaped(&target),
-            Escaped(&name)
+            Escaped(&name),
+            loaded_seconds(study, row.cell)
         );
         let message = Escaped(&figures).to_string();
         let _ = match row.outcome {
@@ -52,6 +57,22 @@ pub fn junit(study: &Study, gate: &GateResult) -> String {
             ),
         };
     }
-    text.push_str("  </testsuite>\n</testsuites>\n");
+    text.push_str("    <system-out/>\n    <system-err/>\n  </testsuite>\n</testsuites>\n");
     text
+}
+
+/// The host that made the load.
+fn client(study: &Study) -> String {
+    let own = study.hosts.iter().find(|host| host.is_this_machine);
+    let client = study.plan.clients.first().map(ToString::to_string);
+    let name = client.or_else(|| own.map(|host| host.name.clone()));
+    name.filter(|name| !name.is_empty()).unwrap_or_else(|| NO_NAME.to_owned())
+}
+
+/// Seconds of load in the trials of a row.
+fn loaded_seconds(study: &Study, cell: Cell) -> f64 {
+    let trials = study.trials.iter().filter(|trial| trial.cell == cell);
+    let parts = trials.filter_map(|trial| trial.result.main());
+    let seconds = parts.map(|part| part.series.len() as f64 * part.series.window_seconds);
+    seconds.filter(|seconds| seconds.is_finite()).sum()
 }
