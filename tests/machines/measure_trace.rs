@@ -29,14 +29,15 @@ const TIMER: Duration = Duration::from_secs(300);
 /// Within that time a run changes the tracer: a machine that is emulated is slow.
 const CHANGE: Duration = Duration::from_secs(600);
 
-/// A router, and a host to send to.
-fn up() -> Option<Machines> {
+/// A router with the kernel of this image, and a host to send to.
+fn up(image: &str) -> Option<Machines> {
     if !plimsoll_testkit::available(Need::Machines) {
         return None;
     }
     let probes = probes().to_str().expect("letters").to_owned();
     let machines = Machines::with(Plimsoll::new().with("PLIMSOLL_PROBES", &probes));
-    let lab = LabFile::new().machine("router", "256MiB").machine("other", "256MiB");
+    let router = LabFile::new().machine("router", "256MiB").set("image", image);
+    let lab = router.machine("other", "256MiB");
     machines.beds.up("trace", &lab.link("lan", ["router", "other"]));
     expand_buffer(&machines.beds);
     Some(machines)
@@ -62,7 +63,7 @@ fn rulesets() -> [(&'static str, String, std::ops::RangeInclusive<f64>); 5] {
 #[test]
 #[ignore = "machines take minutes: make measure-trace"]
 fn measure_functions_of_netfilter() {
-    let Some(machines) = up() else { return };
+    let Some(machines) = up("debian") else { return };
     let beds = &machines.beds;
     let mut set = "--set=nft-ruleset=none".to_owned();
     for (name, text, _) in rulesets() {
@@ -93,6 +94,49 @@ fn measure_functions_of_netfilter() {
     assert!(wrong.is_empty(), "other numbers or shares than wanted: {wrong:?}");
 }
 
+/// Share of the functions that may be in no block.
+const UNCLASSIFIED: f64 = 0.05;
+/// System calls of the probe.
+const CALLS: [&str; 5] = ["sendto", "recv", "write", "fsync", "read"];
+
+/// The table of blocks was made from Linux 6.1.
+#[test]
+#[ignore = "machines take minutes: make measure-trace"]
+fn measure_blocks_of_linux_5_10() {
+    let Some(machines) = up("debian-old") else { return };
+    let beds = &machines.beds;
+    let release = beds.on("trace/router", "uname -r");
+    assert!(release.starts_with("5.10."), "{release}");
+    let mut wrong = Vec::new();
+    for operation in CALLS {
+        let words = [
+            "trace",
+            ROUTER,
+            operation,
+            "--payload=400",
+            "--repeats=1",
+            "--max-time=1h",
+            "--quiet",
+        ];
+        let shown = beds.program.run(&words).expect(0).out;
+        let study = beds.program.latest();
+        assert_eq!(study.ended, Ended::Done);
+        let part = study.trials[0].result.main().expect("a figure");
+        let figure = |measure| part.quantities.get(&Metric::all(measure)).copied().unwrap_or(0.0);
+        let (functions, share) = (figure(TraceJob::FUNCTIONS), figure(TraceJob::UNCLASSIFIED));
+        let none = part.functions.iter().filter(|function| function.block.is_none());
+        let none: Vec<&str> = none.map(|function| &*function.name).collect();
+        eprintln!(
+            "{shown}\n{operation}: {functions} functions, {share:.3} of them in no block: {none:?}"
+        );
+        if functions < 10.0 || share > UNCLASSIFIED {
+            wrong.push(operation);
+        }
+    }
+    assert!(wrong.is_empty(), "too many functions in no block: {wrong:?}");
+    beds.lab(&["down", "trace"]).expect(0);
+}
+
 /// A moment at which a trace was killed, and what the tracer was then.
 #[derive(Serialize, Deserialize)]
 struct Kill {
@@ -119,7 +163,7 @@ fn measure_what_killed_traces_changed() {
     let is_new = |moment: &usize| !kept.cases.iter().any(|kill| kill.moment == *moment);
     let left: Vec<usize> = (0..moments).filter(is_new).collect();
     if !left.is_empty() {
-        let Some(machines) = up() else { return };
+        let Some(machines) = up("debian") else { return };
         let found = state(&machines.beds);
         for moment in left {
             let kill = kill(&machines.beds, &found, moment, seed);
