@@ -5,12 +5,12 @@
 //! `synchronous=FULL`, pages of 4 KiB. Each transaction is one UPDATE of one row, which fills a page, in a database
 //! as large as that of the job. So each changes that page and the first one, as the job does. A transaction of
 //! sqlite3 3.40.1 with a known schema makes nine calls of fcntl for locks and four of fdatasync: the journal twice,
-//! its directory, and the database. The job makes eight and three. sqlite3 also reads pages that the kernel has
+//! its directory, and the database. The job makes nine and three. sqlite3 also reads pages that the kernel has
 //! dropped, looks for two other files, and sets the owner of the journal where root runs it.
 //!
-//! sqlite3 locks the same bytes first to read and then to write. Users of the kernel's SMB client report that the
-//! second lock is refused ("database is locked"), and mount with `nobrl`. Where that happens, commits on SMB are
-//! compared on that mount alone.
+//! sqlite3 locks the same bytes first as shared and then as exclusive. The kernel's SMB client refuses the second
+//! lock ("database is locked"), unless it is mounted with `nobrl`. So commits on SMB are compared on that mount alone,
+//! and the job has to name this failure on the other one.
 
 use crate::kept::{Kept, Until, load_average, setting, until_quiet};
 use crate::own_client::beds;
@@ -131,7 +131,9 @@ fn plimsoll(beds: &Beds, at: &str) -> Side {
     let study = beds.program.latest();
     let trial = study.trials.iter().find(|trial| trial.result.outcome == Outcome::Complete);
     let Some(trial) = trial else { return Side { told: said, ..Side::default() } };
-    let safety = said.split(". ").find(|sentence| sentence.contains("for a database"));
+    let safety = said
+        .split(". ")
+        .find(|sentence| sentence.contains("for a database") || sentence.contains("SQLite"));
     Side {
         per_second: trial.result.value(0, Metric::all(DatabaseJob::COMMITS)),
         calls: calls_of_commit(trial).unwrap_or_default(),

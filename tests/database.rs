@@ -48,22 +48,22 @@ fn commits_on_servers_are_safe_where_locks_keep_others_out() {
     let program = Plimsoll::new().with("PLIMSOLL_PASSWORD", PASSWORD);
     let of_nfs = |options: &str| format!("{}{options}", nfs.url_with_ports("data"));
     let of_smb = |options: &str| format!("{}{options}", smb.url("data"));
-    for (target, has_locks) in [
-        (of_nfs("&vers=3"), false),
-        (of_nfs("&vers=4.0"), true),
-        (of_nfs("&vers=4.1"), true),
-        (of_nfs("&vers=4.2"), true),
-        (of_smb("?vers=2.1"), true),
-        (of_smb("?vers=3.1.1"), true),
+    let safe = "Safe for a database: locks keep a second program out. Write-ahead logging";
+    let without = "Measured without locks, which NFSv3 does not have.";
+    // A server of SMB refuses to turn a shared lock into an exclusive one.
+    let on_linux = "SQLite on Linux fails on a mount of it with \"database is locked\"";
+    for (target, expected) in [
+        (of_nfs("&vers=3"), without),
+        (of_nfs("&vers=4.0"), safe),
+        (of_nfs("&vers=4.1"), safe),
+        (of_nfs("&vers=4.2"), safe),
+        (of_smb("?vers=2.1"), on_linux),
+        (of_smb("?vers=3.1.1"), on_linux),
     ] {
         let (study, shown) = committed(&program, &target, &[]);
-        assert_eq!(locks(&study) > 0, has_locks, "{target}: {shown}");
+        assert_eq!(locks(&study) > 0, expected != without, "{target}: {shown}");
         assert!(!study.flags.iter().any(|f| matches!(f, Flag::SecondWriter { .. })), "{target}");
         let said = on_one_line(&shown);
-        let expected = match has_locks {
-            true => "Safe for a database: locks keep a second program out. Write-ahead logging",
-            false => "Measured without locks, which NFSv3 does not have.",
-        };
         assert!(said.contains(expected), "{target}: {shown}");
         assert!(shown.lines().count() <= 24, "{shown}");
         assert_eq!(listing(&folder), vec![], "{target}");

@@ -8,6 +8,7 @@ mod support;
 
 mod machines {
     mod connections;
+    mod databases;
     pub mod disks;
     pub mod inside;
     mod knobs;

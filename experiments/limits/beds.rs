@@ -152,8 +152,8 @@ impl Case {
         self.bed == Bed::Machines || self.values[which] < LEAST_PLENTY[which]
     }
 
-    /// The same with processors of 5 to 15% of a core where they are tight. With 2 to 4%, a processor works for 2 to 4 ms
-    /// of each 100 ms, and two studies of the same lab differ by up to 30%.
+    /// The same with processors of 5 to 15% of a core where they are tight. With 2 to 4%, a processor works for a
+    /// millisecond of each 25 to 50, and two studies of the same lab differ by up to 30%.
     pub fn with_larger_quotas(mut self) -> Case {
         if self.bed == Bed::Namespaces {
             for which in 0..self.values.len() {

@@ -9,7 +9,7 @@ mod peer;
 use libfuzzer_sys::fuzz_target;
 use peer::{EVERY_PROTECTION, How, Lie, Manners, Protection, content};
 use plimsoll_smb::{
-    Access, ByteRange, Completion, CreateHow, Dialect, Done, Error, Exchange, FileId, Pipeline,
+    Access, ByteRange, Completion, CreateHow, Dialect, Done, Error, Exchange, FileId, LockMode, Pipeline,
     PipelineOptions, Request, Smb2,
 };
 use std::collections::BTreeSet;
@@ -117,8 +117,8 @@ fuzz_target!(|data: &[u8]| {
             10 => (somewhere, Request::MakeDirectory { path }),
             11 => (somewhere, Request::Remove { path }),
             12 => (somewhere, Request::Attributes { file }),
-            13 => (somewhere, Request::Lock { file, bytes: ByteRange::WHOLE, unlock: false }),
-            14 => (somewhere, Request::Lock { file, bytes: ByteRange::WHOLE, unlock: true }),
+            13 => (somewhere, Request::Lock { file, bytes: ByteRange::WHOLE, mode: Some(LockMode::Shared) }),
+            14 => (somewhere, Request::Lock { file, bytes: ByteRange::WHOLE, mode: None }),
             _ => (somewhere, Request::RemoveDirectory { path }),
         };
         let queued = pipeline.submit(tag, request);

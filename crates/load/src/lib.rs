@@ -113,8 +113,8 @@ pub use mock::{MockShare, Pauses, Reply, Script};
 pub use names::Names;
 pub use null::NullShare;
 pub use op::{
-    Attributes, ByteRange, Done, FileId, Found, KINDS, NewAttribute, Node, Op, OpError, PathId,
-    Span, Tag, Whole,
+    Attributes, ByteRange, Done, FileId, Found, KINDS, LockMode, NewAttribute, Node, Op, OpError,
+    PathId, Span, Tag, Whole,
 };
 pub use open::{OpenOptions, open};
 pub use paths::{ManyPaths, Paths};

@@ -97,7 +97,7 @@ impl Memory {
                 let of = Attributes { kind: EntryKind::File, size: 0 };
                 return Ok(Some(Box::new(Found::Attributes(of))));
             }
-            Op::Lock(file, _) | Op::Unlock(file, _) if self.lock().open.contains(&file.0) => {
+            Op::Lock(file, ..) | Op::Unlock(file, _) if self.lock().open.contains(&file.0) => {
                 return Ok(None);
             }
             Op::SetAttribute(..) | Op::GetAttributes(_) | Op::Lock(..) | Op::Unlock(..) => {

@@ -4,7 +4,7 @@ use crate::share::Entry;
 use plimsoll_model::{ErrorKind, Nanos, OpKind, Stability};
 use std::sync::Arc;
 
-pub use plimsoll_transport::ByteRange;
+pub use plimsoll_transport::{ByteRange, LockMode};
 
 /// A file that is open on a share, made or opened by a namespace or by an operation. Numbers are not
 /// used twice in one share, and every lane of it knows them.
@@ -104,8 +104,9 @@ pub enum Op {
     GetAttributes(FileId),
     /// Ask what may be done with a directory; the answer is not passed on.
     Access(PathId),
-    /// Lock bytes of an open file, which nobody may have locked, against all others; nothing is waited for.
-    Lock(FileId, ByteRange),
+    /// Lock bytes of an open file; nothing is waited for. Bytes that the same open file has locked as shared can be
+    /// locked again as exclusive, where the target can do that.
+    Lock(FileId, ByteRange, LockMode),
     /// Give such a lock back, of the same bytes.
     Unlock(FileId, ByteRange),
 }
@@ -174,7 +175,7 @@ impl Op {
             Op::Flush(file) | Op::Close(file) | Op::SetAttribute(Node::File(file), _) => {
                 Some(*file)
             }
-            Op::GetAttributes(file) | Op::Lock(file, _) | Op::Unlock(file, _) => Some(*file),
+            Op::GetAttributes(file) | Op::Lock(file, ..) | Op::Unlock(file, _) => Some(*file),
             _ => None,
         }
     }

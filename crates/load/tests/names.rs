@@ -7,8 +7,8 @@ mod support;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use plimsoll_load::{
-    Attributes, ByteRange, DirectoryShare, Done, EntryKind, FileId, Found, MockShare, NewAttribute,
-    Node, NullShare, Op, OpenOptions, Paths, Reply, Share, Span, VirtualClock, Whole,
+    Attributes, ByteRange, DirectoryShare, Done, EntryKind, FileId, Found, LockMode, MockShare,
+    NewAttribute, Node, NullShare, Op, OpenOptions, Paths, Reply, Share, Span, VirtualClock, Whole,
 };
 use plimsoll_model::{DirectoryTarget, Engine, ErrorKind, OpKind, Stability};
 use std::os::unix::fs::MetadataExt;
@@ -175,15 +175,18 @@ fn asked_and_locked(lanes: &mut Lanes, id: FileId, directory: &str, size: Option
     match lane.lane.does(OpKind::LOCK) {
         true => {
             for op in [
-                Op::Lock(id, ByteRange::WHOLE),
+                Op::Lock(id, ByteRange::WHOLE, LockMode::Exclusive),
                 Op::Unlock(id, ByteRange::WHOLE),
-                Op::Lock(id, ByteRange::WHOLE),
+                Op::Lock(id, ByteRange::WHOLE, LockMode::Exclusive),
                 Op::Unlock(id, ByteRange::WHOLE),
             ] {
                 assert_eq!(found(lane, op), None, "{op:?}");
             }
         }
-        false => assert_eq!(fails(lane, Op::Lock(id, ByteRange::WHOLE)), ErrorKind::Protocol),
+        false => assert_eq!(
+            fails(lane, Op::Lock(id, ByteRange::WHOLE, LockMode::Exclusive)),
+            ErrorKind::Protocol
+        ),
     }
 }
 
@@ -255,12 +258,12 @@ fn a_lock_on_a_directory_is_one() {
         l_pid: 0,
     };
     let others = || fcntl(&other, FcntlArg::F_OFD_SETLK(&wanted)).map(drop);
-    assert_eq!(found(&mut lanes.one, Op::Lock(id, ByteRange::WHOLE)), None);
+    assert_eq!(found(&mut lanes.one, Op::Lock(id, ByteRange::WHOLE, LockMode::Exclusive)), None);
     assert_eq!(others(), Err(Errno::EAGAIN));
     assert_eq!(found(&mut lanes.one, Op::Unlock(id, ByteRange::WHOLE)), None);
     assert_eq!(others(), Ok(()));
     assert!(
-        one(&mut lanes.one, Op::Lock(id, ByteRange::WHOLE)).result.is_err(),
+        one(&mut lanes.one, Op::Lock(id, ByteRange::WHOLE, LockMode::Exclusive)).result.is_err(),
         "it is somebody else's"
     );
 }

@@ -322,6 +322,13 @@ pub enum Flag {
         /// The target, as the user wrote it.
         target: String,
     },
+    /// A lock that is shared with those who read could not become exclusive, as SQLite on Unix needs it.
+    LockNotUpgraded {
+        /// The target, as the user wrote it.
+        target: String,
+        /// What happened.
+        reason: String,
+    },
     /// A call that can be done without failed.
     CallFailed {
         /// The target, as the user wrote it.

@@ -34,7 +34,7 @@ pub use link::{FileId, Link, SessionFacts};
 pub use ms_smb2::types::{Command, Dialect};
 pub use options::{Options, Protection};
 pub use pipeline::{Call, Completion, Done, Pipeline, Request, Smb2};
-pub use plimsoll_transport::{ByteRange, Exchange, Full, PipelineOptions};
+pub use plimsoll_transport::{ByteRange, Exchange, Full, LockMode, PipelineOptions};
 pub use session::Session;
 pub use shares::{ShareInfo, ShareKind};
 pub use tree::{Tree, TreeFacts};

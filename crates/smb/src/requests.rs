@@ -6,7 +6,7 @@
 use crate::files::CreateHow;
 use crate::link::FileId;
 use crate::message::HEADER_BYTES;
-use plimsoll_transport::ByteRange;
+use plimsoll_transport::{ByteRange, LockMode};
 
 /// Bytes of a WRITE in front of its payload, with its header.
 pub(crate) const WRITE_BYTES: usize = HEADER_BYTES + 48;
@@ -140,11 +140,17 @@ pub(crate) fn flush_or_close(to: &mut Vec<u8>, file: FileId) {
     Fields(to).u16(24).u16(0).u32(0).file(file);
 }
 
-/// LOCK (section 2.2.26) of bytes of an open file, exclusively and at once or not at all, or that is undone.
-pub(crate) fn lock(to: &mut Vec<u8>, file: FileId, bytes: ByteRange, unlock: bool) {
-    const EXCLUSIVE_AT_ONCE: u32 = 0x02 | 0x10;
+/// LOCK (section 2.2.26) of bytes of an open file, at once or not at all, or that is undone.
+pub(crate) fn lock(to: &mut Vec<u8>, file: FileId, bytes: ByteRange, mode: Option<LockMode>) {
+    const SHARED: u32 = 0x01;
+    const EXCLUSIVE: u32 = 0x02;
     const UNLOCK: u32 = 0x04;
-    let flags = if unlock { UNLOCK } else { EXCLUSIVE_AT_ONCE };
+    const AT_ONCE: u32 = 0x10;
+    let flags = match mode {
+        Some(LockMode::Shared) => SHARED | AT_ONCE,
+        Some(LockMode::Exclusive) => EXCLUSIVE | AT_ONCE,
+        None => UNLOCK,
+    };
     let fields = Fields(to).u16(48).u16(1).u32(0).file(file);
     fields.u64(bytes.offset).u64(bytes.length).u32(flags).u32(0);
 }
@@ -159,7 +165,7 @@ mod tests {
     use crate::ms_smb2::msg::flush::FlushRequest;
     use crate::ms_smb2::msg::lock::{
         LockElement, LockRequest, SMB2_LOCKFLAG_EXCLUSIVE_LOCK, SMB2_LOCKFLAG_FAIL_IMMEDIATELY,
-        SMB2_LOCKFLAG_UNLOCK,
+        SMB2_LOCKFLAG_SHARED_LOCK, SMB2_LOCKFLAG_UNLOCK,
     };
     use crate::ms_smb2::msg::read::{ReadRequest, SMB2_CHANNEL_NONE};
     use crate::ms_smb2::msg::write::WriteRequest;
@@ -229,13 +235,17 @@ mod tests {
             read_channel_info: Vec::new(),
         };
         assert_eq!(ours(|to| read(to, FILE, 1 << 40, 70_000)), theirs(&request));
-        let at_once = SMB2_LOCKFLAG_EXCLUSIVE_LOCK | SMB2_LOCKFLAG_FAIL_IMMEDIATELY;
-        for (unlock, flags) in [(false, at_once), (true, SMB2_LOCKFLAG_UNLOCK)] {
+        let at_once = SMB2_LOCKFLAG_FAIL_IMMEDIATELY;
+        for (mode, flags) in [
+            (Some(LockMode::Shared), SMB2_LOCKFLAG_SHARED_LOCK | at_once),
+            (Some(LockMode::Exclusive), SMB2_LOCKFLAG_EXCLUSIVE_LOCK | at_once),
+            (None, SMB2_LOCKFLAG_UNLOCK),
+        ] {
             for (offset, length) in [(0, u64::MAX), (1 << 30, 510)] {
                 let locks = vec![LockElement { offset, length, flags }];
                 let request = LockRequest { lock_sequence: 0, file_id: THEIR_FILE, locks };
                 let bytes = ByteRange { offset, length };
-                assert_eq!(ours(|to| lock(to, FILE, bytes, unlock)), theirs(&request));
+                assert_eq!(ours(|to| lock(to, FILE, bytes, mode)), theirs(&request));
             }
         }
         for through in [false, true] {

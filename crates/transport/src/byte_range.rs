@@ -7,6 +7,15 @@ pub struct ByteRange {
     pub length: u64,
 }
 
+/// How bytes are locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockMode {
+    /// Against those who write. Others can lock them the same way.
+    Shared,
+    /// Against all others.
+    Exclusive,
+}
+
 impl ByteRange {
     /// All bytes that a file can have.
     pub const WHOLE: ByteRange = ByteRange { offset: 0, length: u64::MAX };

@@ -12,7 +12,7 @@ mod pipeline;
 mod resolve;
 mod socket;
 
-pub use byte_range::ByteRange;
+pub use byte_range::{ByteRange, LockMode};
 pub use channel::Channel;
 pub use clock::SystemClock;
 pub use datagram::{

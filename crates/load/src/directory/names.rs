@@ -11,7 +11,8 @@ use super::tree::{Tree, Trouble};
 use crate::content::{Content, ContentWriter};
 pub(super) use crate::op::not_open;
 use crate::op::{
-    Attributes, ByteRange, FileId, Found, NewAttribute, Node, Op, OpError, PathId, Span, Whole,
+    Attributes, ByteRange, FileId, Found, LockMode, NewAttribute, Node, Op, OpError, PathId, Span,
+    Whole,
 };
 use crate::open_files::LaneFiles;
 use crate::paths::Paths;
@@ -85,9 +86,13 @@ impl Names {
                 let found = fstat(open.for_flush()).map_err(|errno| of_file("fstat", errno))?;
                 return Ok((0, Some(Box::new(Found::Attributes(attributes(&found))))));
             }
-            Op::Lock(file, bytes) | Op::Unlock(file, bytes) => {
+            Op::Lock(file, bytes, _) | Op::Unlock(file, bytes) => {
                 let open = files.get(*file).ok_or_else(|| not_open(*file))?;
-                let kind = if matches!(op, Op::Lock(..)) { libc::F_WRLCK } else { libc::F_UNLCK };
+                let kind = match op {
+                    Op::Lock(.., LockMode::Shared) => libc::F_RDLCK,
+                    Op::Lock(.., LockMode::Exclusive) => libc::F_WRLCK,
+                    _ => libc::F_UNLCK,
+                };
                 return lock(open.for_flush(), *bytes, kind).map(|()| (0, None));
             }
             Op::Read(_) | Op::Write(..) | Op::Flush(_) => {

@@ -7,7 +7,7 @@
 use super::made_tree::Tree;
 use super::tree::{self, OPERATIONS};
 use super::{Asks, NotGood, Point, StorageJob, Workspace};
-use crate::op::{ByteRange, Done, FileId, Found, NewAttribute, Node, Op, PathId, Span};
+use crate::op::{ByteRange, Done, FileId, Found, LockMode, NewAttribute, Node, Op, PathId, Span};
 use crate::prepare::Pass;
 use crate::share::Lane;
 use crate::source::{OperationSource, Step};
@@ -86,7 +86,7 @@ impl OperationsRun {
             let mut here = true;
             // A lock is the lane's own with SMB: it is given back over the same one.
             let back = match op {
-                Op::Lock(file, bytes) => Some(Op::Unlock(file, bytes)),
+                Op::Lock(file, bytes, _) => Some(Op::Unlock(file, bytes)),
                 // It was tried with that.
                 Op::Unlock(..) => continue,
                 _ => None,
@@ -322,7 +322,7 @@ impl Cycle {
             Stage::Flush => Op::Flush(made.open?),
             Stage::Read => Op::Read(span(made.open?)),
             Stage::GetAttributes => Op::GetAttributes(made.open?),
-            Stage::Lock => Op::Lock(made.open?, ByteRange::WHOLE),
+            Stage::Lock => Op::Lock(made.open?, ByteRange::WHOLE, LockMode::Exclusive),
             Stage::Unlock => Op::Unlock(made.open?, ByteRange::WHOLE),
             Stage::CloseOpened | Stage::CloseCreated => Op::Close(made.open?),
             // A day of the year 2001, so that it is another one each time.

@@ -8,7 +8,7 @@ use crate::nfs::failures::{lane_dead, op_error};
 use crate::nfs::namespace::{DIRECTORY_MODE, FILE_MODE, entry};
 use crate::nfs::parts::{EVERY_RIGHT, last, name};
 use crate::nfs::stable::Flush;
-use crate::op::{Attributes, Found, NewAttribute, Node, Op, OpError, Whole};
+use crate::op::{Attributes, Found, LockMode, NewAttribute, Node, Op, OpError, Whole};
 use crate::open_files::LaneFiles;
 use crate::paths::Paths;
 use crate::share::{LaneDead, LaneRequest};
@@ -20,7 +20,8 @@ use plimsoll_model::{ErrorKind, OpKind, Stability};
 use plimsoll_nfs::Error;
 use plimsoll_nfs::nfs3::{self, FileType, Listing, Status};
 use plimsoll_nfs::nfs4::{
-    self, Done, FileHandle, Nfs4, OpenHow, Other, Place, Request, SetAttributes, StateId, Time,
+    self, Done, FileHandle, LockKind, Nfs4, OpenHow, Other, Place, Request, SetAttributes, StateId,
+    Time,
 };
 use std::sync::Arc;
 
@@ -285,19 +286,22 @@ impl Wire for Nfs4Wire {
                     Op::GetAttributes(_) => {
                         return Ok(Some(Request::Attributes(opened.open.handle)));
                     }
-                    Op::Lock(_, bytes) => {
+                    Op::Lock(_, bytes, mode) => {
                         let locks = opened.locks();
-                        // The server would take both for one: they have the same owner.
-                        if locks.is_held(bytes) {
+                        if !locks.can_lock(bytes, *mode) {
                             let why = "it is locked already".to_owned();
                             return Err(failed(ErrorKind::Protocol, why));
                         }
                         let (file, owner) = (&*opened.open, locks.owner);
-                        return Ok(Some(Request::Lock { file, bytes: *bytes, owner }));
+                        let kind = match mode {
+                            LockMode::Shared => LockKind::Read,
+                            LockMode::Exclusive => LockKind::Write,
+                        };
+                        return Ok(Some(Request::Lock { file, kind, bytes: *bytes, owner }));
                     }
                     Op::Unlock(_, bytes) => {
                         let locks = opened.locks();
-                        let Some(owner) = locks.owner.filter(|_| locks.held.contains(bytes)) else {
+                        let Some(owner) = locks.owner.filter(|_| locks.has(bytes)) else {
                             let why = "it is not locked".to_owned();
                             return Err(failed(ErrorKind::Protocol, why));
                         };
@@ -399,7 +403,7 @@ impl Wire for Nfs4Wire {
     fn refused(&mut self, of: Of<'_>, error: &Error) -> Result<Outcome, OpError> {
         let next = self.steps[usize::from(of.call.op)].next;
         let is_later = matches!(error, Error::Nfs4 { status, .. } if status.is_later());
-        if let (Op::Lock(file, _) | Op::Unlock(file, _), false) = (of.op, Self::is_lost(error))
+        if let (Op::Lock(file, ..) | Op::Unlock(file, _), false) = (of.op, Self::is_lost(error))
             && let Some(file) = self.files.get(*file)
         {
             file.locks().refused(is_later);

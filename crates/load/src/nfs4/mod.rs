@@ -10,7 +10,7 @@ mod share;
 pub use share::Nfs4Share;
 pub(crate) use share::{Older, Refused};
 
-use crate::op::{ByteRange, Op};
+use crate::op::{ByteRange, LockMode, Op};
 use plimsoll_nfs::nfs3::UnstableData;
 use plimsoll_nfs::nfs4::{FileHandle, LockOwner, OpenFile, StateId};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,12 +38,21 @@ impl Nfs4File {
 #[derive(Debug, Default)]
 struct Locks {
     owner: Option<LockOwner>,
-    held: Vec<ByteRange>,
+    held: Vec<(ByteRange, LockMode)>,
 }
 
 impl Locks {
-    fn is_held(&self, bytes: &ByteRange) -> bool {
-        self.held.iter().any(|held| held.overlaps(bytes))
+    /// Whether these bytes can be locked. Where this owner has locked some of them, the server would take the call for a
+    /// change of that lock: that is meant only where a shared lock of the same bytes becomes exclusive.
+    fn can_lock(&self, bytes: &ByteRange, mode: LockMode) -> bool {
+        let is_upgrade = |held: &(ByteRange, LockMode)| {
+            mode == LockMode::Exclusive && *held == (*bytes, LockMode::Shared)
+        };
+        !self.held.iter().any(|held| held.0.overlaps(bytes) && !is_upgrade(held))
+    }
+
+    fn has(&self, bytes: &ByteRange) -> bool {
+        self.held.iter().any(|(held, _)| held == bytes)
     }
 
     /// The server has done what was asked: the owner's locks have this state.
@@ -51,8 +60,11 @@ impl Locks {
         let calls = self.owner.map_or(0, |owner| owner.sequence);
         self.owner = Some(LockOwner { state, sequence: calls.wrapping_add(1) });
         match op {
-            Op::Lock(_, bytes) => self.held.push(*bytes),
-            Op::Unlock(_, bytes) => self.held.retain(|held| held != bytes),
+            Op::Lock(_, bytes, mode) => {
+                self.held.retain(|(held, _)| held != bytes);
+                self.held.push((*bytes, *mode));
+            }
+            Op::Unlock(_, bytes) => self.held.retain(|(held, _)| held != bytes),
             _ => {}
         }
     }

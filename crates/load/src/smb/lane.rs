@@ -240,8 +240,10 @@ impl Wire for SmbWire {
                 }
                 Op::Flush(_) => Some(Request::Flush { file }),
                 Op::GetAttributes(_) => Some(Request::Attributes { file }),
-                Op::Lock(_, bytes) => Some(Request::Lock { file, bytes: *bytes, unlock: false }),
-                Op::Unlock(_, bytes) => Some(Request::Lock { file, bytes: *bytes, unlock: true }),
+                Op::Lock(_, bytes, mode) => {
+                    Some(Request::Lock { file, bytes: *bytes, mode: Some(*mode) })
+                }
+                Op::Unlock(_, bytes) => Some(Request::Lock { file, bytes: *bytes, mode: None }),
                 Op::SetAttribute(_, NewAttribute::Modified(seconds)) => {
                     Some(Request::SetTimes { file, written: time(*seconds) })
                 }

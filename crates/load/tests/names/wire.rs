@@ -1,7 +1,7 @@
 //! Operations on names over NFS and SMB, against real servers.
 
 use super::*;
-use plimsoll_load::{ByteRange, NfsShare, OpenOptions, Passwords, PathId, SmbShare, Tag};
+use plimsoll_load::{ByteRange, LockMode, NfsShare, OpenOptions, Passwords, PathId, SmbShare, Tag};
 use plimsoll_model::{Clock, Target};
 use plimsoll_testkit::Need;
 use plimsoll_testkit::servers::ganesha::{Export, Ganesha, GaneshaConfig};
@@ -55,7 +55,7 @@ fn over_nfs_4() {
             do_everything(&*share, depth, Some(&disk));
             many_names(&*share, depth, &disk);
         }
-        locks(&*share);
+        locks(&*share, true);
         refusals(&*share, &disk);
         long_listing(&*share, &disk);
     }
@@ -71,14 +71,14 @@ fn over_smb() {
             do_everything(&smb(&server, way), depth, Some(&disk));
             many_names(&smb(&server, way), depth, &disk);
         }
-        locks(&smb(&server, way));
+        locks(&smb(&server, way), false);
         refusals(&smb(&server, way), &disk);
         long_listing(&smb(&server, way), &disk);
     }
 }
 
 /// What is locked cannot be locked again, nor unlocked twice; other bytes can.
-fn locks(share: &dyn Share) {
+fn locks(share: &dyn Share, can_upgrade: bool) {
     share.namespace().unwrap().make_directory("run").unwrap();
     let mut lanes = Lanes::new(share, 1);
     let [create, remove] = [Op::Create, Op::Remove].map(|make| lanes.op(make, "run/locked"));
@@ -86,17 +86,28 @@ fn locks(share: &dyn Share) {
     for _ in 0..3 {
         let id = opened(lane, create);
         assert!(one(lane, Op::Unlock(id, ByteRange::WHOLE)).result.is_err(), "it is not locked");
-        assert_eq!(found(lane, Op::Lock(id, ByteRange::WHOLE)), None);
-        assert!(one(lane, Op::Lock(id, ByteRange::WHOLE)).result.is_err(), "it is locked");
+        assert_eq!(found(lane, Op::Lock(id, ByteRange::WHOLE, LockMode::Exclusive)), None);
+        assert!(
+            one(lane, Op::Lock(id, ByteRange::WHOLE, LockMode::Exclusive)).result.is_err(),
+            "it is locked"
+        );
         assert_eq!(found(lane, Op::Unlock(id, ByteRange::WHOLE)), None);
         assert!(
             one(lane, Op::Unlock(id, ByteRange::WHOLE)).result.is_err(),
             "it is not locked any more"
         );
         let [a, b] = [(0, 1), (1 << 30, 510)].map(|(offset, length)| ByteRange { offset, length });
-        lane.run_all(&[Op::Lock(id, a), Op::Lock(id, b), Op::Unlock(id, a), Op::Lock(id, a)]);
-        assert!(one(lane, Op::Lock(id, ByteRange::WHOLE)).result.is_err(), "parts are locked");
-        lane.run_all(&[Op::Unlock(id, b), Op::Unlock(id, a), Op::Close(id), remove]);
+        let lock = |bytes| Op::Lock(id, bytes, LockMode::Exclusive);
+        lane.run_all(&[lock(a), lock(b), Op::Unlock(id, a), lock(a)]);
+        assert!(
+            one(lane, Op::Lock(id, ByteRange::WHOLE, LockMode::Exclusive)).result.is_err(),
+            "parts are locked"
+        );
+        lane.run_all(&[Op::Unlock(id, b), Op::Unlock(id, a)]);
+        // A shared lock becomes an exclusive one where the protocol can do that, and is given back once.
+        assert_eq!(found(lane, Op::Lock(id, a, LockMode::Shared)), None);
+        assert_eq!(one(lane, lock(a)).result.is_ok(), can_upgrade);
+        lane.run_all(&[Op::Unlock(id, a), lock(a), Op::Unlock(id, a), Op::Close(id), remove]);
     }
     drop(lanes);
     share.namespace().unwrap().remove_directory("run").unwrap();
@@ -286,7 +297,7 @@ fn replies_to_each(share: &dyn Share, recorder: &Recorder, expected: &[(Make, &s
         let op = match (make(rig.paths.add(*path)), open) {
             (Op::Close(_), Some(file)) => Op::Close(file),
             (Op::GetAttributes(_), Some(file)) => Op::GetAttributes(file),
-            (Op::Lock(_, bytes), Some(file)) => Op::Lock(file, bytes),
+            (Op::Lock(_, bytes, mode), Some(file)) => Op::Lock(file, bytes, mode),
             (Op::Unlock(_, bytes), Some(file)) => Op::Unlock(file, bytes),
             (op, _) => op,
         };
@@ -310,7 +321,7 @@ fn names_take_the_calls_that_a_client_makes() {
     let get: Make = |path| Op::Get(small(path));
     let close: Make = |_| Op::Close(FileId(0));
     let attributes: Make = |_| Op::GetAttributes(FileId(0));
-    let lock: Make = |_| Op::Lock(FileId(0), ByteRange::WHOLE);
+    let lock: Make = |_| Op::Lock(FileId(0), ByteRange::WHOLE, LockMode::Exclusive);
     let unlock: Make = |_| Op::Unlock(FileId(0), ByteRange::WHOLE);
 
     let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("data"))).unwrap();

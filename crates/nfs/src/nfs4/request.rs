@@ -62,10 +62,12 @@ pub enum Request<'a> {
     Attributes(FileHandle),
     /// ACCESS: these rights, as bits.
     Access(FileHandle, u32),
-    /// LOCK of bytes of an open file, against all others.
+    /// LOCK of bytes of an open file.
     Lock {
         /// The file.
         file: &'a OpenFile,
+        /// Against whom.
+        kind: LockKind,
         /// The bytes; a length of all ones is to the end, wherever that is (RFC 8881, section 18.10.3).
         bytes: ByteRange,
         /// Who has locks on it already; `None`: a new owner.
@@ -277,7 +279,7 @@ impl Building<'_, '_> {
                 self.compound.add(&Access { rights: *rights });
                 ExpectedReply::Access
             }
-            Request::Lock { file, bytes, owner } => {
+            Request::Lock { file, kind, bytes, owner } => {
                 self.put(file.handle);
                 let counts = self.identity.minor() == Minor::V0;
                 let name;
@@ -296,7 +298,7 @@ impl Building<'_, '_> {
                         }
                     }
                 };
-                let (kind, reclaim) = (LockKind::Write, false);
+                let (kind, reclaim) = (*kind, false);
                 let ByteRange { offset, length } = *bytes;
                 self.compound.add(&Lock { kind, reclaim, offset, length, locker });
                 ExpectedReply::Lock

@@ -84,6 +84,7 @@ pub fn flags_since(x: f64, n: u64, text: &str) -> Vec<Flag> {
         Flag::SocketBufferCapped { host: text(), wanted: Bytes(n), used: Bytes(n) },
         Flag::WarmScan { target: text() },
         Flag::SecondWriter { target: text() },
+        Flag::LockNotUpgraded { target: text(), reason: text() },
         Flag::SparseFiles { directory: text(), count: n, holes: Bytes(n) },
         Flag::Reconnected { target: text(), times: n, at_seconds: x, seconds: x },
         Flag::WrittenAgain { target: text(), bytes: n },

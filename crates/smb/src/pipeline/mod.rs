@@ -161,7 +161,7 @@ impl Smb2 {
             Request::MakeDirectory { path } => (Action::MakeDirectory, path),
             Request::Rename { path, .. } => (Action::Rename, path),
             Request::Attributes { file } => (Action::Attributes { file }, ""),
-            Request::Lock { file, bytes, unlock } => (Action::Lock { file, bytes, unlock }, ""),
+            Request::Lock { file, bytes, mode } => (Action::Lock { file, bytes, mode }, ""),
             Request::SetTimes { file, written } => (Action::SetTimes { file, written }, ""),
             Request::SetTimesOf { path, written } => (Action::SetTimesOf { written }, path),
             Request::Remove { path } => (Action::Remove(OpenKind::File), path),

@@ -6,7 +6,7 @@ use crate::files::{
 use crate::link::FileId;
 use crate::ms_smb2::types::{Command, Dialect};
 use crate::requests::{self, Create, OpenKind, Rights};
-use plimsoll_transport::ByteRange;
+use plimsoll_transport::{ByteRange, LockMode};
 use std::time::SystemTime;
 
 /// What is asked for. Paths are relative to the share, with `/` between names; a link in the last
@@ -102,15 +102,14 @@ pub enum Request<'a> {
         /// The file.
         file: FileId,
     },
-    /// Bytes of an open file are locked against all others, or that is undone. Where somebody else has them locked,
-    /// that is refused at once.
+    /// Bytes of an open file are locked, or that is undone. Where that cannot be done at once, it is refused.
     Lock {
         /// The file.
         file: FileId,
         /// Which bytes.
         bytes: ByteRange,
-        /// Whether it is undone.
-        unlock: bool,
+        /// How; `None` undoes it.
+        mode: Option<LockMode>,
     },
     /// The time of the last write of an open file is set.
     SetTimes {
@@ -203,7 +202,7 @@ pub(super) enum Action {
     Close { file: FileId },
     Lookup,
     Attributes { file: FileId },
-    Lock { file: FileId, bytes: ByteRange, unlock: bool },
+    Lock { file: FileId, bytes: ByteRange, mode: Option<LockMode> },
     List { directory: FileId, buffer: u32 },
     MakeDirectory,
     Rename,
@@ -330,8 +329,8 @@ impl Action {
                 requests::write(to, file, 0, count, through == Through::Flag);
             }
             (Command::QueryInfo, _) => network_open(file).append_body(to),
-            (Command::Lock, Action::Lock { bytes, unlock, .. }) => {
-                requests::lock(to, file, bytes, unlock);
+            (Command::Lock, Action::Lock { bytes, mode, .. }) => {
+                requests::lock(to, file, bytes, mode);
             }
             (
                 Command::SetInfo,

@@ -1,7 +1,10 @@
 //! Whether locks keep a second program out: two lanes have a database open, as two programs would, and both lock it.
+//! SQLite on Unix also locks bytes that it reads as shared and then as exclusive; the kernel's SMB client refuses that
+//! (`experiments/database.rs`).
 
+use super::source::Locking;
 use crate::jobs::Workspace;
-use crate::op::{ByteRange, FileId, Op, OpError, Tag};
+use crate::op::{ByteRange, FileId, LockMode, Op, OpError, Tag};
 use crate::prepare::{Means, failure};
 use crate::share::{Lane, LaneDead};
 use plimsoll_model::{Cause, ErrorKind, Failure, Flag, OpKind};
@@ -17,8 +20,8 @@ const SLICE: Duration = Duration::from_millis(100);
 /// What locks on a target are worth.
 #[derive(Debug, PartialEq, Eq)]
 enum Locks {
-    /// They keep a second program out.
-    Exclusive,
+    /// They keep a second program out. Why a shared lock cannot become an exclusive one, if it cannot.
+    Exclusive { not_upgraded: Option<String> },
     /// A second program got what was locked.
     Shared,
     /// They are refused, in words.
@@ -27,8 +30,8 @@ enum Locks {
     None,
 }
 
-/// Tries locks on a file of the run. Whether they can be taken at all, and what is odd about them.
-pub(super) fn find(at: &mut Workspace<'_>, path: &str) -> Result<(bool, Vec<Flag>), Failure> {
+/// Tries locks on a file of the run. How a commit can take them, and what is odd about them.
+pub(super) fn find(at: &mut Workspace<'_>, path: &str) -> Result<(Locking, Vec<Flag>), Failure> {
     let names = at.run.names()?.0;
     let files = [names.open_to_write(path)?, names.open_to_write(path)?];
     let found = between(at, files);
@@ -36,12 +39,15 @@ pub(super) fn find(at: &mut Workspace<'_>, path: &str) -> Result<(bool, Vec<Flag
     files.into_iter().for_each(|file| names.close(file));
     let target = at.share.facts().given;
     Ok(match found? {
-        Locks::Exclusive => (true, Vec::new()),
-        Locks::Shared => (true, vec![Flag::SecondWriter { target }]),
-        Locks::None => (false, Vec::new()),
+        Locks::Exclusive { not_upgraded: None } => (Locking::Upgrade, Vec::new()),
+        Locks::Exclusive { not_upgraded: Some(reason) } => {
+            (Locking::Anew, vec![Flag::LockNotUpgraded { target, reason }])
+        }
+        Locks::Shared => (Locking::Anew, vec![Flag::SecondWriter { target }]),
+        Locks::None => (Locking::None, Vec::new()),
         Locks::Refused(reason) => {
             let (operation, tried) = (OpKind::LOCK, TRIED.to_owned());
-            (false, vec![Flag::OperationRefused { target, operation, tried, reason }])
+            (Locking::None, vec![Flag::OperationRefused { target, operation, tried, reason }])
         }
     })
 }
@@ -53,7 +59,7 @@ fn between(at: &Workspace<'_>, [first, second]: [FileId; 2]) -> Result<Locks, Fa
         return Ok(Locks::None);
     }
     let bytes = ByteRange { offset: 0, length: 1 };
-    let lock = |file| Op::Lock(file, bytes);
+    let lock = |file| Op::Lock(file, bytes, LockMode::Exclusive);
     let unlock = |file| Op::Unlock(file, bytes);
     // An error of the target is a refusal; one of the way to it ends the study.
     let run = |lane: &mut dyn Lane, op: Op| -> Result<Result<(), String>, Failure> {
@@ -78,12 +84,17 @@ fn between(at: &Workspace<'_>, [first, second]: [FileId; 2]) -> Result<Locks, Fa
         return Ok(Locks::Shared);
     }
     // What was given back can be had.
-    for op in [lock(second), unlock(second)] {
+    for op in [lock(second), unlock(second), Op::Lock(second, bytes, LockMode::Shared)] {
         if let Err(reason) = run(&mut *other, op)? {
             return Ok(Locks::Refused(reason));
         }
     }
-    Ok(Locks::Exclusive)
+    let not_upgraded = run(&mut *other, lock(second))?.err();
+    // An upgraded lock is one lock: it is given back once.
+    match run(&mut *other, unlock(second))? {
+        Ok(()) => Ok(Locks::Exclusive { not_upgraded }),
+        Err(reason) => Ok(Locks::Refused(reason)),
+    }
 }
 
 /// Does one operation.

@@ -1,7 +1,7 @@
 //! A database in a file: transactions as SQLite commits them with its default journal, one after the other.
 //!
-//! Whether locks keep a second program out is tried before the first point. Where a target has none or refuses them,
-//! transactions are committed without.
+//! Whether locks keep a second program out, and whether a shared lock can become an exclusive one, is tried before the
+//! first point. Where a target has no locks or refuses them, transactions are committed without.
 
 mod commits;
 mod locks;
@@ -17,7 +17,7 @@ use commits::Commits;
 use plimsoll_model::{
     Cause, DatabaseJob, Event, Failure, Flag, LatencySummary, Measure, OpKind, Phase,
 };
-use source::{Database, DatabaseSource};
+use source::{Database, DatabaseSource, Locking};
 use std::num::NonZeroU16;
 
 /// What the target must be able to do: locks may be left out.
@@ -32,8 +32,7 @@ pub(crate) struct DatabaseRun {
     number: usize,
     /// Bytes of each database that was made, by worker.
     made: Vec<u64>,
-    /// Whether locks are taken.
-    locks: bool,
+    locking: Locking,
     /// Of each worker, while a point is measured.
     open: Vec<Open>,
     /// Journals that were named so far: that of a commit that was cut off may still be there.
@@ -50,7 +49,8 @@ struct Open {
 impl DatabaseRun {
     pub fn new(job: &DatabaseJob, number: usize) -> Self {
         let (made, open, figures) = Default::default();
-        DatabaseRun { job: job.clone(), number, made, locks: false, open, journals: 0, figures }
+        let locking = Locking::None;
+        DatabaseRun { job: job.clone(), number, made, locking, open, journals: 0, figures }
     }
 
     /// The directory of the tree, and the one in it.
@@ -102,7 +102,7 @@ impl StorageJob for DatabaseRun {
         self.make(at, 0, self.job.pages(1) * self.job.block.0)?;
         let path = format!("{within}/{}", tree::file(0));
         let (found, flags) = locks::find(at, &path)?;
-        self.locks = found;
+        self.locking = found;
         Ok(flags)
     }
 
@@ -152,7 +152,7 @@ impl StorageJob for DatabaseRun {
             pages: self.job.pages(point.workers.get()),
             seed: point.seed.wrapping_add(u64::from(worker) << 32),
         };
-        Ok(DatabaseSource::new(of, self.locks, Commits::new(point.warm_up)))
+        Ok(DatabaseSource::new(of, self.locking, Commits::new(point.warm_up)))
     }
 
     fn finish(

@@ -3,7 +3,7 @@
 
 use super::HEAD;
 use super::commits::Commits;
-use crate::op::{ByteRange, Done, FileId, Found, Op, PathId, Span};
+use crate::op::{ByteRange, Done, FileId, Found, LockMode, Op, PathId, Span};
 use crate::random::mix;
 use crate::source::{OperationSource, Step};
 use plimsoll_model::{Nanos, Stability};
@@ -17,7 +17,7 @@ const SHARED: ByteRange = ByteRange { offset: PENDING.offset + 2, length: 510 };
 /// A step of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Act {
-    Lock(ByteRange),
+    Lock(ByteRange, LockMode),
     Unlock(ByteRange),
     CreateJournal,
     /// Old content of both pages.
@@ -33,17 +33,18 @@ enum Act {
     RemoveJournal,
 }
 
-const COMMIT: [Act; 18] = [
-    Act::Lock(PENDING),
-    Act::Lock(SHARED),
+const COMMIT: [Act; 19] = [
+    Act::Lock(PENDING, LockMode::Shared),
+    Act::Lock(SHARED, LockMode::Shared),
     Act::Unlock(PENDING),
-    Act::Lock(RESERVED),
+    Act::Lock(RESERVED, LockMode::Exclusive),
     Act::CreateJournal,
     Act::WriteJournal,
     Act::FlushJournal,
     Act::WriteHead,
     Act::FlushJournal,
-    Act::Lock(PENDING),
+    Act::Lock(PENDING, LockMode::Exclusive),
+    UPGRADE,
     Act::WriteFirstPage,
     Act::WriteDrawnPage,
     Act::FlushDatabase,
@@ -53,6 +54,32 @@ const COMMIT: [Act; 18] = [
     Act::Unlock(RESERVED),
     Act::Unlock(SHARED),
 ];
+
+/// Who reads becomes who writes.
+const UPGRADE: Act = Act::Lock(SHARED, LockMode::Exclusive);
+
+/// How a commit locks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Locking {
+    /// A shared lock becomes an exclusive one, as on Unix.
+    Upgrade,
+    /// A shared lock is given back before the exclusive one, as on Windows.
+    Anew,
+    /// Not at all.
+    None,
+}
+
+impl Locking {
+    fn acts(self) -> Vec<Act> {
+        let is_lock = |act: &Act| matches!(act, Act::Lock(..) | Act::Unlock(_));
+        let steps = |act: Act| match self {
+            Locking::Anew if act == UPGRADE => vec![Act::Unlock(SHARED), act],
+            Locking::None if is_lock(&act) => Vec::new(),
+            _ => vec![act],
+        };
+        COMMIT.into_iter().flat_map(steps).collect()
+    }
+}
 
 /// One worker, one operation at a time whatever its depth.
 pub(crate) struct DatabaseSource {
@@ -85,15 +112,14 @@ pub(super) struct Database {
 }
 
 impl DatabaseSource {
-    pub(super) fn new(of: Database, locks: bool, commits: Commits) -> DatabaseSource {
-        let is_lock = |act: &Act| matches!(act, Act::Lock(_) | Act::Unlock(_));
+    pub(super) fn new(of: Database, locking: Locking, commits: Commits) -> DatabaseSource {
         DatabaseSource {
             database: of.file,
             path: of.journal,
             page: of.page,
             pages: of.pages,
             seed: of.seed,
-            acts: COMMIT.into_iter().filter(|act| locks || !is_lock(act)).collect(),
+            acts: locking.acts(),
             stage: 0,
             in_flight: false,
             journal: None,
@@ -124,7 +150,7 @@ impl DatabaseSource {
             Op::Write(span, Stability::Unstable)
         };
         Some(match act {
-            Act::Lock(bytes) => Op::Lock(self.database, bytes),
+            Act::Lock(bytes, mode) => Op::Lock(self.database, bytes, mode),
             Act::Unlock(bytes) => Op::Unlock(self.database, bytes),
             Act::CreateJournal => Op::Create(self.path),
             Act::WriteJournal => write(self.journal?, 0, 2 * self.page),
@@ -163,7 +189,10 @@ impl OperationSource for DatabaseSource {
     fn completed(&mut self, op: &Op, done: &Done) {
         self.in_flight = false;
         match (op, &done.result) {
-            (Op::Lock(_, bytes), Ok(_)) => self.held.push(*bytes),
+            (Op::Lock(_, bytes, _), Ok(_)) => {
+                self.held.retain(|held| held != bytes);
+                self.held.push(*bytes);
+            }
             (Op::Unlock(_, bytes), Ok(_)) => self.held.retain(|held| held != bytes),
             (Op::Create(_), Ok(Some(found))) => {
                 if let Found::File(file) = **found {
@@ -193,10 +222,10 @@ mod tests {
 
     const DATABASE: FileId = FileId(1);
 
-    fn source(locks: bool) -> DatabaseSource {
+    fn source(locking: Locking) -> DatabaseSource {
         let (journal, page, pages, seed) = (PathId(7), 4096, 100, 3);
         let of = Database { file: DATABASE, journal, page, pages, seed };
-        DatabaseSource::new(of, locks, Commits::new(Duration::ZERO))
+        DatabaseSource::new(of, locking, Commits::new(Duration::ZERO))
     }
 
     /// The next operation, which takes a millisecond.
@@ -213,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_commit_flushes_the_journal_before_the_database_and_unlocks_last() {
-        let (mut source, mut now) = (source(true), 0);
+        let (mut source, mut now) = (source(Locking::Upgrade), 0);
         let commit: Vec<Op> = COMMIT.iter().map(|_| step(&mut source, &mut now)).collect();
         let kinds: Vec<OpKind> = commit.iter().map(Op::kind).collect();
         let place = |wanted: OpKind| kinds.iter().position(|kind| *kind == wanted).unwrap();
@@ -226,14 +255,32 @@ mod tests {
         assert_eq!(source.to_unlock().count(), 0, "all is given back");
         assert_eq!(source.journal(), None);
         assert_eq!(source.commits().times().len(), 1);
-        // 18 operations of a millisecond.
+        // 19 operations of a millisecond.
         let rate = source.commits().per_second().unwrap();
-        assert!((rate - 1.0 / 0.018).abs() < 1e-9, "{rate}");
+        assert!((rate - 1.0 / 0.019).abs() < 1e-9, "{rate}");
+    }
+
+    /// On Unix a lock of those who read becomes one of the writer, on Windows it is given back first.
+    #[test]
+    fn a_reader_becomes_a_writer_in_one_step_or_two() {
+        let of = |locking: Locking| {
+            let (mut source, mut now) = (source(locking), 0);
+            let all =
+                locking.acts().iter().map(|_| step(&mut source, &mut now)).collect::<Vec<_>>();
+            let is_lock = |op: &Op| matches!(op, Op::Lock(_, SHARED, _) | Op::Unlock(_, SHARED));
+            all.into_iter().filter(is_lock).collect::<Vec<_>>()
+        };
+        let lock = |mode| Op::Lock(DATABASE, SHARED, mode);
+        let (shared, exclusive) = (lock(LockMode::Shared), lock(LockMode::Exclusive));
+        let unlock = Op::Unlock(DATABASE, SHARED);
+        assert_eq!(of(Locking::Upgrade), [shared, exclusive, unlock]);
+        assert_eq!(of(Locking::Anew), [shared, unlock, exclusive, unlock]);
+        assert_eq!(of(Locking::None), []);
     }
 
     #[test]
     fn a_commit_that_is_cut_off_says_what_is_to_be_undone() {
-        let (mut source, mut now) = (source(true), 0);
+        let (mut source, mut now) = (source(Locking::Upgrade), 0);
         for _ in 0..6 {
             step(&mut source, &mut now);
         }
@@ -241,12 +288,12 @@ mod tests {
         assert_eq!(unlock, [SHARED, RESERVED].map(|bytes| Op::Unlock(DATABASE, bytes)));
         assert_eq!(source.journal(), Some(FileId(9)));
         let rate = source.commits().per_second().unwrap();
-        assert!((rate - (6.0 / 18.0) / 0.006).abs() < 1e-9, "{rate}");
+        assert!((rate - (6.0 / 19.0) / 0.006).abs() < 1e-9, "{rate}");
     }
 
     #[test]
     fn pages_are_written_all_over_the_database_and_the_first_always() {
-        let (mut source, mut now) = (source(false), 0);
+        let (mut source, mut now) = (source(Locking::None), 0);
         let mut offsets = std::collections::BTreeSet::new();
         for _ in 0..2000 {
             match step(&mut source, &mut now) {

@@ -179,6 +179,7 @@ impl Flag {
                 validity::operation_refused(target, tried, reason)
             }
             Flag::SecondWriter { target } => validity::second_writer(target),
+            Flag::LockNotUpgraded { target, reason } => notes::lock_not_upgraded(target, reason),
 
             Flag::ClientSaturated { host, core_busy, serves } => {
                 limits::client_saturated(host.as_deref(), *core_busy, *serves, &seen)

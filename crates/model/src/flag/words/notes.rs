@@ -137,3 +137,13 @@ pub(super) fn continued(block: u32) -> Words {
     )
     .action("Levels are means of both times; comparisons are made within blocks.")
 }
+
+pub(super) fn lock_not_upgraded(target: &str, reason: &str) -> Words {
+    Words::new(
+        Severity::Note,
+        format!(
+            "Commits on {target} gave shared locks back before exclusive ones, as SQLite on Windows does: it refused \
+             to turn one into the other ({reason})"
+        ),
+    )
+}

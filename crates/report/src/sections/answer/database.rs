@@ -67,6 +67,8 @@ enum Locks {
     /// A second program got what was locked.
     Shared,
     Refused(String),
+    /// A shared lock could not become exclusive.
+    NotUpgraded(String),
     /// The protocol has none.
     None,
 }
@@ -76,6 +78,9 @@ impl Locks {
         for flag in flags {
             match flag {
                 Flag::SecondWriter { target } if *target == facts.given => return Locks::Shared,
+                Flag::LockNotUpgraded { target, reason } if *target == facts.given => {
+                    return Locks::NotUpgraded(printable(reason));
+                }
                 Flag::OperationRefused { target, operation: OpKind::LOCK, reason, .. }
                     if *target == facts.given =>
                 {
@@ -110,6 +115,17 @@ fn safety(facts: &TargetFacts, target: &Target, locks: &Locks) -> String {
             return format!(
                 "Measured without locks, which {} does not have. {ONE_PROGRAM}",
                 facts.protocol.split(' ').next().unwrap_or("the protocol")
+            );
+        }
+        Locks::NotUpgraded(reason) => {
+            let place = match target {
+                Target::Directory(_) => "here",
+                _ => "on a mount of it",
+            };
+            return format!(
+                "Locks keep a second program out, but SQLite on Linux fails {place} with \"database is locked\": a \
+                 shared lock cannot become exclusive ({reason}). Use NFS 4, or mount with nobrl if all programs run \
+                 on one host."
             );
         }
         Locks::Exclusive => {}
@@ -164,6 +180,23 @@ mod tests {
             let said = said(url, protocol, None, locks);
             assert!(words.iter().all(|word| said.contains(word)), "{said}");
             assert!(said.ends_with(ONE_PROGRAM), "{said}");
+        }
+    }
+
+    /// The kernel's SMB client refuses to lock exclusively what it has locked as shared: sqlite3 said "database is
+    /// locked" where this said "safe".
+    #[test]
+    fn locks_that_sqlite_cannot_use_are_named() {
+        let locks = Locks::NotUpgraded("EACCES".to_owned());
+        for (target, protocol, place) in [
+            ("/mnt/smb", "directory on cifs", "fails here"),
+            ("smb://nas/a", "SMB 3.1.1", "fails on a mount of it"),
+        ] {
+            let said = said(target, protocol, Some("rw,vers=3.1.1"), &locks);
+            for words in [place, "\"database is locked\"", "(EACCES)", "nobrl"] {
+                assert!(said.contains(words), "{said}");
+            }
+            assert!(!said.contains("Safe"), "{said}");
         }
     }
 
