@@ -147,6 +147,11 @@ impl Demands<'_> {
                 }
             }
         }
+        if self.is_worse {
+            // That several cores share the work is known of the load that was measured alone.
+            let processors = uses.iter_mut().filter(|one| one.resource == Resource::Processor);
+            processors.for_each(|one| one.servers = one.servers.min(1.0));
+        }
         let parts = ClosedNetwork::new(&uses, 0.0, |_| true).with_queue(hidden);
         parts.bounds(whole_number(self.in_flight)).map(|bounds| bounds.low)
     }
@@ -171,12 +176,25 @@ impl Demands<'_> {
         ladder.map_or(f64::INFINITY, |ladder| ladder.unloaded_waiting_seconds())
     }
 
-    /// What it carries at most with these capacities; everything else takes its time alone.
+    /// What it carries at most with these capacities; everything else takes its time alone. The time that nothing accounts
+    /// for may be a delay or a queue. Where other times become longer, a queue becomes shorter, and more is carried than
+    /// with a delay.
     fn upper_end(&self, is_firm: impl Fn(&Use) -> bool) -> Option<f64> {
+        let delayed = self.upper_end_with_delay(&is_firm)?;
+        if !self.is_worse {
+            return Some(delayed);
+        }
+        let hidden = self.hidden_queue_seconds();
+        let queued = ClosedNetwork::new(&self.fast, 0.0, &is_firm).with_queue(hidden);
+        let queued = queued.carries(whole_number(self.in_flight)).filter(|_| hidden > 0.0);
+        Some(queued.map_or(delayed, |queued| queued.max(delayed)))
+    }
+
+    fn upper_end_with_delay(&self, is_firm: &impl Fn(&Use) -> bool) -> Option<f64> {
         let limits = self.limits;
         let waiting = self.waiting_seconds();
-        let today = ClosedNetwork::new(&limits.uses, waiting, &is_firm);
-        let new = ClosedNetwork::new(&self.fast, waiting, &is_firm);
+        let today = ClosedNetwork::new(&limits.uses, waiting, is_firm);
+        let new = ClosedNetwork::new(&self.fast, waiting, is_firm);
         // Work on several resources at a time takes less than the sum of their times.
         let overlap = (today.all() - limits.response_seconds()).max(0.0);
         let in_flight = whole_number(self.in_flight);
