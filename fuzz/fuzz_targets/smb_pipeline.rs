@@ -9,8 +9,8 @@ mod peer;
 use libfuzzer_sys::fuzz_target;
 use peer::{EVERY_PROTECTION, How, Lie, Manners, Protection, content};
 use plimsoll_smb::{
-    Access, ByteRange, Completion, CreateHow, Dialect, Done, Error, Exchange, FileId, LockMode, Pipeline,
-    PipelineOptions, Request, Smb2,
+    Access, ByteRange, Completion, CreateHow, Dialect, Done, Error, Exchange, FileId, LockMode,
+    Pipeline, PipelineOptions, Request, Smb2,
 };
 use std::collections::BTreeSet;
 use std::num::NonZeroU16;
@@ -117,7 +117,10 @@ fuzz_target!(|data: &[u8]| {
             10 => (somewhere, Request::MakeDirectory { path }),
             11 => (somewhere, Request::Remove { path }),
             12 => (somewhere, Request::Attributes { file }),
-            13 => (somewhere, Request::Lock { file, bytes: ByteRange::WHOLE, mode: Some(LockMode::Shared) }),
+            13 => (
+                somewhere,
+                Request::Lock { file, bytes: ByteRange::WHOLE, mode: Some(LockMode::Shared) },
+            ),
             14 => (somewhere, Request::Lock { file, bytes: ByteRange::WHOLE, mode: None }),
             _ => (somewhere, Request::RemoveDirectory { path }),
         };
