@@ -246,13 +246,10 @@ fn what_would_take_too_long_is_scaled() {
         .collect();
     assert_eq!(scales.values().copied().reduce(f64::min), Some(used), "{scales:?}");
     assert_eq!(scales.values().copied().reduce(f64::max), Some(most), "{scales:?}");
-    // While other tests keep this machine busy, both may be as small as a scale gets.
-    const LEAST: f64 = 1e-4;
-    assert!(most > used || most == LEAST, "{scales:?}");
+    assert!(most > used, "{scales:?}");
     let shown = program.run(&["show", "--details"]).expect(0).out;
     let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    let differ = format!("copied at scales from {used} to {most}");
-    assert!(most == used || words.contains(&differ), "{shown}");
+    assert!(words.contains(&format!("copied at scales from {used} to {most}")), "{shown}");
     assert_eq!(listing(there.path()), vec![]);
 }
 

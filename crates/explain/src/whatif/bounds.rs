@@ -148,7 +148,7 @@ impl Demands<'_> {
             }
         }
         if self.is_worse {
-            // That several cores share the work is known of the load that was measured alone.
+            // Only at the measured load is it known that several cores share the work.
             let processors = uses.iter_mut().filter(|one| one.resource == Resource::Processor);
             processors.for_each(|one| one.servers = one.servers.min(1.0));
         }

@@ -150,9 +150,12 @@ impl SmbTarget {
         let (host, port) = authority::split(given, host, FORM)?;
         let (domain, user) = who(given, user.unwrap_or(""))?;
         let path = without_parents(given, decode(given, path)?)?;
-        let mut parts = path.split('/').filter(|part| !part.is_empty() && *part != ".");
+        let mut parts = path.split('/').filter(|part| !part.is_empty());
         let share = parts.next().unwrap_or("").to_owned();
-        let below: Vec<&str> = parts.collect();
+        if share == "." {
+            return Err(usage(given, "its share is '.'", "Write the name of a share."));
+        }
+        let below: Vec<&str> = parts.filter(|part| *part != ".").collect();
         for name in below.iter().copied().chain([&*share]) {
             check_name(given, name)?;
         }

@@ -96,6 +96,19 @@ impl Locks {
     }
 }
 
+/// Whether the server is one of SMB, also where the kernel has mounted it.
+fn is_smb(facts: &TargetFacts, target: &Target) -> bool {
+    match target {
+        Target::Smb(_) => true,
+        Target::Nfs(_) => false,
+        Target::Directory(_) => ["cifs", "smb3"].contains(&file_system(facts)),
+    }
+}
+
+fn file_system(facts: &TargetFacts) -> &str {
+    facts.protocol.strip_prefix("directory on ").unwrap_or(&facts.protocol)
+}
+
 /// Whether a database is safe there: locks, who sees them, and memory that programs share.
 fn safety(facts: &TargetFacts, target: &Target, locks: &Locks) -> String {
     let wal = "Write-ahead logging (WAL) shares memory (mmap)";
@@ -122,10 +135,13 @@ fn safety(facts: &TargetFacts, target: &Target, locks: &Locks) -> String {
                 Target::Directory(_) => "here",
                 _ => "on a mount of it",
             };
+            let next = match is_smb(facts, target) {
+                true => "Use NFS 4, or mount with nobrl if all programs run on one host.",
+                false => "Put the database on another server.",
+            };
             return format!(
                 "Locks keep a second program out, but SQLite on Linux fails {place} with \"database is locked\": a \
-                 shared lock cannot become exclusive ({reason}). Use NFS 4, or mount with nobrl if all programs run \
-                 on one host."
+                 shared lock cannot become exclusive ({reason}). {next}"
             );
         }
         Locks::Exclusive => {}
@@ -134,7 +150,7 @@ fn safety(facts: &TargetFacts, target: &Target, locks: &Locks) -> String {
     if !matches!(target, Target::Directory(_)) {
         return format!("Safe for a database: locks keep a second program out. {one_host}");
     }
-    let file_system = facts.protocol.strip_prefix("directory on ").unwrap_or(&facts.protocol);
+    let file_system = file_system(facts);
     let mut options = facts.mount_options.as_deref().unwrap_or_default().split(',');
     match options.find(|option| LOCAL_LOCKS.contains(option)) {
         Some(option) => format!(
@@ -198,6 +214,8 @@ mod tests {
             }
             assert!(!said.contains("Safe"), "{said}");
         }
+        let nfs = said("nfs://nas/a", "NFSv4.1 over TCP", None, &locks);
+        assert!(nfs.contains("another server") && !nfs.contains("nobrl"), "{nfs}");
     }
 
     #[test]
