@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 const OF_SERVERS: [&str; 7] = ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "afs"];
 /// Mount options by which locks of programs stay on the client (nfs(5), mount.cifs(8)).
 const LOCAL_LOCKS: [&str; 4] = ["nolock", "local_lock=all", "local_lock=posix", "nobrl"];
+const FOR_SMB: &str = "Use NFS 4, or mount with nobrl if all programs run on one host.";
 const ONE_PROGRAM: &str = "Use it only for a database that a single program opens.";
 
 /// A sentence on commits and one on safety, of each target and setting.
@@ -105,6 +106,18 @@ fn is_smb(facts: &TargetFacts, target: &Target) -> bool {
     }
 }
 
+fn has_option(facts: &TargetFacts, wanted: &str) -> bool {
+    let mut options = facts.mount_options.as_deref().unwrap_or_default().split(',');
+    options.any(|option| option == wanted)
+}
+
+fn not_upgraded(place: &str, reason: &str, next: &str) -> String {
+    format!(
+        "Locks keep a second program out, but SQLite on Linux fails {place} with \"database is locked\": a shared \
+         lock cannot become exclusive ({reason}). {next}"
+    )
+}
+
 fn file_system(facts: &TargetFacts) -> &str {
     facts.protocol.strip_prefix("directory on ").unwrap_or(&facts.protocol)
 }
@@ -136,13 +149,10 @@ fn safety(facts: &TargetFacts, target: &Target, locks: &Locks) -> String {
                 _ => "on a mount of it",
             };
             let next = match is_smb(facts, target) {
-                true => "Use NFS 4, or mount with nobrl if all programs run on one host.",
+                true => FOR_SMB,
                 false => "Put the database on another server.",
             };
-            return format!(
-                "Locks keep a second program out, but SQLite on Linux fails {place} with \"database is locked\": a \
-                 shared lock cannot become exclusive ({reason}). {next}"
-            );
+            return not_upgraded(place, reason, next);
         }
         Locks::Exclusive => {}
     }
@@ -157,6 +167,11 @@ fn safety(facts: &TargetFacts, target: &Target, locks: &Locks) -> String {
             "Safe for a database only if all programs run on this host: the mount option {option} keeps locks from \
              the server."
         ),
+        // The trial locks for an open file, which that client can upgrade. SQLite locks for its process, which it refuses
+        // (`experiments/database.rs`).
+        None if is_smb(facts, target) && has_option(facts, "nounix") => {
+            not_upgraded("here", "the kernel's SMB client refuses it to a process", FOR_SMB)
+        }
         None if OF_SERVERS.contains(&file_system) => {
             format!("Safe for a database: locks keep a second program out. {one_host}")
         }
@@ -214,6 +229,8 @@ mod tests {
             }
             assert!(!said.contains("Safe"), "{said}");
         }
+        let mounted = said("/mnt/smb", "directory on cifs", Some("rw,nounix"), &Locks::Exclusive);
+        assert!(mounted.contains("fails here") && !mounted.contains("Safe"), "{mounted}");
         let nfs = said("nfs://nas/a", "NFSv4.1 over TCP", None, &locks);
         assert!(nfs.contains("another server") && !nfs.contains("nobrl"), "{nfs}");
     }
