@@ -59,7 +59,7 @@ impl Ladder {
     }
 
     fn of_each_depth(&self, of: &Use) -> Vec<f64> {
-        self.used(of).map(|one| one.demand_seconds).collect()
+        self.used(of).map(busy_seconds).collect()
     }
 
     fn used<'a>(&'a self, of: &'a Use) -> impl Iterator<Item = &'a Use> {
@@ -85,6 +85,17 @@ impl Ladder {
     /// Whether U = U₀ + X·D holds of a resource. `None` where that was not tried.
     pub fn is_constant(&self, of: &Use) -> Option<bool> {
         self.demands(of).map(|(least, most)| most <= least * (1.0 + CONSTANT_DEMAND))
+    }
+}
+
+/// Seconds for which a resource is busy for an operation. A disk that threads ask for less than it could do has the time
+/// of an operation alone as its demand, at the depths where that is so.
+fn busy_seconds(one: &Use) -> f64 {
+    match one.resource {
+        Resource::Disk { .. } if one.servers > 1.0 => {
+            one.demand_seconds / one.at_a_time.unwrap_or(1.0).max(1.0)
+        }
+        _ => one.demand_seconds,
     }
 }
 

@@ -136,17 +136,7 @@ impl Demands<'_> {
     /// one more queue.
     fn lower_end(&self) -> Option<f64> {
         let hidden = self.hidden_queue_seconds();
-        let mut uses = self.slow.clone();
-        if let Some(ladder) = &self.limits.ladder {
-            for (one, today) in uses.iter_mut().zip(&self.limits.uses) {
-                if let Some((_, most)) = ladder.demands(today)
-                    && today.demand_seconds > 0.0
-                    && !matches!(today.resource, Resource::Disk { .. })
-                {
-                    one.demand_seconds *= (most / today.demand_seconds).max(1.0);
-                }
-            }
-        }
+        let mut uses = self.at_other_numbers(&self.slow, |_, _, most| most.max(1.0));
         if self.is_worse {
             // Only at the measured load is it known that several cores share the work.
             let processors = uses.iter_mut().filter(|one| one.resource == Resource::Processor);
@@ -154,6 +144,24 @@ impl Demands<'_> {
         }
         let parts = ClosedNetwork::new(&uses, 0.0, |_| true).with_queue(hidden);
         parts.bounds(whole_number(self.in_flight)).map(|bounds| bounds.low)
+    }
+
+    /// The same resources, each with its demand times a factor: what `factor` makes of the resource today, and of the least
+    /// and the largest demand that was measured with other numbers in flight, as times today's. Disks keep theirs: memory
+    /// may have served a part of what was read.
+    fn at_other_numbers(&self, uses: &[Use], factor: impl Fn(&Use, f64, f64) -> f64) -> Vec<Use> {
+        let mut uses = uses.to_vec();
+        for (one, today) in uses.iter_mut().zip(&self.limits.uses) {
+            let ladder = self.limits.ladder.as_ref();
+            if let Some((least, most)) = ladder.and_then(|ladder| ladder.demands(today))
+                && today.demand_seconds > 0.0
+                && !matches!(today.resource, Resource::Disk { .. })
+            {
+                let own = today.demand_seconds;
+                one.demand_seconds *= factor(today, least / own, most / own);
+            }
+        }
+        uses
     }
 
     /// The demand of one hidden queue that accounts for what was measured.
@@ -176,9 +184,9 @@ impl Demands<'_> {
         ladder.map_or(f64::INFINITY, |ladder| ladder.unloaded_waiting_seconds())
     }
 
-    /// What it carries at most with these capacities; everything else takes its time alone. The time that nothing accounts
-    /// for may be a delay or a queue. Where other times become longer, a queue becomes shorter, and more is carried than
-    /// with a delay.
+    /// What it carries at most with these capacities: demands are the least that were measured, and everything else takes
+    /// its time alone. The time that nothing accounts for may be a delay or a queue. Where other times become longer, a
+    /// queue becomes shorter, and more is carried than with a delay.
     fn upper_end(&self, is_firm: impl Fn(&Use) -> bool) -> Option<f64> {
         let delayed = self.upper_end_with_delay(&is_firm)?;
         if !self.is_worse {
@@ -194,7 +202,13 @@ impl Demands<'_> {
         let limits = self.limits;
         let waiting = self.waiting_seconds();
         let today = ClosedNetwork::new(&limits.uses, waiting, is_firm);
-        let new = ClosedNetwork::new(&self.fast, waiting, is_firm);
+        // The capacity of what is saturated was measured; an operation may take less of other resources.
+        let least = |today: &Use, least: f64, _| match self.is_changed(today) {
+            false if today.is_nearly_saturated() => 1.0,
+            _ => least.min(1.0),
+        };
+        let fast = self.at_other_numbers(&self.fast, least);
+        let new = ClosedNetwork::new(&fast, waiting, is_firm);
         // Work on several resources at a time takes less than the sum of their times.
         let overlap = (today.all() - limits.response_seconds()).max(0.0);
         let in_flight = whole_number(self.in_flight);
@@ -207,6 +221,12 @@ impl Demands<'_> {
         let alone = self.in_flight / (new.all() - overlap).max(f64::MIN_POSITIVE);
         let most = alone.min(1.0 / new.largest());
         most.is_finite().then_some(most)
+    }
+
+    /// Whether the changes make an operation take more or less of a resource.
+    fn is_changed(&self, today: &Use) -> bool {
+        let new = self.fast.iter().find(|one| one.is_same(today));
+        new.is_none_or(|new| new.demand_seconds != today.demand_seconds)
     }
 
     /// Whether the capacity of a resource is known: that of a link by its rate, that of others if they were saturated.

@@ -23,6 +23,38 @@ fn a_disk_whose_operations_overlap_is_known_by_a_ladder() {
     assert!((disk.utilisation / (found.per_second * 20e-3 / 16.0) - 1.0).abs() < 0.01, "{disk:?}");
 }
 
+/// A bound of 104/s was named for a disk that did 308/s with more in flight, where all threads were taken.
+#[test]
+fn operations_overlap_also_where_threads_ask_for_less_than_the_disk_could_do() {
+    const THREADS: u16 = 8;
+    let at = |depth: u16| {
+        let at_a_time = f64::from(depth.min(THREADS));
+        Truth { disk: 20e-3 / at_a_time, at_a_time, round_trip: 15e-3, ..base(depth) }
+    };
+    let mut study = with_ladder(study(at(4), true), true, [1, 4, 16], at);
+    let count_threads = |load: &mut HostLoad| {
+        if load.host == SERVER {
+            load.nfsd = Some(NfsdLoad { threads: Some(THREADS.into()), ..NfsdLoad::default() });
+        }
+    };
+    for trial in &mut study.trials {
+        trial.loads.iter_mut().for_each(count_threads);
+        let points = trial.points.iter_mut().flat_map(|point| &mut point.loads);
+        points.for_each(count_threads);
+    }
+    let server = study.hosts.iter_mut().find(|host| host.name == SERVER).unwrap();
+    server.disks.insert("sda".into(), DiskFacts { rotational: false, queue_depth: None });
+    let found = one(&study);
+    let ladder = found.ladder.as_ref().unwrap();
+    let is_disk = |one: &&plimsoll_explain::Use| name(&one.resource) == "disk";
+    let last = ladder.rungs.last().unwrap().uses.iter().find(is_disk).unwrap();
+    assert!(last.servers > 8.0, "threads keep the disk idle: {last:?}");
+    let disk = found.uses.iter().find(is_disk).unwrap();
+    let most = ladder.rungs.iter().map(|rung| rung.per_second).fold(0.0, f64::max);
+    assert!(disk.alone_per_second.unwrap() >= 0.99 * most, "{most}: {disk:?}");
+    assert_eq!(named(&found), "unsaturated disk", "{found:#?}");
+}
+
 /// What memory serves keeps a disk busy for the shorter as well, but with one operation at a time.
 #[test]
 fn a_disk_that_is_asked_for_less_does_not_overlap() {
