@@ -260,6 +260,24 @@ fn published_rows_go_from_today_to_the_next_bound() {
     let said = unwrapped(&ran.out);
     assert!(said.contains("Not measured: the disks and the server's CPU."), "{said}");
     assert!(said.contains("nothing for 6 of 10 rows: "), "{said}");
+    // A full link is the bound of what changes beside it, too.
+    let said = |changes: &[&str]| {
+        let words = [&["predict", "jonfk2024"], changes].concat();
+        unwrapped(&program.run(&words).expect(0).out)
+    };
+    let disk = said(&["--disk=x2"]);
+    assert!(disk.contains("the link of 1 Gbit/s is saturated"), "{disk}");
+    assert!(!disk.contains("cannot say"), "{disk}");
+    let both = said(&["--cpu=x2", "--link=2.5G"]);
+    assert!(both.contains("at most 2.6 times as much for 4 of 10 rows"), "{both}");
+    assert!(both.contains("for 6 of 10 rows: the source has no utilisation of the CPU"), "{both}");
+    // Slower parts may become the bottleneck.
+    let slower = said(&["--cpu=x0.5", "--link=2.5G"]);
+    assert!(slower.contains("cannot be predicted for all 10 rows"), "{slower}");
+    assert!(
+        !slower.contains("A packet takes"),
+        "nothing is assumed where nothing is said: {slower}"
+    );
     // The other links of the sources.
     let said = unwrapped(&program.run(&["predict", "puskas2017", "--link", "2.5G"]).expect(0).out);
     assert!(said.contains("nothing for") && !said.contains("at most 2."), "{said}");

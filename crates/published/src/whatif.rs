@@ -65,13 +65,19 @@ pub enum Reason {
     NotDisks(f64),
     /// The other end of the link stays the slower one, in bits per second.
     OtherEnd(f64),
+    /// The link is full, and its rate in bits per second stays.
+    LinkIsFull(f64),
 }
 
 /// What the figures do not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// Utilisation of the resource that changes.
-    Utilisation,
+    /// Utilisation of this resource, which changes.
+    Utilisation(&'static str),
+    /// The share of an operation that is the round trip.
+    RoundTrip,
+    /// The share of what is read that comes from memory.
+    Memory,
     /// A second number of jobs.
     Concurrency,
     /// Costs: no model fits.
@@ -80,19 +86,27 @@ pub enum Missing {
     Confounded,
 }
 
-/// What one change would bring to the rows of a source. Several changes together are refused, because no source has
-/// the figures of two resources of a row.
+/// What a source does not say, if all that it says nothing of is this change.
+fn missing(change: &WhatIf) -> Missing {
+    match change {
+        WhatIf::Link { .. } => Missing::Utilisation("the link"),
+        WhatIf::Processor { .. } | WhatIf::Encrypt { .. } => Missing::Utilisation("the CPU"),
+        WhatIf::Disk(_) => Missing::Utilisation("the disk"),
+        WhatIf::Memory(_) => Missing::Memory,
+        WhatIf::RoundTrip { .. } => Missing::RoundTrip,
+        WhatIf::Readers(_) | WhatIf::Depth(_) => Missing::Concurrency,
+    }
+}
+
+/// What the changes together would bring to the rows of a source.
 pub fn predict(key: &str, tables: &[Table], changes: &[WhatIf]) -> Vec<Predicted> {
-    let [change] = changes else {
-        return all(key, tables, |_| Answer::CannotSay(Missing::Utilisation));
-    };
     match key {
         "jonfk2024" => {
-            let of = |pattern: Pattern| row_of_jonfk(tables, &pattern, change);
+            let of = |pattern: Pattern| row_of_jonfk(tables, &pattern, changes);
             jonfk2024::patterns(tables).into_iter().map(of).collect()
         }
-        "puskas2017" => all(key, tables, |row| of_puskas(tables, row, change)),
-        "rtems2012" => of_rtems(tables, change),
+        "puskas2017" => all(key, tables, |row| of_puskas(tables, row, changes)),
+        "rtems2012" => of_rtems(tables, changes),
         _ => all(key, tables, |_| Answer::CannotSay(Missing::Confounded)),
     }
 }
@@ -168,105 +182,168 @@ fn kofler_rows(tables: &[Table]) -> Vec<Plain> {
     super::rows(tables, "kofler2011_network").iter().filter_map(row).collect()
 }
 
-/// The rate of a path whose links are these, after a change; and whether another end holds it back.
-fn changed_link(links: [f64; 2], end: LinkEnd, to: LinkRate) -> f64 {
+/// The rates of the two ends of a path, the server's first, after a change.
+fn changed_links(links: [f64; 2], end: LinkEnd, to: LinkRate) -> [f64; 2] {
     let [server, client] = links;
-    let today = server.min(client);
     let new = |old: f64| match to {
         LinkRate::BitsPerSecond(rate) => rate as f64,
         LinkRate::Times(times) => times * old,
     };
     match end {
-        LinkEnd::Path => new(today),
-        LinkEnd::Server => new(server).min(client),
-        LinkEnd::Client => new(client).min(server),
+        LinkEnd::Path => [new(slower(links)); 2],
+        LinkEnd::Server => [new(server), client],
+        LinkEnd::Client => [server, new(client)],
     }
 }
 
-fn row_of_jonfk(tables: &[Table], pattern: &Pattern, change: &WhatIf) -> Predicted {
+/// The rate of a path whose ends have these.
+fn slower([server, client]: [f64; 2]) -> f64 {
+    server.min(client)
+}
+
+/// The rate of a path after all changes.
+fn after(links: [f64; 2], changes: &[WhatIf]) -> f64 {
+    let changed = changes.iter().fold(links, |links, change| match change {
+        WhatIf::Link { end, to } => changed_links(links, *end, *to),
+        _ => links,
+    });
+    slower(changed)
+}
+
+/// A row of which the answers to all changes are known, or the first that is not known.
+fn together(changes: &[WhatIf], answer: impl Fn(&WhatIf) -> Answer) -> Answer {
+    let answers: Vec<Answer> = changes.iter().map(answer).collect();
+    let differs = answers.iter().find(|answer| !matches!(answer, Answer::Same(_)));
+    differs.or(answers.first()).cloned().unwrap_or(Answer::CannotSay(Missing::Costs))
+}
+
+fn row_of_jonfk(tables: &[Table], pattern: &Pattern, changes: &[WhatIf]) -> Predicted {
     let is_sequential = pattern.row.pattern.starts_with("sequential");
     let today = if is_sequential { pattern.row.bytes_per_second } else { pattern.row.per_second };
     Predicted {
         name: pattern.row.name(),
         is_bytes: is_sequential,
         today,
-        answer: of_jonfk(tables, pattern, change),
+        answer: match pattern.limit {
+            Limit::Link { .. } => of_full_link(tables, changes),
+            _ => together(changes, |change| of_jonfk(tables, pattern, change)),
+        },
+    }
+}
+
+/// A row that fills its link: what becomes faster beside it brings nothing, and a faster link brings at most its rate.
+fn of_full_link(tables: &[Table], changes: &[WhatIf]) -> Answer {
+    let Some(links) = jonfk2024::links(tables) else {
+        return Answer::CannotSay(Missing::Utilisation("the link"));
+    };
+    let is_link = |change: &WhatIf| matches!(change, WhatIf::Link { .. });
+    let is_unknown = |change: &&WhatIf| !is_link(change) && !is_faster(change);
+    if let Some(change) = changes.iter().find(is_unknown) {
+        return Answer::CannotSay(missing(change));
+    }
+    let (today, new) = (slower(links), after(links, changes));
+    if new != today {
+        return Answer::AtMost {
+            high: payload_of(new as u64),
+            next: "link",
+            unmeasured: jonfk2024::unmeasured(tables),
+        };
+    }
+    Answer::Same(match changes.iter().any(is_link) {
+        true => Reason::OtherEnd(today),
+        false => Reason::LinkIsFull(today),
+    })
+}
+
+/// Whether a resource becomes faster, as far as its change says that without figures of today.
+fn is_faster(change: &WhatIf) -> bool {
+    match change {
+        WhatIf::Disk(NewDisk::Times(times)) | WhatIf::Memory(times) => *times >= 1.0,
+        WhatIf::Processor { speed, .. } => speed.one_core >= 1.0 && speed.all_cores >= 1.0,
+        WhatIf::Link { .. }
+        | WhatIf::Disk(NewDisk::Like(_))
+        | WhatIf::RoundTrip { .. }
+        | WhatIf::Encrypt { .. }
+        | WhatIf::Readers(_)
+        | WhatIf::Depth(_) => false,
     }
 }
 
 fn of_jonfk(tables: &[Table], pattern: &Pattern, change: &WhatIf) -> Answer {
-    let cannot_say = Answer::CannotSay(Missing::Utilisation);
+    let cannot_say = Answer::CannotSay(missing(change));
     match change {
-        WhatIf::Link { end, to } => {
+        WhatIf::Link { .. } => {
             let Some(links) = jonfk2024::links(tables) else { return cannot_say };
-            let (today, new) = (links[0].min(links[1]), changed_link(links, *end, *to));
+            let (today, new) = (slower(links), after(links, std::slice::from_ref(change)));
             if new == today {
                 return Answer::Same(Reason::OtherEnd(today));
             }
-            match (pattern.limit, pattern.row.seconds()) {
-                (Limit::Link { .. }, _) => Answer::AtMost {
-                    high: payload_of(new as u64),
-                    next: "link",
-                    unmeasured: jonfk2024::unmeasured(tables),
-                },
-                (_, Some(operation)) => {
-                    let part = pattern.row.block() * 8.0 * ON_ETHERNET / today;
-                    let gain = operation / (operation - part * (1.0 - today / new));
-                    match (1.0 / MARGIN..=MARGIN).contains(&gain) {
-                        true => Answer::Same(Reason::SmallPart { operation, part }),
-                        false => cannot_say,
-                    }
-                }
-                _ => cannot_say,
+            let Some(operation) = pattern.row.seconds() else { return cannot_say };
+            let part = pattern.row.block() * 8.0 * ON_ETHERNET / today;
+            let gain = operation / (operation - part * (1.0 - today / new));
+            match (1.0 / MARGIN..=MARGIN).contains(&gain) {
+                true => Answer::Same(Reason::SmallPart { operation, part }),
+                false => cannot_say,
             }
         }
         WhatIf::Disk(NewDisk::Times(_)) => match pattern.limit {
             Limit::NotDisks { times } => Answer::Same(Reason::NotDisks(times)),
             _ => cannot_say,
         },
-        WhatIf::Readers(_) | WhatIf::Depth(_) => Answer::CannotSay(Missing::Concurrency),
         _ => cannot_say,
     }
 }
 
-/// One file at a time: what takes a share of the time, and is faster, leaves the rest.
-fn of_share(share: f64, factor: f64) -> f64 {
-    1.0 / (1.0 - share * (1.0 - 1.0 / factor))
+/// One file at a time: what becomes faster saves a share of the time, and leaves the rest.
+fn of_puskas(tables: &[Table], row: &Plain, changes: &[WhatIf]) -> Answer {
+    let mut saved = 0.0;
+    for change in changes {
+        match saved_share_of_puskas(tables, row, change) {
+            Some(share) => saved += share,
+            None => return Answer::CannotSay(missing(change)),
+        }
+    }
+    if !changes.iter().any(|change| matches!(change, WhatIf::Processor { .. })) {
+        return Answer::Same(Reason::SmallShare(share_of_link(tables, row).unwrap_or(0.0)));
+    }
+    Answer::AtMost {
+        high: row.rate / (1.0 - saved.max(0.0)),
+        next: "not measured",
+        unmeasured: vec!["the disk", "the client's CPU"],
+    }
 }
 
-fn of_puskas(tables: &[Table], row: &Plain, change: &WhatIf) -> Answer {
-    let cannot_say = Answer::CannotSay(Missing::Utilisation);
+/// Share of the time that its bytes take on the link.
+fn share_of_link(tables: &[Table], row: &Plain) -> Option<f64> {
+    Some(row.rate * 8.0 * ON_ETHERNET / puskas2017::link(tables)?)
+}
+
+/// Share of the time that a change saves; `None` where the source does not say it, or it is more than a margin of the
+/// link, whose time may overlap with the CPU's.
+fn saved_share_of_puskas(tables: &[Table], row: &Plain, change: &WhatIf) -> Option<f64> {
     match change {
-        WhatIf::Link { to, .. } => {
-            let Some(link) = puskas2017::link(tables) else { return cannot_say };
-            let share = row.rate * 8.0 * ON_ETHERNET / link;
-            let new = changed_link([link; 2], LinkEnd::Path, *to);
-            match (1.0 / MARGIN..=MARGIN).contains(&of_share(share, new / link)) {
-                true => Answer::Same(Reason::SmallShare(share)),
-                false => cannot_say,
-            }
+        WhatIf::Link { .. } => {
+            let link = puskas2017::link(tables)?;
+            let new = after([link; 2], std::slice::from_ref(change));
+            let saved = share_of_link(tables, row)? * (1.0 - link / new);
+            (1.0 / MARGIN..=MARGIN).contains(&(1.0 / (1.0 - saved))).then_some(saved)
         }
         WhatIf::Processor { of: Processors::All | Processors::Server, speed } => {
             let loads = puskas2017::loads(tables);
-            let load = loads.iter().find(|load| Some(&load.name) == row.load.as_ref());
-            load.map_or(cannot_say, |load| Answer::AtMost {
-                high: row.rate * of_share(load.busy() / 100.0, speed.one_core).max(1.0),
-                next: "not measured",
-                unmeasured: vec!["the disk", "the client's CPU"],
-            })
+            let load = loads.iter().find(|load| Some(&load.name) == row.load.as_ref())?;
+            Some(load.busy() / 100.0 * (1.0 - 1.0 / speed.one_core))
         }
-        WhatIf::Readers(_) | WhatIf::Depth(_) => Answer::CannotSay(Missing::Concurrency),
-        _ => cannot_say,
+        _ => None,
     }
 }
 
-fn of_rtems(tables: &[Table], change: &WhatIf) -> Vec<Predicted> {
+fn of_rtems(tables: &[Table], changes: &[WhatIf]) -> Vec<Predicted> {
     let Some(reads) = rtems2012::reads(tables) else {
         return all("rtems2012", tables, |_| Answer::CannotSay(Missing::Costs));
     };
     let byte = reads.byte.value * reads.block;
-    match change {
-        WhatIf::Readers(count) => {
+    match changes {
+        [WhatIf::Readers(count)] => {
             let demands = [byte];
             let answer = match (
                 rounds(count.get(), &demands, reads.operation.value),
@@ -284,6 +361,8 @@ fn of_rtems(tables: &[Table], change: &WhatIf) -> Vec<Predicted> {
             });
             found.into_iter().filter(|row| row.answer == answer).collect()
         }
-        _ => all("rtems2012", tables, |_| Answer::CannotSay(Missing::Utilisation)),
+        _ => all("rtems2012", tables, |_| {
+            together(changes, |change| Answer::CannotSay(missing(change)))
+        }),
     }
 }

@@ -20,7 +20,9 @@ impl WhatIfReport {
         if predicted.iter().any(is_range) {
             assumed.push("The table has no spread, so the ranges have none.".to_owned());
         }
-        if changes.iter().any(|change| matches!(change, WhatIf::Link { .. })) {
+        let is_silent = |one: &Predicted| matches!(one.answer, Answer::CannotSay(_));
+        let has_link = changes.iter().any(|change| matches!(change, WhatIf::Link { .. }));
+        if has_link && !predicted.iter().all(is_silent) {
             assumed.push(
                 "A packet takes the same CPU time on the new link; USB adapters differ.".to_owned(),
             );
@@ -59,7 +61,7 @@ fn row(one: &Predicted) -> Row {
             let low = Some(one.today.min(*high));
             Outcome::Range { low, high: *high, unknown: vec![unknown] }
         }
-        Answer::CannotSay(missing) => Outcome::CannotSay(cannot_say(*missing).to_owned()),
+        Answer::CannotSay(missing) => Outcome::CannotSay(cannot_say(*missing)),
     };
     Row {
         work: capital(&one.name),
@@ -89,6 +91,9 @@ fn same(reason: Reason) -> String {
         Reason::OtherEnd(rate) => {
             format!("the other end stays at {}", amount::link(rate as u64))
         }
+        Reason::LinkIsFull(rate) => {
+            format!("the link of {} is saturated", amount::link(rate as u64))
+        }
     }
 }
 
@@ -97,13 +102,18 @@ fn tenths(share: f64) -> String {
     format!("{:.0}%", 10.0 * (10.0 * share).ceil())
 }
 
-fn cannot_say(missing: Missing) -> &'static str {
-    match missing {
-        Missing::Utilisation => "the source has no utilisation of this resource",
+fn cannot_say(missing: Missing) -> String {
+    let words = match missing {
+        Missing::Utilisation(resource) => {
+            return format!("the source has no utilisation of {resource}");
+        }
+        Missing::RoundTrip => "the source has no share of the round trip in an operation's time",
+        Missing::Memory => "the source does not say how much is read from memory",
         Missing::Concurrency => "the source has only one number of operations in flight",
         Missing::Costs => "no costs fit the published times",
         Missing::Confounded => {
             "the platforms differ in several things at once, so the comparison is confounded"
         }
-    }
+    };
+    words.to_owned()
 }
