@@ -20,7 +20,7 @@ export PLIMSOLL_REQUIRE ?= all
 export CARGO_INCREMENTAL ?= 0
 endif
 
-.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-advise measure-burner measure-cache measure-clients measure-copies measure-database measure-forwarding measure-history measure-limits measure-links measure-net measure-nfs measure-ops measure-own-client measure-playback measure-predictions measure-quick-limits measure-readers measure-run measure-scan measure-screens measure-settings measure-stalls measure-trace measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
+.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-advise measure-burner measure-cache measure-clients measure-copies measure-database measure-encryption measure-forwarding measure-history measure-limits measure-links measure-net measure-nfs measure-ops measure-own-client measure-playback measure-predictions measure-quick-limits measure-readers measure-run measure-scan measure-screens measure-settings measure-stalls measure-trace measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
 	install check-style check-tests probe probes check-probe setup-probe runner check-machines \
 	dist check-dist runners setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines setup-dist setup-copies setup-limits
 
@@ -46,6 +46,7 @@ help:
 	@echo "make measure-limits   30 cases of link, CPU, round trip, disk and threads: is the limit that is named the one whose doubling helps most? And demands beside mpstat and iostat; two hours"
 	@echo "make measure-predictions  40 changes that are predicted and really made in labs: is the truth inside the range, and the next bottleneck the one named? Two and a half hours"
 	@echo "make measure-advise   12 set-ups with up to four changes really made: is the first advice the best of them? An hour and a half"
+	@echo "make measure-encryption  12 set-ups with encryption of SMB or of the disk really switched on: is the cost as predicted? Half an hour"
 	@echo "make measure-quick-limits  24 quick studies and 8 of three minutes, drawn by PLIMSOLL_SEED: no limit below what was measured, none by CPU time that tells nothing, none lost by watching more; an hour"
 	@echo "make measure-screens  20 answer screens of studies whose circumstances are known, with five questions each, for readers; an hour"
 	@echo "make measure-run      runs in a lab that are killed at 20 moments, whose server loses its power at 5, and beside which others use it; an hour"
@@ -156,6 +157,9 @@ measure-predictions: setup-limits runner
 
 measure-advise: setup-limits runner
 	cargo test --release --locked -p plimsoll --test measure measure_advise -- --ignored --nocapture --test-threads 1
+
+measure-encryption: setup-limits setup-machines runner
+	cargo test --release --locked -p plimsoll --test measure measure_encryption -- --ignored --nocapture --test-threads 1
 
 # No speeds are judged: it may run beside other work.
 measure-quick-limits: setup-test

@@ -6,6 +6,7 @@ mod cache;
 mod copies;
 mod database;
 mod disturbances;
+mod encryption;
 mod fio;
 mod forwarding;
 mod kept;
