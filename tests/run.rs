@@ -5,7 +5,7 @@
 
 mod support;
 
-use plimsoll_model::{Ended, FactorLevel};
+use plimsoll_model::{Ended, FactorLevel, Measure, Metric, Outcome};
 use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig};
 use plimsoll_testkit::{Need, enter_or_skip};
 use rand::{RngExt, SeedableRng};
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use support::own::{own_settings, value, values};
 use support::sound::{assert_whole, complete};
-use support::{Plimsoll, ended, run_directories, wait_until};
+use support::{Plimsoll, ended, run_directories, unwrapped, wait_until};
 
 const SEED: u64 = 16;
 /// Moments at which one study is killed.
@@ -144,6 +144,76 @@ fn a_plan_from_its_dry_run_to_its_report() {
     let fewer = [&run[..], &["--var", "blocks=4", "--repeats=1", "--quiet"]].concat();
     program.run(&fewer).expect(0);
     assert_whole(&program.latest(), 1);
+}
+
+const STEPS: &str = r#"
+about = "readers, and the highest rate"
+
+[[job]]
+kind = "pattern"
+name = "readers"
+pattern = ["random-read"]
+size = "8MiB"
+sweep = { workers = [1, 2, 4] }
+
+[[job]]
+kind = "pattern"
+name = "rate"
+pattern = ["random-read"]
+size = "8MiB"
+search = { rate = [20, 200], latency-max = "60s" }
+
+[[job]]
+kind = "pattern"
+name = "never"
+pattern = ["random-write"]
+size = "8MiB"
+search = { workers = [2, 4], latency-p99 = "0.001us" }
+
+[rule]
+repeats = 2
+time = "500ms"
+baseline = "0s"
+"#;
+
+#[test]
+fn trials_go_through_the_values_of_a_sweep_and_search_the_largest_accepted_one() {
+    let there = tempfile::tempdir().unwrap();
+    let target = there.path().to_str().unwrap();
+    let (program, plan) = program(STEPS);
+    let dry = unwrapped(&program.run(&["run", &plan, target, "--dry-run"]).expect(0).out);
+    for words in ["workers swept through 1, 2, 4", "highest rate, max ≤ 60.0 s, searched from 20"]
+    {
+        assert!(dry.contains(words), "'{words}' is missing in:\n{dry}");
+    }
+    let shown = unwrapped(&program.run(&["run", &plan, target, "--quiet"]).expect(1).out);
+    let study = program.latest();
+    let of = |workload: u16| {
+        let own = study.trials.iter().filter(move |trial| trial.cell.workload == workload);
+        own.collect::<Vec<_>>()
+    };
+    for trial in of(0) {
+        let mut values: Vec<f64> = trial.points.iter().map(|point| point.at).collect();
+        values.sort_by(f64::total_cmp);
+        assert_eq!(values, [1.0, 2.0, 4.0], "in random order, each once");
+    }
+    for trial in of(1) {
+        let rate = trial.result.value(0, Metric::all(Measure::STEP)).unwrap();
+        assert!((190.0..=200.0).contains(&rate), "{rate}");
+        let done = trial.result.value(0, Metric::all(Measure::IOPS)).unwrap();
+        // At a fixed rate: a directory could do thousands.
+        assert!(done < 1.3 * rate, "{done} at {rate}");
+    }
+    for trial in of(2) {
+        let Outcome::Failed { failure, .. } = &trial.result.outcome else { panic!("{trial:?}") };
+        assert!(failure.happened.contains("even at 2 latency_p99"), "{failure}");
+    }
+    assert!(shown.contains("random read by workers"), "{shown}");
+    let details = program.run(&["show", "--details"]).expect(0).out;
+    for words in ["Random read, highest rate, max ≤ 60.0 s", "workers 4"] {
+        assert!(details.contains(words), "'{words}' is missing in:\n{details}");
+    }
+    assert_eq!(run_directories(there.path()).len(), 0);
 }
 
 #[test]

@@ -85,6 +85,7 @@ pub fn parse_duration(s: &str) -> Result<Duration, String> {
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let factor = match unit.trim() {
+        "us" | "µs" => 1e-6,
         "ms" => 1e-3,
         "" | "s" | "sec" => 1.0,
         "m" | "min" => 60.0,

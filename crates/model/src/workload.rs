@@ -216,6 +216,8 @@ pub enum Parameter {
     Rate,
     /// Bytes of an operation.
     Block,
+    /// Operations that are due in a second, of all workers of a part together.
+    Arrivals,
 }
 
 /// A bound on one figure of the first part.
@@ -262,6 +264,11 @@ impl Workload {
     pub fn has_fixed_rate(&self) -> bool {
         let fixed = |part: &Part| part.arrival.per_second().is_some() || part.job.has_fixed_rate();
         self.parts.iter().any(fixed)
+    }
+
+    /// Whether its trials step through rates of operations, so that no point of them is a closed loop.
+    pub fn steps_through_arrivals(&self) -> bool {
+        self.steps.as_ref().is_some_and(|steps| steps.over() == Parameter::Arrivals)
     }
 
     /// How long one point of a trial is planned to take, in seconds, setting up apart.
@@ -321,6 +328,11 @@ impl Workload {
                 Parameter::Workers => part.workers = count,
                 Parameter::Rate => part.job.offer(value),
                 Parameter::Block => part.job.set_block(Bytes(value.round().max(1.0) as u64)),
+                Parameter::Arrivals => {
+                    let per_second =
+                        NonZeroU32::new(value.round() as u32).unwrap_or(NonZeroU32::MIN);
+                    part.arrival = Arrival::Paced { depth: part.arrival.depth(), per_second };
+                }
             }
         }
         at

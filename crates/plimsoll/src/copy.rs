@@ -327,6 +327,7 @@ impl CopyArguments {
                     arrival: Arrival::Closed { depth },
                     length: Length::UntilDone { at_most_seconds: design.cap_seconds },
                     explain: self.explain && method != Method::ByRsync,
+                    steps: None,
                 });
             }
         }

@@ -51,7 +51,7 @@ pub fn check(
     let cells = targets.len() * jobs.len() * factor::settings(&factors);
     let length = length(how, &mut design, cells)?;
     let (workers, arrival, explain) = (what.workers, what.arrival(), what.explain);
-    let work = |job| Work { job, workers, arrival, length, explain };
+    let work = |job| Work { job, workers, arrival, length, explain, steps: None };
     if how.quick {
         look_soon(&mut design, how.margin);
     }
@@ -168,6 +168,8 @@ pub struct Work {
     pub length: Length,
     /// Whether it is also measured with other numbers in flight, which are compared with nothing.
     pub explain: bool,
+    /// What a trial steps through.
+    pub steps: Option<Steps>,
 }
 
 /// A plan in which every client does each of the jobs by itself.
@@ -184,7 +186,7 @@ pub fn plan(storage: Storage<'_>) -> Result<Plan, Failure> {
         };
         let numbers = 0..clients.len().max(1) as u16;
         let parts = numbers.map(|client| Part { client, ..part.clone() }).collect();
-        Workload { parts, steps: None, length: work.length }
+        Workload { parts, steps: work.steps.clone(), length: work.length }
     };
     let workloads: Vec<Workload> = storage.work.iter().map(workload).collect();
     let explained = storage.work.iter().zip(&workloads).filter(|(work, _)| work.explain);

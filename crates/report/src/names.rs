@@ -3,8 +3,8 @@
 use crate::study::steps;
 use crate::text::{listed, printable, shortened, shortened_pair, target};
 use plimsoll_model::{
-    Arrival, Cell, Contrast, Factor, Measurand, OpKind, Parameter, PathParts, Plan, Study, Subject,
-    Workload, factor, label,
+    Arrival, Cell, Contrast, Factor, Measurand, OpKind, Parameter, PathParts, Plan, Steps, Study,
+    Subject, Workload, factor, label,
 };
 use std::collections::{BTreeMap, HashSet};
 
@@ -194,8 +194,11 @@ pub(crate) fn workloads(plan: &Plan) -> Vec<String> {
     for (number, workload) in plan.workloads.iter().enumerate() {
         // What only shows something of another one is not told from that.
         let ladder = u16::try_from(number).is_ok_and(|n| plimsoll_explain::is_ladder(plan, n));
-        let several = if ladder { ", several in flight" } else { "" };
-        alike.entry(title(workload) + several).or_default().push(number);
+        let name = match ladder {
+            true => title(workload) + ", several in flight",
+            false => title(workload) + &stepped(workload),
+        };
+        alike.entry(name).or_default().push(number);
     }
     let mut names = vec![String::new(); plan.workloads.len()];
     for (title, numbers) in alike {
@@ -213,6 +216,18 @@ pub(crate) fn workloads(plan: &Plan) -> Vec<String> {
         }
     }
     names
+}
+
+/// What the trials of a storage workload step through: " by workers", ", highest rate, p99 ≤ 10.0 ms".
+fn stepped(workload: &Workload) -> String {
+    match &workload.steps {
+        Some(Steps::Sweep { over: Parameter::Workers, .. }) => " by workers".to_owned(),
+        Some(Steps::Sweep { over: Parameter::Arrivals, .. }) => " by rate".to_owned(),
+        Some(Steps::Search { over, accept, .. }) if *over != Parameter::Rate => {
+            format!(", {}", steps::goal(*over, accept))
+        }
+        _ => String::new(),
+    }
 }
 
 /// What a workload does: "sequential read", "sequential read by 2 clients", "scan during copy up".

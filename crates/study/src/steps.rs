@@ -86,6 +86,7 @@ struct Trial<'a> {
 
 impl Trial<'_> {
     fn at(&mut self, at: f64, accept: Option<&Accept>) -> Measured {
+        let at = if is_count(self.steps.over()) { at.round() } else { at };
         let (mut result, loads) =
             (self.point)(&self.workload.at(self.steps.over(), at), f64::INFINITY);
         if result.outcome != Outcome::Complete {
@@ -120,7 +121,9 @@ impl Trial<'_> {
     }
 
     fn search(&mut self, from: f64, to: f64, width: Width, accept: &Accept) -> Measured {
-        let mut bracket = Bracket { good: from.ln(), bad: width.below(to.ln()), width: width.0 };
+        let is_count = is_count(self.steps.over());
+        let bad = width.below(to.ln());
+        let mut bracket = Bracket { good: from.ln(), bad, width: width.0, is_count };
         let top = self.at(bracket.bad.exp(), Some(accept))?;
         if is_accepted(&top.0, accept) {
             return Ok(top);
@@ -146,9 +149,17 @@ impl Trial<'_> {
                 if is_accepted(&lowest.0, accept) {
                     return Ok(lowest);
                 }
-                let bound = accept.at_most;
-                let happened = format!("even at {from} {} is above {bound}", accept.metric);
-                let next = "Start with a lower value, or accept a higher limit.";
+                let (metric, bound) = (accept.metric, accept.at_most);
+                let (happened, next) = match lowest.0.value(0, metric) {
+                    Some(_) => (
+                        format!("even at {from} {metric} is above {bound}"),
+                        "Start with a lower value, or accept a higher limit.",
+                    ),
+                    None => (
+                        format!("at {from} too few operations ended for {metric}"),
+                        "Measure for longer, or accept by a figure of fewer operations.",
+                    ),
+                };
                 Err(failed("find the largest accepted value", &happened, next))
             }),
         }
@@ -156,8 +167,12 @@ impl Trial<'_> {
 
     /// The logarithm of the rate that arrived, where rates are searched.
     fn carried(&self, result: &PointResult) -> Option<f64> {
-        let rate = result.value(0, Metric::all(Measure::THROUGHPUT));
-        rate.filter(|rate| self.steps.over() == Parameter::Rate && *rate > 0.0).map(f64::ln)
+        let measure = match self.steps.over() {
+            Parameter::Rate => Measure::THROUGHPUT,
+            Parameter::Arrivals => Measure::IOPS,
+            Parameter::Depth | Parameter::Workers | Parameter::Block => return None,
+        };
+        result.value(0, Metric::all(measure)).filter(|rate| *rate > 0.0).map(f64::ln)
     }
 }
 
@@ -177,16 +192,24 @@ impl Width {
     }
 }
 
+/// Whether the values of a parameter are whole numbers.
+fn is_count(over: Parameter) -> bool {
+    matches!(over, Parameter::Depth | Parameter::Workers | Parameter::Arrivals)
+}
+
 /// The largest accepted and the smallest rejected value so far, and the wanted width, as logarithms.
 struct Bracket {
     good: f64,
     bad: f64,
     width: f64,
+    /// Whether values are whole numbers, of which two neighbours leave nothing between them.
+    is_count: bool,
 }
 
 impl Bracket {
     fn is_open(&self) -> bool {
-        self.bad - self.good > self.width * (1.0 + ROUNDING)
+        let are_neighbours = self.bad.exp().round() - self.good.exp().round() <= 1.0;
+        self.bad - self.good > self.width * (1.0 + ROUNDING) && !(self.is_count && are_neighbours)
     }
 
     fn middle(&self) -> f64 {
@@ -206,9 +229,14 @@ impl Bracket {
     }
 }
 
-/// A figure that is missing is not accepted.
+/// A figure that is missing is not accepted. A quantile of too few operations is no larger than the largest of them.
 fn is_accepted(result: &PointResult, accept: &Accept) -> bool {
-    result.value(0, accept.metric).is_some_and(|value| value <= accept.at_most)
+    let metric = accept.metric;
+    let is_quantile = [Measure::LATENCY_P50, Measure::LATENCY_P99].contains(&metric.measure);
+    let largest = Metric { measure: Measure::LATENCY_MAX, ..metric };
+    let value = result.value(0, metric);
+    let value = value.or_else(|| result.value(0, largest).filter(|_| is_quantile));
+    value.is_some_and(|value| value <= accept.at_most)
 }
 
 fn failed(tried: &str, happened: &str, next: &str) -> Box<PointResult> {
@@ -288,5 +316,52 @@ mod tests {
         assert!(failure.happened.contains("loss_ratio is above 0.1"), "{failure}");
         let (_, points) = searched(|offered| offered, 0.0, 1);
         assert_eq!(points.len(), 1);
+    }
+
+    /// Searches 1 to 64 workers for a p99 of 10 ms; `latencies` are p99 and largest latency of so many.
+    fn most_workers(
+        latencies: impl Fn(u16) -> (Option<f64>, f64),
+        seed: u64,
+    ) -> (PointResult, Vec<Point>) {
+        let accept = Accept { metric: Metric::all(Measure::LATENCY_P99), at_most: 10e-3 };
+        let over = Parameter::Workers;
+        let steps = Steps::Search { over, from: 1.0, to: 64.0, resolution: 0.05, accept };
+        let part =
+            Part::closed(DatagramsJob::new(Flow::Out).into(), NonZeroU16::MIN, NonZeroU16::MIN);
+        let workload = Workload::new(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 });
+        let mut order = plimsoll_stats::order::generator(seed, "steps");
+        let mut point = |at: &Workload, _: f64| {
+            let (p99, largest) = latencies(at.parts[0].workers.get());
+            let mut quantities = vec![(Metric::all(Measure::LATENCY_MAX), largest)];
+            quantities.extend(p99.map(|p99| (Metric::all(Measure::LATENCY_P99), p99)));
+            let quantities = quantities.into_iter().collect();
+            let part = PartResult { quantities, ..PartResult::default() };
+            let complete = PointResult::empty(Outcome::Complete);
+            (PointResult { parts: vec![part], ..complete }, Vec::new())
+        };
+        let (result, _, points) = measure(&workload, &steps, &UNBOUNDED, &mut order, &mut point);
+        (result, points)
+    }
+
+    #[test]
+    fn numbers_of_workers_are_whole_and_the_largest_accepted_one_is_found() {
+        for (most, seed) in (1..64).zip(0..) {
+            let latency = |workers: u16| if workers > most { 20e-3 } else { 1e-3 };
+            let (found, points) = most_workers(|workers| (Some(latency(workers)), 1.0), seed);
+            let at = found.value(0, Metric::all(Measure::STEP)).unwrap();
+            assert!(at <= f64::from(most) && f64::from(most) <= 1.05 * at, "{at} of {most}");
+            assert!(points.iter().all(|point| point.at.fract() == 0.0), "{points:?}");
+            assert!(points.len() <= 12, "{} points for {most}", points.len());
+        }
+    }
+
+    #[test]
+    fn a_quantile_of_too_few_operations_is_no_larger_than_the_largest() {
+        let few = |workers: u16| (None, 2e-3 * f64::from(workers));
+        let (found, _) = most_workers(few, 1);
+        assert_eq!(found.value(0, Metric::all(Measure::STEP)), Some(5.0));
+        let (none, _) = most_workers(|_| (None, 20e-3), 1);
+        let Outcome::Failed { failure, .. } = none.outcome else { panic!("{none:?}") };
+        assert!(failure.happened.contains("too few operations ended for latency_p99"), "{failure}");
     }
 }

@@ -293,7 +293,14 @@ fn slides(play: &PlayArguments) -> Result<Plan, Failure> {
         };
         let depth = play.in_flight.unwrap_or(NonZeroU16::MIN);
         let (workers, arrival) = (NonZeroU16::MIN, Arrival::Closed { depth });
-        Work { job: job.into(), workers, arrival, length: length(seconds), explain: false }
+        Work {
+            job: job.into(),
+            workers,
+            arrival,
+            length: length(seconds),
+            explain: false,
+            steps: None,
+        }
     });
     let plan = plan::plan(storage(play, work.collect(), design)?)?;
     let storage = StorageOptions { server_memory: play.server_memory, ..plan.storage };
@@ -336,7 +343,7 @@ fn planned(play: &PlayArguments) -> Result<(Plan, Wanted), Failure> {
     let job = PlaybackJob { film, player, pace, size, seek_every_seconds };
     let work = streams.iter().filter_map(|streams| NonZeroU16::new(*streams)).map(|workers| {
         let (job, arrival) = (Job::from(job.clone()), Arrival::Closed { depth: in_flight });
-        Work { job, workers, arrival, length, explain: false }
+        Work { job, workers, arrival, length, explain: false, steps: None }
     });
     let other = play.during.map(|during| during.part(design.seed));
     let other = other.map(|other| Part { client: other_client, ..other });

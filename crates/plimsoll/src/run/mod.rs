@@ -7,6 +7,7 @@ mod options;
 mod outlook;
 mod reboot;
 mod shipped;
+mod steps;
 mod targets;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! The jobs of a plan file: their keys are options of `plimsoll check --job` and `plimsoll copy`.
 
 use super::file::Source;
-use super::options;
+use super::{options, steps};
 use crate::arguments::{self, HostArguments, RuleArguments, WorkloadArguments};
 use crate::copy::CopyArguments;
 use crate::jobs;
@@ -9,7 +9,7 @@ use crate::plan::Work;
 use clap::{Arg, Args, Command};
 use plimsoll_config::nearest;
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Design, Engine, Failure, Length, PageCache};
+use plimsoll_model::{Design, Engine, Failure, Length, PageCache, Parameter};
 use std::collections::HashSet;
 use std::ops::Range;
 use toml::{Table, Value};
@@ -58,6 +58,7 @@ pub fn job(
         }
     };
     let (kind, name) = (take("kind")?, take("name")?);
+    let steps = steps::take(source, &number, &mut options)?;
     let kinds: Vec<&str> = jobs::JOBS.iter().map(|kind| kind.name).chain([COPY]).collect();
     let Some(kind) = kind else {
         return Err(source.problem(&at, "missing key `kind`", &nearest("", &kinds)));
@@ -65,6 +66,10 @@ pub fn job(
     let name = name.unwrap_or_else(|| kind.clone());
     let placed = |failure| source.placed(&at, failure);
     if kind == COPY {
+        if steps.is_some() {
+            let happened = "copies have no steps";
+            return Err(source.problem(&at, happened, "Remove `sweep` and `search`."));
+        }
         let copy: CopyWork = options::arguments(source, &at, &options, &of_copy, &[])?;
         let copy = copy.0;
         copy.expect_here(&hosts.on).map_err(placed)?;
@@ -102,7 +107,19 @@ pub fn job(
     // The length is fixed when all jobs are known.
     let length = Length::For { seconds: 0.0, warm_up_seconds: 0.0 };
     let (workers, arrival, explain) = (what.workers, what.arrival(), what.explain);
-    let work = |job| Work { job, workers, arrival, length, explain };
+    if let Some(given) = &steps {
+        let happened = match given.over() {
+            _ if explain => Some("`explain` is a sweep itself"),
+            Parameter::Arrivals if arrival.per_second().is_some() => {
+                Some("`rate` is a parameter of the steps, and a fixed one of the job")
+            }
+            _ => None,
+        };
+        if let Some(happened) = happened {
+            return Err(source.problem(&at, happened, "Remove one of the two."));
+        }
+    }
+    let work = |job| Work { job, workers, arrival, length, explain, steps: steps.clone() };
     Ok((name, jobs.into_iter().map(work).collect()))
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Shown, speed, workload};
 use crate::columns::Columns;
-use crate::figure::{BANDWIDTH, BYTES, COUNT, Kind, TIME};
+use crate::figure::{BANDWIDTH, BYTES, COUNT, Kind, RATE, TIME};
 use crate::verdict::percent;
 use plimsoll_explain::WorkloadFindings;
 use plimsoll_model::units::Bytes;
@@ -16,6 +16,7 @@ fn named(parameter: Parameter) -> (&'static str, Kind) {
         Parameter::Workers => ("workers", COUNT),
         Parameter::Rate => ("offered rate", BANDWIDTH),
         Parameter::Block => ("block size", BYTES),
+        Parameter::Arrivals => ("rate", RATE),
     }
 }
 
@@ -30,6 +31,7 @@ fn value(parameter: Parameter, value: f64) -> String {
         Parameter::Depth | Parameter::Workers => format!("{value}"),
         Parameter::Rate => BANDWIDTH.value(value),
         Parameter::Block => Bytes(value as u64).to_string(),
+        Parameter::Arrivals => format!("{value:.0} operations/s"),
     }
 }
 
@@ -43,8 +45,7 @@ pub(crate) fn words(steps: &Steps) -> String {
             format!("{name} swept through {}", values.join(", "))
         }
         Steps::Search { from, to, accept, .. } => {
-            let bound = bound(accept);
-            format!("largest {name} with {bound}, searched from {} to {}", value(from), value(to))
+            format!("{}, searched from {} to {}", goal(over, accept), value(from), value(to))
         }
         Steps::Kept { losses, width, final_seconds, accept, .. } => {
             let confirmed = final_seconds.map_or_else(String::new, |seconds| {
@@ -60,6 +61,21 @@ pub(crate) fn words(steps: &Steps) -> String {
                 percent(*width)
             )
         }
+    }
+}
+
+/// What a search finds: "highest rate, p99 ≤ 10.0 ms".
+pub(crate) fn goal(over: Parameter, accept: &Accept) -> String {
+    let most = match over {
+        Parameter::Arrivals => "highest rate".to_owned(),
+        Parameter::Depth | Parameter::Workers => format!("most {}", named(over).0),
+        Parameter::Rate | Parameter::Block => format!("largest {}", named(over).0),
+    };
+    let latency = accept.metric.measure.name().strip_prefix("latency_");
+    let latency = latency.and_then(|name| name.strip_suffix("_seconds"));
+    match latency {
+        Some(figure) => format!("{most}, {figure} ≤ {}", TIME.value(accept.at_most)),
+        None => format!("{most} with {}", bound(accept)),
     }
 }
 
