@@ -5,6 +5,7 @@ use super::file::Source;
 use plimsoll_model::units::parse_duration;
 use plimsoll_model::{Accept, Failure, Measure, Metric, Parameter, Steps};
 use serde::Deserialize;
+use std::num::NonZeroU16;
 use toml::{Table, Value};
 
 /// How far above the result the smallest rejected value may be, unless the file says it: 5%, the default margin.
@@ -67,6 +68,18 @@ pub fn take(
             Err(source.problem(&["job", number, "search"], happened, "Use two jobs."))
         }
     }
+}
+
+/// The most workers that the steps come to; `None` where they do not change how many there are.
+pub fn most_workers(steps: &Steps) -> Option<NonZeroU16> {
+    let most = match steps {
+        Steps::Sweep { over: Parameter::Workers, values } => {
+            values.iter().copied().fold(0.0, f64::max)
+        }
+        Steps::Search { over: Parameter::Workers, to, .. } => *to,
+        _ => return None,
+    };
+    NonZeroU16::new(most as u16)
 }
 
 fn read<T: serde::de::DeserializeOwned>(

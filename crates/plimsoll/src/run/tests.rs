@@ -589,6 +589,10 @@ fn steps_that_make_no_sense_are_refused_where_they_stand() {
         ("search = { rate = [1, 9], latency-p99 = \"1s\", within = 0 }", "within = 0"),
         ("rate = 5\nsearch = { rate = [1, 9], latency-p99 = \"1s\" }", "a fixed one of the job"),
         ("explain = true\nsweep = { depth = [1, 2] }", "`explain` is a sweep itself"),
+        (
+            "workers = 1\nsize = \"2MiB\"\nblock = \"1MiB\"\nsearch = { workers = [1, 3], latency-p50 = \"1s\" }",
+            "too small for 3 workers",
+        ),
         ("sweep.depth = [1, 2]\nsearch = {}", "either a sweep or a search"),
     ] {
         let text = STEPS.replace("SWEEP", keys);

@@ -89,6 +89,10 @@ pub fn job(
     let mut what: WorkloadArguments = options::arguments(source, &at, &options, &allowed, &[])?;
     what.jobs.jobs = vec![kind.clone()];
     let jobs = jobs::jobs(&what.jobs, what.workers).map_err(placed)?;
+    if let Some(most) = steps.as_ref().and_then(steps::most_workers) {
+        // A size that is too small for them is found before anything is measured.
+        jobs::jobs(&what.jobs, most).map_err(placed)?;
+    }
     let pattern = &what.jobs.pattern;
     if known.name == "pattern" {
         common.lower(pattern.may_lower());
