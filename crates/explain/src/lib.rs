@@ -78,6 +78,7 @@ pub use slots::{Slots, slots};
 pub use stalls::{Stalls, stalls};
 pub use stored::{reads_from, server_memory};
 pub use subjects::{Place, Recognised, recognise};
+pub use thresholds::MANY_CALLS;
 pub use transfers::{ENOUGH, Enough, Flight, Flights, SizeTime, Transfers, transfers};
 pub use whole_files::{WholeFile, WholeFiles, whole_files};
 pub use work::apart;

@@ -10,6 +10,8 @@ use std::ops::RangeInclusive;
 /// A resource whose doubling would help by less than this, as a share, is no bottleneck.
 /// Source: the default margin of verdicts, within which differences are practically equal.
 pub(crate) const LEAST_GAIN: f64 = 0.05;
+/// Calls of one operation from which larger transfers are worth a trial. Chosen.
+pub const MANY_CALLS: u64 = 8;
 /// A bottleneck stands out where it would help by so many times as much as the next. Source: labs.
 pub(crate) const STANDS_OUT: f64 = 1.5;
 

@@ -147,7 +147,7 @@ impl Use {
     /// Whether it is busy nearly all the time, by its utilisation alone: a delay has none, and what others keep busy no
     /// workload frees. Of the processors of a machine that client and server share less is enough: threads of both
     /// wait for each other there.
-    pub(super) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         let of_both = self.role == Role::Both
             && matches!(self.resource, Resource::Processor | Resource::Core { .. });
         self.is_conclusive() && self.utilisation >= if of_both { SATURATED } else { BOTH_SATURATED }

@@ -7,7 +7,7 @@ use super::{
     Answer, LinkEnd, LinkRate, NewDisk, Prediction, ProcessorSpeed, Processors, Purpose, WhatIf,
     predict,
 };
-use crate::thresholds::{BUSIER_THAN_AVERAGE, LEAST_GAIN};
+use crate::thresholds::{BUSIER_THAN_AVERAGE, LEAST_GAIN, MANY_CALLS};
 use crate::{Condition, Limits, Resource, Role, Use, limits};
 use plimsoll_model::{Cell, Study, Target};
 use std::num::NonZeroU16;
@@ -107,8 +107,6 @@ const ETHERNET: [u64; 6] =
 const TWICE: f64 = 2.0;
 /// NFS threads that are tried, as times those of today. Chosen: that of `explain`.
 const MORE_THREADS: u32 = 8;
-/// Calls of one operation from which larger ones are worth a trial. Chosen: that of `explain`.
-const MANY_CALLS: u64 = 8;
 
 /// Every rule.
 pub const RULES: [Rule; 10] = [

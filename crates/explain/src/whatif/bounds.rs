@@ -3,15 +3,14 @@
 use super::demands::Demands;
 use super::{Next, Unknown};
 use crate::limits::network::{MOST_IN_FLIGHT, delay_seconds, queue_seconds};
-use crate::thresholds::{KNOWN_BEYOND, NEXT_TOO};
+use crate::thresholds::{KNOWN_BEYOND, LEAST_GAIN, NEXT_TOO};
 use crate::{Condition, Resource, Unseen, Use};
 use plimsoll_stats::closed::{self, Bounds};
 
 /// Steps in which a hidden demand is found: to a part in 2⁴⁰ of the time between two operations.
 const STEPS: usize = 40;
-/// A disk matters if the upper end is above the highest measured rate by more than this share. Source: the default
-/// margin, within which rates are practically equal.
-const MORE: f64 = 1.05;
+/// A disk matters if the upper end is above the highest measured rate by more than this.
+const MORE: f64 = 1.0 + LEAST_GAIN;
 /// A part of what is compared in floating point.
 const EXACT: f64 = 1.0 + 1e-9;
 

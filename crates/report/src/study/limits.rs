@@ -5,7 +5,7 @@ use crate::device::amount;
 use crate::figure::{BYTES, RATE, TIME};
 use crate::text::{capital, listed, printable};
 use crate::verdict::percent;
-use plimsoll_explain::{Condition, Limit, Limits, Resource, Role, Unseen, Use};
+use plimsoll_explain::{Condition, Limit, Limits, MANY_CALLS, Resource, Role, Unseen, Use};
 use plimsoll_model::{Cell, CpuTimes, HostName, Target, is_lab_name};
 
 /// Work on a setup, and the limits of it.
@@ -48,9 +48,6 @@ fn busy(one: &Use) -> String {
 /// Works, on all setups, up to which each is named; and kinds of limits that are named of more.
 const FEW: usize = 12;
 const MOST: usize = 4;
-
-/// Calls of one operation that are worth a word.
-const MANY_CALLS: u64 = 8;
 
 /// Works with the same limit up to which each is named.
 const SOME: usize = 2;
@@ -433,9 +430,9 @@ pub(crate) fn notes(limits: &Limits) -> Vec<String> {
     notes
 }
 
-/// Whether each is busy for nine tenths of the time or more.
+/// Whether each is busy nearly all the time.
 fn all_full(limits: &Limits, uses: &[usize]) -> bool {
-    uses.iter().all(|place| limits.uses[*place].utilisation >= 0.9)
+    uses.iter().all(|place| limits.uses[*place].is_full())
 }
 
 /// The disk that could do more at a time than the threads which are the limit ask of it.

@@ -13,7 +13,9 @@ use crate::study::stalls;
 use crate::study::{stored, warnings, writes};
 use crate::text::{capital, listed, width};
 use crate::verdict::percent;
-use plimsoll_explain::{ENOUGH, Enough, Flight, Flights, NAMES, RoundTrip, Scan, Transfers};
+use plimsoll_explain::{
+    ENOUGH, Enough, Flight, Flights, MANY_CALLS, NAMES, RoundTrip, Scan, Transfers,
+};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{Cell, OpKind};
 use plimsoll_stats::fit::Estimate;
@@ -24,8 +26,6 @@ use plimsoll_stats::interval::Interval;
 const NARROW: usize = 14;
 /// More in flight that bring less than so many times as much are no help.
 const HELPS: f64 = 1.5;
-/// Calls of one block that are worth a word.
-const MANY_CALLS: u64 = 8;
 const NOTHING: &str = "–";
 
 /// Whether a study is about what single operations cost.
