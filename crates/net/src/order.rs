@@ -2,8 +2,8 @@
 
 use crate::ends::Side;
 use plimsoll_model::{
-    Address, Cause, ConnectJob, DatagramsJob, Failure, Flow, ForwardingJob, Job, RequestJob,
-    TcpStreamJob,
+    Address, Cause, ConnectJob, DatagramsJob, Failure, Flow, ForwardingJob, Job, Length,
+    RequestJob, TcpStreamJob, Workload,
 };
 use plimsoll_stats::kept::{LONGEST_SECONDS, MOST_LENGTHS, SEGMENT_SECONDS, late_seconds};
 use std::fmt::{Display, Write};
@@ -64,6 +64,33 @@ pub(crate) struct Once {
     pub most: Duration,
 }
 
+/// How long a trial of a workload lasts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Times {
+    /// Time that is not counted.
+    pub lead: Duration,
+    /// Time that counts.
+    pub duration: Duration,
+}
+
+impl Times {
+    /// Those of a trial that shows whether the ends reach each other.
+    pub const FIRST_CONTACT: Times =
+        Times { lead: Duration::ZERO, duration: Duration::from_millis(50) };
+
+    pub fn new(workload: &Workload) -> Times {
+        let time = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        match workload.length {
+            Length::For { seconds, warm_up_seconds } => {
+                Times { lead: time(warm_up_seconds), duration: time(seconds - warm_up_seconds) }
+            }
+            Length::UntilDone { at_most_seconds } => {
+                Times { lead: Duration::ZERO, duration: time(at_most_seconds) }
+            }
+        }
+    }
+}
+
 impl Order {
     /// The trial of a job.
     ///
@@ -94,7 +121,8 @@ impl Order {
         &self,
         side: Side,
         once: &Once,
-        (peer, translated): (Address, Option<IpAddr>),
+        peer: Address,
+        translated: Option<IpAddr>,
         port: u16,
     ) -> String {
         let mut text = self.text(side, "listen", once, peer, port);
@@ -325,7 +353,7 @@ mod tests {
                  nodelay=0\n"
             )
         );
-        let other = order.listening(Side::B, &once(), (PEER, None), 0);
+        let other = order.listening(Side::B, &once(), PEER, None, 0);
         assert!(other.starts_with("send\nopen=listen\npeer="), "{other}");
         assert!(!other.contains("port="), "the kernel chooses: {other}");
     }
@@ -381,7 +409,7 @@ mod tests {
     #[test]
     fn whoever_accepts_connections_waits_for_the_end_of_the_trial() {
         let order = Order::new(&ConnectJob { streams: 16 }.into(), Side::B, false).unwrap();
-        let text = order.listening(Side::A, &once(), (PEER, None), 0);
+        let text = order.listening(Side::A, &once(), PEER, None, 0);
         assert!(text.starts_with("accept\n") && text.contains("\nsetup_ms=8200\n"), "{text}");
     }
 
@@ -414,7 +442,7 @@ mod tests {
         let congestion = Some("cubic\nbytes=1".to_owned());
         let job = TcpStreamJob { congestion, ..TcpStreamJob::new(Flow::Out) };
         let order = Order::new(&job.into(), Side::A, false).unwrap();
-        let text = order.listening(Side::B, &once(), (PEER, None), 0);
+        let text = order.listening(Side::B, &once(), PEER, None, 0);
         assert!(!text.contains("bytes=1\n"), "{text}");
     }
 

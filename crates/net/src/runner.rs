@@ -6,13 +6,13 @@ use crate::ends::{Ends, Pair, Side};
 use crate::figures;
 use crate::fit;
 use crate::forwarded;
-use crate::order::{DRAIN, Once, Order, SETUP};
+use crate::order::{DRAIN, Once, Order, SETUP, Times};
 use crate::report::{Complaint, Ending, Report};
 use crate::rights;
 use crate::stalls;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Cause, Event, Failure, Flag, HostName, Job, Length, LoadObserver, Outcome, PartResult,
+    Cause, Event, Failure, Flag, HostName, Job, LoadObserver, Outcome, PartResult,
     PathFacts, PathInterface, Phase, PointResult, PointSpec, Prepared, RequestJob, RouterFacts,
     SubjectFacts, SubjectRunner, Workload,
 };
@@ -36,8 +36,6 @@ const CHOOSE_CONGESTION_CONTROL: &str = "choose the congestion control";
 const SEND_A_DATAGRAM: &str = "could not send a datagram";
 /// Times that a trial is done again.
 const MOST_AGAIN: usize = 3;
-/// Length of the trial that shows whether the ends reach each other.
-pub(crate) const FIRST_CONTACT: Duration = Duration::from_millis(50);
 
 /// Source of secrets for trials: random bytes that nobody can guess.
 pub type Token = Box<dyn FnMut() -> [u8; 16]>;
@@ -135,7 +133,7 @@ impl PathRunner {
         &mut self,
         subject: usize,
         jobs: &[&Job],
-        (lead, duration): (Duration, Duration),
+        times: Times,
         most: Duration,
         observer: &mut dyn LoadObserver,
     ) -> Result<Vec<(Report, Report)>, Failure> {
@@ -149,8 +147,8 @@ impl PathRunner {
         for (number, job) in jobs.iter().enumerate() {
             self.trial = self.trial.wrapping_add(1);
             let longer = if number == 0 { Duration::ZERO } else { OUTLASTS };
-            let (token, duration) = ((self.token)(), duration + longer);
-            let once = Once { number: self.trial, token, lead, duration, most };
+            let (token, duration) = ((self.token)(), times.duration + longer);
+            let once = Once { number: self.trial, token, lead: times.lead, duration, most };
             running.push(Running { job, order: Order::new(job, ends.opener, ipv6)?, once });
         }
         self.sessions.resize_with(jobs.len().max(self.sessions.len()), Pair::default);
@@ -248,7 +246,7 @@ fn drive(
     // All listen before the first load begins, behind which their messages would queue.
     for (number, part) in running.iter().enumerate() {
         if !is_over(under_way) {
-            listen(ends, &mut under_way[number], (number, part), stop)?;
+            listen(ends, &mut under_way[number], number, part, stop)?;
         }
     }
     for (number, part) in running.iter().enumerate().rev() {
@@ -282,7 +280,8 @@ fn drive(
 fn listen(
     ends: &Ends,
     pair: &mut Pair,
-    (number, part): (usize, &Running<'_>),
+    number: usize,
+    part: &Running<'_>,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
     let listener = ends.opener.other();
@@ -294,7 +293,7 @@ fn listen(
     };
     let peer = ends.addresses.end(ends.opener);
     let translated = ends.translated.filter(|address| *address != peer.ip);
-    let text = part.order.listening(listener, &part.once, (peer, translated), port);
+    let text = part.order.listening(listener, &part.once, peer, translated, port);
     let Some(session) = pair.at(listener) else { return Err(closed()) };
     session.begin(part.once.number, &text)?;
     while session.report.port.is_none() && session.is_busy() && !stop.load(Ordering::Relaxed) {
@@ -314,17 +313,6 @@ fn connect(ends: &Ends, pair: &mut Pair, part: &Running<'_>) -> Result<(), Failu
     let text = part.order.connecting(opener, &part.once, ends.addresses.end(listener), port);
     let Some(session) = pair.at(opener) else { return Err(closed()) };
     session.begin(part.once.number, &text)
-}
-
-/// The uncounted and the counted time of a trial.
-pub(crate) fn times(workload: &Workload) -> (Duration, Duration) {
-    let duration = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default();
-    match workload.length {
-        Length::For { seconds, warm_up_seconds } => {
-            (duration(warm_up_seconds), duration(seconds - warm_up_seconds))
-        }
-        Length::UntilDone { at_most_seconds } => (Duration::ZERO, duration(at_most_seconds)),
-    }
 }
 
 /// Fails if the trial failed as a whole at an end.
@@ -496,8 +484,8 @@ impl SubjectRunner for PathRunner {
     /// Starts the probes, and finds out with a few requests whether they reach each other.
     fn attach(&mut self, subject: usize) -> Result<Vec<Flag>, Failure> {
         let job = Job::from(RequestJob::new());
-        let times = (Duration::ZERO, FIRST_CONTACT);
-        let ran = self.run(subject, &[&job], times, FIRST_CONTACT, &mut Unwatched);
+        let times = Times::FIRST_CONTACT;
+        let ran = self.run(subject, &[&job], times, times.duration, &mut Unwatched);
         if let Err(failure) = ran {
             self.sessions.clear();
             return Err(self.named(subject, failure));
@@ -543,9 +531,9 @@ impl SubjectRunner for PathRunner {
             way.last_mtu = None;
         }
         let mut flags = self.fit(spec.subject, &mut jobs);
-        let times = times(&spec.workload);
+        let times = Times::new(&spec.workload);
         let left = Duration::try_from_secs_f64(spec.left_seconds).unwrap_or(Duration::MAX);
-        let most = left.saturating_sub(times.0);
+        let most = left.saturating_sub(times.lead);
         let mut ran = self.run(spec.subject, &all(&jobs), times, most, observer);
         // The path says that a frame is too long when it gets one, and is asked for its size before the next one. That
         // the ends reach each other is known.
@@ -563,7 +551,7 @@ impl SubjectRunner for PathRunner {
         match ran {
             Ok(_) if self.stop.load(Ordering::Relaxed) => PointResult::empty(Outcome::Stopped),
             Ok(reports) => {
-                let lead = times.0.as_secs_f64();
+                let lead = times.lead.as_secs_f64();
                 let parts = jobs.iter().zip(&reports).map(|(job, (near, far))| {
                     let mut part = figures::part(job, near, far, spec.window_seconds);
                     forwarded::add(job, near, far, lead, &mut part);

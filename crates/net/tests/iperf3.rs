@@ -65,8 +65,8 @@ impl Bench {
             [last; 16]
         });
         let name = HostName::Iperf3 { host: "127.0.0.1".into(), port: Some(address.port()) };
-        let (given, named) = (format!("local to {name}"), (name, vec![address]));
-        let runner = Iperf3Runner::new(given, near, named, stop.clone(), token);
+        let given = format!("local to {name}");
+        let runner = Iperf3Runner::new(given, near, name, vec![address], stop.clone(), token);
         Bench { runner, stop, directory, trial: 0 }
     }
 

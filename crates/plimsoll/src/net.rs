@@ -78,7 +78,7 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
             let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
             let deadline = Deadline::new(clock.clone(), signals.stop.clone());
             let progress = Progress::new(quiet);
-            let (at_a, reach_a) = end((Side::A, &a), arguments, &deadline, &progress)?;
+            let (at_a, reach_a) = end(Side::A, &a, arguments, &deadline, &progress)?;
             let given = plan.subjects.first().map(ToString::to_string).unwrap_or_default();
             let stop = signals.stop.clone();
             let token: Token = Box::new(rand::random::<[u8; 16]>);
@@ -90,10 +90,11 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
                         Signals::leave_when_over(&deadline, "find the server", &b, move || {
                             iperf3::addresses(&from, &host, port)
                         })?;
-                    Box::new(Iperf3Runner::new(given, at_a, (b.clone(), addresses), stop, token))
+                    let name = b.clone();
+                    Box::new(Iperf3Runner::new(given, at_a, name, addresses, stop, token))
                 }
                 _ => {
-                    let (at_b, reach_b) = end((Side::B, &b), arguments, &deadline, &progress)?;
+                    let (at_b, reach_b) = end(Side::B, &b, arguments, &deadline, &progress)?;
                     let opener = arguments.connect_from.side();
                     let wanted = wanted(arguments, &a, &b)?;
                     let beside = arguments.via.direct.map(|b| Wanted { a: None, b: Some(b) });
@@ -120,8 +121,13 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
                             &b,
                             move || {
                                 let at_router = hosts::open(&router, false)?;
-                                let route = (addresses, direct);
-                                let flags = via::look(&*at_router, &*on_path, route, is_allowed)?;
+                                let flags = via::look(
+                                    &*at_router,
+                                    &*on_path,
+                                    addresses,
+                                    direct,
+                                    is_allowed,
+                                )?;
                                 let own = via::own_address_towards(&*at_router, listens.ip);
                                 let names = via::own_interfaces(&*at_router, addresses);
                                 let facts = plimsoll_device::router(&*at_router, &names);
@@ -163,7 +169,8 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
 
 /// Reaches the host of an end and deploys the probe there.
 fn end(
-    (side, host): (Side, &HostName),
+    side: Side,
+    host: &HostName,
     arguments: &NetArguments,
     deadline: &Deadline,
     progress: &Progress,

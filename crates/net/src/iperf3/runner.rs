@@ -7,10 +7,10 @@ use super::results::{self, Results};
 use crate::buffers;
 use crate::ends::{End, Side};
 use crate::figures;
-use crate::order::{DRAIN, Once, Order, SETUP};
+use crate::order::{DRAIN, Once, Order, SETUP, Times};
 use crate::report::{Ending, Report};
 use crate::rights;
-use crate::runner::{FIRST_CONTACT, REPORTING, SLICE, Token, Unwatched, closed, times};
+use crate::runner::{REPORTING, SLICE, Token, Unwatched, closed};
 use crate::session::Session;
 use crate::stalls;
 use plimsoll_model::{
@@ -111,7 +111,8 @@ impl Iperf3Runner {
     pub fn new(
         given: String,
         near: End,
-        (name, addresses): (HostName, Vec<SocketAddr>),
+        name: HostName,
+        addresses: Vec<SocketAddr>,
         stop: Arc<AtomicBool>,
         token: Token,
     ) -> Iperf3Runner {
@@ -143,9 +144,10 @@ impl Iperf3Runner {
     fn run(
         &mut self,
         job: &Job,
-        (lead, duration): (Duration, Duration),
+        times: Times,
         observer: &mut dyn LoadObserver,
     ) -> Result<Option<(Report, Report)>, Failure> {
+        let Times { lead, duration } = times;
         self.totals = None;
         let Some(near) = &self.near else { return Err(closed()) };
         let parameters = protocol::parameters(job, lead + duration)?;
@@ -358,7 +360,7 @@ impl SubjectRunner for Iperf3Runner {
         let mut tried = Err(closed());
         for address in std::mem::take(&mut self.addresses) {
             self.server.address = address;
-            tried = self.run(&job, (Duration::ZERO, FIRST_CONTACT), &mut Unwatched);
+            tried = self.run(&job, Times::FIRST_CONTACT, &mut Unwatched);
             // Perhaps it listens at another address of its name.
             if !matches!(&tried, Err(failure) if failure.cause == Cause::Unreachable) {
                 break;
@@ -383,7 +385,7 @@ impl SubjectRunner for Iperf3Runner {
         let run = match spec.workload.parts.as_slice() {
             [part] => {
                 observer.event(Event::Step { what: part.job.title() });
-                self.run(&part.job, times(&spec.workload), observer).map(|reports| {
+                self.run(&part.job, Times::new(&spec.workload), observer).map(|reports| {
                     let (near, far) = reports?;
                     let capped = self.near.as_ref();
                     let capped = capped.and_then(|end| buffers::flag(&part.job, &near, &end.name));

@@ -325,7 +325,8 @@ fn kept(arguments: &NetArguments, frame: Bytes) -> Steps {
 pub(super) fn look(
     router: &dyn Reach,
     a: &dyn Reach,
-    (addresses, direct): (Addresses, Option<Addresses>),
+    addresses: Addresses,
+    direct: Option<Addresses>,
     is_allowed: bool,
 ) -> Result<Vec<Flag>, Failure> {
     let ends = [addresses.a.ip, addresses.b.ip];
