@@ -1,7 +1,8 @@
 //! Arguments become a plan: every default is decided here.
 
 use crate::arguments::{self, HostArguments, RuleArguments, WorkloadArguments};
-use crate::{jobs, settings};
+use crate::jobs::{self, MayLower};
+use crate::settings;
 use plimsoll_model::{
     Arrival, Cause, Cell, Contrast, Design, Engine, Factor, Failure, HostName, Job, Length,
     Measurand, NamesCached, PageCache, Parameter, Part, Plan, Rule, ServerHost, Steps,
@@ -73,7 +74,7 @@ pub fn check(
         plan.design.rule = rule;
     }
     let pattern = &what.jobs.pattern;
-    let (adapt_size, fit_size) = pattern.may_lower();
+    let MayLower { adapt_size, fit_size } = pattern.may_lower();
     let server_memory = pattern.server_memory;
     Ok(Plan {
         storage: StorageOptions { server_memory, adapt_size, fit_size, ..plan.storage },

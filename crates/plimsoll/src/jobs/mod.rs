@@ -72,6 +72,15 @@ pub fn jobs(arguments: &JobArguments, workers: NonZeroU16) -> Result<Vec<Job>, F
     Ok(jobs.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
 }
 
+/// Whether the sizes of jobs may be lowered.
+#[derive(Clone, Copy, Default)]
+pub struct MayLower {
+    /// For slow targets.
+    pub adapt_size: bool,
+    /// To the space that there is.
+    pub fit_size: bool,
+}
+
 pub fn block_can_be_driven(option: &str, block: Bytes) -> Result<(), Failure> {
     if (512..=64 << 20).contains(&block.0) && block.0.is_multiple_of(512) {
         return Ok(());

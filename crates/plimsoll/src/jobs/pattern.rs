@@ -1,5 +1,6 @@
 //! Patterns.
 
+use super::MayLower;
 use clap::{Args, ValueEnum};
 use plimsoll_model::units::{Bytes, GIB};
 use plimsoll_model::{Cause, Failure, Job, JobFacts, Layout, Pattern, PatternJob, Stability};
@@ -134,10 +135,10 @@ impl PatternArguments {
         variants
     }
 
-    /// Whether sizes may be lowered for slow targets, and to the space that there is.
-    pub fn may_lower(&self) -> (bool, bool) {
-        let adapt = self.size.is_none() && self.design.is_none() && self.file.is_none();
-        (adapt, self.size.is_none())
+    /// Whether its sizes may be lowered.
+    pub fn may_lower(&self) -> MayLower {
+        let fit_size = self.size.is_none();
+        MayLower { adapt_size: fit_size && self.design.is_none() && self.file.is_none(), fit_size }
     }
 }
 

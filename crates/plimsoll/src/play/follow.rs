@@ -74,7 +74,8 @@ impl Stage<'_> {
         pace: Pace,
         streams: u16,
         other: Option<&Part>,
-        (length, blocks): (Length, u32),
+        length: Length,
+        blocks: u32,
     ) -> Option<FollowUp> {
         let (job, in_flight) = (self.job.with_pace(pace), self.job.player.in_flight);
         let main = Part::closed(job.into(), NonZeroU16::new(streams)?, in_flight);
@@ -84,10 +85,10 @@ impl Stage<'_> {
 
     /// Numbers of streams that close in on the largest that plays.
     fn numbers(&self, of: &Playback) -> Vec<FollowUp> {
-        let how = (self.wanted.length, self.wanted.blocks);
+        let (length, blocks) = (self.wanted.length, self.wanted.blocks);
         let uncapped = |films: &Films, other: Option<&Part>| -> Vec<FollowUp> {
-            let next = films.next(MOST_STREAMS).into_iter();
-            next.filter_map(|streams| self.films(Pace::Uncapped, streams, other, how)).collect()
+            let of = |streams| self.films(Pace::Uncapped, streams, other, length, blocks);
+            films.next(MOST_STREAMS).into_iter().filter_map(of).collect()
         };
         let during = of.during.as_ref().zip(self.wanted.other.as_ref());
         let during = during.map(|(during, other)| uncapped(&during.films, Some(other)));
@@ -118,13 +119,13 @@ impl Stage<'_> {
     fn played(&self, of: &Playback) -> Vec<FollowUp> {
         let most = of.alone.most().unwrap_or(0);
         let both = [most, most.saturating_add(1)].into_iter().filter(|n| *n <= MOST_STREAMS);
-        let long = (length(self.wanted.played_seconds), 1);
+        let long = length(self.wanted.played_seconds);
         let mut all: Vec<FollowUp> =
-            both.filter_map(|streams| self.films(Pace::Played, streams, None, long)).collect();
+            both.filter_map(|streams| self.films(Pace::Played, streams, None, long, 1)).collect();
         if let (Some(during), Some(other)) = (&of.during, &self.wanted.other) {
             let most = during.films.most().unwrap_or(0);
             let (length, blocks) = (self.wanted.length, self.wanted.blocks);
-            let films = self.films(Pace::Played, most, Some(other), (length, blocks));
+            let films = self.films(Pace::Played, most, Some(other), length, blocks);
             let alone = Workload::new(other.clone(), length);
             if let Some(films) = films {
                 all.extend([films, FollowUp { workload: alone, blocks }]);

@@ -7,6 +7,7 @@ use super::reboot;
 use super::targets::targets;
 use super::work::{Common, JobOf, job};
 use crate::arguments::{HostArguments, RuleArguments};
+use crate::jobs::MayLower;
 use crate::plan::{self, Storage};
 use crate::settings;
 use plimsoll_config::nearest;
@@ -98,7 +99,7 @@ pub fn plan(source: &Source<'_>, given: &Given<'_>) -> Result<Assembled, Failure
         design,
         factors,
     })?;
-    let (adapt_size, fit_size) = common.may_lower.unwrap_or_default();
+    let MayLower { adapt_size, fit_size } = common.may_lower.unwrap_or_default();
     let storage = StorageOptions {
         server_memory: common.server_memory,
         adapt_size,

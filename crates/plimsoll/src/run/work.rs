@@ -4,7 +4,7 @@ use super::file::Source;
 use super::{options, steps};
 use crate::arguments::{self, HostArguments, RuleArguments, WorkloadArguments};
 use crate::copy::CopyArguments;
-use crate::jobs;
+use crate::jobs::{self, MayLower};
 use crate::plan::Work;
 use clap::{Arg, Args, Command};
 use plimsoll_config::nearest;
@@ -23,8 +23,8 @@ pub struct JobOf {
 /// What all jobs of a file need together.
 #[derive(Default)]
 pub struct Common {
-    /// Whether sizes may be lowered for slow targets, and to the space that there is.
-    pub may_lower: Option<(bool, bool)>,
+    /// Whether sizes may be lowered; `None` before the first job.
+    pub may_lower: Option<MayLower>,
     pub server_memory: Option<Bytes>,
     pub engine: Option<Engine>,
     pub cache: Option<PageCache>,
@@ -75,7 +75,7 @@ pub fn job(
         copy.expect_here(&hosts.on).map_err(placed)?;
         let work = copy.work(design).map_err(placed)?;
         let may = copy.may_scale(&work);
-        common.lower((may, may));
+        common.lower(MayLower { adapt_size: may, fit_size: may });
         return Ok((name, work));
     }
     let Some(known) = jobs::JOBS.iter().find(|job| job.name == kind) else {
@@ -129,9 +129,12 @@ pub fn job(
 
 impl Common {
     /// Sizes are lowered where no job has one of its own.
-    fn lower(&mut self, (adapt, fit): (bool, bool)) {
-        let (all_adapt, all_fit) = self.may_lower.unwrap_or((true, true));
-        self.may_lower = Some((all_adapt && adapt, all_fit && fit));
+    fn lower(&mut self, may: MayLower) {
+        let all = self.may_lower.unwrap_or(may);
+        self.may_lower = Some(MayLower {
+            adapt_size: all.adapt_size && may.adapt_size,
+            fit_size: all.fit_size && may.fit_size,
+        });
     }
 }
 
