@@ -80,7 +80,7 @@ impl Document {
             .filter_map(|found| Some((found.claim.as_ref()?, by(&a, &b, found)?)));
         let column = Column::new(claims, b.study.plan.design.margin);
         for (number, found) in counterparts.iter().enumerate() {
-            rows.push(row(&a, &b, found, (imported, column), &mut notes));
+            rows.push(row(&a, &b, found, imported, column, &mut notes));
             details.push(section(&a, &b, (found.a, found.b), Some(found), number));
         }
         for (number, found) in (counterparts.len()..).zip(&unequal) {
@@ -308,7 +308,8 @@ fn row(
     a: &Side<'_>,
     b: &Side<'_>,
     found: &Counterpart,
-    (imported, column): (bool, Column),
+    imported: bool,
+    column: Column,
     notes: &mut Notes,
 ) -> Row {
     let (work, subject) = named(a, b, (found.a, found.b));

@@ -113,7 +113,7 @@ pub(super) fn within(
             let setup = shown.names.setup(*cell);
             let title =
                 format!("{}, {setup}: CPU of {} over time", capital(name), hosts::name(host));
-            figures.extend(over_trial(&trials, host, (id, title), &setup, &only));
+            figures.extend(over_trial(&trials, host, id, title, &setup, &only));
         }
     }
     figures
@@ -122,7 +122,8 @@ pub(super) fn within(
 fn over_trial(
     trials: &[&Trial],
     host: &str,
-    (id, title): (String, String),
+    id: String,
+    title: String,
     setup: &str,
     only: &str,
 ) -> Option<Figure> {

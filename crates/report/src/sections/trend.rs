@@ -30,8 +30,8 @@ impl Document {
         answer.warnings(all.iter().flat_map(warned));
         let mut sections = vec![answer];
         let workloads = workloads(&all);
-        let of_workload = |(i, w): (usize, &(Workload, String))| section(&all, i, w);
-        sections.extend(workloads.iter().enumerate().filter_map(of_workload));
+        let numbered = workloads.iter().enumerate();
+        sections.extend(numbered.filter_map(|(i, (work, name))| section(&all, i, work, name)));
         sections.push(list(&all));
         sections.push(method(&all));
         Document {
@@ -271,7 +271,8 @@ impl Trend<'_> {
 fn section<'a>(
     all: &'a [Shown<'a>],
     number: usize,
-    (workload, name): &(Workload, String),
+    workload: &Workload,
+    name: &str,
 ) -> Option<Section> {
     let measure = speed(workload);
     let mut lines: Vec<Trend<'_>> = Vec::new();

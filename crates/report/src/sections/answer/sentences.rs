@@ -90,7 +90,13 @@ pub(super) struct Open {
 }
 
 /// A claim, and what it is about.
-pub(super) type Matter<'a> = (String, &'a Claim, Compared);
+pub(super) struct Matter<'a> {
+    /// Of what: "random read".
+    pub(super) name: String,
+    pub(super) claim: &'a Claim,
+    pub(super) by: Compared,
+}
+
 /// Two that are compared, by name, and what is claimed.
 pub(super) struct Against<'a> {
     pub(super) two: (String, String),
@@ -112,7 +118,8 @@ pub(super) fn compared<'a>(shown: &'a Shown<'_>, brief: &Brief) -> Vec<Against<'
             compared.push(Against { two, contrast: pair.contrast, claims: Vec::new() });
         }
         let by = shown.shape(pair.contrast.of.metric.measure).compared;
-        let matter = pair.claim.as_ref().map(|claim| (shown.matter(&pair.contrast), claim, by));
+        let name = shown.matter(&pair.contrast);
+        let matter = pair.claim.as_ref().map(|claim| Matter { name, claim, by });
         compared[place].claims.extend(matter);
     }
     compared
@@ -139,17 +146,17 @@ fn resolved(shown: &Shown<'_>, compared: Vec<Against<'_>>) -> Vec<String> {
     let mut few: Option<usize> = Some(0);
     for Against { two, contrast, claims } in compared {
         let (own, unresolved): (Vec<_>, Vec<_>) =
-            claims.into_iter().partition(|(_, claim, _)| !is_open(claim));
+            claims.into_iter().partition(|matter| !is_open(matter.claim));
         open += unresolved.len();
-        for (_, claim, by) in &unresolved {
+        for Matter { claim, by, .. } in &unresolved {
             let is_few = claim.ratio.blocks < FEW && says_nothing(claim, *by);
             few = few.filter(|_| is_few).map(|few| few.max(claim.ratio.blocks));
         }
         let Contrast { of, against: first, .. } = contrast;
         match sentences.len() < TOLD_OF_MANY && shown.differences(of.cell, first.cell) == 1 {
             true => {
-                let led = |(_, claim, _): &Matter<'_>| {
-                    !matches!(claim.verdict, Some(Verdict::NoPracticalDifference(_)))
+                let led = |matter: &Matter<'_>| {
+                    !matches!(matter.claim.verdict, Some(Verdict::NoPracticalDifference(_)))
                 };
                 let names = match own.iter().any(led) {
                     true => String::new(),
@@ -180,7 +187,7 @@ fn resolved(shown: &Shown<'_>, compared: Vec<Against<'_>>) -> Vec<String> {
 /// The blocks of claims without a verdict: "At scan, async 9.90 to 14.5 times as fast as sync, in 2 of 2
 /// blocks; no verdict from 2." `None` where none is far off, or all have one.
 fn of_blocks((a, b): &(String, String), claims: &[Matter<'_>]) -> Option<String> {
-    let of = |(name, claim, by): &Matter<'_>| {
+    let of = |Matter { name, claim, by }: &Matter<'_>| {
         let words = showed(claim, Two { a, b, by: *by })?;
         let words = words.split_once("; ").map_or(words.as_str(), |(words, _)| words);
         Some(format!("at {name} {words}"))
@@ -192,7 +199,7 @@ fn of_blocks((a, b): &(String, String), claims: &[Matter<'_>]) -> Option<String>
 /// "smb is faster than nfs at A and B; nfs at C. No practical difference: D. Not resolved: E."
 fn against(shown: &Shown<'_>, (a, b): &(String, String), claims: &[Matter<'_>]) -> Option<String> {
     let picked = |is: &dyn Fn(&Verdict, Compared) -> bool| -> Option<String> {
-        let of = |(name, claim, by): &Matter<'_>| {
+        let of = |Matter { name, claim, by }: &Matter<'_>| {
             claim.verdict.filter(|verdict| is(verdict, *by)).map(|_| name.clone())
         };
         let items: Vec<String> = claims.iter().filter_map(of).collect();

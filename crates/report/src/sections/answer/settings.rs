@@ -53,7 +53,7 @@ pub(super) fn bought(shown: &Shown<'_>) -> Option<(String, Table)> {
     if factors.len() < 2 || columns.is_empty() {
         return None;
     }
-    let headings = columns.iter().map(|column| heading(factors, *column));
+    let headings = columns.iter().map(|(factor, level)| heading(factors, *factor, *level));
     let mut table = Table::new(std::iter::once("effect of".to_owned()).chain(headings).collect());
     let several = shown.names.subjects.len() > 1;
     let mut rows: BTreeMap<(u16, u16), BTreeMap<(usize, usize), Effect>> = BTreeMap::new();
@@ -98,7 +98,7 @@ fn times(effect: &Effect, by: Option<Compared>) -> String {
 }
 
 /// "async/sync"; where other factors have the same levels, with the name of its own.
-fn heading(factors: &[Factor], (number, level): (usize, usize)) -> String {
+fn heading(factors: &[Factor], number: usize, level: usize) -> String {
     let factor = &factors[number];
     let levels = |factor: &Factor| -> Vec<String> {
         factor.levels.iter().map(|l| shortened(&printable(&l.to_string()), LEVEL)).collect()

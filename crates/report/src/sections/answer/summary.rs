@@ -85,11 +85,11 @@ enum Class {
     Open,
 }
 
-fn class((_, claim, by): &Matter<'_>) -> Class {
-    match claim.verdict {
+fn class(matter: &Matter<'_>) -> Class {
+    match matter.claim.verdict {
         Some(Verdict::NoPracticalDifference(_)) => Class::Equal,
         Some(verdict @ (Verdict::Faster(_) | Verdict::PerhapsTooLittle(_))) => {
-            Class::Ahead(lead(&verdict, *by).faster)
+            Class::Ahead(lead(&verdict, matter.by).faster)
         }
         Some(Verdict::NotResolved(_)) | None => Class::Open,
     }
@@ -100,13 +100,13 @@ fn undecided(shown: &Shown<'_>, two: Option<&(String, String)>, all: &[&Matter<'
     if let Some((busy, _)) = disturbances::heavy(shown) {
         return format!("Nothing could be decided: {busy}. {STOP}");
     }
-    let claims: Vec<&Claim> = all.iter().map(|(_, claim, _)| claim).copied().collect();
+    let claims: Vec<&Claim> = all.iter().map(|matter| matter.claim).collect();
     agreed(shown, two, all).unwrap_or_else(|| nothing_decided(&claims, "targets") + ".")
 }
 
 /// "2 blocks".
 fn blocks(all: &[&Matter<'_>]) -> String {
-    let most = all.iter().map(|(_, claim, _)| claim.ratio.blocks).max().unwrap_or(0);
+    let most = all.iter().map(|matter| matter.claim.ratio.blocks).max().unwrap_or(0);
     counted(most as u64, "block")
 }
 
@@ -119,7 +119,7 @@ fn agreed(
     let margin = shown.study.plan.design.margin;
     let (a, b) = two.map_or(("", ""), |(a, b)| (a.as_str(), b.as_str()));
     let mut ahead: Vec<(&str, &str, &str)> = Vec::new();
-    for (name, claim, by) in all {
+    for Matter { name, claim, by } in all {
         let first = ahead_in_each(claim, Two { a, b, by: *by }, margin);
         ahead.extend(first.map(|first| (name.as_str(), first, by.more())));
     }
@@ -144,14 +144,14 @@ fn agreed(
 fn of_two(shown: &Shown<'_>, (a, b): &(String, String), claims: &[Matter<'_>]) -> String {
     let of = |wanted: Class| -> Vec<&str> {
         let own = claims.iter().filter(|matter| class(matter) == wanted);
-        own.map(|(name, _, _)| name.as_str()).collect()
+        own.map(|matter| matter.name.as_str()).collect()
     };
     let works = |names: &[&str]| works(shown, names, claims.len());
     let mut ahead: Vec<(&str, &str, Vec<&str>)> =
         vec![(b, a, of(Class::Ahead(Side::B))), (a, b, of(Class::Ahead(Side::A)))];
     ahead.retain(|(_, _, names)| !names.is_empty());
     ahead.sort_by_key(|(_, _, names)| std::cmp::Reverse(names.len()));
-    let more = match claims.iter().all(|(_, _, by)| *by == Compared::Amount) {
+    let more = match claims.iter().all(|matter| matter.by == Compared::Amount) {
         true => "higher",
         false => "faster",
     };
@@ -268,7 +268,8 @@ fn of_methods(shown: &Shown<'_>) -> Option<String> {
         methods.extend(Some(two).filter(|two| !methods.contains(two)));
         let by = shown.shape(pair.contrast.of.metric.measure).compared;
         let claim = pair.claim.as_ref()?;
-        rows.push(ByMethod { row, cells, matter: (format!("{} {}", row.0, row.1), claim, by) });
+        let name = format!("{} {}", row.0, row.1);
+        rows.push(ByMethod { row, cells, matter: Matter { name, claim, by } });
     }
     let ([(first, second)], 1) = (methods.as_slice(), shown.names.setups()) else { return None };
     if rows.iter().all(|row| class(&row.matter) == Class::Open) {
@@ -283,7 +284,10 @@ fn of_methods(shown: &Shown<'_>) -> Option<String> {
     let mut parts = Vec::new();
     for (side, faster, slower) in [(Side::B, second, first), (Side::A, first, second)] {
         let own = of(Class::Ahead(side));
-        let lead = |row: &&ByMethod<'_>| Some(lead(&row.matter.1.verdict?, row.matter.2).by.low);
+        let lead = |row: &&ByMethod<'_>| {
+            let Matter { claim, by, .. } = row.matter;
+            Some(lead(&claim.verdict?, by).by.low)
+        };
         let Some(least) = own.iter().filter_map(lead).reduce(f64::min) else { continue };
         let least = table::column(shown).at_least(least);
         let each = if own.len() > 1 { "each " } else { "" };
@@ -322,7 +326,7 @@ fn copies(some: &[&ByMethod<'_>], all: &[ByMethod<'_>]) -> String {
     for ByMethod { row: (files, _), matter, .. } in some {
         match is_whole(files) {
             true => whole.extend(Some(*files).filter(|files| !whole.contains(files))),
-            false => parts.push(matter.0.clone()),
+            false => parts.push(matter.name.clone()),
         }
     }
     let mut names: Vec<String> = match whole[..] {
