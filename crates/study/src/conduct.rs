@@ -379,7 +379,7 @@ impl Conductor<'_> {
                 let later = self.took.later(cell.workload, &ahead);
                 self.set(block, *cell)?;
                 let later_cells = cells.len() - done - 1;
-                self.trial(block, *cell, left, later_cells, (seconds_per_trial, later))?;
+                self.trial(block, *cell, left, later_cells, seconds_per_trial, later)?;
                 if let Some(workload) = self.study.plan.workload(*cell) {
                     let seconds = self.elapsed() - now;
                     self.took.add(cell.workload, workload, seconds);
@@ -488,7 +488,8 @@ impl Conductor<'_> {
         cell: Cell,
         left: u32,
         later_cells: usize,
-        (each, later): (f64, Later),
+        each: f64,
+        later: Later,
     ) -> Result<(), Failure> {
         let Some(workload) = self.study.plan.workload(cell).cloned() else { return Ok(()) };
         let subject = usize::from(cell.subject);

@@ -44,12 +44,31 @@ pub(crate) struct Later {
 /// What was measured so far of the time that a study takes.
 #[derive(Default)]
 pub(crate) struct Took {
-    /// By workload: the seconds of its trials, with all that comes before and after each, and their number.
-    trials: BTreeMap<u16, (f64, u32)>,
-    /// Seconds before the first trials of blocks, and how many there were.
-    before_blocks: (f64, u32),
-    /// Seconds of points beyond the length that is planned for them, and their number.
-    change_overs: (f64, u32),
+    /// By workload: of its trials, with all that comes before and after each.
+    trials: BTreeMap<u16, Times>,
+    /// Before the first trials of blocks.
+    before_blocks: Times,
+    /// Of points beyond the length that is planned for them.
+    change_overs: Times,
+}
+
+/// So many times, and their sum.
+#[derive(Clone, Copy, Default)]
+struct Times {
+    seconds: f64,
+    count: u32,
+}
+
+impl Times {
+    fn add(&mut self, count: u32, seconds: f64) {
+        self.count += count;
+        self.seconds += seconds;
+    }
+
+    /// 0 before there is one.
+    fn mean(self) -> f64 {
+        self.seconds / f64::from(self.count.max(1))
+    }
 }
 
 /// What is still to be done after a trial, and when.
@@ -66,15 +85,10 @@ pub(crate) struct Ahead<'a> {
     pub cap: f64,
 }
 
-fn mean((sum, count): (f64, u32)) -> f64 {
-    sum / f64::from(count.max(1))
-}
-
 impl Took {
     /// One more trial.
     pub fn add(&mut self, number: u16, workload: &Workload, seconds: f64) {
-        let (sum, count) = self.trials.entry(number).or_default();
-        (*sum, *count) = (*sum + seconds, *count + 1);
+        self.trials.entry(number).or_default().add(1, seconds);
         if let Length::For { .. } = workload.length {
             self.changed_over(workload.points(), seconds - workload.trial_seconds());
         }
@@ -82,24 +96,22 @@ impl Took {
 
     /// What lay between so many points.
     pub fn changed_over(&mut self, points: usize, seconds: f64) {
-        self.change_overs.0 += seconds.max(0.0);
-        self.change_overs.1 += points as u32;
+        self.change_overs.add(points as u32, seconds.max(0.0));
     }
 
     /// What came before the first trial of a block.
     pub fn before_block(&mut self, seconds: f64) {
-        self.before_blocks.0 += seconds;
-        self.before_blocks.1 += 1;
+        self.before_blocks.add(1, seconds);
     }
 
     /// Seconds of a trial: as those took that were measured, else its length and what lay between others; `None`
     /// where it lasts until its files are done, and none has.
     fn trial(&self, number: u16, workload: &Workload) -> Option<f64> {
         match self.trials.get(&number) {
-            Some(measured) => Some(mean(*measured)),
+            Some(measured) => Some(measured.mean()),
             None if work(workload).is_some() || !has_length(workload) => None,
             None => {
-                let change_overs = workload.points() as f64 * mean(self.change_overs);
+                let change_overs = workload.points() as f64 * self.change_overs.mean();
                 Some(workload.trial_seconds() + change_overs)
             }
         }
@@ -130,9 +142,9 @@ impl Took {
                     later.seconds += trials(ahead.rest) * seconds;
                     blocks.push((more, trials(ahead.block) * seconds));
                     this = if of == number { seconds } else { this };
-                    if let (Some(work), Some((took, count))) = (known, self.trials.get(&of)) {
-                        later.so_far.0 += took;
-                        later.so_far.1 += f64::from(*count) * work;
+                    if let (Some(work), Some(took)) = (known, self.trials.get(&of)) {
+                        later.so_far.0 += took.seconds;
+                        later.so_far.1 += f64::from(took.count) * work;
                     }
                 }
                 (None, work) => {
@@ -154,7 +166,7 @@ impl Took {
         for at in 0..needed.len() {
             let alike = (needed[at].0 - done) as f64;
             let trials: f64 = needed[at..].iter().map(|(_, seconds)| seconds).sum();
-            let each = trials + mean(self.before_blocks);
+            let each = trials + self.before_blocks.mean();
             if alike == 0.0 || each <= 0.0 {
                 continue;
             }
