@@ -129,7 +129,7 @@ pub fn gate(now: &PastStudy, baseline: &[PastStudy]) -> Option<GateResult> {
         let places = recognise(&heads, &|other| other.is_same(&key)).places;
         let levels = places.iter().filter_map(|place| {
             let past = baseline.get(place.study)?;
-            let is_own = |other: &Cell| is_equal((&past.study, *other), (&now.study, cell));
+            let is_own = |other: &Cell| is_equal(&past.study, *other, &now.study, cell);
             let other = cells(past, place.subject).into_iter().find(is_own)?;
             self::level(&past.figures, other, metric)
         });

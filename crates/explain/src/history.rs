@@ -91,8 +91,8 @@ pub(crate) fn cells(past: &PastStudy, subject: u16) -> Vec<Cell> {
 }
 
 /// Whether two cells are the same work under the same setting, done by the same clients over the same protocol.
-pub(crate) fn is_equal(a: (&Study, Cell), b: (&Study, Cell)) -> bool {
-    is_alike(&a.0.plan, a.1, &b.0.plan, b.1) && apart(a.0, a.1, b.0, b.1).is_empty()
+pub(crate) fn is_equal(a: &Study, in_a: Cell, b: &Study, in_b: Cell) -> bool {
+    is_alike(&a.plan, in_a, &b.plan, in_b) && apart(a, in_a, b, in_b).is_empty()
 }
 
 /// Whether two cells are of jobs of the same kind under the same setting.
@@ -129,9 +129,10 @@ impl<'a> History<'a> {
             let Some(level) = level(&past.figures, cell, metric) else { continue };
             let own = (&past.study, cell);
             let is_own = |series: &&mut Series<'_>| {
+                let (first, of) = series.first;
                 series.metric == metric
                     && series.levels.len() <= place
-                    && is_equal(series.first, own)
+                    && is_equal(first, of, &past.study, cell)
             };
             match self.series.iter_mut().find(is_own) {
                 Some(series) => {

@@ -85,13 +85,14 @@ impl ByCommands {
         })
     }
 
-    /// Runs one of them, in a shell of its own: `exit` in it ends nothing else.
+    /// Runs one of them with a variable, in a shell of its own: `exit` in it ends nothing else.
     fn run(
         &self,
         host: &dyn Reach,
         what: &str,
         text: &str,
-        (name, value): (&str, &str),
+        name: &str,
+        value: &str,
     ) -> Result<String, Failure> {
         let tried = format!("{what} {}", self.name());
         let (value, text) = (quote(value), quote(text));
@@ -100,7 +101,7 @@ impl ByCommands {
     }
 
     fn current(&self, host: &dyn Reach, read: &str) -> Result<String, Failure> {
-        let text = self.run(host, "read", read, ("FOUND", ""))?;
+        let text = self.run(host, "read", read, "FOUND", "")?;
         let found = trimmed(&text);
         if found.len() <= LONGEST_FOUND {
             return Ok(found.to_owned());
@@ -160,13 +161,13 @@ impl Knob for ByCommands {
 
     fn apply(&self, host: &dyn Reach, _: &Original, level: &str) -> Result<(), Failure> {
         let apply = &self.commands(host)?.apply;
-        self.run(host, "apply", apply, ("LEVEL", level)).map(drop)
+        self.run(host, "apply", apply, "LEVEL", level).map(drop)
     }
 
     fn verify(&self, host: &dyn Reach, level: &str) -> Result<(), Failure> {
         let Commands { read, verify, .. } = self.commands(host)?;
         if let Some(verify) = verify {
-            return self.run(host, "verify", verify, ("LEVEL", level)).map(drop);
+            return self.run(host, "verify", verify, "LEVEL", level).map(drop);
         }
         let now = self.current(host, read)?;
         if now == level { Ok(()) } else { Err(self.wrong(host, &now, level)) }
@@ -175,7 +176,7 @@ impl Knob for ByCommands {
     /// The command is run also where all is as it was: whether it works shows before it is needed.
     fn undo(&self, host: &dyn Reach, original: &Original) -> Result<(), Failure> {
         let [found, read, undo] = original.values(KEYS);
-        self.run(host, "undo", undo, ("FOUND", found))?;
+        self.run(host, "undo", undo, "FOUND", found)?;
         let now = self.current(host, read)?;
         if now == found { Ok(()) } else { Err(self.wrong(host, &now, found)) }
     }

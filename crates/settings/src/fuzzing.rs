@@ -55,7 +55,7 @@ pub fn listings(text: &str) {
     let setting = "samba:oplocks@films";
     let found = without(text, setting);
     for place in [Place::End, Place::BeforeShares] {
-        let set = with(&found, setting, (place, "films"), "oplocks = no");
+        let set = with(&found, setting, place, "films", "oplocks = no");
         assert_eq!(without(&set, setting), found);
     }
     super::mount::options::fuzz(text);

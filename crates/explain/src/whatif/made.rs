@@ -89,7 +89,7 @@ fn has_equal_work(
     let is_measured = |cell: Cell| {
         let mut cells =
             (0..workloads).flat_map(|of| (0..settings).map(move |at| of_subject(of, at)));
-        cells.any(|other| is_equal((planned, cell), (later.study, other)))
+        cells.any(|other| is_equal(planned, cell, later.study, other))
     };
     let mut own = prediction.rows.iter().map(|row| row.cell).filter(|cell| cell.subject == subject);
     is_pair && own.any(is_measured)

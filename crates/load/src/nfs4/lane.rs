@@ -120,14 +120,15 @@ impl Nfs4Wire {
         &mut self,
         op: &Op,
         tag: u16,
-        (found, attributes): &(FileHandle, nfs4::Attributes),
+        directory: FileHandle,
+        attributes: &nfs4::Attributes,
     ) -> Result<Outcome, OpError> {
         let way = &mut self.steps[usize::from(tag)].way;
         if attributes.kind != Some(FileType::Directory) {
             let why = format!("'{}' is not a directory", way.part(op));
             return Err(failed(ErrorKind::NotPermitted, why));
         }
-        let done = way.found(&self.held, op, *found);
+        let done = way.found(&self.held, op, directory);
         let next = if done { self.in_directory(op) } else { Next::Resolve };
         self.steps[usize::from(tag)].next = next;
         Ok(if next == Next::Whole { Outcome::Transfer } else { Outcome::GoOn })
@@ -363,10 +364,12 @@ impl Wire for Nfs4Wire {
                 return Ok(Reply::Data(data, end_of_file));
             }
             (_, Done::Read { data, end_of_file }) => return Ok(Reply::Data(data, end_of_file)),
-            (Next::Resolve, Done::Other(Other::Found(found))) => self.resolved(op, tag, &found),
-            (_, Done::Other(Other::Found(found))) => {
+            (next, Done::Other(Other::Found(found))) => {
                 let (file, of) = *found;
-                self.found(op, tag, file, of)
+                match next {
+                    Next::Resolve => self.resolved(op, tag, file, &of),
+                    _ => self.found(op, tag, file, of),
+                }
             }
             (_, Done::Other(Other::Opened(open, of))) => regular(&of).map(|()| {
                 let file = self.files.open(Nfs4File::new(open));

@@ -25,12 +25,7 @@ pub(crate) enum Place {
 
 /// The text with that line in that section, in place of what is there of the setting already. The empty
 /// line before it ends one that goes on.
-pub(crate) fn with(
-    text: &str,
-    setting: &str,
-    (place, section): (Place, &str),
-    line: &str,
-) -> String {
+pub(crate) fn with(text: &str, setting: &str, place: Place, section: &str, line: &str) -> String {
     let mut text = without(text, setting);
     let at = match place {
         Place::End => text.len(),
@@ -132,16 +127,16 @@ mod tests {
     #[test]
     fn a_section_at_the_end_comes_and_goes() {
         let text = "[global]\n workgroup = x\n[My Films]\npath = /srv \\\n";
-        let set = with(text, "samba:oplocks@My Films", (Place::End, "My Films"), "oplocks = no");
+        let set = with(text, "samba:oplocks@My Films", Place::End, "My Films", "oplocks = no");
         let expected = format!(
             "{text}\n\n# plimsoll begins: samba:oplocks@My Films\n[My Films]\noplocks = no\n\
              # plimsoll ends: samba:oplocks@My Films\n"
         );
         assert_eq!(set, expected);
-        let again = with(&set, "samba:oplocks@My Films", (Place::End, "My Films"), "oplocks = yes");
+        let again = with(&set, "samba:oplocks@My Films", Place::End, "My Films", "oplocks = yes");
         assert_eq!(again, expected.replace("= no", "= yes"));
         // Another setting, and what somebody else appends meanwhile.
-        let two = with(&again, "samba:oplocks", (Place::End, "global"), "oplocks = yes");
+        let two = with(&again, "samba:oplocks", Place::End, "global", "oplocks = yes");
         let one = without(&two, "samba:oplocks@My Films");
         assert_eq!(without(&one, "samba:oplocks"), text);
         let one = without(&(two + "[new]\n"), "samba:oplocks@My Films");
@@ -151,7 +146,7 @@ mod tests {
     #[test]
     fn what_holds_for_all_shares_stands_before_them() {
         let text = "[Global]\nworkgroup = \\\n[no]\n# [films]\n [films]\n[global]\n";
-        let set = with(text, "samba:x", (Place::BeforeShares, GLOBAL), "x = 1");
+        let set = with(text, "samba:x", Place::BeforeShares, GLOBAL, "x = 1");
         let (before, after) = text.split_at(text.find("\n [films]").unwrap() + 1);
         let own = "\n\n# plimsoll begins: samba:x\n[global]\nx = 1\n# plimsoll ends: samba:x\n";
         assert_eq!(set, format!("{before}{own}{after}"));
@@ -178,8 +173,8 @@ mod tests {
         fn any_file(text in "([ \\[\\]a#;=\\\\\n]|# plimsoll |begins: |ends: |x|y){0,40}") {
             let (x, y) = ("samba:x", "samba:y@a");
             let found = without(&without(&text, x), y);
-            let one = with(&found, x, (Place::BeforeShares, "global"), "x = 1");
-            let both = with(&one, y, (Place::End, "a"), "y = 2");
+            let one = with(&found, x, Place::BeforeShares, "global", "x = 1");
+            let both = with(&one, y, Place::End, "a", "y = 2");
             prop_assert_eq!(without(&without(&both, x), y), found.clone());
             prop_assert_eq!(without(&without(&both, y), x), found);
         }

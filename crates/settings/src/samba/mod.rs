@@ -221,7 +221,8 @@ impl Knob for Samba {
         let [file, _] = original.values(KEYS);
         let content = config_file::content(host, file)?;
         let line = format!("{} = {}", self.option.name, self.option.written(level));
-        let changed = block::with(&content, &self.name(), self.section(), &line);
+        let (place, section) = self.section();
+        let changed = block::with(&content, &self.name(), place, section, &line);
         config_file::replace(host, file, &changed)?;
         self.reload(host, file)
     }
