@@ -154,7 +154,7 @@ fn calls_of_commit(trial: &Trial) -> Option<BTreeMap<String, f64>> {
 }
 
 /// Transactions of sqlite3, of rows that are drawn.
-fn sqlite(beds: &Beds, at: &str, (seed, round): (u64, u64)) -> Side {
+fn sqlite(beds: &Beds, at: &str, seed: u64, round: u64) -> Side {
     let mut draw = generator(seed, &format!("rows {round} {at}"));
     let mut updates = |count: u32| {
         let rows = (0..count).map(|_| 1 + draw.next_u32() % PAGES);
@@ -207,11 +207,11 @@ fn of_sqlite(said: &str) -> Side {
 }
 
 /// Both one after the other, in an order that is drawn.
-fn measured(beds: &Beds, (seed, round): (u64, u64), (way, at): (&str, &str)) -> Case {
+fn measured(beds: &Beds, seed: u64, round: u64, way: &str, at: &str) -> Case {
     let load_average = load_average();
     let is_last = generator(seed, &format!("order {round} {way}")).next_u32() % 2 == 1;
     let before = (!is_last).then(|| plimsoll(beds, at));
-    let sqlite = sqlite(beds, at, (seed, round));
+    let sqlite = sqlite(beds, at, seed, round);
     let plimsoll = before.unwrap_or_else(|| plimsoll(beds, at));
     Case { seed, round, way: way.to_owned(), plimsoll, sqlite, load_average }
 }
@@ -322,7 +322,7 @@ fn measure_database_beside_sqlite3_on_mounts() {
                 beds
             });
             until_quiet();
-            let case = measured(beds, (seed, round), (way, at));
+            let case = measured(beds, seed, round, way, at);
             case.show();
             kept.add(case);
         }

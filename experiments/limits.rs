@@ -85,7 +85,7 @@ pub fn named(limits: &Limits) -> Named {
     Named { what: what.to_owned(), constant }
 }
 
-fn measured(beds: &Beds, seed: u64, number: u64, (bed, hidden): (Bed, bool)) -> Row {
+fn measured(beds: &Beds, seed: u64, number: u64, bed: Bed, hidden: bool) -> Row {
     let case = drawn(seed, number, bed, hidden);
     let mut row = Row { seed, number, case, void: String::new(), speed: 0.0, gains: [0.0; 3] };
     let study = case.measure(beds, !hidden);
@@ -185,7 +185,7 @@ fn measure_limits() {
                     is_up = true;
                 }
                 until_quiet();
-                kept.add(measured(&beds, seed, number, (bed, hidden)));
+                kept.add(measured(&beds, seed, number, bed, hidden));
             }
             let row = kept.cases.iter().find(|row| is_it(row)).expect("it is kept");
             let named = row.named();

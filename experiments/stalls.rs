@@ -41,7 +41,8 @@ struct Case {
 
 /// Calls `stop` with true and false by a schedule while `work` is under way.
 fn stopped<T>(
-    (every, length): (u64, u64),
+    every_ms: u64,
+    length_ms: u64,
     stop: &(dyn Fn(bool) + Sync),
     work: impl FnOnce() -> T,
 ) -> T {
@@ -51,15 +52,15 @@ fn stopped<T>(
             let begun = Instant::now();
             for number in 0.. {
                 let at = |ms: u64| {
-                    let at = begun + Duration::from_millis(number * every + ms);
+                    let at = begun + Duration::from_millis(number * every_ms + ms);
                     std::thread::sleep(at.saturating_duration_since(Instant::now()));
                 };
-                at(every - length);
+                at(every_ms - length_ms);
                 if done.load(Ordering::Relaxed) {
                     break;
                 }
                 stop(true);
-                at(every);
+                at(every_ms);
                 stop(false);
             }
         });
@@ -118,10 +119,10 @@ fn measure_stalls() {
             if kept.cases.iter().any(is_it) || until.is_over() {
                 continue;
             }
-            let schedule = (every_ms, length_ms);
-            let short = stopped(schedule, stop, || checked(&program, url, pattern, trials, 500));
-            let long =
-                stopped(schedule, stop, || checked(&program, url, pattern, 1, periods * every_ms));
+            let measured = |trials, ms| {
+                stopped(every_ms, length_ms, stop, || checked(&program, url, pattern, trials, ms))
+            };
+            let (short, long) = (measured(trials, 500), measured(1, periods * every_ms));
             let throughput = Metric::all(Measure::THROUGHPUT);
             let [findings, of_long] = [&short, &long].map(findings);
             let cell = &findings.workloads[0].cells[0];

@@ -166,12 +166,7 @@ fn spread(study: &Study, workload: usize) -> Option<f64> {
 }
 
 /// One study by one build, in the lab that is up.
-fn measure(
-    beds: &Beds,
-    build: Build,
-    peer: Option<&Path>,
-    (difference, number): (u64, u64),
-) -> Case {
+fn measure(beds: &Beds, build: Build, peer: Option<&Path>, difference: u64, number: u64) -> Case {
     let program = match build {
         Build::Peer => peer.expect("it is there").to_str().expect("letters").to_owned(),
         Build::This | Build::Quick => env!("CARGO_BIN_EXE_plimsoll").to_owned(),
@@ -271,7 +266,7 @@ fn measure_verdicts() {
                 if until.is_over() {
                     break 'all;
                 }
-                let case = measure(&beds, build, peer.as_deref(), (difference, number));
+                let case = measure(&beds, build, peer.as_deref(), difference, number);
                 print(&case);
                 kept.add(case);
             }

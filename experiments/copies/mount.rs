@@ -28,12 +28,19 @@ fn lab() -> LabFile {
 }
 const CLIENT: &str = "mount/client";
 
-/// Its name and its scale.
-type Dataset = (&'static str, &'static str);
+#[derive(Clone, Copy)]
+struct Dataset {
+    name: &'static str,
+    scale: &'static str,
+}
 
 /// How much of each dataset takes some ten seconds to copy: rsync needs half a second to start there.
-const DATASETS: [Dataset; 4] =
-    [("movies", "0.05"), ("music", "0.1"), ("pictures", "0.3"), ("source", "0.006")];
+const DATASETS: [Dataset; 4] = [
+    Dataset { name: "movies", scale: "0.05" },
+    Dataset { name: "music", scale: "0.1" },
+    Dataset { name: "pictures", scale: "0.3" },
+    Dataset { name: "source", scale: "0.006" },
+];
 const WAYS: [Transfer; 2] = [Transfer::Up, Transfer::Down];
 const PAIRS: u64 = 40;
 /// Blocks of one study: between two of them the files are others.
@@ -62,13 +69,13 @@ struct Compared {
 }
 
 /// The logarithms of the ratios of one dataset and way.
-fn log_ratios(pairs: &[Pair], (dataset, way): (&str, Transfer)) -> Vec<f64> {
+fn log_ratios(pairs: &[Pair], dataset: &str, way: Transfer) -> Vec<f64> {
     let of_it = pairs.iter().filter(|pair| (&*pair.dataset, pair.way) == (dataset, way));
     of_it.map(|pair| (pair.ours / pair.rsync).ln()).collect()
 }
 
-fn is_open(pairs: &[Pair], of: (&str, Transfer)) -> bool {
-    let logs = log_ratios(pairs, of);
+fn is_open(pairs: &[Pair], dataset: &str, way: Transfer) -> bool {
+    let logs = log_ratios(pairs, dataset, way);
     logs.len() < setting("PLIMSOLL_CASES", PAIRS) as usize && !RULE.is_decided(&logs)
 }
 
@@ -95,7 +102,8 @@ fn pairs(study: &Study, dataset: &str, load_average: &str) -> Vec<Pair> {
 }
 
 /// One study of these ways.
-fn study(beds: &Beds, (dataset, scale): Dataset, ways: &str, seed: usize) -> Vec<Pair> {
+fn study(beds: &Beds, dataset: Dataset, ways: &str, seed: usize) -> Vec<Pair> {
+    let Dataset { name: dataset, scale } = dataset;
     until_quiet();
     let load_average = load_average();
     let (on, kept) = (format!("--on=lab://{CLIENT}"), place("copies-mount.db"));
@@ -146,7 +154,8 @@ const SEED: &str = "--seed=3";
 
 /// Every copy of a dataset, both ways by both methods, compared by rsync in content, time and mode; and what
 /// plimsoll copies back, which it does not keep, by itself.
-fn compare(beds: &Beds, (dataset, scale): Dataset) -> Compared {
+fn compare(beds: &Beds, dataset: Dataset) -> Compared {
+    let Dataset { name: dataset, scale } = dataset;
     let plan = format!(
         "about = \"Are the copies equal?\"\non = [\"lab://{CLIENT}\"]\n\
          [[target]]\nname = \"nfs\"\nurl = \"/mnt/nfs\"\n\
@@ -179,9 +188,9 @@ fn compare(beds: &Beds, (dataset, scale): Dataset) -> Compared {
 /// The table, with what was wanted.
 fn show(pairs: &[Pair], compared: &[Compared]) {
     println!("\nplimsoll's copies as rsync copies, beside rsync itself: times, and their ratio");
-    for (dataset, _) in DATASETS {
+    for Dataset { name: dataset, .. } in DATASETS {
         for way in WAYS {
-            let logs = log_ratios(pairs, (dataset, way));
+            let logs = log_ratios(pairs, dataset, way);
             let of_it = || pairs.iter().filter(|p| (&*p.dataset, p.way) == (dataset, way));
             let ours: Vec<f64> = of_it().map(|pair| pair.ours).collect();
             let rsync: Vec<f64> = of_it().map(|pair| pair.rsync).collect();
@@ -219,14 +228,14 @@ fn measure_copies_on_a_mount() {
     let beds = Beds::new();
     beds.up("mount", &lab());
     for dataset in DATASETS {
-        if !compared.cases.iter().any(|of| of.dataset == dataset.0) && !until.is_over() {
+        if !compared.cases.iter().any(|of| of.dataset == dataset.name) && !until.is_over() {
             compared.add(compare(&beds, dataset));
         }
     }
     // Round the datasets, so that all have some where the time ends.
     while !until.is_over() {
         let open = |dataset: &Dataset| {
-            let ways = WAYS.into_iter().filter(|way| is_open(&kept.cases, (dataset.0, *way)));
+            let ways = WAYS.into_iter().filter(|way| is_open(&kept.cases, dataset.name, *way));
             let ways: Vec<String> = ways.map(|way| format!("{way:?}").to_lowercase()).collect();
             (!ways.is_empty()).then(|| (*dataset, ways.join(",")))
         };

@@ -96,7 +96,7 @@ fn memory(pid: u32, name: &str) -> Option<u64> {
     line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kb| kb << 10)
 }
 
-fn measure(program: &Plimsoll, url: &str, (method, way): (&str, &str)) -> Case {
+fn measure(program: &Plimsoll, url: &str, method: &str, way: &str) -> Case {
     let load_average = load_average();
     let words = ["copy", url, "--dataset=source", "--scale=1", "--repeats=1", "--seed=5"];
     let how = [format!("--method={method}"), format!("--only={way}")];
@@ -133,10 +133,10 @@ fn measure_copies_of_a_whole_tree() {
     let mut kept = Kept::<Case>::open("copies-whole.jsonl");
     let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("films"))).unwrap();
     let program = Plimsoll::new();
-    for copy in COPIES {
-        let is_it = |case: &Case| (&*case.method, &*case.way) == copy;
+    for (method, way) in COPIES {
+        let is_it = |case: &Case| (&*case.method, &*case.way) == (method, way);
         if !until.is_over() && !kept.cases.iter().any(is_it) {
-            kept.add(measure(&program, &server.url("films"), copy));
+            kept.add(measure(&program, &server.url("films"), method, way));
         }
     }
     println!(

@@ -155,12 +155,7 @@ impl Bench {
         )
     }
 
-    fn run(
-        &mut self,
-        (seed, round): (u64, u64),
-        (load, tool): (Load, Tool),
-        seconds: u64,
-    ) -> Option<Run> {
+    fn run(&mut self, seed: u64, round: u64, load: Load, tool: Tool, seconds: u64) -> Option<Run> {
         self.port += 1;
         let (port, time) = (self.port, format!("{seconds}"));
         let (size, is_tcp) = match load {
@@ -392,7 +387,7 @@ fn measure_net_peers() {
                     break 'rounds;
                 }
                 until_quiet();
-                if let Some(run) = bench.run((seed, round), (load, tool), seconds) {
+                if let Some(run) = bench.run(seed, round, load, tool, seconds) {
                     kept.add(run);
                 }
             }
@@ -403,7 +398,7 @@ fn measure_net_peers() {
 }
 
 /// Ratio of plimsoll to a peer over the rounds that have both.
-fn ratio(runs: &[&Run], (own, peer): (Tool, Tool), of: Of) -> Option<Interval> {
+fn ratio(runs: &[&Run], own: Tool, peer: Tool, of: Of) -> Option<Interval> {
     let values = |tool: Tool, round: u64| {
         let run = runs.iter().find(|run| (run.tool, run.round) == (tool, round));
         run.map(|run| of(run)).filter(|value| value.is_finite() && *value > 0.0)
@@ -463,7 +458,7 @@ fn print(all: &[&Run], load: Load) {
             ]
         };
         for (own, what, of, wanted) in tests {
-            let Some(ratio) = ratio(&runs, (*own, peer), *of) else { continue };
+            let Some(ratio) = ratio(&runs, *own, peer, *of) else { continue };
             let (is_met, words) = wanted.judge(ratio);
             println!(
                 "  {what}, {own:?} / {peer:?}: {:.3} [{:.3}, {:.3}]; {words}: {}",
