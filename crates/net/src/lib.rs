@@ -2,9 +2,9 @@
 //! path at both ends, so that the network is compared and not two programs (probe/README.md, verb `net`).
 //!
 //! [`Ends`] are the two hosts with their addresses, [`PathRunner`] measures points on them. A point is a trial of the
-//! probes for each part of its workload: `order` writes it down, `session` carries it out at one end, `report` decodes
-//! what that end says, and `figures` makes figures of both. What a host sends is untrusted: its frames are bounded, and
-//! each section is read key by key.
+//! probes for each part of its workload: `order` writes it down, `drive` starts it at both ends, `session` carries it out
+//! at one, `report` decodes what that end says, and `figures` makes figures of both. What a host sends is untrusted: its
+//! frames are bounded, and each section is read key by key.
 //!
 //! An iperf3 server may stand at the far end instead: [`Iperf3Runner`] has the control connection to it, and the probe
 //! at A moves the data as ever.
@@ -12,6 +12,8 @@
 
 mod address;
 mod buffers;
+mod complaints;
+mod drive;
 mod ends;
 mod figures;
 mod fit;

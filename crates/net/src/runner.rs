@@ -2,38 +2,29 @@
 
 use crate::address::Addresses;
 use crate::buffers;
+use crate::complaints::{closed, expect_no_failure, expect_whole, may_pass};
+use crate::drive::{Running, drive};
 use crate::ends::{Ends, Pair, Side};
 use crate::figures;
 use crate::fit;
 use crate::forwarded;
-use crate::order::{DRAIN, Once, Order, SETUP, Times};
-use crate::report::{Complaint, Ending, Report};
+use crate::order::{Once, Order, Times};
+use crate::report::Report;
 use crate::rights;
 use crate::stalls;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Cause, Event, Failure, Flag, HostName, Job, LoadObserver, Outcome, PartResult,
-    PathFacts, PathInterface, Phase, PointResult, PointSpec, Prepared, RequestJob, RouterFacts,
-    SubjectFacts, SubjectRunner, Workload,
+    Cause, Event, Failure, Flag, HostName, Job, LoadObserver, Outcome, PartResult, PathFacts,
+    PathInterface, Phase, PointResult, PointSpec, Prepared, RequestJob, RouterFacts, SubjectFacts,
+    SubjectRunner, Workload,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Longest wait for one end before the other one is looked at.
-pub(crate) const SLICE: Duration = Duration::from_millis(10);
-/// Time for reports after the end of a trial; a message may queue behind the load.
-pub(crate) const REPORTING: Duration = Duration::from_secs(15);
-/// Time for a trial to end early.
-const CANCELLING: Duration = Duration::from_secs(10);
 /// Time by which a part that runs beside the first one outlasts it: the connections of the first one are opened
 /// through the queue of the others.
 const OUTLASTS: Duration = Duration::from_secs(1);
-/// What the probe tried if it cannot have its port, or if the kernel lacks an algorithm or refuses it to users.
-const TAKE_THE_PORT: &str = "take the port";
-const CHOOSE_CONGESTION_CONTROL: &str = "choose the congestion control";
-/// What a stream of the probe tried if its kernel refused a datagram.
-const SEND_A_DATAGRAM: &str = "could not send a datagram";
 /// Times that a trial is done again.
 const MOST_AGAIN: usize = 3;
 
@@ -68,13 +59,6 @@ impl Way {
         let facts = PathFacts { label, given, notes, ..PathFacts::default() };
         Way { addresses: ends.addresses, facts, path_mtu: None, last_mtu: None }
     }
-}
-
-/// A part of a workload under way.
-struct Running<'a> {
-    job: &'a Job,
-    order: Order,
-    once: Once,
 }
 
 impl PathRunner {
@@ -169,16 +153,14 @@ impl PathRunner {
         }
         // Where one part failed, the connections of the others broke off.
         for (running, (near, far)) in running.iter().zip(&reports) {
-            expect_no_failure(ends, running, near, far)?;
+            expect_no_failure(ends, running.job, near, far)?;
         }
         for (running, (near, far)) in running.iter().zip(&reports) {
-            expect_whole(ends, running, near, far)?;
+            expect_whole(ends, running.job, near, far)?;
         }
         Ok(reports)
     }
-}
 
-impl PathRunner {
     /// Makes frames and payloads as short as the path needs; a flag for each that was longer.
     fn fit(&self, subject: usize, jobs: &mut [Job]) -> Vec<Flag> {
         let Some(way) = self.ways.get(subject) else { return Vec::new() };
@@ -208,18 +190,19 @@ impl PathRunner {
     }
 }
 
-/// Whether a trial may succeed when it is done again: a frame or payload was too long for a router on the path, which the
-/// sender is told by its kernel; or the ends of a path that forwards did not find each other, though they have before: a
-/// search of minutes does not end with that.
-fn may_pass(jobs: &[Job], failure: &Failure) -> bool {
-    let forwards = jobs.iter().any(|job| matches!(job, Job::Forwarding(_)));
-    let sends = forwards || jobs.iter().any(|job| matches!(job, Job::Datagrams(_)));
-    let is_lost = failure.cause == Cause::Unreachable;
-    forwards && is_lost || sends && failure.happened.contains(SEND_A_DATAGRAM)
-}
-
 fn all(jobs: &[Job]) -> Vec<&Job> {
     jobs.iter().collect()
+}
+
+/// The result of a point that failed, or that the user stopped.
+pub(crate) fn broken_off(failure: Failure, stop: &AtomicBool) -> PointResult {
+    match stop.load(Ordering::Relaxed) {
+        true => PointResult::empty(Outcome::Stopped),
+        false => {
+            let phase = Phase::Measure.to_string();
+            PointResult::empty(Outcome::Failed { phase, failure })
+        }
+    }
 }
 
 /// Observer of a trial that belongs to no point.
@@ -229,246 +212,6 @@ impl LoadObserver for Unwatched {
     fn load_begins(&mut self) {}
     fn load_ends(&mut self) {}
     fn event(&mut self, _: Event) {}
-}
-
-/// Starts every part and waits for the end of all.
-fn drive(
-    ends: &Ends,
-    sessions: &mut [Pair],
-    running: &[Running<'_>],
-    stop: &AtomicBool,
-) -> Result<(), Failure> {
-    let under_way = &mut sessions[..running.len()];
-    let is_over = |pairs: &mut [Pair]| {
-        let mut all = pairs.iter_mut().flat_map(Pair::both);
-        stop.load(Ordering::Relaxed) || all.any(|s| s.report.end == Some(Ending::Failed))
-    };
-    // All listen before the first load begins, behind which their messages would queue.
-    for (number, part) in running.iter().enumerate() {
-        if !is_over(under_way) {
-            listen(ends, &mut under_way[number], number, part, stop)?;
-        }
-    }
-    for (number, part) in running.iter().enumerate().rev() {
-        if !is_over(under_way) {
-            connect(ends, &mut under_way[number], part)?;
-        }
-    }
-    let longest = running.iter().map(|part| part.once.lead + part.order.longest(&part.once)).max();
-    let (begun, mut is_cancelled) = (Instant::now(), false);
-    let mut patience = SETUP + longest.unwrap_or_default() + DRAIN + REPORTING;
-    while under_way.iter_mut().flat_map(Pair::both).any(|session| session.is_busy()) {
-        if !is_cancelled && is_over(under_way) {
-            is_cancelled = true;
-            // A host that hangs holds nobody up for the rest of the trial.
-            patience = patience.min(begun.elapsed() + CANCELLING);
-            for session in under_way.iter_mut().flat_map(Pair::both) {
-                session.cancel()?;
-            }
-        }
-        for session in under_way.iter_mut().flat_map(Pair::both) {
-            session.take_in(Instant::now() + SLICE)?;
-            if session.is_busy() && begun.elapsed() > patience {
-                return Err(session.late(patience));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Starts a part at the end that listens, and waits for its port.
-fn listen(
-    ends: &Ends,
-    pair: &mut Pair,
-    number: usize,
-    part: &Running<'_>,
-    stop: &AtomicBool,
-) -> Result<(), Failure> {
-    let listener = ends.opener.other();
-    let end = Instant::now() + REPORTING;
-    // Parts at the same time cannot share a port.
-    let port = match ends.port {
-        0 => 0,
-        port => port.saturating_add(u16::try_from(number).unwrap_or(0)),
-    };
-    let peer = ends.addresses.end(ends.opener);
-    let translated = ends.translated.filter(|address| *address != peer.ip);
-    let text = part.order.listening(listener, &part.once, peer, translated, port);
-    let Some(session) = pair.at(listener) else { return Err(closed()) };
-    session.begin(part.once.number, &text)?;
-    while session.report.port.is_none() && session.is_busy() && !stop.load(Ordering::Relaxed) {
-        session.take_in(Instant::now() + SLICE)?;
-        if session.report.port.is_none() && Instant::now() > end {
-            return Err(session.late(REPORTING));
-        }
-    }
-    Ok(())
-}
-
-/// Starts a part at the end that connects; not if the other one does not listen, which says why.
-fn connect(ends: &Ends, pair: &mut Pair, part: &Running<'_>) -> Result<(), Failure> {
-    let (opener, listener) = (ends.opener, ends.opener.other());
-    let Some(session) = pair.at(listener) else { return Err(closed()) };
-    let Some(port) = session.report.port.filter(|_| session.is_busy()) else { return Ok(()) };
-    let text = part.order.connecting(opener, &part.once, ends.addresses.end(listener), port);
-    let Some(session) = pair.at(opener) else { return Err(closed()) };
-    session.begin(part.once.number, &text)
-}
-
-/// Fails if the trial failed as a whole at an end.
-fn expect_no_failure(
-    ends: &Ends,
-    part: &Running<'_>,
-    near: &Report,
-    far: &Report,
-) -> Result<(), Failure> {
-    let Some((side, why)) = first_complaint(ends.opener, near, far) else { return Ok(()) };
-    if are_refused(ends.opener, part.job, near, far) {
-        return Ok(());
-    }
-    let mut why = why.clone();
-    // What ended first is not known.
-    if let Some((other, also)) = own_complaint(side.other(), near, far) {
-        why.happened = format!("{}; {other} says: {}", why.happened, also.happened);
-    }
-    let stage = match (far.port.or(near.port), near.is_started && far.is_started) {
-        (None, _) => Stage::Listening,
-        (Some(_), false) => Stage::Connecting,
-        (Some(_), true) => Stage::Loaded,
-    };
-    Err(failed(ends, part, side, &why, stage))
-}
-
-/// Whether no connection was opened though many were tried: a rate of 0, of which the other end knows only that nobody came.
-fn are_refused(opener: Side, job: &Job, near: &Report, far: &Report) -> bool {
-    let (opens, accepts) = if opener == Side::A { (near, far) } else { (far, near) };
-    let tried = ["unanswered_count", "refused_count"]
-        .map(|key| Report::sum(opens.streams.iter(), key).unwrap_or(0.0));
-    let has_ended = opens.failed.is_none() && accepts.port.is_some();
-    matches!(job, Job::Connect(_)) && has_ended && tried.iter().sum::<f64>() > 0.0
-}
-
-/// The complaint of the end that opens the connections, which knows best why that failed; else that of the other one.
-/// An end that was cancelled because the other one had failed has no reason of its own.
-fn first_complaint<'a>(
-    opener: Side,
-    near: &'a Report,
-    far: &'a Report,
-) -> Option<(Side, &'a Complaint)> {
-    own_complaint(opener, near, far).or_else(|| own_complaint(opener.other(), near, far))
-}
-
-fn own_complaint<'a>(
-    side: Side,
-    near: &'a Report,
-    far: &'a Report,
-) -> Option<(Side, &'a Complaint)> {
-    let report = if side == Side::A { near } else { far };
-    let own = report.failed.as_ref().filter(|_| report.end != Some(Ending::Cancelled));
-    Some((side, own?))
-}
-
-/// Fails unless the trial ran to its end at both ends.
-fn expect_whole(
-    ends: &Ends,
-    part: &Running<'_>,
-    near: &Report,
-    far: &Report,
-) -> Result<(), Failure> {
-    for (side, report) in [(Side::A, near), (Side::B, far)] {
-        if are_refused(ends.opener, part.job, near, far) && side != ends.opener {
-            continue;
-        }
-        let broken = report.streams.iter().find_map(|stream| stream.broken.clone());
-        let unsaid = (report.end == Some(Ending::Failed)).then(|| "no reason given".to_owned());
-        if let Some(happened) = broken.or(unsaid) {
-            let tried = format!("keep the connections of {} open", part.job.title());
-            let next = "Check both hosts and the network between them, and try again.";
-            let on = format!("{side} ({})", ends.end(side).name);
-            return Err(Failure::new(Cause::Trial, tried).on(on).happened(happened).next(next));
-        }
-    }
-    Ok(())
-}
-
-/// How far a trial came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    /// One end was to listen.
-    Listening,
-    /// The other one was to connect.
-    Connecting,
-    /// All connections were up.
-    Loaded,
-}
-
-/// A trial that failed as a whole, in the words of the probe.
-fn failed(ends: &Ends, part: &Running<'_>, side: Side, why: &Complaint, stage: Stage) -> Failure {
-    let Complaint { tried, on, happened, next, path_mtu } = why;
-    let (opener, listener) = (ends.opener, ends.opener.other());
-    let place =
-        |side: Side| format!("{side} ({}, {})", ends.end(side).name, ends.addresses.end(side));
-    let on = match on {
-        Some(on) => format!("{}: {on}", place(side)),
-        None => place(side),
-    };
-    let tried = format!("{tried} for {}", part.job.title());
-    if let Some(bytes) = path_mtu {
-        let headers = fit::udp_headers(ends.addresses.a.ip);
-        let happened =
-            format!("the payload does not fit into a packet of the path ({bytes} bytes)");
-        let next = format!("Give --payloads {} or less.", bytes.saturating_sub(headers));
-        return Failure::new(Cause::Trial, tried).on(on).happened(happened).next(next);
-    }
-    if why.tried == CHOOSE_CONGESTION_CONTROL {
-        let happened = "the kernel lacks it, or allows it to root only";
-        let next = "Name one of those in /proc/sys/net/ipv4/tcp_allowed_congestion_control on both hosts: \
-                    --congestion NAME.";
-        return Failure::new(Cause::Usage, tried).on(on).happened(happened).next(next);
-    }
-    let own = |otherwise: &str| next.as_deref().map_or_else(|| otherwise.to_owned(), sentence);
-    match stage {
-        Stage::Listening if ends.port != 0 && why.tried == TAKE_THE_PORT => {
-            let next = format!("Choose another port than {}: --port N.", ends.port);
-            return Failure::new(Cause::Usage, tried).on(on).happened(happened).next(next);
-        }
-        Stage::Listening => {
-            let next = own("Check the address of this end: --address for B, --address-a for A.");
-            return Failure::new(Cause::Usage, tried).on(on).happened(happened).next(next);
-        }
-        Stage::Loaded => {
-            return Failure::new(Cause::Trial, tried)
-                .on(on)
-                .happened(happened)
-                .next(own("Try again."));
-        }
-        Stage::Connecting => {}
-    }
-    let port = match ends.port {
-        0 => "a free port (--port names a fixed one)".to_owned(),
-        port => format!("port {port}"),
-    };
-    let advice = format!(
-        "Check the addresses and the firewalls: all connections go from {} to {}, {port}, TCP and UDP. --address and \
-         --address-a name other addresses (jump hosts and address translation hide them), and --connect-from {} opens \
-         the connections from there.",
-        place(opener),
-        place(listener),
-        listener.to_string().to_lowercase(),
-    );
-    // No other trial would come through, either.
-    Failure::new(Cause::Unreachable, tried).on(on).happened(happened).next(advice)
-}
-
-/// Advice of the probe, as a sentence.
-pub(crate) fn sentence(text: &str) -> String {
-    let mut letters = text.trim_end_matches('.').chars();
-    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}.", letters.as_str())
-}
-
-pub(crate) fn closed() -> Failure {
-    Failure::new(Cause::Trial, "measure a path").on("its ends").happened("they are closed already")
 }
 
 /// "data from 10.0.0.1 to 10.0.0.2".
@@ -577,13 +320,7 @@ impl SubjectRunner for PathRunner {
             Err(failure) => {
                 // What still runs ends with its session.
                 self.sessions.clear();
-                match self.stop.load(Ordering::Relaxed) {
-                    true => PointResult::empty(Outcome::Stopped),
-                    false => {
-                        let phase = Phase::Measure.to_string();
-                        PointResult::empty(Outcome::Failed { phase, failure })
-                    }
-                }
+                broken_off(failure, &self.stop)
             }
         }
     }
@@ -591,45 +328,5 @@ impl SubjectRunner for PathRunner {
     fn close(&mut self) -> Vec<Flag> {
         self.sessions.drain(..).for_each(Pair::stop);
         self.ends.take().map(Ends::remove).unwrap_or_default()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn connections_that_are_all_refused_are_a_figure() {
-        let counts = serde_json::json!({"section": "net_stream", "stream_number": 0, "direction": "send",
-            "outcome": "done", "packets_count": 0, "unanswered_count": 0, "refused_count": 48});
-        let mut opens = Report::default();
-        opens.take(&counts, 0).unwrap();
-        let nobody = Complaint { happened: "it timed out".to_owned(), ..Complaint::default() };
-        let accepts = Report { failed: Some(nobody), port: Some(5001), ..Report::default() };
-        let job = Job::from(plimsoll_model::ConnectJob { streams: 16 });
-        assert!(are_refused(Side::A, &job, &opens, &accepts));
-        assert!(are_refused(Side::B, &job, &accepts, &opens));
-        assert!(!are_refused(Side::B, &job, &opens, &accepts), "who opens says nothing");
-        assert!(!are_refused(Side::A, &RequestJob::new().into(), &opens, &accepts));
-        let unheard = Report { port: None, ..accepts };
-        assert!(!are_refused(Side::A, &job, &opens, &unheard), "nobody listened");
-    }
-
-    /// "The trial was cancelled" was the reason of a firewall that dropped datagrams.
-    #[test]
-    fn the_reason_is_that_of_an_end_that_was_not_cancelled() {
-        let report = |happened: &str, end| Report {
-            failed: Some(Complaint { happened: happened.to_owned(), ..Complaint::default() }),
-            end: Some(end),
-            ..Report::default()
-        };
-        let cancelled = report("the trial was cancelled", Ending::Cancelled);
-        let silent = report("the peer did not come in time", Ending::Failed);
-        let (side, why) = first_complaint(Side::A, &cancelled, &silent).unwrap();
-        assert_eq!((side, &*why.happened), (Side::B, "the peer did not come in time"));
-        let refused = report("nobody listens at that port", Ending::Failed);
-        let (side, _) = first_complaint(Side::A, &refused, &silent).unwrap();
-        assert_eq!(side, Side::A, "the end that opens the connections comes first");
-        assert!(first_complaint(Side::B, &cancelled, &Report::default()).is_none());
     }
 }

@@ -3,8 +3,8 @@
 use super::control::Trouble;
 use super::protocol::{Heard, Refusal};
 use super::runner::Iperf3Server;
+use crate::complaints::sentence;
 use crate::report::{Complaint, Report, Stream};
-use crate::runner::sentence;
 use plimsoll_model::{Cause, Failure};
 use std::io::ErrorKind;
 

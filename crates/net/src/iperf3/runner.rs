@@ -5,12 +5,14 @@ use super::control::{ANSWER, Control, Trouble};
 use super::protocol::{self, CLIENT_TERMINATE, DONE, Heard, TEST_END, framed};
 use super::results::{self, Results};
 use crate::buffers;
+use crate::complaints::closed;
+use crate::drive::{REPORTING, SLICE};
 use crate::ends::{End, Side};
 use crate::figures;
 use crate::order::{DRAIN, Once, Order, SETUP, Times};
 use crate::report::{Ending, Report};
 use crate::rights;
-use crate::runner::{REPORTING, SLICE, Token, Unwatched, closed};
+use crate::runner::{Token, Unwatched, broken_off};
 use crate::session::Session;
 use crate::stalls;
 use plimsoll_model::{
@@ -405,13 +407,7 @@ impl SubjectRunner for Iperf3Runner {
             Err(failure) => {
                 // What still runs ends with its session.
                 self.session = None;
-                match self.stop.load(Ordering::Relaxed) {
-                    true => PointResult::empty(Outcome::Stopped),
-                    false => {
-                        let phase = Phase::Measure.to_string();
-                        PointResult::empty(Outcome::Failed { phase, failure })
-                    }
-                }
+                broken_off(failure, &self.stop)
             }
         }
     }
