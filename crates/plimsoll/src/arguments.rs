@@ -1,24 +1,16 @@
-//! The arguments of the commands, and what several of them share.
+//! Arguments that several commands share. Those of one command are in its file.
 
-use crate::gate::GateArguments;
 use crate::jobs::JobArguments;
 use crate::plan;
 use clap::{Args, ValueEnum};
 use plimsoll_model::units::parse_duration;
-use plimsoll_model::{Amount, Arrival, Design, Engine, PageCache, Rule, ServerHost, Target};
+use plimsoll_model::{Arrival, Design, Engine, PageCache, Rule, ServerHost, Target};
 use std::num::{NonZeroU16, NonZeroU32};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 // Help texts that hold brackets: in a doc comment those would be links.
-const TARGET_HELP: &str =
-    "Directory, nfs://host[:port]/export/path or smb://[domain;]user@host[:port]/share/path";
-
-const TARGET_LONG_HELP: &str = "Target: a directory, nfs://host[:port]/export/path or \
-smb://[domain;]user@host[:port]/share/path. Options follow the URL as ?option=value&… (docs/targets.md lists \
-them). With several targets, each is compared with the first";
-
 const CREDENTIALS_LONG_HELP: &str = "Read passwords of SMB users from this file. It has a line '[user@host]' \
 for each user, followed by a line 'password = …'. Only its owner may have access to it. The environment \
 variable PLIMSOLL_PASSWORD takes precedence. If neither has the password, plimsoll prompts for it at the \
@@ -54,28 +46,6 @@ directory]";
 pub struct StoreArguments {
     #[arg(long, global = true, value_name = "FILE", help = DB_HELP, hide_short_help = true)]
     pub db: Option<PathBuf>,
-}
-
-#[derive(Args)]
-pub struct CheckArguments {
-    #[arg(value_name = "TARGET")]
-    #[arg(help = TARGET_HELP, long_help = TARGET_LONG_HELP)]
-    pub targets: Vec<String>,
-    #[arg(long = "continue", value_name = "STUDY")]
-    #[arg(help = CONTINUE_HELP, long_help = CONTINUE_LONG_HELP)]
-    pub continues: Option<String>,
-    #[command(flatten)]
-    pub what: WorkloadArguments,
-    #[command(flatten)]
-    pub how: RuleArguments,
-    #[command(flatten)]
-    pub access: AccessArguments,
-    #[command(flatten)]
-    pub hosts: HostArguments,
-    #[command(flatten)]
-    pub gate: GateArguments,
-    #[command(flatten)]
-    pub output: OutputArguments,
 }
 
 #[derive(Args)]
@@ -337,41 +307,6 @@ impl OutputArguments {
     }
 }
 
-#[derive(Args)]
-pub struct ShowArguments {
-    /// Study: its id, the start of its id, or 'latest'
-    #[arg(default_value = "latest")]
-    pub study: String,
-    /// Also print all figures, warnings and the method
-    #[arg(long)]
-    pub details: bool,
-    /// Predict the time for your data: 200GB:photos
-    ///
-    /// This needs a study of plimsoll copy. AMOUNT is a size and a kind (movies, music, photos, source), or a size and
-    /// the mean size of a file, such as 120GB:2MB. May be given several times
-    #[arg(long = "for", value_name = "AMOUNT")]
-    pub amounts: Vec<Amount>,
-    /// Write a picture of the screen (SVG) instead of text; '-' is standard output
-    #[arg(long, value_name = "FILE")]
-    pub svg: Option<PathBuf>,
-}
-
-#[derive(Args)]
-pub struct CompareArguments {
-    /// Reference study: its id, the start of its id, or 'latest'
-    pub before: String,
-    /// Study to compare with the reference study
-    #[arg(required_unless_present = "with")]
-    pub after: Option<String>,
-    /// Compare with published figures instead of a study: a source that plimsoll references lists
-    ///
-    /// Only workloads that exist in both are compared
-    #[arg(long, value_name = "SOURCE", conflicts_with = "after")]
-    pub with: Option<String>,
-    #[command(flatten)]
-    pub output: DocumentArguments,
-}
-
 /// How much of a document is written, and how.
 #[derive(Args)]
 pub struct DocumentArguments {
@@ -393,85 +328,6 @@ pub struct FormatArguments {
     pub output: Option<PathBuf>,
 }
 
-#[derive(Args)]
-pub struct ExportArguments {
-    /// Study: its id, the start of its id, or 'latest'
-    #[arg(default_value = "latest")]
-    pub study: String,
-    /// Write JSON, schema plimsoll/1 (the default)
-    #[arg(long, group = "form")]
-    pub json: bool,
-    /// Write CSV, one row for each part of each trial
-    #[arg(long, group = "form")]
-    pub csv: bool,
-    /// Write OpenMetrics text, for the text collector of node_exporter
-    #[arg(long, group = "form")]
-    pub openmetrics: bool,
-    /// Write JSON in Bencher Metric Format
-    #[arg(long, group = "form")]
-    pub bmf: bool,
-    /// Write the conditions of --fail-on as JUnit XML, a test case for each
-    #[arg(long, group = "form")]
-    pub junit: bool,
-    /// Write the call trees of plimsoll trace as folded stacks, for programs that draw flame graphs
-    #[arg(long, group = "form")]
-    pub folded: bool,
-    /// Write to this file instead of standard output
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-}
-
-#[derive(Args)]
-pub struct ImportArguments {
-    /// Output of fio 2 or 3 (JSON, text, terse), iperf3 (JSON), netperf (omni output), flent (.flent.gz) or of plimsoll
-    /// export --json
-    ///
-    /// All fio runs become one study, and all runs of iperf3, netperf and flent become another one. Content that gzip
-    /// compressed is unpacked
-    #[arg(required = true, value_name = "FILE")]
-    pub files: Vec<PathBuf>,
-    /// Name of the target [default: name of the file]
-    ///
-    /// Give it once for all files, or once for each file. A line 'Testing NAME' in a file takes precedence
-    #[arg(long = "label", value_name = "NAME")]
-    pub labels: Vec<String>,
-    /// Pattern, if the file does not name it (terse output, JSON of fio before 2.14)
-    #[arg(long, value_name = "NAME")]
-    pub pattern: Option<String>,
-    /// Number of jobs in each line of terse output
-    #[arg(long, value_name = "N")]
-    #[arg(value_parser = at_least_one::<NonZeroU16>)]
-    pub jobs: Option<NonZeroU16>,
-}
-
-#[derive(Args)]
-pub struct ReportArguments {
-    /// Studies: ids, starts of ids, or 'latest'; several studies become a trend
-    #[arg(default_value = "latest", value_name = "STUDY")]
-    pub studies: Vec<String>,
-    /// Format of the report
-    #[arg(long, value_enum, default_value_t = PaperFormat::Html)]
-    pub format: PaperFormat,
-    /// File, or '-' for standard output [default: plimsoll-STUDY.html]
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Also write each chart as an SVG file into this directory
-    #[arg(long, value_name = "DIR")]
-    pub svg: Option<PathBuf>,
-    /// Predict the time for your data: 200GB:photos
-    ///
-    /// This needs a study of plimsoll copy. AMOUNT is a size and a kind (movies, music, photos, source), or a size and
-    /// the mean size of a file, such as 120GB:2MB. May be given several times
-    #[arg(long = "for", value_name = "AMOUNT")]
-    pub amounts: Vec<Amount>,
-    /// Replace addresses, names of hosts, users and shares, paths and serial numbers
-    #[arg(long)]
-    pub redact: bool,
-    /// Overwrite existing files
-    #[arg(long)]
-    pub force: bool,
-}
-
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum DocumentFormat {
     /// One self-contained page
@@ -480,65 +336,6 @@ pub enum DocumentFormat {
     Markdown,
     /// The tables as CSV, one row for each cell
     Tables,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum PaperFormat {
-    /// One self-contained page
-    Html,
-    /// For an issue, a wiki or a README
-    Markdown,
-    /// The tables as CSV, one row for each cell
-    Tables,
-    /// All trials as CSV, one row for each part of each trial
-    Csv,
-    /// One study as JSON, schema plimsoll/1
-    Json,
-}
-
-#[derive(Args)]
-pub struct CleanArguments {
-    /// Directory, nfs:// or smb:// URL to clean
-    #[arg(required = true, value_name = "TARGET")]
-    pub targets: Vec<String>,
-    /// Reach the targets from this host, as check --on does
-    #[arg(long, value_name = "HOST")]
-    pub on: Option<String>,
-    /// Time limit of one operation
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
-    pub timeout: Duration,
-    /// Time limit for all targets [default: none]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub max_time: Option<Duration>,
-    #[command(flatten)]
-    pub access: AccessArguments,
-}
-
-#[derive(Args)]
-pub struct ServeArguments {
-    /// Port on 127.0.0.1 [default: any free port]
-    #[arg(long, value_name = "N", default_value = "0", hide_default_value = true)]
-    pub port: u16,
-}
-
-#[derive(Args)]
-pub struct CompletionsArguments {
-    /// Shell
-    #[arg(value_enum)]
-    pub shell: clap_complete::Shell,
-}
-
-#[derive(Args)]
-pub struct ManArguments {
-    /// Write a page for each command into this directory [default: print the main page]
-    #[arg(long, value_name = "DIR")]
-    pub dir: Option<PathBuf>,
-}
-
-#[derive(Args)]
-pub struct DemoArguments {
-    #[command(flatten)]
-    pub output: OutputArguments,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -1,9 +1,14 @@
 //! `plimsoll check`: the main job.
 
-use crate::arguments::{self, AccessArguments, CheckArguments, OutputArguments, StoreArguments};
+use crate::arguments::{
+    self, AccessArguments, CONTINUE_HELP, CONTINUE_LONG_HELP, HostArguments, OutputArguments,
+    RuleArguments, StoreArguments, WorkloadArguments,
+};
+use crate::gate::GateArguments;
 use crate::output::NewFile;
 use crate::signals::Signals;
 use crate::{credentials, gate, hosts, output, plan, report, restore, resume, settings, store};
+use clap::Args;
 use plimsoll_live::{Header, Observers};
 use plimsoll_load::{Names, OpenOptions, Passwords, SystemClock, TimeLimits};
 use plimsoll_model::{
@@ -21,6 +26,36 @@ use plimsoll_study::{
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+// Help texts that hold brackets: in a doc comment those would be links.
+const TARGET_HELP: &str =
+    "Directory, nfs://host[:port]/export/path or smb://[domain;]user@host[:port]/share/path";
+
+const TARGET_LONG_HELP: &str = "Target: a directory, nfs://host[:port]/export/path or \
+smb://[domain;]user@host[:port]/share/path. Options follow the URL as ?option=value&… (docs/targets.md lists \
+them). With several targets, each is compared with the first";
+
+#[derive(Args)]
+pub struct CheckArguments {
+    #[arg(value_name = "TARGET")]
+    #[arg(help = TARGET_HELP, long_help = TARGET_LONG_HELP)]
+    pub targets: Vec<String>,
+    #[arg(long = "continue", value_name = "STUDY")]
+    #[arg(help = CONTINUE_HELP, long_help = CONTINUE_LONG_HELP)]
+    pub continues: Option<String>,
+    #[command(flatten)]
+    pub what: WorkloadArguments,
+    #[command(flatten)]
+    pub how: RuleArguments,
+    #[command(flatten)]
+    pub access: AccessArguments,
+    #[command(flatten)]
+    pub hosts: HostArguments,
+    #[command(flatten)]
+    pub gate: GateArguments,
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
 
 /// Runs a check and returns the exit code.
 pub fn run(check: &CheckArguments, store: &StoreArguments) -> Result<u8, Failure> {

@@ -1,9 +1,11 @@
 //! `plimsoll clean`: remove what dead runs left on a target, and nothing else.
 
-use crate::arguments::{self, CleanArguments};
+use crate::arguments::{self, AccessArguments};
 use crate::signals::Signals;
 use crate::{credentials, forgotten, hosts, output};
+use clap::Args;
 use plimsoll_load::{Names, OpenOptions, SystemClock, TimeLimits};
+use plimsoll_model::units::parse_duration;
 use plimsoll_model::{Cause, Deadline, Failure, HostName, StudyId, printable};
 use plimsoll_reach::deploy::{self, Programs};
 use plimsoll_reach::{Local, Reach};
@@ -15,6 +17,24 @@ use std::time::Duration;
 
 /// Longest time where the user named none.
 const DAY: Duration = Duration::from_secs(24 * 3600);
+
+#[derive(Args)]
+pub struct CleanArguments {
+    /// Directory, nfs:// or smb:// URL to clean
+    #[arg(required = true, value_name = "TARGET")]
+    pub targets: Vec<String>,
+    /// Reach the targets from this host, as check --on does
+    #[arg(long, value_name = "HOST")]
+    pub on: Option<String>,
+    /// Time limit of one operation
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
+    pub timeout: Duration,
+    /// Time limit for all targets [default: none]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub max_time: Option<Duration>,
+    #[command(flatten)]
+    pub access: AccessArguments,
+}
 
 /// Cleans every target given; the exit code is 1 where something had to be left.
 pub fn run(clean: &CleanArguments) -> Result<u8, Failure> {

@@ -1,23 +1,27 @@
 //! The command line as a whole: the commands that there are.
 
 use crate::advise::AdviseArguments;
-use crate::arguments::{
-    CheckArguments, CleanArguments, CompareArguments, CompletionsArguments, DemoArguments,
-    ExportArguments, ImportArguments, ManArguments, ReportArguments, ServeArguments, ShowArguments,
-    StoreArguments,
-};
+use crate::arguments::StoreArguments;
+use crate::check::CheckArguments;
+use crate::clean::CleanArguments;
 use crate::copy::CopyArguments;
+use crate::demo::DemoArguments;
 use crate::device::DeviceArguments;
 use crate::explain::ExplainArguments;
 use crate::history::HistoryArguments;
+use crate::import::ImportArguments;
 use crate::lab::LabArguments;
+use crate::manual::{CompletionsArguments, ManArguments};
 use crate::net::NetArguments;
 use crate::ops::OpsArguments;
 use crate::play::PlayArguments;
 use crate::predict::PredictArguments;
 use crate::references::ReferencesArguments;
+use crate::report::ReportArguments;
 use crate::restore::RestoreArguments;
 use crate::run::RunArguments;
+use crate::serve::ServeArguments;
+use crate::store::{CompareArguments, ExportArguments, ShowArguments};
 use crate::trace::TraceArguments;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, CommandFactory, Parser, Subcommand};

@@ -1,10 +1,36 @@
 //! `plimsoll import`: results from elsewhere into the store.
 
-use crate::arguments::{ImportArguments, StoreArguments};
+use crate::arguments::{StoreArguments, at_least_one};
 use crate::{output, plan, store};
+use clap::Args;
 use plimsoll_model::{Cause, Failure, Origin, Study, printable};
 use plimsoll_record::{ImportFile, ImportOptions, Imports};
 use std::fmt::Write;
+use std::num::NonZeroU16;
+use std::path::PathBuf;
+
+#[derive(Args)]
+pub struct ImportArguments {
+    /// Output of fio 2 or 3 (JSON, text, terse), iperf3 (JSON), netperf (omni output), flent (.flent.gz) or of plimsoll
+    /// export --json
+    ///
+    /// All fio runs become one study, and all runs of iperf3, netperf and flent become another one. Content that gzip
+    /// compressed is unpacked
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Name of the target [default: name of the file]
+    ///
+    /// Give it once for all files, or once for each file. A line 'Testing NAME' in a file takes precedence
+    #[arg(long = "label", value_name = "NAME")]
+    pub labels: Vec<String>,
+    /// Pattern, if the file does not name it (terse output, JSON of fio before 2.14)
+    #[arg(long, value_name = "NAME")]
+    pub pattern: Option<String>,
+    /// Number of jobs in each line of terse output
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = at_least_one::<NonZeroU16>)]
+    pub jobs: Option<NonZeroU16>,
+}
 
 /// Reads every file before anything is kept, then keeps all of it at once.
 pub fn run(import: &ImportArguments, arguments: &StoreArguments) -> Result<u8, Failure> {

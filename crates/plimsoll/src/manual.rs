@@ -1,10 +1,24 @@
 //! `plimsoll completions` and `plimsoll man`: from the definitions of the command line itself.
 
-use crate::arguments::{CompletionsArguments, ManArguments};
 use crate::command_line::definition;
 use crate::output;
+use clap::Args;
 use plimsoll_model::{Cause, Failure};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+#[derive(Args)]
+pub struct CompletionsArguments {
+    /// Shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Args)]
+pub struct ManArguments {
+    /// Write a page for each command into this directory [default: print the main page]
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
 
 /// Prints the completions for a shell.
 pub fn completions(completions: &CompletionsArguments) -> Result<u8, Failure> {

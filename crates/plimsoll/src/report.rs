@@ -1,11 +1,54 @@
 //! `plimsoll report`: a study as a page to keep, send or print; several studies as a trend.
 
-use crate::arguments::{PaperFormat, ReportArguments, StoreArguments};
+use crate::arguments::StoreArguments;
 use crate::output::{self, NewFile};
 use crate::store;
-use plimsoll_model::{Cause, Failure, Study, printable};
+use clap::{Args, ValueEnum};
+use plimsoll_model::{Amount, Cause, Failure, Study, printable};
 use plimsoll_report::Document;
 use std::path::{Path, PathBuf};
+
+#[derive(Args)]
+pub struct ReportArguments {
+    /// Studies: ids, starts of ids, or 'latest'; several studies become a trend
+    #[arg(default_value = "latest", value_name = "STUDY")]
+    pub studies: Vec<String>,
+    /// Format of the report
+    #[arg(long, value_enum, default_value_t = PaperFormat::Html)]
+    pub format: PaperFormat,
+    /// File, or '-' for standard output [default: plimsoll-STUDY.html]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Also write each chart as an SVG file into this directory
+    #[arg(long, value_name = "DIR")]
+    pub svg: Option<PathBuf>,
+    /// Predict the time for your data: 200GB:photos
+    ///
+    /// This needs a study of plimsoll copy. AMOUNT is a size and a kind (movies, music, photos, source), or a size and
+    /// the mean size of a file, such as 120GB:2MB. May be given several times
+    #[arg(long = "for", value_name = "AMOUNT")]
+    pub amounts: Vec<Amount>,
+    /// Replace addresses, names of hosts, users and shares, paths and serial numbers
+    #[arg(long)]
+    pub redact: bool,
+    /// Overwrite existing files
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PaperFormat {
+    /// One self-contained page
+    Html,
+    /// For an issue, a wiki or a README
+    Markdown,
+    /// The tables as CSV, one row for each cell
+    Tables,
+    /// All trials as CSV, one row for each part of each trial
+    Csv,
+    /// One study as JSON, schema plimsoll/1
+    Json,
+}
 
 /// Reads what is to be reported, and writes the report and, where asked for, its charts.
 pub fn run(report: &ReportArguments, arguments: &StoreArguments) -> Result<u8, Failure> {

@@ -1,7 +1,8 @@
 //! Commands on the store: list, show, compare, export.
 
-use crate::arguments::{CompareArguments, ExportArguments, ShowArguments, StoreArguments};
+use crate::arguments::{DocumentArguments, StoreArguments};
 use crate::{gate, output, references};
+use clap::Args;
 use plimsoll_model::{Amount, Cause, Failure, Study, Workload};
 use plimsoll_record::Store;
 use plimsoll_report::{Document, Style};
@@ -12,6 +13,69 @@ const PICTURE_COLUMNS: usize = 96;
 
 /// Holds the store's place where `--db` does not name it; empty is as good as not set.
 const VARIABLE: &str = "PLIMSOLL_DB";
+
+#[derive(Args)]
+pub struct ShowArguments {
+    /// Study: its id, the start of its id, or 'latest'
+    #[arg(default_value = "latest")]
+    pub study: String,
+    /// Also print all figures, warnings and the method
+    #[arg(long)]
+    pub details: bool,
+    /// Predict the time for your data: 200GB:photos
+    ///
+    /// This needs a study of plimsoll copy. AMOUNT is a size and a kind (movies, music, photos, source), or a size and
+    /// the mean size of a file, such as 120GB:2MB. May be given several times
+    #[arg(long = "for", value_name = "AMOUNT")]
+    pub amounts: Vec<Amount>,
+    /// Write a picture of the screen (SVG) instead of text; '-' is standard output
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct CompareArguments {
+    /// Reference study: its id, the start of its id, or 'latest'
+    pub before: String,
+    /// Study to compare with the reference study
+    #[arg(required_unless_present = "with")]
+    pub after: Option<String>,
+    /// Compare with published figures instead of a study: a source that plimsoll references lists
+    ///
+    /// Only workloads that exist in both are compared
+    #[arg(long, value_name = "SOURCE", conflicts_with = "after")]
+    pub with: Option<String>,
+    #[command(flatten)]
+    pub output: DocumentArguments,
+}
+
+#[derive(Args)]
+pub struct ExportArguments {
+    /// Study: its id, the start of its id, or 'latest'
+    #[arg(default_value = "latest")]
+    pub study: String,
+    /// Write JSON, schema plimsoll/1 (the default)
+    #[arg(long, group = "form")]
+    pub json: bool,
+    /// Write CSV, one row for each part of each trial
+    #[arg(long, group = "form")]
+    pub csv: bool,
+    /// Write OpenMetrics text, for the text collector of node_exporter
+    #[arg(long, group = "form")]
+    pub openmetrics: bool,
+    /// Write JSON in Bencher Metric Format
+    #[arg(long, group = "form")]
+    pub bmf: bool,
+    /// Write the conditions of --fail-on as JUnit XML, a test case for each
+    #[arg(long, group = "form")]
+    pub junit: bool,
+    /// Write the call trees of plimsoll trace as folded stacks, for programs that draw flame graphs
+    #[arg(long, group = "form")]
+    pub folded: bool,
+    /// Write to this file instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
 
 /// Where the store is: as the arguments name it, else the environment, or the user's own.
 pub fn path(arguments: &StoreArguments) -> Result<PathBuf, Failure> {

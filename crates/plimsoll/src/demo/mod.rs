@@ -7,11 +7,11 @@ mod server;
 #[cfg(test)]
 mod tests;
 
-use crate::arguments::{DemoArguments, StoreArguments};
+use crate::arguments::{OutputArguments, StoreArguments};
 use crate::check::{self, More};
 use crate::command_line::{Arguments, Command};
 use crate::{output, plan};
-use clap::Parser;
+use clap::{Args, Parser};
 use plimsoll_model::{Cause, Failure, Rule};
 use server::BuiltinServer;
 use std::time::Duration;
@@ -21,6 +21,12 @@ const SETTINGS: [&str; 6] =
     ["--size=64MiB", "--time=300ms", "--max-time=34s", "--workers=2", "--seed=1", "--host=local"];
 /// What the way to the farther one adds to a round trip.
 const FURTHER: Duration = Duration::from_millis(1);
+
+#[derive(Args)]
+pub struct DemoArguments {
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
 
 /// Runs the demonstration and returns the exit code.
 pub fn run(demo: &DemoArguments, store: &StoreArguments) -> Result<u8, Failure> {
