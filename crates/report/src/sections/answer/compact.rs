@@ -1,6 +1,7 @@
 //! Tables whose rows take one line each, for screens without room for more.
 
-use super::table::{COLUMNS, GAP, LATENCY, NOTHING, add_column, drawn_width};
+use super::fit::{COLUMNS, GAP, drawn_width};
+use super::rows::{LATENCY, NOTHING, add_column};
 use crate::chart::Table;
 use crate::study::Shown;
 use crate::study::bottleneck::{self, BY_COLUMN, Notes};

@@ -2,7 +2,7 @@
 
 use super::forwarding::{compared, compares};
 use super::names::Brief;
-use super::table::NOTHING;
+use super::rows::NOTHING;
 use crate::chart::Table;
 use crate::figure::{RATE, SHARE, TIME};
 use crate::study::Shown;

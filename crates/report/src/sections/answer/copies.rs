@@ -1,7 +1,9 @@
 //! Copies: datasets down, targets, settings and methods across.
 
+use super::figures::{figure_of, level_of};
 use super::names::Brief;
-use super::table::{self, Rows};
+use super::rows::{NOTHING, Rows};
+use super::table;
 use crate::chart::Table;
 use crate::sections::common::verdicts as verdicts_heading;
 use crate::study::Shown;
@@ -43,11 +45,11 @@ pub(super) fn table(shown: &Shown<'_>, brief: &Brief, copies: &Copies<'_>) -> Op
         let wide = marks.iter().map(|mark| mark.len()).max().filter(|_| count > 2).unwrap_or(0);
         let figure = |(copied, mark): (Copied<'_>, &&str)| match copied {
             Some((found, cell)) if count > 2 || verdicts => {
-                let figure = table::figure_of(shown, found, cell.cell);
+                let figure = figure_of(shown, found, cell.cell);
                 if wide > 0 { format!("{figure} {mark:<wide$}") } else { figure }
             }
-            Some((found, cell)) => table::level_of(shown, found, cell),
-            None => table::NOTHING.to_owned(),
+            Some((found, cell)) => level_of(shown, found, cell),
+            None => NOTHING.to_owned(),
         };
         columns.push(own().zip(&marks).map(figure).collect());
     }
@@ -62,7 +64,7 @@ pub(super) fn table(shown: &Shown<'_>, brief: &Brief, copies: &Copies<'_>) -> Op
     if verdicts {
         let heading = verdicts_heading(shown.study.plan.design.confidence, shown.findings.imported);
         let words = |pair: &Option<&Pair>| match pair {
-            None => table::NOTHING.to_owned(),
+            None => NOTHING.to_owned(),
             Some(pair) if copies.methods() == 1 => {
                 table::between(shown, pair, &header[1], &header[2])
             }

@@ -3,7 +3,7 @@
 
 use super::connections;
 use super::names::Brief;
-use super::table::NOTHING;
+use super::rows::NOTHING;
 use crate::chart::Table;
 use crate::figure::{BITRATE, RATE, SHARE, TIME};
 use crate::study::{Shown, hosts};

@@ -6,12 +6,15 @@ mod compact;
 mod connections;
 mod copies;
 mod database;
+mod figures;
+mod fit;
 mod forwarding;
 mod names;
 mod operations;
 pub(super) mod parts;
 mod paths;
 mod playback;
+mod rows;
 mod sentences;
 mod settings;
 mod slides;
@@ -29,12 +32,12 @@ use crate::study::{
     Shown, disturbances, head, hosts, limits, mounts, speed, stalls, stored, warnings,
 };
 use crate::text::{capital, counted, duration, listed, printable, width};
+pub(super) use fit::{fits_a_screen, is_narrow};
 use names::Brief;
 pub(super) use operations::{binds, calls_of_several};
 use plimsoll_explain::{Limit, Limits, Resource, Use, WorkloadFindings};
 use plimsoll_model::{Cell, Ended, Flag, Rule};
-use table::Explained;
-pub(super) use table::{fits_a_screen, is_narrow};
+use rows::Explained;
 
 /// What there is to say of a study without a complete trial.
 const NOTHING: &str = "No trial ran to its end, so there are no figures.";

@@ -1,7 +1,8 @@
 //! What operations cost: a time for each kind, what a byte costs, what is enough, and what a scan takes.
 
+use super::fit::is_narrow;
 use super::names::Brief;
-use super::table::{Explained, Rows, is_narrow};
+use super::rows::{Explained, NOTHING, Rows};
 use crate::chart::Table;
 use crate::document::{Item, Layout, Section};
 use crate::figure::{BANDWIDTH, Kind, RATE, TIME, TOO_WIDE};
@@ -26,7 +27,6 @@ use plimsoll_stats::interval::Interval;
 const NARROW: usize = 14;
 /// More in flight that bring less than so many times as much are no help.
 const HELPS: f64 = 1.5;
-const NOTHING: &str = "–";
 
 /// Whether a study is about what single operations cost.
 pub(super) fn are_shown(shown: &Shown<'_>) -> bool {

@@ -2,6 +2,7 @@
 
 use super::super::part_interactions::sentence;
 use super::forwarding::label;
+use super::rows::NOTHING;
 use crate::chart::Table;
 use crate::figure::RATE;
 use crate::study::{Shown, hosts};
@@ -11,7 +12,6 @@ use plimsoll_explain::{Difference, PartCost, PartCosts, PartVerdict};
 use plimsoll_model::{Failure, MissingPart, PathPart, Subject};
 use plimsoll_stats::interval::Interval;
 
-const NOTHING: &str = "–";
 /// Columns of the reason why a part is not priced.
 const LONGEST: usize = 200;
 

@@ -1,6 +1,6 @@
 //! A network path: a row for each kind of load, with goodput, CPU of both ends, latency and bottleneck.
 
-use super::table::NOTHING;
+use super::rows::NOTHING;
 use crate::chart::Table;
 use crate::figure::{BITRATE, CPU_PER_GB, RATE, SHARE, TIME};
 use crate::study::bottleneck::Notes;

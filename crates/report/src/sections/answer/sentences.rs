@@ -1,7 +1,8 @@
 //! The two or three sentences that matter.
 
 use super::names::Brief;
-use super::table::{Explained, has_columns};
+use super::rows::Explained;
+use super::table::has_columns;
 use crate::measure::Compared;
 use crate::study::{Shown, copies, imported, limits, stored, workload};
 use crate::text::{capital, counted, duration, listed, printable};

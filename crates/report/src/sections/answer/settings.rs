@@ -1,7 +1,8 @@
 //! Of many settings: how fast each is, and what each level bought.
 
+use super::figures::figure_of;
 use super::names::Brief;
-use super::table::{NOTHING, Rows, figure_of};
+use super::rows::{NOTHING, Rows};
 use crate::chart::Table;
 use crate::figure::ends;
 use crate::measure::Compared;

@@ -1,5 +1,6 @@
 //! The answer in one sentence, as a person would say it.
 
+use super::figures::figure_of;
 use super::names::Brief;
 use super::sentences::{Against, Matter, compared};
 use super::table;
@@ -384,7 +385,7 @@ fn level(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
             .cells
             .iter()
             .any(|cell| cell.levels.contains_key(&Metric::all(Measure::THROUGHPUT)));
-        (by_bytes && known).then(|| table::figure_of(shown, found, setup))
+        (by_bytes && known).then(|| figure_of(shown, found, setup))
     };
     let name = brief.setup(shown, setup);
     if !shown.transfers.is_empty() {
