@@ -3,39 +3,33 @@
 mod adapt;
 mod calibrate;
 mod condition;
+mod finish;
+mod prepare;
 mod rate;
+mod time;
+mod trial;
 mod vary;
 
 use crate::held::Held;
 use crate::hosts::Hosts;
 use crate::keep::Keep;
-use crate::left::{Ahead, Later, Left, Took};
-use crate::observers::{Preparing, Watching};
+use crate::left::{Ahead, Took};
 use crate::progress::Progress;
 use crate::schedule::Schedule;
 use crate::settings::Settings;
-use crate::{check, costs, disturbed, resume, size, stability, steps};
+use crate::{check, resume};
 use plimsoll_explain::Forecast;
 use plimsoll_model::{
-    Cause, Cell, Clock, Ended, Failure, Flag, HostLoad, HostName, Length, Measure, Metric, Nanos,
-    Origin, Outcome, Plan, PointResult, PointSpec, Rule, SCHEMA, Study, StudyId, SubjectRunner,
-    Switch, Target, Trial, Workload, WriteState, label,
+    Cause, Clock, Ended, Failure, Flag, Length, Nanos, Origin, Plan, Rule, SCHEMA, Study, StudyId,
+    SubjectRunner, Workload, WriteState, label,
 };
 use plimsoll_watch::Watch;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use trial::Due;
 
-/// By how much of the cap the first block may end after it.
-const GRACE: f64 = 0.25;
-/// A search for the rate that a router keeps has this time at least, in seconds: it finds the rate, if not within its width.
-const LEAST_SEARCH_SECONDS: f64 = 10.0;
-/// No operation is given less time than this, in seconds.
-const LEAST_TIMEOUT_SECONDS: f64 = 1.0;
-
-/// Length of the windows of a trial's series.
-const WINDOW_SECONDS: f64 = 0.1;
 /// The idle window before every block but the first, where the first one is no shorter: CPU times have steps of
 /// 10 ms, and of a much shorter window they show chance.
 pub(crate) const IDLE_BETWEEN_BLOCKS: Duration = Duration::from_secs(1);
@@ -185,87 +179,6 @@ impl Conductor<'_> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    fn elapsed(&self) -> f64 {
-        self.earlier + self.clock.now().since(self.begun).as_secs_f64()
-    }
-
-    /// Attaches every subject, prepares what the workloads need, watches the idle hosts.
-    fn prepare(&mut self) -> Result<(), Failure> {
-        let mut observer = Preparing(&mut *self.observer);
-        for subject in 0..self.study.plan.subjects.len() {
-            observer.begin(subject);
-            let found = self.runner.attach(subject)?;
-            if self.before.is_some() {
-                resume::expect_not_running(&self.study.id, &found)?;
-            }
-            self.study.flags.extend(found);
-        }
-        if let Some(before) = &self.before {
-            resume::expect_same(&before.id, &before.subjects, &self.runner.facts())?;
-        }
-        self.study.flags.extend(size::fit(&mut self.study.plan, &self.runner.facts())?);
-        if self.study.plan.storage.adapt_size {
-            self.adapt_to_time()?;
-        }
-        self.prepare_workloads(0)?;
-        if self.study.plan.design.quick && self.before.is_none() {
-            self.study.plan.design.cap_seconds += self.elapsed();
-        }
-        self.note_facts();
-        self.study.hosts = self.hosts.facts();
-        self.same_machine();
-        let difference = stability::difference(&self.study.subjects, &self.study.plan.workloads);
-        self.study.flags.extend(difference);
-        let seconds = self.study.plan.design.baseline_seconds;
-        if seconds > 0.0 {
-            (self.observer)(Progress::Baseline { seconds });
-        }
-        self.idle(Duration::from_secs_f64(seconds.max(0.0)), self.before.is_some());
-        // A study that is continued keeps its lengths, and what is known of its writes.
-        let calibrate = std::mem::take(&mut self.study.plan.design.calibrate);
-        match &self.before {
-            Some(before) => self.writes = resume::writes(before),
-            None => {
-                self.calibrate(calibrate)?;
-                self.fix_rates()?;
-                self.condition(calibrate)?;
-            }
-        }
-        let measured = self.before.as_ref().map_or_else(Vec::new, resume::measured);
-        self.schedule = Schedule::new(&self.study.plan).after(self.first_block, measured);
-        if self.stopped() {
-            return Err(interrupted());
-        }
-        match self.before {
-            Some(_) => self.goes_on()?,
-            None => {
-                self.keep.begin(&self.study)?;
-                self.is_kept = true;
-            }
-        }
-        self.held = Held::new(&self.study, &*self.keep);
-        Ok(())
-    }
-
-    /// Prepares what the workloads from this one on need. In turn: what is laid out for one subject lies beside what is
-    /// laid out for the others.
-    fn prepare_workloads(&mut self, from: usize) -> Result<(), Failure> {
-        let mut observer = Preparing(&mut *self.observer);
-        let mut waiting: Vec<usize> = (0..self.study.plan.subjects.len()).collect();
-        while !waiting.is_empty() {
-            for subject in std::mem::take(&mut waiting) {
-                observer.begin(subject);
-                let kind = Some(self.study.plan.subjects[subject].kind());
-                let mut workloads = self.study.plan.workloads[from..].to_vec();
-                workloads.retain(|workload| workload.subject() == kind);
-                let prepared = self.runner.prepare(subject, &workloads, &mut observer)?;
-                self.study.flags.extend(prepared.flags);
-                waiting.extend(prepared.more.then_some(subject));
-            }
-        }
-        Ok(())
-    }
-
     /// Takes up what follows from what was measured; whether anything does.
     fn follow_up(&mut self) -> Result<bool, Failure> {
         let follow_ups = (self.follow)(&self.study);
@@ -291,37 +204,6 @@ impl Conductor<'_> {
         self.schedule.extend(&self.study.plan, &more);
         self.keep.update(&self.study)?;
         Ok(true)
-    }
-
-    /// Notes that the study is continued, and lets its seconds go on where it stopped. That is kept with
-    /// the first trial: until then the study is as it was.
-    fn goes_on(&mut self) -> Result<(), Failure> {
-        let Some(before) = &self.before else { return Ok(()) };
-        resume::expect_same(&before.id, &before.subjects, &self.study.subjects)?;
-        let preparing = self.elapsed() - resume::stopped_at(before);
-        self.earlier -= preparing;
-        self.study.plan.design.cap_seconds -= preparing;
-        resume::renew(&mut self.study.flags, self.unix_seconds, self.first_block);
-        self.look();
-        Ok(())
-    }
-
-    /// A server's host may be one that drives the trials, under another name too.
-    fn same_machine(&mut self) {
-        let plan = &self.study.plan;
-        let drives = |host| host == plan.client() || plan.clients.contains(host);
-        let named = plan.hosts.iter().filter(|server| drives(&server.host));
-        let named = named.map(|server| server.host.to_string());
-        // Clients are watched first.
-        let (driving, others) = self
-            .study
-            .hosts
-            .split_at_checked(plan.clients.len().max(1))
-            .unwrap_or((&self.study.hosts, &[]));
-        let here = !plan.is_remote() || driving.iter().any(|host| host.is_this_machine);
-        let found = others.iter().filter(|host| here && host.is_this_machine);
-        let all = named.chain(found.map(|host| host.name.clone()));
-        add_new(&mut self.study.flags, all.map(|host| Flag::SameMachine { host }).collect());
     }
 
     /// Runs blocks until the rule, the cap, the user or a failure ends the study.
@@ -366,7 +248,6 @@ impl Conductor<'_> {
                 if done > 0 && self.elapsed() > self.latest_end() {
                     return self.cap_reached();
                 }
-                let left = (cells.len() - done) as u32 + self.schedule.trials_left();
                 let now = self.elapsed();
                 let ahead = Ahead {
                     workloads: &self.study.plan.workloads,
@@ -377,9 +258,11 @@ impl Conductor<'_> {
                     cap: self.study.plan.design.cap_seconds,
                 };
                 let later = self.took.later(cell.workload, &ahead);
-                self.set(block, *cell)?;
                 let later_cells = cells.len() - done - 1;
-                self.trial(block, *cell, left, later_cells, seconds_per_trial, later)?;
+                let left = later_cells as u32 + 1 + self.schedule.trials_left();
+                let each = seconds_per_trial;
+                self.set(block, *cell)?;
+                self.trial(Due { block, cell: *cell, left, later_cells, each, later })?;
                 if let Some(workload) = self.study.plan.workload(*cell) {
                     let seconds = self.elapsed() - now;
                     self.took.add(cell.workload, workload, seconds);
@@ -399,56 +282,11 @@ impl Conductor<'_> {
         let Rule::Sequential { first, .. } = self.study.plan.design.rule else { return };
         if blocks >= first {
             self.schedule.want(plimsoll_explain::blocks_needed(&self.study));
-            let until_cap = self.study.plan.design.cap_seconds - self.elapsed();
             // No more than there is time for.
-            let more = Forecast::new(&self.study).blocks_within(until_cap);
+            let more = Forecast::new(&self.study).blocks_within(self.until_cap());
             let blocks = blocks.saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
             (self.observer)(Progress::BlocksWanted { blocks });
         }
-    }
-
-    /// When even a block that has begun is broken off, in seconds: the first may end after the cap, but by
-    /// a quarter of it and one trial at most. Work that ends when it is done has no length to wait for.
-    fn latest_end(&self) -> f64 {
-        let before = self.before.as_ref().map_or(0.0, resume::stopped_at);
-        let cap = self.study.plan.design.cap_seconds - before;
-        let timed = |workload: &&Workload| matches!(workload.length, Length::For { .. });
-        let workloads = self.study.plan.workloads.iter().filter(timed);
-        before + cap * (1.0 + GRACE) + workloads.map(Workload::seconds).fold(0.0, f64::max)
-    }
-
-    /// Seconds until the study's end, which nothing goes on long after, as with a server whose replies come byte by
-    /// byte.
-    fn left(&self) -> f64 {
-        (self.latest_end() - self.elapsed()).max(LEAST_TIMEOUT_SECONDS)
-    }
-
-    /// Seconds for a search that so many trials of its block follow: an equal share of the time until the cap.
-    fn left_for_search(&self, later_cells: usize) -> f64 {
-        let until_cap = self.study.plan.design.cap_seconds - self.elapsed();
-        (until_cap / (later_cells + 1) as f64).max(LEAST_SEARCH_SECONDS)
-    }
-
-    /// A workload that is begun now: one that ends when it is done has no longer than the study has.
-    fn in_time(&self, workload: Workload) -> Workload {
-        let length = match workload.length {
-            Length::UntilDone { at_most_seconds } => {
-                Length::UntilDone { at_most_seconds: at_most_seconds.min(self.left()) }
-            }
-            timed @ Length::For { .. } => timed,
-        };
-        Workload { length, ..workload }
-    }
-
-    /// The value that a cell's first complete trial stepped to.
-    fn first_step(&self, cell: Cell) -> Option<f64> {
-        let mut own = self.study.trials.iter().filter(|trial| trial.cell == cell);
-        own.find_map(|trial| trial.result.value(0, Metric::all(Measure::STEP)))
-    }
-
-    /// How long an operation may take that is begun now, in seconds.
-    fn operation_timeout(&self) -> f64 {
-        self.study.plan.storage.operation_timeout_seconds.min(self.left())
     }
 
     fn cap_reached(&mut self) -> Result<(), Failure> {
@@ -482,146 +320,6 @@ impl Conductor<'_> {
         }
     }
 
-    fn trial(
-        &mut self,
-        block: u32,
-        cell: Cell,
-        left: u32,
-        later_cells: usize,
-        each: f64,
-        later: Later,
-    ) -> Result<(), Failure> {
-        let Some(workload) = self.study.plan.workload(cell).cloned() else { return Ok(()) };
-        let subject = usize::from(cell.subject);
-        let number = self.study.trials.len() as u32;
-        let until_cap = (self.study.plan.design.cap_seconds - self.elapsed()).max(0.0);
-        // No more than there is time for.
-        let left = left.min((until_cap / each).ceil() as u32).max(1);
-        (self.observer)(Progress::Trial {
-            number,
-            block,
-            cell,
-            workload: &workload,
-            planned: number + left,
-            seconds_left: self.took.left(cell.workload, &workload, &later).unwrap_or(until_cap),
-        });
-        if self.study.plan.storage.drop_caches {
-            let kept = self.settings.drop_caches();
-            add_new(&mut self.study.flags, kept);
-            self.hosts.rest(&*self.clock);
-        }
-        let started_seconds = self.elapsed();
-        let seed = self.study.plan.design.seed;
-        let first_file = self.schedule.first_file(block);
-        let spec = self.spec(number, subject, workload.clone(), &format!("trial {number}"));
-        let spec = PointSpec { first_file, ..spec };
-        let (mut result, loads, points) = match &workload.steps {
-            None => {
-                let (result, loads) = self.point(&spec, Left::new(&workload, later));
-                (result, loads, Vec::new())
-            }
-            Some(steps) => {
-                let mut order = plimsoll_stats::order::generator(seed, &format!("steps {number}"));
-                let begun = self.clock.now();
-                let clock = self.clock.clone();
-                let bounds = steps::Bounds {
-                    start: self.first_step(cell),
-                    left_seconds: self.left_for_search(later_cells),
-                    spent: &|| clock.now().since(begun).as_secs_f64(),
-                };
-                let mut point = |workload: &Workload, most_seconds: f64| {
-                    let spec = PointSpec {
-                        workload: self.in_time(workload.clone()),
-                        operation_timeout_seconds: self.operation_timeout(),
-                        left_seconds: self.left().min(most_seconds),
-                        ..spec.clone()
-                    };
-                    self.point(&spec, None)
-                };
-                steps::measure(&workload, steps, &bounds, &mut order, &mut point)
-            }
-        };
-        let others = self.study.trials.iter().filter(|other| other.cell == cell);
-        result.flags.extend(disturbed::flags(&result, &loads, &others.collect::<Vec<_>>()));
-        let fatal = match &result.outcome {
-            Outcome::Failed { failure, .. } if resume::ends_study(failure) => Some(failure.clone()),
-            _ => None,
-        };
-        let mount = self.hosts.mount();
-        let trial = Trial {
-            number,
-            block: Some(block),
-            cell,
-            started_seconds,
-            result,
-            points,
-            loads,
-            mount,
-            imported: None,
-        };
-        let first_again = self.before.as_ref().is_some_and(|b| b.trials.len() as u32 == number);
-        let mut kept = if first_again { self.keep.update(&self.study) } else { Ok(()) };
-        kept = kept.and_then(|()| self.keep.add_trial(&self.study, &trial));
-        (self.observer)(Progress::Ended(&trial));
-        self.study.trials.push(trial);
-        if self.note_facts() {
-            kept = kept.and_then(|()| self.keep.update(&self.study));
-        }
-        kept?;
-        self.held.let_go(&mut self.study.trials);
-        fatal.map_or(Ok(()), Err)
-    }
-
-    /// A point, with a seed of its own by its name.
-    fn spec(&self, number: u32, subject: usize, workload: Workload, name: &str) -> PointSpec {
-        let plan = &self.study.plan;
-        PointSpec {
-            number,
-            subject,
-            workload: self.in_time(workload),
-            first_file: 0,
-            window_seconds: WINDOW_SECONDS,
-            operation_timeout_seconds: self.operation_timeout(),
-            left_seconds: self.left(),
-            seed: plimsoll_stats::order::sub_seed(plan.design.seed, name),
-        }
-    }
-
-    /// The router whose highest rate is searched. Of parts of its path only CPU time is measured, which looking costs.
-    fn router(&self, subject: usize) -> Option<&HostName> {
-        let plan = &self.study.plan;
-        let path = plan.subjects.get(subject)?.path()?;
-        path.via.as_ref().filter(|_| plan.parts.is_none())
-    }
-
-    /// One point, and the loads of the hosts meanwhile.
-    fn point(&mut self, spec: &PointSpec, left: Option<Left>) -> (PointResult, Vec<HostLoad>) {
-        let directory = match self.study.plan.target(spec.subject) {
-            // As tables of mounts have it; a link on another host is not followed from here.
-            Some(Target::Directory(there)) if self.study.plan.is_remote() => {
-                Some(there.path.clone())
-            }
-            Some(Target::Directory(here)) => here.path.canonicalize().ok(),
-            _ => None,
-        };
-        let router = self.router(spec.subject).map(ToString::to_string);
-        self.hosts.clear(directory, router.as_deref());
-        let mut watching = Watching::new(&mut self.hosts, &mut *self.observer, left);
-        let mut result = self.runner.point(spec, &mut watching);
-        // What a path carries leaves nothing to be written.
-        if self.study.plan.subjects.get(spec.subject).is_none_or(|subject| subject.path().is_none())
-        {
-            self.hosts.rest(&*self.clock);
-        }
-        let loads = self.hosts.loads();
-        result.flags.extend(self.hosts.flags());
-        if result.outcome == Outcome::Complete {
-            costs::add(&mut result, &loads, &self.study.plan, spec);
-            costs::add_of_router(&mut result, &loads, &self.study, spec);
-        }
-        (result, loads)
-    }
-
     /// Takes over what the runner found out by now of the subjects, and of measures of its own; whether
     /// that is news.
     fn note_facts(&mut self) -> bool {
@@ -634,68 +332,12 @@ impl Conductor<'_> {
         (known.subjects, known.measures) = (subjects, measures);
         new
     }
-
-    /// Cleans up and says why it ended.
-    fn finish(mut self, outcome: Result<(), Failure>) -> Result<Study, Failure> {
-        let restarts = self.study.plan.factors.iter().any(|f| f.switch == Switch::Restart);
-        let released = restarts && self.runner.release().is_ok();
-        // What restarts a server is put back before the run's directories are removed.
-        let mut left = self.settings.restore();
-        if released {
-            // Where that fails, removing them does, and says so.
-            let _ = self.runner.reopen();
-        }
-        left.extend(self.runner.close());
-        let known = self.before.as_ref().map_or(0, |before| before.trials.len());
-        let measured = !self.study.subjects.is_empty() && self.study.trials.len() > known;
-        match outcome {
-            Err(mut failure) if !measured => {
-                // The store has the study already, and is to say why nothing came of it.
-                if self.is_kept {
-                    self.study.ended = match failure.cause {
-                        Cause::Interrupted => Ended::Interrupted,
-                        _ => Ended::Failed { failure: failure.clone() },
-                    };
-                    self.study.flags.extend(left.iter().cloned());
-                    // The first failure is worth more than the store's.
-                    let _ = self.keep.update(&self.study);
-                }
-                failure.next = next_step(&failure, &left);
-                return Err(failure);
-            }
-            Err(failure) if failure.cause == Cause::Interrupted => {
-                self.study.ended = Ended::Interrupted;
-            }
-            Err(failure) => self.study.ended = Ended::Failed { failure },
-            Ok(()) => {}
-        }
-        self.study.flags.extend(left);
-        let whole = self.held.take_back(&mut self.study, &*self.keep);
-        if let Err(failure) = whole.and_then(|()| self.keep.update(&self.study)) {
-            // The figures are worth more than the store: they are handed back all the same.
-            self.study.ended = Ended::Failed { failure };
-        }
-        Ok(self.study)
-    }
 }
 
 fn interrupted() -> Failure {
     Failure::new(Cause::Interrupted, "finish the study")
         .on("the plan")
         .happened("it was interrupted")
-}
-
-/// What to do after a failure before the first trial. It alone can name what was left behind.
-fn next_step(failure: &Failure, left: &[Flag]) -> String {
-    let again = match (failure.cause, left.is_empty()) {
-        (Cause::Interrupted, true) => "Run the command again; no file of this run remains.",
-        (Cause::Interrupted, false) => "Run the command again.",
-        _ => "",
-    };
-    let own = if failure.next.is_empty() { again.to_owned() } else { failure.next.clone() };
-    let left = left.iter().map(|flag| format!("{}. {}", flag.message(), flag.advice()));
-    let all: Vec<String> = std::iter::once(own).chain(left).filter(|s| !s.is_empty()).collect();
-    all.join(" ")
 }
 
 fn add_new(flags: &mut Vec<Flag>, new: Vec<Flag>) {

@@ -4,7 +4,8 @@
 //! The rate of large files is sampled. Of each dataset a small part is copied to each subject, and more of
 //! it until it takes long enough to tell.
 
-use super::{Conductor, Preparing, interrupted};
+use super::{Conductor, interrupted};
+use crate::observers::Preparing;
 use crate::{scale, size};
 use plimsoll_model::{
     DataClass, Event, Failure, Flag, Length, LoadObserver, Outcome, PointSpec, Rule, Scaled,

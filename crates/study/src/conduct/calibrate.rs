@@ -2,7 +2,8 @@
 //! A short run of each workload on each subject fixes one length for it, the same for all subjects and
 //! settings, before the first block.
 
-use super::{Conductor, IDLE_BETWEEN_BLOCKS, Preparing, interrupted};
+use super::{Conductor, IDLE_BETWEEN_BLOCKS, interrupted};
+use crate::observers::Preparing;
 use plimsoll_model::{
     Event, Failure, Flag, Length, LoadObserver, Measurand, Measure, Metric, Outcome, PartResult,
     Plan, PointResult, PointSpec, Rule, Workload,
@@ -212,7 +213,7 @@ impl Conductor<'_> {
     /// and makes trials as much shorter as it takes for the first blocks of the others to fit. Where not
     /// even those of one fit, there are as many as do.
     fn leave_out(&mut self, calibrated: bool) {
-        let left = TAKEN * (self.study.plan.design.cap_seconds - self.elapsed());
+        let left = TAKEN * self.until_cap();
         let plan = &mut self.study.plan;
         let idle = IDLE_BETWEEN_BLOCKS.as_secs_f64().min(plan.design.baseline_seconds);
         let pace = |paces: &BTreeMap<usize, Pace>, number| paces.get(&number).copied();

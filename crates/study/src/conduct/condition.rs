@@ -5,7 +5,8 @@
 //! is written in all.
 
 use super::calibrate::length;
-use super::{Conductor, WINDOW_SECONDS, interrupted};
+use super::trial::WINDOW_SECONDS;
+use super::{Conductor, interrupted};
 use plimsoll_model::units::{Bytes, duration};
 use plimsoll_model::{
     Failure, Job, Length, Measure, Metric, Outcome, PointResult, SubjectFacts, Window, Workload,
