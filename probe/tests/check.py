@@ -14,9 +14,15 @@ import unittest
 
 import cases
 import net_cases
+import net_listener_cases
+import net_namespace_cases
+import net_session_cases
+import relay_cases
 from channel import run
 from net_session import Net
 
+MODULES = [cases, net_cases, net_listener_cases, net_session_cases, net_namespace_cases,
+           relay_cases]
 # Emulated processors: the least that each build must run on.
 EMULATORS = {
     "mips": [["qemu-mips-static", "-cpu", "24Kc"], ["qemu-mips-static", "-cpu", "4Kc"]],
@@ -75,8 +81,8 @@ def main():
     add_emulated(machines)
     loader, suite = unittest.TestLoader(), unittest.TestSuite()
     suite.addTests(loader.loadTestsFromTestCase(Emulated))
-    suite.addTests(loader.loadTestsFromModule(cases))
-    suite.addTests(loader.loadTestsFromModule(net_cases))
+    for module in MODULES:
+        suite.addTests(loader.loadTestsFromModule(module))
     sys.exit(not unittest.TextTestRunner(verbosity=1).run(suite).wasSuccessful())
 
 
