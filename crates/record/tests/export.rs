@@ -75,7 +75,7 @@ fn every_field_and_kind_is_documented() {
 #[test]
 fn further_flags_are_documented_and_read_back() {
     let mut study = support::watched();
-    study.flags = support::any::flags_since(0.5, 7, "local");
+    study.flags = support::any::flags::since(0.5, 7, "local");
     let text = to_json(&study).unwrap();
     assert_eq!(from_json(&text).unwrap(), study);
     for flag in serde_json::to_value(&study.flags).unwrap().as_array().unwrap() {

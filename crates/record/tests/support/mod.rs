@@ -201,7 +201,7 @@ pub fn full() -> Study {
             cpu_accounting: "ticks".into(),
             ..HostFacts::default()
         }],
-        flags: any::flags_of(0.5, 7, "local"),
+        flags: any::flags::golden(0.5, 7, "local"),
         measures: Vec::new(),
         trials: vec![trial(0), failed, stopped],
         ended: Ended::Failed { failure },
@@ -226,7 +226,7 @@ pub fn watched() -> Study {
         is_this_machine: true,
         ..study.hosts[0].clone()
     });
-    study.flags = any::flags_of_hosts(0.5, name);
+    study.flags = any::flags::of_hosts(0.5, name);
     let servers = [Measure::SERVER_CPU_PER_OP, Measure::SERVER_CPU_PER_BYTE];
     let quantities = &mut study.trials[0].result.parts[0].quantities;
     quantities.extend(servers.map(|measure| (Metric::all(measure), 0.25)));

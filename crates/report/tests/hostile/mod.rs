@@ -126,10 +126,10 @@ fn assert_harmless_exports(study: &Study) {
 fn no_text_of_any_field_steers_a_terminal_or_a_spreadsheet() {
     let mut rich = measured(&TWO, 2);
     support::watch(&mut rich, "ssh://jane@nas");
-    rich.flags.extend(any_study::any::flags_of(0.5, 7, "x"));
-    rich.flags.extend(any_study::any::flags_of_hosts(0.5, "x"));
-    rich.flags.extend(any_study::any::flags_since(0.5, 7, "x"));
-    rich.trials[1].result.flags = any_study::any::flags_of(0.5, 7, "x");
+    rich.flags.extend(any_study::any::flags::golden(0.5, 7, "x"));
+    rich.flags.extend(any_study::any::flags::of_hosts(0.5, "x"));
+    rich.flags.extend(any_study::any::flags::since(0.5, 7, "x"));
+    rich.trials[1].result.flags = any_study::any::flags::golden(0.5, 7, "x");
     plain::fail(&mut rich.trials[0]);
     let of_fio = imports::study(&TWO, &imports::PUBLISHED);
     let colour = Style { colour: true, ..NARROW };
