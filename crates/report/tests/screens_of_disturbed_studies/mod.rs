@@ -1,0 +1,186 @@
+//! Screens of studies beside which others used the hosts.
+
+use super::{SCREEN, base, fits, four_verdicts, screen, sequential, words};
+use crate::support::plain::add_blocks;
+use plimsoll_model::units::{Bytes, GIB};
+use plimsoll_model::*;
+use plimsoll_report::Document;
+
+/// Another client of the server in four trials: one line on the screen, with the effect first, when it was, and each
+/// resource with its own trials.
+#[test]
+fn what_others_did_is_said_by_host_and_resource_with_its_effect_and_time() {
+    let mut study = four_verdicts();
+    let disturbed: Vec<usize> = (0..study.trials.len())
+        .filter(|n| study.trials[*n].cell.workload == 0 && study.trials[*n].cell.subject == 0)
+        .take(4)
+        .collect();
+    for (nth, number) in disturbed.iter().enumerate() {
+        let trial = &mut study.trials[*number];
+        for (metric, value) in &mut trial.result.parts[0].quantities {
+            if matches!(metric.measure, Measure::THROUGHPUT | Measure::IOPS) {
+                *value *= 0.5;
+            }
+        }
+        let load = |resource, per_second| Flag::OtherLoad {
+            host: "ssh://root@nas".into(),
+            resource,
+            per_second,
+        };
+        trial.result.flags = vec![load(HostResource::Network, 80e6)];
+        if nth == 0 {
+            trial.result.flags.push(load(HostResource::Disk, 3e6));
+        }
+    }
+    let screen = screen(&study);
+    fits(&screen);
+    let text = words(&screen);
+    let all = study.trials.len();
+    let said = format!("! 4 of {all} trials (sequential read) were ");
+    assert!(text.contains(&said), "{said} in\n{screen}");
+    assert!(
+        text.contains("% slower than the same work at other times: others used ssh://root@nas"),
+        "{screen}"
+    );
+    let whole = words(&Document::of_study(&study).text(&SCREEN));
+    assert!(whole.contains("from 2025-10-09 08:53 to 08:5"), "when: {whole}");
+    let network = "(its network by up to 80.0 MB/s and its disk by up to 3.00 MB/s in 1)";
+    assert!(whole.contains(network), "{whole}");
+    assert!(whole.contains("which clients and transfers used it then"), "{whole}");
+    assert!(!whole.contains("(its disk by"), "resources are not merged: {whole}");
+    let slower: Vec<u32> = whole
+        .split("trials (sequential read) were ")
+        .nth(1)
+        .and_then(|rest| rest.split('%').next())
+        .map(|range| range.split('–').map(|number| number.parse().unwrap()).collect())
+        .unwrap();
+    assert!(slower.iter().all(|percent| (45..=55).contains(percent)), "{slower:?}");
+    // Without any effect it is no matter for a full screen, but it is not hidden.
+    for number in disturbed {
+        for (metric, value) in &mut study.trials[number].result.parts[0].quantities {
+            if matches!(metric.measure, Measure::THROUGHPUT | Measure::IOPS) {
+                *value *= 2.0;
+            }
+        }
+    }
+    let whole = words(&Document::of_study(&study).text(&SCREEN));
+    assert!(whole.contains("were not slower than the same work at other times"), "{whole}");
+}
+
+/// Hours of measuring do not help on a machine that other work keeps busy; three warnings of at most two lines fit the
+/// screen, and how preliminary a quick look is stays on it.
+#[test]
+fn a_disturbed_machine_replaces_an_offer_of_hours() {
+    let mut study = four_verdicts();
+    study.plan.command = "plimsoll check --quick nfs://nas/volume1 smb://me@nas/volume1".into();
+    let windows = IdleWindows::default();
+    study.flags = vec![
+        Flag::CapReached { blocks: 14, wanted: 4471 },
+        Flag::Quick { resolvable: Some(1.24) },
+        Flag::WorkingSet {
+            target: "nfs://nas/volume1".into(),
+            size: Bytes(GIB),
+            reads_from: StoredOn::ServerMemory,
+            settles: None,
+        },
+        Flag::BusyBaseline { host: "local".into(), busy: 0.96, windows: windows.clone() },
+        Flag::OtherTraffic { host: "local".into(), bytes_per_second: 9e6, windows },
+        Flag::NotWatched { host: "ssh://nas".into(), reason: "Connection refused".into() },
+        Flag::SameTarget { target: "nfs://nas/volume1".into() },
+    ];
+    let screen = screen(&study);
+    let warnings: Vec<&str> = screen.lines().filter(|line| line.starts_with("! ")).collect();
+    assert!(warnings.len() <= 4, "{screen}");
+    // Once, on top.
+    let busy = "his machine was 96% busy with other work";
+    assert_eq!(words(&screen).matches(busy).count(), 1, "{screen}");
+    assert!(warnings.last().unwrap().contains(" more warning"), "{screen}");
+    assert!(!screen.contains("other network traffic"), "one warning a busy machine: {screen}");
+    let next = "Stop other work on this machine, then run again: plimsoll check --quick nfs://nas";
+    assert!(screen.contains(next) && !screen.contains("--continue"), "{screen}");
+    // Smaller differences than that are decided here.
+    assert!(words(&screen).contains("Preliminary: a quick look of 13 min. !"), "{screen}");
+    assert!(!screen.contains("may be inconclusive"), "{screen}");
+}
+
+/// Loads of this machine, so many cores busy in the idle window before each trial.
+fn with_idle_windows(study: &mut Study, busy_cores: impl Fn(&Trial) -> f64) {
+    for trial in &mut study.trials {
+        let idle_baseline = busy_cores(trial);
+        trial.loads = vec![HostLoad {
+            host: "local".into(),
+            seconds: 5.0,
+            cores_busy: vec![0.3; 2],
+            idle_baseline,
+            ..HostLoad::default()
+        }];
+    }
+    let windows = IdleWindows::default();
+    study.flags = vec![Flag::BusyBaseline { host: "local".into(), busy: 0.52, windows }];
+}
+
+/// Two of eight idle windows were busy, and reads were the same with and without: "stop other work" was the first that a
+/// reader would have done.
+#[test]
+fn other_work_that_moves_no_figure_is_no_reason_to_run_again() {
+    let measured = |slower: f64, is_busy: fn(u32) -> bool| {
+        let mut study = sequential(&["nfs://nas/volume1"], &Pattern::USUAL);
+        study.plan.contrasts.clear();
+        add_blocks(&mut study, 8, 0.01, |_, pattern| base(pattern));
+        let is_busy = |trial: &Trial| is_busy(trial.block.unwrap());
+        for trial in study.trials.iter_mut().filter(|trial| is_busy(trial)) {
+            trial.result.parts[0].quantities.values_mut().for_each(|value| *value *= slower);
+        }
+        with_idle_windows(&mut study, |trial| if is_busy(trial) { 1.03 } else { 0.05 });
+        study
+    };
+    let two = |block: u32| block == 1 || block == 5;
+    let without_effect = measured(1.0, two);
+    let screen_of = |study: &Study| words(&screen(study));
+    let calm = screen_of(&without_effect);
+    assert!(!calm.contains("top other work") && !calm.contains("may be too low"), "{calm}");
+    let whole = words(&Document::of_study(&without_effect).text(&SCREEN));
+    let same = "The figures are the same without it: this machine was 52% busy with other work";
+    assert!(whole.contains(same) && !whole.contains("Stop other work"), "{whole}");
+    let stop = "Stop other work on this machine, then run again: plimsoll check nfs://nas/volume1";
+    for disturbed in [measured(0.7, two), measured(1.0, |_| true)] {
+        let screen = screen_of(&disturbed);
+        assert!(screen.contains(stop), "{screen}");
+        assert!(screen.contains("This machine was 52% busy with other work"), "{screen}");
+    }
+}
+
+/// Threads that waited for a core were counted as if there were more of them: "3.00 cores" of two.
+#[test]
+fn others_use_no_more_cores_than_there_are() {
+    let used = |per_second| {
+        let mut study = four_verdicts();
+        let cpu = HostResource::Cpu;
+        let flag = Flag::OtherLoad { host: "local".into(), resource: cpu, per_second };
+        study.trials[3].result.flags = vec![flag];
+        words(&Document::of_study(&study).text(&SCREEN))
+    };
+    assert!(used(3.0).contains("(both of its cores)"), "{}", used(3.0));
+    assert!(used(0.92).contains("(its CPU by up to 0.92 cores)"), "{}", used(0.92));
+}
+
+/// Where nothing could be decided the first sentence says so, and why, if other work kept the machine busy.
+#[test]
+fn nothing_decided_is_said_on_top() {
+    let mut study = sequential(&["/mnt/a", "/mnt/b"], &[Pattern::RandomRead]);
+    add_blocks(&mut study, 14, 0.004, |_, pattern| base(pattern));
+    for trial in &mut study.trials {
+        let noise = [0.7, 1.4, 1.0][trial.number as usize % 3];
+        trial.result.parts[0].quantities.values_mut().for_each(|value| *value *= noise);
+    }
+    let top = |study: &Study| screen(study).lines().nth(1).unwrap().to_owned();
+    assert!(
+        top(&study).starts_with("Nothing could be decided: the figures vary"),
+        "{}",
+        top(&study)
+    );
+    let windows = IdleWindows::default();
+    study.flags = vec![Flag::BusyBaseline { host: "local".into(), busy: 0.96, windows }];
+    let busy = "Nothing could be decided: this machine was 96% busy with other work. Stop other work and run again.";
+    assert!(words(&screen(&study)).contains(busy), "{}", screen(&study));
+}
