@@ -56,7 +56,11 @@ pub(super) fn figures(loads: &[(u32, &HostLoad)], host: &str, id: &str) -> Vec<F
 }
 
 /// A stretch with where it begins and ends along.
-type Placed = (f64, f64, LoadStretch);
+struct Placed {
+    begin: f64,
+    end: f64,
+    stretch: LoadStretch,
+}
 
 /// Stretches that a chart shows; of more, neighbours are put together.
 const MOST: usize = 30;
@@ -68,7 +72,8 @@ fn stretches(loads: &[(u32, &HostLoad)]) -> Vec<Placed> {
         let mut begin = 0.0;
         for stretch in load.stretches.iter().filter(|s| s.seconds > 0.0 && total.is_finite()) {
             let end = begin + stretch.seconds;
-            all.push((trial as f64 + begin / total, trial as f64 + end / total, *stretch));
+            let at = |seconds: f64| trial as f64 + seconds / total;
+            all.push(Placed { begin: at(begin), end: at(end), stretch: *stretch });
             begin = end;
         }
     }
@@ -78,13 +83,15 @@ fn stretches(loads: &[(u32, &HostLoad)]) -> Vec<Placed> {
 /// Neighbours as one: what moved adds up, memory is that at the end.
 fn together(neighbours: &[Placed]) -> Option<Placed> {
     let (first, last) = (neighbours.first()?, neighbours.last()?);
-    let moved = neighbours.iter().filter_map(|(_, _, s)| s.moved).reduce(|a, b| a + b);
-    let seconds = neighbours.iter().map(|(_, _, s)| s.seconds).sum();
-    Some((first.0, last.1, LoadStretch { seconds, moved, ..last.2 }))
+    let stretches = || neighbours.iter().map(|placed| &placed.stretch);
+    let moved = stretches().filter_map(|s| s.moved).reduce(|a, b| a + b);
+    let seconds = stretches().map(|s| s.seconds).sum();
+    let stretch = LoadStretch { seconds, moved, ..last.stretch };
+    Some(Placed { begin: first.begin, end: last.end, stretch })
 }
 
 fn points(stretches: &[Placed], of: fn(&Moved) -> u64) -> Vec<Point> {
-    let point = |(begin, end, stretch): &Placed| {
+    let point = |Placed { begin, end, stretch }: &Placed| {
         let rate = of(&stretch.moved?) as f64 / stretch.seconds;
         Some(Point { x: (begin + end) / 2.0, y: rate, band: None })
     };
@@ -101,16 +108,16 @@ const USES: [(&str, usize, Use); 3] = [
 ];
 
 fn memory(stretches: &[Placed], title: String, id: String) -> Option<Figure> {
-    let known: Vec<(f64, f64, MemoryNow)> =
-        stretches.iter().filter_map(|(begin, end, s)| Some((*begin, *end, s.memory?))).collect();
-    let (first, _, now) = known.first()?;
+    let known: Vec<(&Placed, MemoryNow)> =
+        stretches.iter().filter_map(|placed| Some((placed, placed.stretch.memory?))).collect();
+    let (first, now) = known.first()?;
     let whole = now.total_bytes as f64;
     let caption =
         "Memory at each sample, in each trial. The rest up to the top was free.".to_owned();
     let layers = USES.iter().map(|(label, style, of)| Layer {
         label: (*label).to_owned(),
         style: *style,
-        values: known.iter().map(|(_, _, memory)| of(memory) as f64).collect(),
+        values: known.iter().map(|(_, memory)| of(memory) as f64).collect(),
     });
     let chart = Areas {
         title,
@@ -118,7 +125,7 @@ fn memory(stretches: &[Placed], title: String, id: String) -> Option<Figure> {
         x: Axis::new(ALONG, COUNT),
         y: Axis::new("memory", BYTES),
         whole: Some(whole),
-        edges: std::iter::once(*first).chain(known.iter().map(|(_, end, _)| *end)).collect(),
+        edges: std::iter::once(first.begin).chain(known.iter().map(|(at, _)| at.end)).collect(),
         layers: layers.collect(),
         phases: Vec::new(),
     };
