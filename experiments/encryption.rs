@@ -101,9 +101,9 @@ fn drawn(seed: u64, number: u64, layer: Layer) -> Case {
     let mut uniform = || f64::from(draw.next_u32()) / f64::from(u32::MAX);
     let mut between = |low: f64, high: f64| (low * (high / low).powf(uniform())).round();
     let (link, server) = match layer {
-        Layer::Smb if number % 3 == 0 => (between(50.0, 200.0), 90.0),
+        Layer::Smb if number.is_multiple_of(3) => (between(50.0, 200.0), 90.0),
         Layer::Smb => (1000.0, between(15.0, 50.0)),
-        Layer::Disk if number % 3 == 0 => (0.0, between(2.0, 6.0)),
+        Layer::Disk if number.is_multiple_of(3) => (0.0, between(2.0, 6.0)),
         Layer::Disk => (0.0, 0.0),
     };
     let patterns = match layer {
