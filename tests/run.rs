@@ -186,7 +186,7 @@ fn trials_go_through_the_values_of_a_sweep_and_search_the_largest_accepted_one()
     {
         assert!(dry.contains(words), "'{words}' is missing in:\n{dry}");
     }
-    let shown = unwrapped(&program.run(&["run", &plan, target, "--quiet"]).expect(1).out);
+    program.run(&["run", &plan, target, "--quiet"]).expect(1);
     let study = program.latest();
     let of = |workload: u16| {
         let own = study.trials.iter().filter(move |trial| trial.cell.workload == workload);
@@ -208,9 +208,10 @@ fn trials_go_through_the_values_of_a_sweep_and_search_the_largest_accepted_one()
         let Outcome::Failed { failure, .. } = &trial.result.outcome else { panic!("{trial:?}") };
         assert!(failure.happened.contains("even at 2 latency_p99"), "{failure}");
     }
-    assert!(shown.contains("random read by workers"), "{shown}");
     let details = program.run(&["show", "--details"]).expect(0).out;
-    for words in ["Random read, highest rate, max ≤ 60.0 s", "workers 4"] {
+    // In a table long names are broken, here and there by how wide its figures are.
+    for words in ["Random read by workers", "Random read, highest rate, max ≤ 60.0 s", "workers 4"]
+    {
         assert!(details.contains(words), "'{words}' is missing in:\n{details}");
     }
     assert_eq!(run_directories(there.path()).len(), 0);
