@@ -86,7 +86,7 @@ pub enum Missing {
     Confounded,
 }
 
-/// What a source does not say, if all that it says nothing of is this change.
+/// What a source lacks to predict a change.
 fn missing(change: &WhatIf) -> Missing {
     match change {
         WhatIf::Link { .. } => Missing::Utilisation("the link"),
@@ -196,7 +196,7 @@ fn changed_links(links: [f64; 2], end: LinkEnd, to: LinkRate) -> [f64; 2] {
     }
 }
 
-/// The rate of a path whose ends have these.
+/// The rate of a path: that of its slower end.
 fn slower([server, client]: [f64; 2]) -> f64 {
     server.min(client)
 }
@@ -210,7 +210,7 @@ fn after(links: [f64; 2], changes: &[WhatIf]) -> f64 {
     slower(changed)
 }
 
-/// A row of which the answers to all changes are known, or the first that is not known.
+/// The answer to several changes: the first that makes a difference or is not known, else no difference.
 fn together(changes: &[WhatIf], answer: impl Fn(&WhatIf) -> Answer) -> Answer {
     let answers: Vec<Answer> = changes.iter().map(answer).collect();
     let differs = answers.iter().find(|answer| !matches!(answer, Answer::Same(_)));

@@ -13,7 +13,7 @@ const WITHIN_PERCENT: f64 = 5.0;
 /// Most operations per second that can be due.
 const FASTEST: f64 = u32::MAX as f64;
 
-/// One parameter of a job, and something about it.
+/// Values of the parameter that the steps change.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Over<T> {
