@@ -16,7 +16,10 @@ use std::time::{Duration, Instant};
 
 /// Calls before those that count: the first ones resolve addresses and fill caches.
 pub(super) const WARM_UP: usize = 2;
-/// Most bytes of a trace. 52 sends through 100 rules have about 2 MB.
+/// Calls beyond those that count: the first packets resolve addresses, a packet may share its softirq with another, and
+/// a call may lack a line in the trace.
+pub(super) const SPARE: u32 = 10;
+/// Most bytes of a trace. 62 sends through 100 rules have about 2 MB.
 const MOST_TRACE: usize = 32 << 20;
 /// Number of a send in requests to the probe.
 pub(super) const SEND: u8 = 0;
@@ -43,6 +46,11 @@ impl Setup<'_> {
     pub(super) fn failed(&self, happened: impl std::fmt::Display, next: &str) -> Failure {
         let tried = format!("trace {}", self.job.operation.name());
         Failure::new(Cause::Trial, tried).on(self.reach.name()).happened(happened).next(next)
+    }
+
+    /// The same with another number of calls.
+    pub(super) fn with_calls(&self, calls: u32) -> Self {
+        Setup { job: TraceJob { calls, ..self.job }, ..*self }
     }
 
     /// The operation, or what the probe does where others make the kernel work: a send to nobody, for the null call
@@ -97,7 +105,8 @@ impl Setup<'_> {
             [ \"$(cat current_tracer)\" = function_graph ] || exit 1
             echo >trace; echo $$ >set_ftrace_pid && echo 1 >tracing_on)"
         );
-        let times = self.times(|request, section| {
+        let more = self.with_calls(self.job.calls + SPARE);
+        let times = more.times(|request, section| {
             self.probe.run_after(&before, request, section, self.stop).map(drop)
         })?;
         let Recorded { text, lost, is_cut } = self.recorded()?;

@@ -1,7 +1,7 @@
 //! Other hosts, which make a traced kernel work: one sends packets through it, one calls its NFS server.
 
 use super::TraceHost;
-use super::capture::SEND;
+use super::capture::{SEND, SPARE};
 use plimsoll_model::kernel_trace::{TraceJob, TracedOperation};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
@@ -13,8 +13,6 @@ use std::net::IpAddr;
 use std::num::{NonZeroU16, NonZeroU32};
 use std::sync::atomic::AtomicBool;
 
-/// Packets beyond those that count: the first ones resolve addresses, and one may share its softirq with another.
-const SPARE: u32 = 10;
 /// Calls to the server that are due in a second: each is alone, also while all of them are traced.
 const PER_SECOND: NonZeroU32 = NonZeroU32::new(40).unwrap();
 /// Calls that are due, as a multiple of those that count: a slow server does fewer.

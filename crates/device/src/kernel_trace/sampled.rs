@@ -63,9 +63,9 @@ pub(super) fn expect_perf(host: &TraceHost) -> Result<(), Failure> {
 impl Setup<'_> {
     /// Samples the calls.
     pub fn sampled(&self, blocks: &Blocks) -> Result<PartResult, Failure> {
-        let with = |calls| Setup { job: TraceJob { calls, ..self.job }, ..*self };
-        let untraced = median(&with(UNTRACED_CALLS).untraced()?.operation).unwrap_or_default();
-        let sampled = with(calls(untraced, self.job.calls));
+        let untraced = self.with_calls(UNTRACED_CALLS).untraced()?;
+        let untraced = median(&untraced.operation).unwrap_or_default();
+        let sampled = self.with_calls(calls(untraced, self.job.calls));
         let file = file(self.probe.directory());
         sampled.times(|request, section| {
             self.probe.run_by(&record(&file), request, section, self.stop).map(drop)
