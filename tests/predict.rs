@@ -321,6 +321,9 @@ fn advice_has_what_helps_and_what_does_not() {
     assert!(details.contains("IEEE 802.3"), "{details}");
     let films = unwrapped(&program.run(&["advise", file, "--for", "films"]).expect(0).out);
     assert!(films.contains("no row of this kind"), "{films}");
+    let ran = program.run(&["advise", "jonfk2024"]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("plimsoll predict jonfk2024"), "{}", ran.err);
     let ran = program.run(&["advise", file, "--for", "tapes"]);
     assert_eq!(ran.code, Some(2), "{}", ran.err);
 }

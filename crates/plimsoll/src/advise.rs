@@ -1,10 +1,10 @@
 //! `plimsoll advise`: which changes would help most, and which would not.
 
 use crate::arguments::{DocumentArguments, StoreArguments};
-use crate::{output, predict};
+use crate::{explain, output, predict};
 use clap::{Args, ValueEnum};
 use plimsoll_explain::whatif::Purpose;
-use plimsoll_model::Failure;
+use plimsoll_model::{Cause, Failure};
 use plimsoll_report::Document;
 
 #[derive(Args)]
@@ -44,7 +44,15 @@ impl From<PurposeChoice> for Purpose {
 
 /// Advises.
 pub fn run(advise: &AdviseArguments, arguments: &StoreArguments) -> Result<u8, Failure> {
-    let study = predict::study(&advise.study, arguments)?;
+    let name = &advise.study;
+    if let Some(source) = explain::source(name) {
+        let next = format!("Predict one change: plimsoll predict {} --link 2.5G.", source.key);
+        let failure = Failure::new(Cause::Usage, "advise on changes").on(name);
+        return Err(failure
+            .happened("published rows have no settings that can be tried")
+            .next(next));
+    }
+    let study = predict::study(name, arguments)?;
     let document = Document::advising(&study, advise.purpose.map(Purpose::from));
     output::document(&document, &advise.output)
 }
