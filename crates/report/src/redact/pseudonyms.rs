@@ -1,6 +1,7 @@
 //! Made-up names, the same for the same.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 
 /// What a name is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,9 +52,10 @@ pub(super) struct Pseudonyms {
 }
 
 impl Pseudonyms {
-    /// The made-up name of `name`; a made-up name is its own.
+    /// The made-up name of `name`; a made-up name is its own, and so are the addresses that are
+    /// the same on all machines.
     pub(super) fn pseudonym(&mut self, kind: Kind, name: &str) -> String {
-        if is_made_up(name) {
+        if is_made_up(name) || (matches!(kind, Kind::Address | Kind::Host) && is_loopback(name)) {
             return name.to_owned();
         }
         let count = self.counts.entry(kind).or_default();
@@ -73,9 +75,7 @@ impl Pseudonyms {
         }
         let made = match kind {
             Kind::Path => self.path(word),
-            Kind::Host if word.parse::<std::net::IpAddr>().is_ok() => {
-                self.pseudonym(Kind::Address, word)
-            }
+            Kind::Host if word.parse::<IpAddr>().is_ok() => self.pseudonym(Kind::Address, word),
             kind => self.pseudonym(kind, word),
         };
         self.learn_as(word, made);
@@ -142,6 +142,11 @@ fn stands(word: &str, text: &str) -> bool {
         let ends = !word.ends_with(char::is_alphanumeric);
         ends || !after.starts_with(char::is_alphanumeric)
     })
+}
+
+/// Whether every machine calls itself so.
+fn is_loopback(name: &str) -> bool {
+    name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// Whether this is a name that was made up here: "host-1".

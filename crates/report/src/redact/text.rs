@@ -229,6 +229,7 @@ mod tests {
             "NFS3ERR_STALE at 10:20:30; /proc/stat could not be read.",
             "plimsoll check --seed 123456789 --block=4KiB --time 5s",
             "host-1:/path-1 was busy",
+            "no answer from 127.0.0.1:2049 and [::1]:445, localhost",
         ] {
             assert_eq!(shown(text), text);
         }
