@@ -3,7 +3,7 @@
 mod support;
 
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Flag, Job, Layout, OpKind, Pattern, StoredOn, Study};
+use plimsoll_model::{Flag, Job, Layout, NfsVersion, OpKind, Pattern, StoredOn, Study};
 use plimsoll_testkit::clients::nfs_cat;
 use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig};
 use plimsoll_testkit::{Need, enter_or_skip};
@@ -44,7 +44,7 @@ fn five_patterns_on_ganesha_and_a_directory() {
         assert_eq!(cells.len(), 10, "every cell once in block {block}");
     }
     let nfs = target(&study, 0);
-    assert!(nfs.protocol.contains("NFSv3"), "{nfs:?}");
+    assert!(nfs.protocol.nfs_version() == Some(NfsVersion::V3), "{nfs:?}");
     // On a busy machine the probe may not be able to tell; it must never take a tmpfs for a disk.
     assert!(matches!(nfs.reads_from, Some(StoredOn::ServerMemory | StoredOn::Unknown)));
     let wire = study.trials.iter().find(|t| t.cell.subject == 0).unwrap();

@@ -16,7 +16,7 @@ use support::{Plimsoll, ended, full, interrupted, listing, read_files, signal, w
 fn assert_verified(study: &Study, protocol: &str) {
     assert_eq!(study.ended, Ended::Done);
     let facts = study.subjects[0].storage().expect("storage");
-    assert_eq!(facts.protocol, protocol);
+    assert_eq!(facts.protocol, protocol.into());
     assert_eq!(study.trials.len(), 4);
     let wrong = |flag: &Flag| matches!(flag, Flag::BadContent { .. });
     for trial in &study.trials {

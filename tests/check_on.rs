@@ -162,7 +162,7 @@ fn servers_are_reached_from_there_by_name_and_passwords_come_from_here() {
     let study = program.latest();
     assert_sound(&study);
     assert_eq!(target(&study, 0).given, nfs_url, "the name is kept");
-    assert!(target(&study, 1).protocol.starts_with("SMB 3.1.1"));
+    assert!(target(&study, 1).protocol.to_string().starts_with("SMB 3.1.1"));
     for (directory, what) in [
         (nfs.directory("films").unwrap().to_owned(), "NFS"),
         (smb.directory("backups").unwrap(), "SMB"),

@@ -46,7 +46,7 @@ fn five_patterns_on_smb_and_nfs_with_one_folder_behind_both() {
         assert_eq!(cells.len(), 10, "every cell once in block {block}");
     }
     let facts = target(&study, 1);
-    assert_eq!(facts.protocol, "SMB 3.1.1, signed with AES-128-GMAC");
+    assert_eq!(facts.protocol, "SMB 3.1.1, signed with AES-128-GMAC".into());
     assert_eq!((&*facts.given, &*facts.client_cache), (&*smb_url, "none"));
     let wire = study.trials.iter().find(|t| t.cell.subject == 1).unwrap();
     assert!(result(wire).ops.values().any(|o| o.rpc_latency.is_some()), "SMB has RPC latencies");
@@ -188,7 +188,7 @@ fn every_dialect_signed_and_encrypted() {
         program.run(&with(&["check", &url], &tiny)).expect(0);
         let study = program.latest();
         assert_sound(&study);
-        assert_eq!(target(&study, 0).protocol, protocol, "{url}");
+        assert_eq!(target(&study, 0).protocol, protocol.into(), "{url}");
         assert_eq!(listing(&server.directory(share).unwrap()), vec![], "{url}");
     }
 }
@@ -206,7 +206,7 @@ fn stable_writes_and_guests_and_servers_that_insist_on_signing() {
     signed.run(&arguments(&server.url("films"))).expect(0);
     let study = signed.latest();
     assert_sound(&study);
-    assert_eq!(target(&study, 0).protocol, "SMB 3.1.1, signed with AES-128-GMAC");
+    assert_eq!(target(&study, 0).protocol, "SMB 3.1.1, signed with AES-128-GMAC".into());
     assert_eq!(job(&study, &study.trials[0]).stability, Stability::FileSync);
     drop(server);
 
@@ -224,7 +224,7 @@ fn stable_writes_and_guests_and_servers_that_insist_on_signing() {
     signed.run(&arguments(&format!("{stranger}?guest=allow"))).expect(0);
     let study = signed.latest();
     let facts = target(&study, 0);
-    assert_eq!(facts.protocol, "SMB 3.1.1, not signed");
+    assert_eq!(facts.protocol, "SMB 3.1.1, not signed".into());
     let note = "the server treats stranger as a guest";
     assert!(facts.notes.iter().any(|n| n == note), "{facts:?}");
     assert_eq!(listing(&server.directory("films").unwrap()), vec![]);
@@ -367,7 +367,7 @@ fn what_the_server_in_the_program_keeps_is_verified() {
         program.run(&with(&["check", &url, "--verify"], &SHORT)).expect(0);
         let study = program.latest();
         assert_sound(&study);
-        assert_eq!(target(&study, 0).protocol, format!("SMB 3.1.1, signed with {name}"));
+        assert_eq!(target(&study, 0).protocol, format!("SMB 3.1.1, signed with {name}").into());
         assert_eq!(server.names(), [""; 0], "the share is as it was");
     }
 }

@@ -4,7 +4,8 @@ mod support;
 
 use plimsoll_explain::{CostModel, transfers, whole_files};
 use plimsoll_model::{
-    Ended, Flag, Measure, Metric, OpKind, OperationsJob, Outcome, Stability, Study, SubjectFacts,
+    Ended, Flag, Measure, Metric, NfsVersion, OpKind, OperationsJob, Outcome, Protocol, Stability,
+    Study, SubjectFacts,
 };
 use plimsoll_stats::fit::costs::CostKind;
 use plimsoll_testkit::responder::Responder;
@@ -47,9 +48,9 @@ fn time(study: &Study, subject: u16, kind: OpKind) -> Option<f64> {
 /// opened.
 fn missing(study: &Study, subject: u16) -> &'static [OpKind] {
     let facts = study.subjects[usize::from(subject)].storage().expect("storage");
-    match &*facts.protocol {
-        protocol if protocol.starts_with("NFSv3") => &[OpKind::LOCK, OpKind::UNLOCK],
-        protocol if protocol.starts_with("SMB") => &[OpKind::ACCESS],
+    match facts.protocol {
+        Protocol::Nfs { version: NfsVersion::V3, .. } => &[OpKind::LOCK, OpKind::UNLOCK],
+        Protocol::Smb { .. } => &[OpKind::ACCESS],
         _ => &[],
     }
 }

@@ -25,7 +25,7 @@ fn session_of(server: &Samba, options: &str) -> String {
     let passwords = Passwords::new(|_| Ok(PASSWORD.into()));
     let opened = plimsoll_load::open(&target, &OpenOptions { passwords, ..OpenOptions::default() });
     match opened {
-        Ok(share) => share.facts().protocol,
+        Ok(share) => share.facts().protocol.to_string(),
         Err(failure) => failure.happened,
     }
 }

@@ -118,7 +118,7 @@ fn check(image: &str, versions: &[&str], ways: &[Way], restart: Option<&str>) {
     let study = beds.program.latest();
     assert_eq!(study.ended, Ended::Interrupted);
     let protocols = study.subjects.iter().map(|of| of.storage().expect("storage").protocol.clone());
-    assert!(protocols.eq(ways.iter().map(|way| way.protocol)));
+    assert!(protocols.eq(ways.iter().map(|way| way.protocol.into())));
     let mut complete = 0;
     for trial in &study.trials {
         let result = &trial.result;

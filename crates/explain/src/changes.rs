@@ -114,8 +114,9 @@ impl Found {
             [facts.read_size_bytes, facts.write_size_bytes].map(|b| bytes(b.into()))
         };
         let ([read_a, write_a], [read_b, write_b]) = (sizes(before), sizes(after));
+        let [protocol_a, protocol_b] = [before, after].map(|facts| facts.protocol.to_string());
         for (what, before, after) in [
-            ("protocol", &before.protocol, &after.protocol),
+            ("protocol", &protocol_a, &protocol_b),
             ("engine", &before.engine, &after.engine),
             ("read size", &read_a, &read_b),
             ("write size", &write_a, &write_b),

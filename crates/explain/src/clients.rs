@@ -9,7 +9,8 @@
 use crate::costs;
 use crate::gather::Gathered;
 use plimsoll_model::{
-    Cell, MountAccount, MountOperation, OpKind, OpStats, Part, Study, SubjectFacts, TargetFacts,
+    Cell, MountAccount, MountOperation, NfsVersion, OpKind, OpStats, Part, Protocol, Study,
+    SubjectFacts, TargetFacts,
 };
 use plimsoll_stats::fit::{Estimate, Rule};
 use plimsoll_stats::interval::Interval;
@@ -99,26 +100,29 @@ fn storage(study: &Study, cell: Cell) -> Option<&TargetFacts> {
 
 /// The version of NFS that is spoken, or that it is SMB.
 #[derive(Clone, Copy, PartialEq)]
-enum Spoken<'a> {
-    Nfs(&'a str),
+enum Spoken {
+    Nfs(NfsVersion),
     Smb,
 }
 
-/// What plimsoll's own client speaks: "NFSv4.1 over TCP", "SMB 3.1.1, signed".
-fn own_protocol(facts: &TargetFacts) -> Option<Spoken<'_>> {
-    if facts.protocol.starts_with("SMB") {
-        return Some(Spoken::Smb);
+/// What plimsoll's own client speaks.
+fn own_protocol(facts: &TargetFacts) -> Option<Spoken> {
+    match facts.protocol {
+        Protocol::Smb { .. } => Some(Spoken::Smb),
+        Protocol::Nfs { version, .. } => Some(Spoken::Nfs(version)),
+        Protocol::Directory { .. } | Protocol::Other(_) => None,
     }
-    let version = facts.protocol.strip_prefix("NFSv")?;
-    Some(Spoken::Nfs(version.split(' ').next().unwrap_or(version)))
 }
 
 /// What a mount speaks, by its options.
-fn mounted_protocol(facts: &TargetFacts) -> Option<Spoken<'_>> {
+fn mounted_protocol(facts: &TargetFacts) -> Option<Spoken> {
+    facts.protocol.file_system()?;
     let mut options = facts.mount_options.as_deref()?.split(',');
     let version = options.find_map(|option| option.strip_prefix("vers="))?;
-    let is_smb = facts.protocol.contains("cifs") || facts.protocol.contains("smb3");
-    Some(if is_smb { Spoken::Smb } else { Spoken::Nfs(version) })
+    match facts.protocol.is_smb() {
+        true => Some(Spoken::Smb),
+        false => version.parse().ok().map(Spoken::Nfs),
+    }
 }
 
 /// Whether a mount is to be held against a server by its URL: in the same version of NFS, or in any where

@@ -4,19 +4,32 @@
 use crate::findings::{CellFindings, findings};
 use crate::round_trip::RoundTrip;
 use crate::thresholds::HELD_UP;
-use plimsoll_model::{Job, Measure, Metric, OpKind, Study, Workload};
+use plimsoll_model::{Job, Measure, Metric, OpKind, Protocol, Study, Workload};
 
 /// Names of the scan that is predicted.
 pub const NAMES: u32 = 5_000;
 
-/// What Linux sends for a directory beside its listing: calls that take as long as a lookup, and round trips that
-/// it saves. Of NFS it sends GETATTR and ACCESS as the directory is opened. Of SMB it looks at the directory by
+/// What Linux sends for a directory beside its listing. Of NFS it sends GETATTR and ACCESS as the directory is opened. Of SMB it looks at the directory by
 /// CREATE, QUERY_INFO and CLOSE in one request, which is a lookup of plimsoll's client, and asks for the first
 /// names in the request that opens the directory, which plimsoll's does after that. Names below it cost no call:
 /// their attributes come with the listing, and are believed for a second or more. Counted by mountstats and
 /// /proc/fs/cifs/Stats on Linux 6.1, for 501 directories: 503 GETATTR, 502 ACCESS and 502 READDIRPLUS; 490
 /// QUERY_INFO, 990 CREATE and CLOSE and 1005 QUERY_DIRECTORY.
-const BESIDE: [(&str, f64, f64); 2] = [("NFS", 2.0, 0.0), ("SMB", 1.0, 1.0)];
+struct CallsBeside {
+    /// Calls that take as long as a lookup.
+    lookups: f64,
+    saved_round_trips: f64,
+}
+
+impl CallsBeside {
+    fn of_mount(protocol: &Protocol) -> Option<CallsBeside> {
+        match protocol {
+            Protocol::Nfs { .. } => Some(CallsBeside { lookups: 2.0, saved_round_trips: 0.0 }),
+            Protocol::Smb { .. } => Some(CallsBeside { lookups: 1.0, saved_round_trips: 1.0 }),
+            Protocol::Directory { .. } | Protocol::Other(_) => None,
+        }
+    }
+}
 
 /// The scan of [`NAMES`] names in directories of as many as were listed, one call at a time.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,12 +64,12 @@ impl Scan {
         let directories = names / f64::from(entries);
         let facts = study.subjects.get(usize::from(found.cell.subject))?.storage();
         let beside = facts.and_then(|facts| {
-            let of_protocol = |of: &&(&str, f64, f64)| facts.protocol.starts_with(of.0);
-            let (_, calls, saved) = BESIDE.iter().find(of_protocol)?;
+            let CallsBeside { lookups, saved_round_trips } =
+                CallsBeside::of_mount(&facts.protocol)?;
             let trip = RoundTrip::to_subject(study, found.cell.subject);
             let trip = trip.as_ref().map_or(Some(0.0), RoundTrip::bound);
-            let trip = if *saved > 0.0 { trip? } else { 0.0 };
-            Some(calls * lookup - saved * trip)
+            let trip = if saved_round_trips > 0.0 { trip? } else { 0.0 };
+            Some(lookups * lookup - saved_round_trips * trip)
         });
         Some(Scan {
             entries,

@@ -91,7 +91,7 @@ pub(crate) fn conditions(a: &Study, in_a: Cell, b: &Study, in_b: Cell) -> Vec<Ch
         let facts = study.subjects.get(usize::from(cell.subject));
         facts
             .and_then(|facts| facts.storage())
-            .map_or(String::new(), |facts| facts.protocol.clone())
+            .map_or(String::new(), |facts| facts.protocol.to_string())
     };
     let mut found = Vec::new();
     let protocols = [protocol(a, in_a), protocol(b, in_b)];

@@ -183,7 +183,7 @@ fn both_engines_on_tmpfs() {
         fs::create_dir(&directory).unwrap();
         drive_and_verify(&directory, engine);
         let facts = open(&directory, Some(engine)).unwrap().facts();
-        assert_eq!(facts.protocol, "directory on tmpfs");
+        assert_eq!(facts.protocol, "directory on tmpfs".into());
         assert!(facts.client_cache.contains("memory"), "{}", facts.client_cache);
     }
 }
@@ -200,7 +200,7 @@ fn both_engines_where_o_direct_is_not_taken() {
             .status();
         assert!(mount.unwrap().success());
         let facts = open(&directory, None).unwrap().facts();
-        assert_eq!(facts.protocol, "directory on ramfs");
+        assert_eq!(facts.protocol, "directory on ramfs".into());
         assert!(facts.client_cache.starts_with("page cache"), "{}", facts.client_cache);
         drive_and_verify(&directory, engine);
     }

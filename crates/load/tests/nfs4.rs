@@ -32,7 +32,7 @@ fn open_at(url: &str) -> Result<Arc<dyn Share>, Failure> {
 #[test]
 fn the_newest_version_that_both_sides_have_is_spoken() {
     let stage = plimsoll_testkit::enter_or_skip!(Need::Ganesha);
-    let protocol = |url: &str| open_at(url).unwrap().facts().protocol;
+    let protocol = |url: &str| open_at(url).unwrap().facts().protocol.to_string();
     for (minor_versions, newest) in [("0, 1, 2", "4.2"), ("0, 1", "4.1"), ("0", "4.0")] {
         let config = GaneshaConfig::one(Export::directory("data"));
         let server = Ganesha::start(&stage, GaneshaConfig { minor_versions, ..config }).unwrap();
@@ -48,7 +48,7 @@ fn the_newest_version_that_both_sides_have_is_spoken() {
     }
     let old = Nfs2Server::start().unwrap();
     let share = open_at(&format!("nfs://127.0.0.1:{}/export", old.address().port())).unwrap();
-    assert_eq!(share.facts().protocol, "NFSv2 over TCP");
+    assert_eq!(share.facts().protocol, "NFSv2 over TCP".into());
     let why = share.facts().notes.iter().any(|note| note.starts_with("not by version 4: "));
     assert!(why, "{:?}", share.facts().notes);
     // Nobody is there.
@@ -279,7 +279,7 @@ fn the_newest_version_that_both_sides_have() {
         config.minor_versions = minors;
         let server = Ganesha::start(&stage, config).unwrap();
         let facts = open(&server, "", "4").unwrap().facts();
-        assert_eq!(facts.protocol, format!("NFSv{newest} over TCP"));
+        assert_eq!(facts.protocol, format!("NFSv{newest} over TCP").into());
         for version in VERSIONS.into_iter().filter(|version| *version > newest) {
             let failure = open(&server, "", version).map(drop).unwrap_err();
             assert!(failure.next.contains("vers="), "{version} of {minors}: {failure}");

@@ -80,7 +80,7 @@ fn version_3_over_udp_with_ganesha_straight_and_over_a_lossy_way() {
     ] {
         let share = open(&url).unwrap();
         let facts = share.facts();
-        assert_eq!(facts.protocol, "NFSv3 over UDP");
+        assert_eq!(facts.protocol, "NFSv3 over UDP".into());
         let expected = if url.contains("49152") { (49152, 32768) } else { (32768, 32768) };
         let sizes = (facts.read_size_bytes, facts.write_size_bytes);
         assert_eq!(sizes, if url.contains("8192") { (8192, 8192) } else { expected });
@@ -96,7 +96,7 @@ fn version_3_over_udp_with_ganesha_straight_and_over_a_lossy_way() {
     assert!(relay.counts().dropped > 0);
     // Over TCP the very same export.
     let tcp = open(&server.url("data")).unwrap();
-    assert_eq!(tcp.facts().protocol, "NFSv3 over TCP");
+    assert_eq!(tcp.facts().protocol, "NFSv3 over TCP".into());
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn version_2_over_both() {
     ] {
         let share = open(&url(options)).unwrap();
         let facts = share.facts();
-        assert_eq!(facts.protocol, protocol, "{options}");
+        assert_eq!(facts.protocol, protocol.into(), "{options}");
         assert_eq!((facts.read_size_bytes, facts.write_size_bytes), (8192, 8192));
         assert_eq!(facts.stability, "stable with each WRITE");
         let notes = facts.notes.join("\n");

@@ -61,7 +61,7 @@ fn what_is_written_is_on_the_servers_disk(stage: &Stage, peer: Peer) {
     for (url, protocol) in [(server.url(), defaults)].into_iter().chain(options) {
         let share = open(&url);
         let facts = share.facts();
-        assert_eq!(facts.protocol, protocol, "{facts:?}");
+        assert_eq!(facts.protocol, protocol.into(), "{facts:?}");
         assert!(facts.space_bytes.1 > 0 && facts.read_size_bytes >= 65536, "{facts:?}");
         let mut names_below = share.namespace().unwrap();
         names_below.make_directory("run").unwrap();

@@ -86,7 +86,7 @@ pub use subject::{
 pub use subject_key::{SubjectKey, without_slash};
 pub use target::{
     AdvertisedSizes, DirectoryTarget, Engine, InPlace, NfsTarget, NfsTransport, NfsVersion,
-    PageCache, Protection, SmbDialect, SmbProtection, SmbTarget, SourcePort, Target, TargetFacts,
+    PageCache, Protection, Protocol, SmbDialect, SmbProtection, SmbTarget, SourcePort, Target, TargetFacts,
     WriteState, suggested_url, with_letters, without_password,
 };
 pub use trial::{

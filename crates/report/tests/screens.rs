@@ -34,7 +34,7 @@ fn sequential(targets: &[&str], patterns: &[Pattern]) -> Study {
     for facts in study.subjects.iter_mut().map(storage) {
         facts.reads_from = Some(StoredOn::Disk);
         if facts.given.starts_with("smb:") {
-            facts.protocol = "SMB 3.1.1, signed".to_owned();
+            facts.protocol = "SMB 3.1.1, signed".into();
         }
     }
     study

@@ -86,7 +86,7 @@ fn facts(target: &Target) -> TargetFacts {
         label,
         identity: None,
         given: target.to_string(),
-        protocol: pick("NFSv3 over TCP", "directory on ext4"),
+        protocol: pick("NFSv3 over TCP", "directory on ext4").into(),
         engine: pick("plimsoll's NFS client", "io_uring"),
         read_size_bytes: if nfs { 1 << 20 } else { 0 },
         write_size_bytes: if nfs { 1 << 20 } else { 0 },

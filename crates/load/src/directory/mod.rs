@@ -26,7 +26,7 @@ use nix::unistd::geteuid;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
     AdvertisedSizes, Cause, ClientMemory, DirectoryTarget, Engine, Failure, InPlace, PageCache,
-    TargetFacts, suggested_url, without_password,
+    Protocol, TargetFacts, suggested_url, without_password,
 };
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt;
@@ -193,7 +193,7 @@ impl Share for DirectoryShare {
         TargetFacts {
             label: String::new(),
             given: self.given.clone(),
-            protocol: format!("directory on {}", self.file_system),
+            protocol: Protocol::Directory { file_system: self.file_system.clone() },
             engine: engine.to_owned(),
             advertised: AdvertisedSizes {
                 preferred_read_bytes: block,

@@ -15,7 +15,9 @@ use crate::round_trip;
 use crate::share::{Lane, LaneRequest, Namespace, Share};
 use crate::wire::{TransferSizes, WireLane, pipeline_options, reconnecting};
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Failure, Flag, InPlace, NfsTarget, NfsTransport, TargetFacts};
+use plimsoll_model::{
+    Failure, Flag, InPlace, NfsTarget, NfsTransport, NfsVersion, Protocol, TargetFacts,
+};
 use plimsoll_nfs::Version;
 use plimsoll_nfs::nfs3::{FileHandle, Nfs3};
 use std::num::NonZeroU8;
@@ -130,9 +132,13 @@ fn facts(opened: &mut Opened) -> Result<TargetFacts, Failure> {
         ),
     ];
     notes.append(&mut opened.notes);
+    let version = match site.version {
+        Version::V2 => NfsVersion::V2,
+        Version::V3 => NfsVersion::V3,
+    };
     Ok(TargetFacts {
         given: site.given.clone(),
-        protocol: format!("NFSv{} over {}", site.version, site.transport.name()),
+        protocol: Protocol::Nfs { version, transport: site.transport },
         engine: "plimsoll's NFS client".into(),
         read_size_bytes: read,
         write_size_bytes: write,

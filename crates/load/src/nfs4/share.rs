@@ -18,7 +18,8 @@ use crate::share::{Lane, LaneRequest, Namespace, Share};
 use crate::wire::{TransferSizes, pipeline_options, reconnecting};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    AdvertisedSizes, Cause, Failure, Flag, InPlace, NfsTarget, NfsVersion, TargetFacts,
+    AdvertisedSizes, Cause, Failure, Flag, InPlace, NfsTarget, NfsTransport, NfsVersion, Protocol,
+    TargetFacts,
 };
 use plimsoll_nfs::Error;
 use plimsoll_nfs::nfs3::{FileType, Name, Status};
@@ -326,9 +327,14 @@ fn facts(
         ),
     ];
     notes.append(&mut more);
+    let version = match client.minor() {
+        Minor::V0 => NfsVersion::V4_0,
+        Minor::V1 => NfsVersion::V4_1,
+        Minor::V2 => NfsVersion::V4_2,
+    };
     TargetFacts {
         given: site.given.clone(),
-        protocol: format!("NFSv{} over TCP", client.minor()),
+        protocol: Protocol::Nfs { version, transport: NfsTransport::Tcp },
         engine: "plimsoll's NFS client".into(),
         read_size_bytes: sizes.read,
         write_size_bytes: sizes.write,

@@ -11,7 +11,10 @@ use crate::round_trip;
 use crate::share::{Lane, LaneRequest, Namespace, Share};
 use crate::wire::{TransferSizes, WireLane, pipeline_options};
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{AdvertisedSizes, Failure, Flag, InPlace, Protection, SmbTarget, TargetFacts};
+use plimsoll_model::{
+    AdvertisedSizes, Failure, Flag, InPlace, Protection, Protocol, SmbDialect, SmbTarget,
+    TargetFacts,
+};
 use plimsoll_smb::{Access, CreateHow, Dialect, Error, NtStatus, SessionFacts, Tree, TreeFacts};
 use std::sync::Arc;
 
@@ -144,20 +147,20 @@ fn protection(session: &SessionFacts, share: &TreeFacts) -> Option<Protection> {
     }
 }
 
-fn protocol(session: &SessionFacts, protection: Option<&Protection>) -> String {
+fn protocol(session: &SessionFacts, protection: Option<&Protection>) -> Protocol {
     let dialect = match session.dialect {
-        Dialect::Smb2_0_2 => "2.0.2",
-        Dialect::Smb2_1 => "2.1",
-        Dialect::Smb3_0 => "3.0",
-        Dialect::Smb3_0_2 => "3.0.2",
-        Dialect::Smb3_1_1 => "3.1.1",
+        Dialect::Smb2_0_2 => SmbDialect::Smb2_0_2,
+        Dialect::Smb2_1 => SmbDialect::Smb2_1,
+        Dialect::Smb3_0 => SmbDialect::Smb3_0,
+        Dialect::Smb3_0_2 => SmbDialect::Smb3_0_2,
+        Dialect::Smb3_1_1 => SmbDialect::Smb3_1_1,
     };
     let protection = match protection {
         Some(Protection::Encryption { algorithm }) => format!("encrypted with {algorithm}"),
         Some(Protection::Signing { algorithm }) => format!("signed with {algorithm}"),
         None => "not signed".to_owned(),
     };
-    format!("SMB {dialect}, {protection}")
+    Protocol::Smb { dialect, protection }
 }
 
 fn notes(site: &Site, tree: &Tree) -> Vec<String> {

@@ -1,5 +1,6 @@
 //! Properties of a target.
 
+use super::Protocol;
 use crate::StoredOn;
 use crate::subject::{FactsInfo, SubjectFacts};
 use crate::units::Bytes;
@@ -15,8 +16,8 @@ pub struct TargetFacts {
     /// Identity that the server reports, with its kind: "SMB 1f0c… films". It outlives a change of the address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
-    /// Protocol in use: "NFSv3 over TCP", "directory on ext4".
-    pub protocol: String,
+    /// Protocol in use.
+    pub protocol: Protocol,
     /// How it is driven: "plimsoll's NFS client", "io_uring", "psync".
     pub engine: String,
     /// Largest read in one operation on the wire, in bytes; 0 without a limit.
@@ -78,7 +79,7 @@ impl FactsInfo for TargetFacts {
             }
         };
         let none = || "none".to_owned();
-        compare("protocol", self.protocol.clone(), new.protocol.clone());
+        compare("protocol", self.protocol.to_string(), new.protocol.to_string());
         compare("driven by", self.engine.clone(), new.engine.clone());
         compare("client cache", self.client_cache.clone(), new.client_cache.clone());
         compare("writes", self.stability.clone(), new.stability.clone());

@@ -5,6 +5,7 @@ mod facts;
 mod letters;
 mod nfs;
 mod options;
+mod protocol;
 mod smb;
 mod suggestion;
 #[cfg(test)]
@@ -14,6 +15,7 @@ pub use authority::without_password;
 pub use facts::{AdvertisedSizes, InPlace, Protection, TargetFacts, WriteState};
 pub use letters::with_letters;
 pub use nfs::{NfsTarget, NfsTransport, NfsVersion, SourcePort};
+pub use protocol::Protocol;
 pub use smb::{SmbDialect, SmbProtection, SmbTarget};
 pub use suggestion::suggested_url;
 

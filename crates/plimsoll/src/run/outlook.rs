@@ -3,7 +3,7 @@
 use crate::{output, settings};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Factor, Failure, HostFacts, Plan, Rule, Subject, SubjectFacts, Switch, Target,
+    Factor, Failure, HostFacts, NfsVersion, Plan, Rule, Subject, SubjectFacts, Switch, Target,
 };
 use plimsoll_report::{Document, counted, duration};
 use plimsoll_study::{Estimate, estimate};
@@ -56,7 +56,7 @@ pub fn say_grace(plan: &Plan, opened: &[SubjectFacts], _: &[HostFacts]) {
 
 pub(super) fn grace_of(plan: &Plan, opened: &[SubjectFacts]) -> Option<String> {
     let is_4 = |facts: &SubjectFacts| {
-        facts.storage().is_some_and(|facts| facts.protocol.starts_with("NFSv4"))
+        facts.storage().and_then(|facts| facts.protocol.nfs_version()).is_some_and(NfsVersion::is_4)
     };
     let takes = grace(plan, estimate(plan).whole_plots).filter(|_| opened.iter().any(is_4));
     takes.map(|takes| format!("{GRACE}: {takes}"))

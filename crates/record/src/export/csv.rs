@@ -160,7 +160,8 @@ fn fixed(study: &Study, trial: &Trial, place: &Place<'_>, part: Option<&Part>) -
     let facts = study.subjects.get(number);
     let given = facts.map(|facts| facts.given().to_owned());
     let given = given.or_else(|| study.plan.subjects.get(number).map(ToString::to_string));
-    let protocol = facts.and_then(SubjectFacts::storage).map(|storage| storage.protocol.as_str());
+    let protocol =
+        facts.and_then(SubjectFacts::storage).map(|storage| storage.protocol.to_string());
     let (outcome, phase, failure) = match &trial.result.outcome {
         Outcome::Complete => ("complete", String::new(), String::new()),
         Outcome::Stopped => ("stopped", String::new(), String::new()),
@@ -178,7 +179,7 @@ fn fixed(study: &Study, trial: &Trial, place: &Place<'_>, part: Option<&Part>) -
         number.to_string(),
         text(facts.map(SubjectFacts::label).unwrap_or_default()),
         text(&given.unwrap_or_default()),
-        text(protocol.unwrap_or_default()),
+        text(&protocol.unwrap_or_default()),
         text(&levels(study, trial)),
         trial.cell.workload.to_string(),
         place.part.to_string(),

@@ -57,7 +57,7 @@ fn facts() -> impl Strategy<Value = TargetFacts> {
     ]);
     (text(), text(), any::<(u64, u64)>(), option::of(stored), vec(text(), 0..3)).prop_map(
         |(label, given, space_bytes, reads_from, notes)| TargetFacts {
-            protocol: given.clone(),
+            protocol: given.clone().into(),
             client_cache: label.clone(),
             label,
             given,

@@ -56,7 +56,7 @@ type Fact<T> = (&'static str, fn(&T) -> Option<String>);
 
 const TARGET: [Fact<TargetFacts>; 12] = [
     ("as given", |t| known(&with_letters(&t.given))),
-    ("protocol", |t| known(&t.protocol)),
+    ("protocol", |t| known(&t.protocol.to_string())),
     ("client", |t| known(&t.engine)),
     ("largest read", |t| size(t.read_size_bytes)),
     ("largest write", |t| size(t.write_size_bytes)),

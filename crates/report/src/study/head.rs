@@ -64,7 +64,7 @@ pub(crate) fn described(facts: &SubjectFacts) -> String {
 /// The protocol of the only subject, if it speaks one. The title has it.
 pub(crate) fn only_protocol(subjects: &[SubjectFacts]) -> Option<String> {
     let [only] = subjects else { return None };
-    let protocol = printable(&only.storage()?.protocol);
+    let protocol = printable(&only.storage()?.protocol.to_string());
     Some(protocol).filter(|protocol| !protocol.is_empty())
 }
 
@@ -77,13 +77,15 @@ pub(crate) fn in_brief(facts: &SubjectFacts, is_only: bool) -> String {
     }
     let Some(facts) = facts.storage() else { return described(facts) };
     let mut text = vec![shortened(&target(&facts.given), LONGEST)];
-    text.extend(Some(printable(&facts.protocol)).filter(|part| !is_only && !part.is_empty()));
+    let protocol = printable(&facts.protocol.to_string());
+    text.extend(Some(protocol).filter(|part| !is_only && !part.is_empty()));
     text.extend(facts.in_place.as_ref().map(in_place));
     text.join("; ")
 }
 
 fn storage(facts: &TargetFacts) -> String {
-    let parts = [target(&facts.given), printable(&facts.protocol), printable(&facts.engine)];
+    let protocol = printable(&facts.protocol.to_string());
+    let parts = [target(&facts.given), protocol, printable(&facts.engine)];
     let mut text: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     if let Some(from) = facts.reads_from {
         text.push(reads_from(from).to_owned());

@@ -97,15 +97,6 @@ impl Locks {
     }
 }
 
-/// Whether the server is one of SMB, also where the kernel has mounted it.
-fn is_smb(facts: &TargetFacts, target: &Target) -> bool {
-    match target {
-        Target::Smb(_) => true,
-        Target::Nfs(_) => false,
-        Target::Directory(_) => ["cifs", "smb3"].contains(&file_system(facts)),
-    }
-}
-
 fn has_option(facts: &TargetFacts, wanted: &str) -> bool {
     let mut options = facts.mount_options.as_deref().unwrap_or_default().split(',');
     options.any(|option| option == wanted)
@@ -116,10 +107,6 @@ fn not_upgraded(place: &str, reason: &str, next: &str) -> String {
         "Locks keep a second program out, but SQLite on Linux fails {place} with \"database is locked\": a shared \
          lock cannot become exclusive ({reason}). {next}"
     )
-}
-
-fn file_system(facts: &TargetFacts) -> &str {
-    facts.protocol.strip_prefix("directory on ").unwrap_or(&facts.protocol)
 }
 
 /// Whether a database is safe there: locks, who sees them, and memory that programs share.
@@ -140,7 +127,10 @@ fn safety(facts: &TargetFacts, target: &Target, locks: &Locks) -> String {
         Locks::None => {
             return format!(
                 "Measured without locks, which {} does not have. {ONE_PROGRAM}",
-                facts.protocol.split(' ').next().unwrap_or("the protocol")
+                facts
+                    .protocol
+                    .nfs_version()
+                    .map_or("the protocol".to_owned(), |version| format!("NFSv{version}"))
             );
         }
         Locks::NotUpgraded(reason) => {
@@ -148,7 +138,7 @@ fn safety(facts: &TargetFacts, target: &Target, locks: &Locks) -> String {
                 Target::Directory(_) => "here",
                 _ => "on a mount of it",
             };
-            let next = match is_smb(facts, target) {
+            let next = match facts.protocol.is_smb() {
                 true => FOR_SMB,
                 false => "Put the database on another server.",
             };
@@ -160,7 +150,7 @@ fn safety(facts: &TargetFacts, target: &Target, locks: &Locks) -> String {
     if !matches!(target, Target::Directory(_)) {
         return format!("Safe for a database: locks keep a second program out. {one_host}");
     }
-    let file_system = file_system(facts);
+    let file_system = facts.protocol.file_system().unwrap_or_default();
     let mut options = facts.mount_options.as_deref().unwrap_or_default().split(',');
     match options.find(|option| LOCAL_LOCKS.contains(option)) {
         Some(option) => format!(
@@ -169,7 +159,7 @@ fn safety(facts: &TargetFacts, target: &Target, locks: &Locks) -> String {
         ),
         // The trial locks for an open file, which that client can upgrade. SQLite locks for its process, which it refuses
         // (`experiments/database.rs`).
-        None if is_smb(facts, target) && has_option(facts, "nounix") => {
+        None if facts.protocol.is_smb() && has_option(facts, "nounix") => {
             not_upgraded("here", "the kernel's SMB client refuses it to a process", FOR_SMB)
         }
         None if OF_SERVERS.contains(&file_system) => {
@@ -192,7 +182,7 @@ mod tests {
     fn said(target: &str, protocol: &str, options: Option<&str>, locks: &Locks) -> String {
         let facts = TargetFacts {
             given: target.to_owned(),
-            protocol: protocol.to_owned(),
+            protocol: protocol.into(),
             mount_options: options.map(str::to_owned),
             ..TargetFacts::default()
         };
