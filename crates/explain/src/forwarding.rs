@@ -9,15 +9,14 @@ pub use lost::QueueSeen;
 pub use rates::AtRate;
 
 use crate::gather::Gathered;
-use crate::thresholds::{AROUND_FRAME_BYTES, LOST_THERE, PASSED, PATH_SATURATED, ROUTER_IDLE};
+use crate::thresholds::{
+    AROUND_FRAME_BYTES, LOST_THERE, ONE_RATE, PASSED, PATH_SATURATED, ROUTER_IDLE,
+};
 use plimsoll_model::{
     Cell, ConntrackLoad, CpuTimes, Flag, HostLoad, Measure, Metric, PartResult, RateCaveat, Steps,
     Study, Subject, Trial,
 };
 use std::collections::BTreeMap;
-
-/// Trials whose frames and times differ by less have about one rate, so that other traffic cannot be taken out.
-const TOGETHER: f64 = 0.01;
 
 /// What sets the rate that a router keeps.
 #[derive(Clone, Debug, PartialEq)]
@@ -227,7 +226,7 @@ fn share(rows: &[[f64; 3]]) -> f64 {
     let (fs, ts) = (sum(&|r| r[0] * r[2]), sum(&|r| r[1] * r[2]));
     let apart = ff * tt - ft * ft;
     let (share, others) = ((fs * tt - ts * ft) / apart, (ts * ff - fs * ft) / apart);
-    match apart > TOGETHER * ff * tt && others >= 0.0 {
+    match apart > ONE_RATE * ff * tt && others >= 0.0 {
         true => share,
         false => fs / ff,
     }

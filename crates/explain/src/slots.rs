@@ -2,7 +2,9 @@
 //! version 4.1 has slots, or its connection has, whatever programs ask for.
 
 use crate::gather::Gathered;
-use crate::thresholds::{SLOT_CALLS, SLOT_SECONDS, SLOT_WAIT, SMALL_BYTES};
+use crate::thresholds::{
+    SLOT_BEYOND, SLOT_CALLS, SLOT_IN_FLIGHT, SLOT_SECONDS, SLOT_WAIT, SMALL_BYTES,
+};
 use plimsoll_model::{Cell, MountWire, Parameter, Steps, Study, Trial, Workload};
 
 /// Calls of a mount that waited for a slot.
@@ -53,8 +55,8 @@ fn of_cell(study: &Study, cell: Cell, trials: &[&Trial]) -> Option<Slots> {
         && waited >= SLOT_SECONDS
         && waited >= SLOT_WAIT * (waited + round_trips)
         // What asks for no more than is in flight waits for something else.
-        && in_flight >= 0.5
-        && asked > in_flight + 0.5;
+        && in_flight >= SLOT_IN_FLIGHT
+        && asked > in_flight + SLOT_BEYOND;
     let options = study.subjects.get(usize::from(cell.subject))?.storage()?.mount_options.clone();
     let version = options
         .iter()

@@ -4,12 +4,20 @@
 //! disks, few server threads and added delays, in which each resource is doubled in turn. With all of these values
 //! together, 27 cases were named right, none wrong, and 3 were inconclusive (seed 20). Single values were not
 //! varied. After a change of one, run the experiment again.
+//!
+//! Crates that cannot use this one have thresholds of their own where they are used, each with its source: `model` and
+//! `stats`, on which this one depends, and `runner`, which does not draw conclusions.
+//!
+//! - `model/src/clock_call.rs`: whether a call of a clock is a system call.
+//! - `stats/src/kept/finish.rs` and `search.rs`: whether the sender, interruptions or a collapse set the rate that a
+//!   router keeps.
+//! - `runner/src/summarize.rs`: whether a copy is near what the client can do, and whether a fixed rate was missed.
 
 use std::ops::RangeInclusive;
 
 /// A resource whose doubling would help by less than this, as a share, is no bottleneck.
 /// Source: the default margin of verdicts, within which differences are practically equal.
-pub(crate) const LEAST_GAIN: f64 = 0.05;
+pub const LEAST_GAIN: f64 = 0.05;
 /// Calls of one operation from which larger transfers are worth a trial. Chosen.
 pub const MANY_CALLS: u64 = 8;
 /// A bottleneck stands out where it would help by so many times as much as the next. Source: labs.
@@ -23,6 +31,15 @@ pub(crate) const BOTH_SATURATED: f64 = 0.9;
 /// Source: counters of saturated links and quotas in labs show 86 to 97%. They miss headers of packets that the kernel
 /// puts together, gaps between frames, and the ends of short trials. Of all waiting 1/U − 1 = 18% is to be had at most.
 pub(crate) const NEARLY_SATURATED: f64 = 0.85;
+/// Utilisation from which a resource that is no bottleneck stands beside "none found". Chosen: half of the time is a
+/// large part.
+pub const BESIDE_NONE_FOUND: f64 = 0.5;
+/// Utilisation from which a resource may be the bottleneck at another load, so that it is said if its demand depends on
+/// load. Chosen.
+pub const MAY_BIND_ELSEWHERE: f64 = 0.25;
+/// Share of what TCP carries over a link of a common rate from which a rate is about that of the link, and up to which.
+/// Chosen.
+pub const ABOUT_A_LINK: RangeInclusive<f64> = 0.92..=1.01;
 /// Headers in a frame that carries TCP with timestamps over IPv4, as kernels count them: 14 bytes of Ethernet, 20 of IP
 /// and 32 of TCP.
 pub(crate) const HEADER_BYTES: f64 = 66.0;
@@ -32,6 +49,10 @@ pub(crate) const FRAME_BYTES: f64 = 1514.0;
 pub(crate) const JUMBO_FRAME_BYTES: f64 = 9014.0;
 /// Bytes of each frame that interfaces do not count: preamble, check sequence and gap. Source: IEEE 802.3.
 pub(crate) const AROUND_FRAME_BYTES: f64 = 24.0;
+/// Payload of a full TCP segment with timestamps over IPv4 and an MTU of 1500 bytes: 1448 bytes.
+pub const SEGMENT_BYTES: f64 = FRAME_BYTES - HEADER_BYTES;
+/// Bytes of such a segment on an Ethernet, with everything around its frame: 1538.
+pub const SEGMENT_ON_ETHERNET_BYTES: f64 = FRAME_BYTES + AROUND_FRAME_BYTES;
 /// Share of the time from which processors as a whole are what holds the threads on them up, and all threads of a
 /// server are taken. Source: labs.
 pub(crate) const SATURATED: f64 = 0.85;
@@ -54,15 +75,20 @@ pub(crate) const BUSIER_THAN_AVERAGE: f64 = 1.25;
 /// Busy cores together, where one thread is always busy and moves from one core to another. Source: it has one core's
 /// time; the tolerance of a tenth is chosen.
 pub(crate) const ONE_CORE: RangeInclusive<f64> = 0.9..=1.1;
-/// CPU time in seconds below which nothing is known of what an operation costs. Source: it is 20 ticks of the kernels'
-/// 10 ms, so that one tick more or less is 5% of it.
-pub(crate) const FEW_TICKS_SECONDS: f64 = 0.2;
+/// CPU time in seconds below which nothing is known of what an operation costs, nor whether a core was saturated. Source:
+/// it is 20 ticks of the kernels' 10 ms, so that one tick more or less is 5% of it.
+pub const FEW_TICKS_SECONDS: f64 = 0.2;
+/// Utilisation of the busiest core beyond which a client or a server is flagged as saturated in a trial. Chosen.
+pub const CORE_SATURATED: f64 = 0.95;
 /// A processor that may have been so busy, by so few ticks, may be the bottleneck. Chosen.
 pub(crate) const MAY_BE_SATURATED: f64 = 0.5;
 
 /// A disk works for a workload if it moves at least this share of its bytes or, of small operations, does so many
 /// for each: what is small is gathered, and what is kept in memory costs the disk nothing. Source: labs.
 pub(crate) const OWN_DISK_WORK: f64 = 0.2;
+/// Writes of the disks for each of their reads beyond which the threads of an NFS server are not looked at: no thread
+/// waits for what is written later. Chosen.
+pub(crate) const WRITES_PER_READ: f64 = 0.25;
 /// Operations of at most so many bytes are small: each takes the time of a seek or of a call, not of its bytes. Source:
 /// 16 KiB are 0.1 ms at 150 MB/s, a hundredth of a seek.
 pub(crate) const SMALL_BYTES: f64 = 16_384.0;
@@ -89,6 +115,9 @@ pub(crate) const STOLEN: f64 = 0.02;
 
 /// A workload is saturated where twice as many operations in flight bring less than this more. Source: labs.
 pub(crate) const FLAT_GAIN: f64 = 0.10;
+/// Several operations in flight help from so many times the rate of one at a time. It is not of a doubling: the numbers
+/// in flight differ by any factor. Chosen.
+pub const SEVERAL_HELP: f64 = 1.5;
 /// A step of so many doublings of what is in flight, at least, tells whether more of it helps. Source: at
 /// [`FLAT_GAIN`] half a doubling brings 4.9%, about the default margin of verdicts.
 pub(crate) const LEAST_DOUBLINGS: f64 = 0.5;
@@ -101,6 +130,10 @@ pub(crate) const SLOT_CALLS: u64 = 20;
 pub(crate) const SLOT_SECONDS: f64 = 0.05;
 /// Share of a call's time that has to be waiting for a slot. Chosen.
 pub(crate) const SLOT_WAIT: f64 = 0.25;
+/// Calls that a mount has in flight on average, at least, where they waited for a slot, and operations beyond these that
+/// the workload keeps in flight. Chosen: half a call.
+pub(crate) const SLOT_IN_FLIGHT: f64 = 0.5;
+pub(crate) const SLOT_BEYOND: f64 = 0.5;
 
 /// Traffic over the slower of two interfaces matters where this one is so busy. Chosen.
 pub(crate) const SLOWER_INTERFACE_BUSY: f64 = 0.5;
@@ -121,10 +154,14 @@ pub(crate) const SENT_AGAIN: f64 = 0.01;
 /// much longer, in seconds. Chosen.
 pub(crate) const QUEUED: f64 = 2.0;
 pub(crate) const QUEUED_SECONDS: f64 = 0.001;
-/// Share of a fixed rate from which it arrived. Chosen.
-pub(crate) const ARRIVED: f64 = 0.95;
+/// Share of a fixed rate of datagrams or operations from which it was reached, so that nothing is the bottleneck. Chosen:
+/// it leaves room for what is in flight at the end of a trial.
+pub const RATE_REACHED: f64 = 0.95;
 /// Share of the frames from which they passed the interfaces of a router. Chosen.
 pub(crate) const PASSED: f64 = 0.9;
+/// Square of the sine of the angle between the frames and the times of trials up to which all have about one rate. Other
+/// traffic, which goes with the time, cannot be told from frames then. Chosen.
+pub(crate) const ONE_RATE: f64 = 0.01;
 /// Busiest core up to which a router's CPU does not set the rate that it forwards. Chosen: at 1.2 times the
 /// rate, that of the overload trial, it is not saturated either.
 pub(crate) const ROUTER_IDLE: f64 = 0.7;
@@ -146,5 +183,20 @@ pub(crate) const OFFLOADED_SECONDS: f64 = 0.05e-6;
 /// A demand is known up to so many times the highest rate that was measured; beyond, it is a bound. Source: method,
 /// section 10; interrupts and writes gather, and disks reorder, the more the busier they are.
 pub(crate) const KNOWN_BEYOND: f64 = 1.5;
+/// A bound of so many times today's rate says nothing about a row whose link was not monitored. Chosen.
+pub(crate) const FARTHEST_BOUND: f64 = 10.0;
 /// A demand of so much of the largest is the next bottleneck as well. Source: method, section 10.
 pub(crate) const NEXT_TOO: f64 = 0.8;
+
+/// Share of a link, headers included, from which it is the bottleneck of a published row. Chosen.
+pub const PUBLISHED_LINK_FULL: f64 = 0.9;
+/// The same of a published rate of payload alone, which leaves room for headers. Chosen.
+pub const PUBLISHED_PAYLOAD_FULL: f64 = 0.9;
+/// Share of a processor's time from which it is the bottleneck of a published row. Chosen.
+pub const PUBLISHED_PROCESSOR_FULL: f64 = 0.8;
+/// Share of the rate of a link or a bus below which published payload does not saturate it, whatever headers and pauses
+/// take. Chosen.
+pub const PUBLISHED_FREE: f64 = 0.5;
+/// A published rate of so many times what the disks do without any seek is not theirs. Chosen: they gain less by their
+/// own order.
+pub const PUBLISHED_BEYOND_DISKS: f64 = 2.0;

@@ -1,22 +1,17 @@
 //! jonfk: five patterns of fio on one server over NFS and SMB, one number of jobs.
 
 use super::{Contradiction, Impossible, over_the_link, quantity, rows};
+use plimsoll_explain::thresholds::{
+    PUBLISHED_BEYOND_DISKS, PUBLISHED_LINK_FULL, SEGMENT_BYTES, SEGMENT_ON_ETHERNET_BYTES,
+};
 use plimsoll_references::{Row, Table};
 use plimsoll_stats::little::{Completed, InFlight, TOLERANCE};
 
 const FIO: &str = "jonfk2024_fio";
 const SETUP: &str = "jonfk2024_setup";
 const MIB: f64 = 1_048_576.0;
-/// Payload of a TCP segment with timestamps, and what it takes on an Ethernet: preamble, header, checksum
-/// and gap with it.
-const SEGMENT: (f64, f64) = (1448.0, 1538.0);
-/// From this share of what the link can carry on it is the limit.
-const FULL: f64 = 0.9;
 /// Seconds of seeking, short and long, where disks' own abilities are to be compared.
 const SEEK: [f64; 2] = [1e-3, 4e-3];
-/// A rate that is this many times as high as what disks can do without any seek is not theirs: what they
-/// gain by their own order is less.
-const BEYOND: f64 = 2.0;
 
 /// A row, and what it shows.
 #[derive(Clone, Debug, PartialEq)]
@@ -192,15 +187,15 @@ fn limit(row: &Published, tables: &[Table]) -> Limit {
     let found = match row.pattern.starts_with("sequential") {
         true => link(tables).map(|link| {
             let payload = row.bytes_per_second * 8.0 / link;
-            Limit::Link { payload, wire: payload * SEGMENT.1 / SEGMENT.0 }
+            Limit::Link { payload, wire: payload * SEGMENT_ON_ETHERNET_BYTES / SEGMENT_BYTES }
         }),
         false => disks(tables).map(|disks| Limit::NotDisks {
             times: row.per_second / (disks.count * disks.without_seeks()),
         }),
     };
     let holds = |limit: &Limit| match limit {
-        Limit::Link { wire, .. } => (FULL..=1.0).contains(wire),
-        Limit::NotDisks { times } => *times >= BEYOND,
+        Limit::Link { wire, .. } => (PUBLISHED_LINK_FULL..=1.0).contains(wire),
+        Limit::NotDisks { times } => *times >= PUBLISHED_BEYOND_DISKS,
         Limit::Unknown => true,
     };
     found.filter(holds).unwrap_or(Limit::Unknown)
@@ -221,7 +216,7 @@ pub fn contradictions(tables: &[Table]) -> Vec<Contradiction> {
     let (link, jobs) = (link(tables), jobs(tables));
     let mut found = Vec::new();
     for pattern in patterns(tables) {
-        let payload = link.map(|link| link * SEGMENT.0 / SEGMENT.1);
+        let payload = link.map(|link| link * SEGMENT_BYTES / SEGMENT_ON_ETHERNET_BYTES);
         let (name, bits) = (pattern.row.name(), pattern.row.bytes_per_second * 8.0);
         found.extend(over_the_link(name.clone(), bits, payload));
         let more = jobs.zip(pattern.in_flight).filter(|(n, by)| *by > n * (1.0 + TOLERANCE));

@@ -2,6 +2,7 @@
 //! kernel and without.
 
 use super::{Contradiction, Impossible, Model, named, over_the_link, rows};
+use plimsoll_explain::thresholds::PUBLISHED_PAYLOAD_FULL;
 use plimsoll_references::{Row, Table};
 use plimsoll_stats::fit::costs::{Cell, Groups, Work};
 
@@ -9,8 +10,6 @@ const NETWORK: &str = "kofler2011_network";
 const PLATFORMS: &str = "kofler2011_platforms";
 const GAINS: &str = "kofler2011_netfilter_gain";
 const PATH: &str = "kofler2011_kernel_path";
-/// From this share of the link on it is the limit, headers taken into account.
-const FULL: f64 = 0.9;
 /// A gain in percent and that of the two rates differ by more than they were rounded.
 const ROUNDED: f64 = 1.0;
 
@@ -147,7 +146,9 @@ pub fn gains(tables: &[Table]) -> Vec<Gain> {
             bits_per_second: rates,
             percent: 100.0 * (rates[1] / rates[0] - 1.0),
             published: published.and_then(|row| row.number("gain_percent")),
-            full_link: link.map(|link| rates[1] / link).filter(|share| *share >= FULL),
+            full_link: link
+                .map(|link| rates[1] / link)
+                .filter(|share| *share >= PUBLISHED_PAYLOAD_FULL),
         })
     };
     network.iter().filter(|row| row.is("netfilter", "no")).filter_map(gain).collect()

@@ -1,14 +1,13 @@
 //! Puskas: four datasets copied to a disk at a router and back, one file at a time.
 
 use super::{Contradiction, Impossible, Model, named, over_the_link, quantity, rows};
+use plimsoll_explain::thresholds::PUBLISHED_PROCESSOR_FULL;
 use plimsoll_references::{Row, Table};
 use plimsoll_stats::fit::Estimate;
 use plimsoll_stats::fit::costs::{Cell, CostKind, Groups, Work};
 
 const TRANSFERS: &str = "puskas2017_transfer";
 const SETUP: &str = "puskas2017_setup";
-/// From so much of a processor's time on it is the limit.
-const FULL: f64 = 80.0;
 /// Seven rounded percentages may add up to so much more than 100.
 const ROUNDED: f64 = 3.5;
 /// What is not in the fit when it is tried on what it has not seen.
@@ -206,7 +205,7 @@ impl Load {
 
     /// Whether the processor is the limit.
     pub fn is_limit(&self) -> bool {
-        self.busy() >= FULL
+        self.busy() >= 100.0 * PUBLISHED_PROCESSOR_FULL
     }
 }
 

@@ -2,14 +2,15 @@
 
 use super::jonfk2024::{self, Limit, Pattern};
 use super::{puskas2017, rtems2012};
+use plimsoll_explain::thresholds::{LEAST_GAIN, SEGMENT_BYTES, SEGMENT_ON_ETHERNET_BYTES};
 use plimsoll_explain::whatif::{LinkEnd, LinkRate, NewDisk, Processors, WhatIf, payload_of};
 use plimsoll_references::Table;
 use plimsoll_stats::closed::{bound, rounds};
 
-/// Gains below this share make no practical difference: the default margin of verdicts.
-const MARGIN: f64 = 1.05;
+/// Gains below this factor make no practical difference.
+const MARGIN: f64 = 1.0 + LEAST_GAIN;
 /// Bytes on an Ethernet for a byte of payload of TCP.
-const ON_ETHERNET: f64 = 1538.0 / 1448.0;
+const ON_ETHERNET: f64 = SEGMENT_ON_ETHERNET_BYTES / SEGMENT_BYTES;
 
 /// A published row, and what a change would bring to it.
 #[derive(Clone, Debug, PartialEq)]

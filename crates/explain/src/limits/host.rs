@@ -6,7 +6,7 @@ use crate::hosts::above_idle;
 use crate::thresholds::{
     BUSIER_THAN_AVERAGE, BUSY_CORE, CARRIED, CLOCK_MOVED, FEW_TICKS_SECONDS, FRAME_BYTES,
     HEADER_BYTES, IMPOSSIBLE, JUMBO_FRAME_BYTES, MAY_BE_SATURATED, MEMORY_LEFT, MEMORY_STALL,
-    OWN_DISK_WORK, SATURATED, SMALL_BYTES, STOLEN, WAITS_FOR_IO,
+    OWN_DISK_WORK, SATURATED, SMALL_BYTES, STOLEN, WAITS_FOR_IO, WRITES_PER_READ,
 };
 use plimsoll_model::{CpuTimes, HostFacts, HostLoad, InterfaceLoad, Study};
 use std::collections::BTreeMap;
@@ -271,7 +271,7 @@ impl<'a> Host<'a> {
         let small = seen.bytes_per_operation > 0.0 && seen.bytes_per_operation <= SMALL_BYTES;
         let fewer = count > 0 && f64::from(count) < seen.in_flight;
         if !(self.known() && small && fewer && reads >= OWN_DISK_WORK * self.operations)
-            || writes > reads / 4.0
+            || writes > WRITES_PER_READ * reads
         {
             return None;
         }

@@ -4,7 +4,7 @@
 use super::path_link::{IdealGoodput, LinkLayer, NominalRate};
 use crate::gather::{Gathered, is_imported};
 use crate::thresholds::{
-    ARRIVED, MOSTLY_STOPPED, PATH_SATURATED, QUEUED, QUEUED_SECONDS, SENT_AGAIN,
+    MOSTLY_STOPPED, PATH_SATURATED, QUEUED, QUEUED_SECONDS, RATE_REACHED, SENT_AGAIN,
 };
 use plimsoll_model::{
     Cell, Flag, Flow, HostLoad, HostName, InterfaceLoad, Job, Measure, Metric, PartResult,
@@ -173,7 +173,7 @@ fn arrives(job: &Job, trials: &[&Trial], part: usize) -> bool {
     trials.iter().all(|trial| {
         let result = trial.result.parts.get(part);
         let carried = result.and_then(|r| r.quantities.get(&Metric::all(Measure::THROUGHPUT)));
-        carried.is_some_and(|carried| *carried >= ARRIVED * requested)
+        carried.is_some_and(|carried| *carried >= RATE_REACHED * requested)
     })
 }
 

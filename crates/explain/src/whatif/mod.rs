@@ -29,16 +29,10 @@ pub use purpose::Purpose;
 pub use score::{Place, Score, predicted_rows, scores};
 
 use crate::gather::Gathered;
+use crate::thresholds::{FARTHEST_BOUND, SEGMENT_BYTES, SEGMENT_ON_ETHERNET_BYTES};
 use crate::{Limit, Limits, PathResource, Unseen, Use, is_ladder, limits};
 use demands::Demands;
 use plimsoll_model::{Cell, Measure, Steps, Study, SubjectKind, Target};
-
-/// Payload of a full TCP segment with timestamps, and bytes of it on an Ethernet: preamble, header, check sequence and
-/// gap with it.
-const SEGMENT_BYTES: f64 = 1448.0;
-const SEGMENT_ON_ETHERNET_BYTES: f64 = 1538.0;
-/// A bound of so many times today's rate says nothing. Chosen.
-const FARTHEST_BOUND: f64 = 10.0;
 
 /// What a change would bring to one row.
 #[derive(Clone, Debug, PartialEq)]

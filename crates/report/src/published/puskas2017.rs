@@ -5,15 +5,13 @@ use crate::columns::Columns;
 use crate::document::{Layout, Section};
 use crate::figure::{BYTES, TIME};
 use crate::text::{capital, listed};
+use plimsoll_explain::thresholds::PUBLISHED_FREE;
 use plimsoll_model::units::three_digits;
 use plimsoll_published::puskas2017::{
     Blocks, Change, FILES, Load, Transfers, WAYS, contradictions, loads, shares, transfers,
 };
 use plimsoll_references::Table;
 use plimsoll_stats::fit::costs::CostKind;
-
-/// Below this share of its rate a link or a bus is not full, whatever its headers and pauses take.
-const FREE: f64 = 0.5;
 
 pub(super) fn sections(tables: &[Table]) -> Vec<Section> {
     let mut answer = Section::new("answer", "");
@@ -149,7 +147,7 @@ fn limits(loads: &[Load], shares: &[(&str, f64)]) -> Vec<String> {
     let listed_shares: Vec<String> =
         shares.iter().map(|(name, share)| format!("{} of the {name}", percent(*share))).collect();
     if !shares.is_empty() {
-        let limit = if shares.iter().all(|(_, share)| *share < FREE) {
+        let limit = if shares.iter().all(|(_, share)| *share < PUBLISHED_FREE) {
             ", so neither is saturated"
         } else {
             ""

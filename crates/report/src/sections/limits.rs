@@ -14,13 +14,12 @@ use crate::study::limits::{
 use crate::study::{self, Shown, byte_costs, head, hosts, paths};
 use crate::text::{listed, printable};
 use crate::verdict::percent;
+use plimsoll_explain::thresholds::MAY_BIND_ELSEWHERE;
 use plimsoll_explain::{Ladder, Limit, Limits, Resource, Unseen, Use};
 use plimsoll_model::Study;
 
 /// Rows of work that are explained one by one.
 const MOST: usize = 20;
-/// A resource that is so busy may be what binds elsewhere.
-const WORTH_SAYING: f64 = 0.25;
 const NOTHING: &str = "–";
 /// In place of a demand that is not known.
 const INCONCLUSIVE: &str = "inconclusive";
@@ -304,7 +303,7 @@ fn by_depth(shown: &Shown<'_>, limits: &Limits, ladder: &Ladder) -> String {
         Some(true) => " More in flight helps.",
         None => "",
     });
-    let matters = |one: &&Use| one.utilisation >= WORTH_SAYING;
+    let matters = |one: &&Use| one.utilisation >= MAY_BIND_ELSEWHERE;
     for one in limits.uses.iter().filter(matters) {
         if let (Some(false), Some((least, most))) = (ladder.is_constant(one), ladder.demands(one)) {
             text.push_str(&format!(

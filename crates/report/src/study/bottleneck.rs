@@ -5,6 +5,7 @@ use super::limits::{self, is_blind};
 use crate::document::Section;
 use crate::text::{capital, printable};
 use crate::verdict::percent;
+use plimsoll_explain::thresholds::{BESIDE_NONE_FOUND, RATE_REACHED};
 use plimsoll_explain::{Condition, Limit, Limits, NamedLimit, Resource, Role, Unseen, Use};
 use plimsoll_model::{Cell, Flag, HostName, Measure, Metric, NamedBottleneck, Target, Trial};
 
@@ -318,14 +319,11 @@ fn of_limits(shown: &Shown<'_>, limits: &Limits) -> Option<Bottleneck> {
     }
 }
 
-/// Utilisation from which a resource that is no bottleneck stands beside "none found". Half of the time is a large part.
-const WORTH_SAYING: f64 = 0.5;
-
 /// The busiest of the monitored resources, if it was busy for a large part of the time.
 fn busiest(limits: &Limits) -> Option<&Use> {
     let known = limits.uses.iter().filter(|one| one.is_conclusive() && !one.is_delay());
     let busiest = known.max_by(|a, b| a.utilisation.total_cmp(&b.utilisation));
-    busiest.filter(|one| one.utilisation >= WORTH_SAYING)
+    busiest.filter(|one| one.utilisation >= BESIDE_NONE_FOUND)
 }
 
 /// Why nothing is named, with the busiest of what was monitored: "none found; link 76%".
@@ -337,9 +335,6 @@ fn beside_busiest(shown: &Shown<'_>, limits: &Limits, word: &str, reason: String
     };
     Bottleneck { name, busy: busiest.map(|one| one.utilisation), short: None, reason }
 }
-
-/// Share of a fixed rate from which on it was reached. Chosen: it leaves room for what is in flight at the end of a trial.
-const REACHED: f64 = 0.95;
 
 /// Work at a fixed rate has no bottleneck but that rate, if it was reached. `None` of other work.
 fn at_a_fixed_rate(shown: &Shown<'_>, cell: Cell) -> Option<Bottleneck> {
@@ -353,7 +348,8 @@ fn at_a_fixed_rate(shown: &Shown<'_>, cell: Cell) -> Option<Bottleneck> {
         |trial: &&Trial| trial.result.value(workload.headline_part(), Metric::all(Measure::IOPS));
     let done: Vec<f64> = own.iter().filter_map(rate).collect();
     let mean = done.iter().sum::<f64>() / done.len().max(1) as f64;
-    let is_short = due.is_some_and(|due| !done.is_empty() && mean < REACHED * f64::from(due.get()));
+    let is_short =
+        due.is_some_and(|due| !done.is_empty() && mean < RATE_REACHED * f64::from(due.get()));
     own.first()?;
     let (name, reason) = match is_flagged || is_short {
         true => ("not known", BEHIND),

@@ -5,7 +5,8 @@ use crate::device::amount;
 use crate::figure::{BYTES, RATE, TIME};
 use crate::text::{capital, listed, printable};
 use crate::verdict::percent;
-use plimsoll_explain::{Condition, Limit, Limits, MANY_CALLS, Resource, Role, Unseen, Use};
+use plimsoll_explain::thresholds::MANY_CALLS;
+use plimsoll_explain::{Condition, Limit, Limits, Resource, Role, Unseen, Use};
 use plimsoll_model::{Cell, CpuTimes, HostName, Target, is_lab_name};
 
 /// Work on a setup, and the limits of it.

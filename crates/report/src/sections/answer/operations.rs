@@ -14,9 +14,8 @@ use crate::study::stalls;
 use crate::study::{stored, warnings, writes};
 use crate::text::{capital, listed, width};
 use crate::verdict::percent;
-use plimsoll_explain::{
-    ENOUGH, Enough, Flight, Flights, MANY_CALLS, NAMES, RoundTrip, Scan, Transfers,
-};
+use plimsoll_explain::thresholds::{MANY_CALLS, SEVERAL_HELP};
+use plimsoll_explain::{ENOUGH, Enough, Flight, Flights, NAMES, RoundTrip, Scan, Transfers};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{Cell, OpKind};
 use plimsoll_stats::fit::Estimate;
@@ -25,8 +24,6 @@ use plimsoll_stats::interval::Interval;
 
 /// Names of two columns no longer than this leave room for two rows beside each other.
 const NARROW: usize = 14;
-/// More in flight that bring less than so many times as much are no help.
-const HELPS: f64 = 1.5;
 
 /// Whether a study is about what single operations cost.
 pub(super) fn are_shown(shown: &Shown<'_>) -> bool {
@@ -398,7 +395,7 @@ fn several(flights: &Flights) -> Option<String> {
     }
     let (gain, enough) = (flights.gain()?, flights.enough()?);
     let best = flights.depths.iter().map(|one| one.per_second.value).reduce(f64::max)?;
-    Some(match gain >= HELPS {
+    Some(match gain >= SEVERAL_HELP {
         true => format!(
             "{} in flight bring {gain:.1}× one ({}/s), within {}",
             enough.at,

@@ -12,6 +12,7 @@ use crate::study::disturbances;
 use crate::study::{Shown, limits, speed, writes};
 use crate::text::{capital, counted, listed};
 use crate::verdict::{Two, ahead_in_each, lead, nothing_decided};
+use plimsoll_explain::thresholds::ABOUT_A_LINK;
 use plimsoll_explain::{Claim, Resource, Transfers, WorkloadFindings};
 use plimsoll_model::{Cell, Flag, Measure, Metric, Workload};
 use plimsoll_stats::verdict::{Side, Verdict};
@@ -434,8 +435,6 @@ const LINKS: [(&str, f64); 4] = [
     ("2.5 Gbit/s Ethernet carries", 294e6),
     ("10 Gbit/s Ethernet carries", 1.18e9),
 ];
-/// A rate from this share of it on is about that of a link.
-const NEAR: f64 = 0.92;
 
 /// A reference that people know for the first rate that comes near one; of network targets alone, and not of a rate
 /// that another resource than a link bounds.
@@ -451,7 +450,9 @@ pub(super) fn reference(shown: &Shown<'_>) -> Option<String> {
         if is_other { None } else { Some(cell.levels.get(&metric)?.estimate) }
     });
     let known = |rate: f64| {
-        let near = |(_, most): &&(&str, f64)| (NEAR * most..=1.01 * most).contains(&rate);
+        let near = |(_, most): &&(&str, f64)| {
+            (ABOUT_A_LINK.start() * most..=ABOUT_A_LINK.end() * most).contains(&rate)
+        };
         let (name, _) = LINKS.iter().find(near)?;
         let rate = plimsoll_model::units::bytes_per_second(rate);
         Some(format!("{rate}: about what {name}."))
