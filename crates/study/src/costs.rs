@@ -6,9 +6,9 @@ use plimsoll_model::{
 };
 
 /// Busy share of a core that is nearly full.
-const FULL: f64 = 0.95;
+const FULL: f64 = plimsoll_explain::thresholds::CORE_SATURATED;
 /// Twenty ticks of the kernels' 10 ms: what fewer say of a core is chance.
-const TICKS_SECONDS: f64 = 0.2;
+const TICKS_SECONDS: f64 = plimsoll_explain::thresholds::FEW_TICKS_SECONDS;
 
 /// CPU of each client machine and of the subject's servers, busy minus idle baseline, per operation
 /// and per byte; and which of them was nearly full. What several different jobs at once cost a machine
