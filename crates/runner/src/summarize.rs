@@ -20,10 +20,10 @@ const LONG_GAP_SHARE: f64 = 0.2;
 /// by their shares, so that it need not be many.
 const FEW_OPERATIONS: u64 = 5;
 
-/// Share of what was due at a fixed rate that may be left undone: more than what is in flight at the end.
+/// Share of what was due at a fixed rate that may be left undone. Chosen: it is more than what is in flight at the end.
 const BEHIND: f64 = 0.02;
-/// A copy that is as fast as this share of what the client can do may be limited by it.
-const NEAR: f64 = 0.8;
+/// Share of what the client can do from which a copy may be limited by it. Chosen.
+const NEAR_CEILING: f64 = 0.8;
 
 /// Kinds that move payload: what rates over all operations are of.
 pub const PAYLOAD: [OpKind; 4] = [OpKind::READ, OpKind::WRITE, OpKind::PUT, OpKind::GET];
@@ -98,7 +98,7 @@ pub(crate) fn add(result: &mut PartResult, figures: Vec<(Measure, f64)>) -> Opti
     let figures = figures.into_iter().map(|(measure, value)| (Metric::all(measure), value));
     result.quantities.extend(figures);
     let ceiling = *result.quantities.get(&Metric::all(CopyJob::CLIENT_CEILING))?;
-    (bytes_per_second >= NEAR * ceiling)
+    (bytes_per_second >= NEAR_CEILING * ceiling)
         .then_some(Flag::NearClientCeiling { bytes_per_second, ceiling_bytes_per_second: ceiling })
 }
 

