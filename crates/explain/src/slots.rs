@@ -85,7 +85,8 @@ fn planned_in_flight(workload: &Workload) -> f64 {
     };
     match &workload.steps {
         Some(Steps::Sweep { over: over @ (Parameter::Depth | Parameter::Workers), values }) => {
-            values.iter().map(|value| of(&workload.at(*over, *value))).fold(0.0, f64::max)
+            let points = values.iter().filter_map(|value| workload.at(*over, *value).ok());
+            points.map(|point| of(&point)).fold(0.0, f64::max)
         }
         _ => of(workload),
     }

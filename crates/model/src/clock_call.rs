@@ -1,6 +1,6 @@
 //! Clocks of hosts as subjects: the time that a call of clock_gettime takes.
 
-use crate::job::JobFacts;
+use crate::job::{JobFacts, Settable};
 use crate::metric::{Aggregation, Combine, Direction, Row};
 use crate::subject::{FactsInfo, KindInfo, SubjectInfo, SubjectType};
 use crate::{HostName, Measure, Metric, NamedBottleneck, SubjectFacts, SubjectKind};
@@ -181,16 +181,16 @@ impl JobFacts for ClockJob {
         ClockJob::CALL
     }
 
-    fn has_workers(&self) -> bool {
-        false
-    }
-
     fn moves_payload(&self) -> bool {
         false
     }
 
     fn settings(&self) -> Vec<String> {
         vec!["each core for itself".to_owned()]
+    }
+
+    fn settable(&self) -> Settable {
+        Settable::default()
     }
 }
 

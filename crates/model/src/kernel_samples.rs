@@ -1,6 +1,6 @@
 //! Samples of a host's kernel: the functions that are active, at regular times, while one operation runs.
 
-use crate::job::JobFacts;
+use crate::job::{JobFacts, Settable};
 use crate::kernel_trace::{TraceJob, TracedOperation};
 use crate::metric::{Aggregation, Combine, Direction, Row};
 use crate::units::Bytes;
@@ -56,10 +56,6 @@ impl JobFacts for SampleJob {
         TraceJob::UNTRACED
     }
 
-    fn has_workers(&self) -> bool {
-        false
-    }
-
     fn moves_payload(&self) -> bool {
         false
     }
@@ -70,6 +66,10 @@ impl JobFacts for SampleJob {
 
     fn parameters(&self) -> Vec<(&'static str, String)> {
         vec![("payload_bytes", self.payload.0.to_string()), ("calls", self.calls.to_string())]
+    }
+
+    fn settable(&self) -> Settable {
+        Settable::default()
     }
 
     fn block(&self) -> Option<Bytes> {

@@ -1,6 +1,6 @@
 //! Kernels of hosts as subjects: the functions that one operation runs in the kernel.
 
-use crate::job::JobFacts;
+use crate::job::{JobFacts, Settable};
 use crate::metric::{Aggregation, Combine, Direction, Row};
 use crate::subject::{FactsInfo, KindInfo, SubjectInfo, SubjectType};
 use crate::units::Bytes;
@@ -235,10 +235,6 @@ impl JobFacts for TraceJob {
         TraceJob::FUNCTIONS
     }
 
-    fn has_workers(&self) -> bool {
-        false
-    }
-
     fn moves_payload(&self) -> bool {
         false
     }
@@ -249,6 +245,10 @@ impl JobFacts for TraceJob {
 
     fn parameters(&self) -> Vec<(&'static str, String)> {
         vec![("payload_bytes", self.payload.0.to_string()), ("calls", self.calls.to_string())]
+    }
+
+    fn settable(&self) -> Settable {
+        Settable::default()
     }
 
     fn block(&self) -> Option<Bytes> {

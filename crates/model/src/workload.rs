@@ -1,9 +1,9 @@
 //! Work of a trial: one or several concurrent jobs, their duration, and their steps.
 
-use crate::SubjectKind;
-use crate::job::Job;
+use crate::job::{CannotSet, Job, RateUnit, whole};
 use crate::metric::{Measure, Metric};
 use crate::units::{self, Bytes};
+use crate::{Failure, SubjectKind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::num::{NonZeroU16, NonZeroU32};
@@ -204,7 +204,9 @@ impl Steps {
     }
 }
 
-/// Parameter of the steps.
+/// Parameter of the steps. Its values are rounded to the nearest whole number that is at least 1: of workers, operations,
+/// bytes of an operation, frames or requests. Zero, negative values and values that are too large are errors. A rate of
+/// bytes is kept as it is, or as the nearest number of datagrams; one without an end is as much as the sender can send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Parameter {
@@ -212,12 +214,27 @@ pub enum Parameter {
     Depth,
     /// Workers.
     Workers,
-    /// The rate that a stream offers, in bytes per second.
+    /// What is due in a second, in the unit of the job: see [`Settable`](crate::Settable).
     Rate,
     /// Bytes of an operation.
     Block,
-    /// Operations that are due in a second, of all workers of a part together.
-    Arrivals,
+}
+
+impl Parameter {
+    /// All of them, in the order of texts.
+    pub const ALL: [Parameter; 4] =
+        [Parameter::Workers, Parameter::Depth, Parameter::Block, Parameter::Rate];
+}
+
+impl fmt::Display for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Parameter::Depth => "depth",
+            Parameter::Workers => "workers",
+            Parameter::Rate => "rate",
+            Parameter::Block => "block size",
+        })
+    }
 }
 
 /// A bound on one figure of the first part.
@@ -266,9 +283,14 @@ impl Workload {
         self.parts.iter().any(fixed)
     }
 
-    /// Whether its trials step through rates of operations, so that no point of them is a closed loop.
-    pub fn steps_through_arrivals(&self) -> bool {
-        self.steps.as_ref().is_some_and(|steps| steps.over() == Parameter::Arrivals)
+    /// Whether its trials step through rates, so that no point of them is a closed loop.
+    pub fn steps_through_rates(&self) -> bool {
+        self.steps.as_ref().is_some_and(|steps| steps.over() == Parameter::Rate)
+    }
+
+    /// Unit of its rates; `None` if its job has none that can be chosen.
+    pub fn rate_unit(&self) -> Option<RateUnit> {
+        self.main().and_then(|part| part.job.settable().rate)
     }
 
     /// How long one point of a trial is planned to take, in seconds, setting up apart.
@@ -307,7 +329,7 @@ impl Workload {
         let Some(Steps::Sweep { over, values }) = &self.steps else { return None };
         let most = values.iter().copied().max_by(f64::total_cmp)?;
         let changes = matches!(over, Parameter::Depth | Parameter::Workers);
-        changes.then(|| self.at(*over, most))
+        changes.then(|| self.at(*over, most))?.ok()
     }
 
     /// The most operations that the main part has in flight, over all its workers.
@@ -317,25 +339,34 @@ impl Workload {
     }
 
     /// The workload at one value of its varied parameter: in the first part, or in all parts if all
-    /// clients run the same job. Impossible values are replaced by the nearest possible value.
-    pub fn at(&self, over: Parameter, value: f64) -> Workload {
-        let count = NonZeroU16::new(value.round() as u16).unwrap_or(NonZeroU16::MIN);
+    /// clients run the same job.
+    ///
+    /// # Errors
+    /// As of [`Part::set`].
+    pub fn at(&self, over: Parameter, value: f64) -> Result<Workload, Failure> {
         let mut at = Workload { steps: None, ..self.clone() };
         let stepped = self.together().map_or(1, usize::from);
-        for part in at.parts.iter_mut().take(stepped) {
-            match over {
-                Parameter::Depth => part.arrival = part.arrival.with_depth(count),
-                Parameter::Workers => part.workers = count,
-                Parameter::Rate => part.job.offer(value),
-                Parameter::Block => part.job.set_block(Bytes(value.round().max(1.0) as u64)),
-                Parameter::Arrivals => {
-                    let per_second =
-                        NonZeroU32::new(value.round() as u32).unwrap_or(NonZeroU32::MIN);
-                    part.arrival = Arrival::Paced { depth: part.arrival.depth(), per_second };
-                }
+        at.parts.iter_mut().take(stepped).try_for_each(|part| part.set(over, value))?;
+        Ok(at)
+    }
+
+    /// Makes sure that its steps can be measured: every value of a sweep, and both ends of a search.
+    ///
+    /// # Errors
+    /// As of [`Part::set`], for the first of them that cannot.
+    pub fn expect_steps(&self) -> Result<(), Failure> {
+        let possible = |over: &Parameter, values: &[f64]| {
+            values.iter().try_for_each(|value| self.at(*over, *value).map(drop))
+        };
+        match &self.steps {
+            None => Ok(()),
+            Some(Steps::Sweep { over, values }) => possible(over, values),
+            Some(Steps::Search { over, from, to, .. }) => possible(over, &[*from, *to]),
+            // It begins with as much as the sender can send.
+            Some(Steps::Kept { over, from, to, .. }) => {
+                possible(over, &[*from, *to, f64::INFINITY])
             }
         }
-        at
     }
 }
 
@@ -351,6 +382,29 @@ impl Part {
         self.arrival.depth()
     }
 
+    /// Sets a parameter, of its own or of its job. A rate of operations makes an open loop of it.
+    ///
+    /// # Errors
+    /// [`Cause::Usage`](crate::Cause::Usage): it has no such parameter, or the parameter cannot have that value. The
+    /// failure names the job, the parameter, and what can be set.
+    pub fn set(&mut self, parameter: Parameter, value: f64) -> Result<(), Failure> {
+        let has = self.job.settable();
+        let done = match parameter {
+            _ if !has.has(parameter) => Err(CannotSet::Parameter),
+            Parameter::Workers => whole(value).map(|workers: NonZeroU16| self.workers = workers),
+            Parameter::Depth => whole(value).map(|depth: NonZeroU16| {
+                self.arrival = self.arrival.with_depth(depth);
+            }),
+            Parameter::Rate if has.rate == Some(RateUnit::Operations) => {
+                whole(value).map(|per_second: NonZeroU32| {
+                    self.arrival = Arrival::Paced { depth: self.arrival.depth(), per_second };
+                })
+            }
+            Parameter::Rate | Parameter::Block => self.job.set(parameter, value),
+        };
+        done.map_err(|cannot| cannot.failure(&self.job, parameter, value))
+    }
+
     /// Metric of the verdicts. At a fixed rate, where throughput is equal everywhere, it is the
     /// latency.
     pub fn headline(&self) -> Metric {
@@ -363,7 +417,7 @@ impl Part {
     /// Its settings in words: "block size 4 KiB, 1 GiB, 4 workers, 1 in flight each".
     pub fn settings(&self) -> String {
         let mut settings = self.job.settings();
-        if self.job.has_workers() {
+        if self.job.settable().workers {
             let workers = self.workers;
             settings.push(format!("{workers} worker{}", if workers.get() == 1 { "" } else { "s" }));
             settings.push(match self.arrival {
@@ -408,7 +462,7 @@ mod tests {
     #[test]
     fn clients_that_do_the_same_step_together() {
         let depths = |workload: Workload| -> Vec<u16> {
-            let at = workload.at(Parameter::Depth, 8.0);
+            let at = workload.at(Parameter::Depth, 8.0).unwrap();
             at.parts.iter().map(|part| part.depth().get()).collect()
         };
         let same = of_clients(["random-read"; 2]);
@@ -421,10 +475,10 @@ mod tests {
     fn a_sweep_over_blocks_changes_the_job_and_one_over_depths_keeps_rounds() {
         let mut workload = of_clients(["sequential-read"; 2]);
         workload.parts[0].arrival = Arrival::Rounds { depth: NonZeroU16::MIN };
-        let at = workload.at(Parameter::Block, 512.0);
+        let at = workload.at(Parameter::Block, 512.0).unwrap();
         let Job::Pattern(job) = &at.parts[0].job else { panic!("{at:?}") };
         assert_eq!(job.block, Bytes(512));
-        let deep = workload.at(Parameter::Depth, 8.0).parts[0].arrival;
+        let deep = workload.at(Parameter::Depth, 8.0).unwrap().parts[0].arrival;
         assert_eq!(deep, Arrival::Rounds { depth: NonZeroU16::new(8).unwrap() });
     }
 }

@@ -116,15 +116,17 @@ const RUNG: Length = Length::For { seconds: 0.5, warm_up_seconds: 0.1 };
 /// The same of what is copied whole, which takes as long as it takes.
 const STEP_OF_COPIES: u16 = 2;
 
-/// A workload also with one in flight and with more than it has: of several workers, and of copies, which have
-/// a file or more in flight each, by their number.
+/// A workload also with one in flight and with more than it has: by the number of workers where there are several, or
+/// where one has no number in flight that can be set, and of copies, which have a file or more in flight each.
 fn ladder(workload: &Workload) -> Option<Workload> {
     let main = workload.main()?;
     let (over, own, step, length) = match (workload.length, main.workers.get()) {
         (whole @ Length::UntilDone { .. }, workers) => {
             (Parameter::Workers, workers, STEP_OF_COPIES, whole)
         }
-        (Length::For { .. }, 1) => (Parameter::Depth, main.depth().get(), STEP, RUNG),
+        (Length::For { .. }, 1) if main.job.settable().depth => {
+            (Parameter::Depth, main.depth().get(), STEP, RUNG)
+        }
         (Length::For { .. }, workers) => (Parameter::Workers, workers, STEP, RUNG),
     };
     let numbers = match own {
@@ -173,6 +175,20 @@ pub struct Work {
     pub steps: Option<Steps>,
 }
 
+impl Work {
+    /// How the first client does it.
+    fn part(&self) -> Part {
+        let closed = Part::closed(self.job.clone(), self.workers, self.arrival.depth());
+        Part { arrival: self.arrival, ..closed }
+    }
+
+    /// Makes sure that its job has what the trial steps through.
+    pub fn expect_steps(&self) -> Result<(), Failure> {
+        let once = Workload::new(self.part(), self.length);
+        Workload { steps: self.steps.clone(), ..once }.expect_steps()
+    }
+}
+
 /// A plan in which every client does each of the jobs by itself.
 pub fn plan(storage: Storage<'_>) -> Result<Plan, Failure> {
     let mut storage = storage;
@@ -181,10 +197,7 @@ pub fn plan(storage: Storage<'_>) -> Result<Plan, Failure> {
     let clients = clients(&storage.hosts.on)?;
     expect_cached(storage.cache, &storage.targets)?;
     let workload = |work: &Work| {
-        let part = Part {
-            arrival: work.arrival,
-            ..Part::closed(work.job.clone(), work.workers, work.arrival.depth())
-        };
+        let part = work.part();
         let numbers = 0..clients.len().max(1) as u16;
         let parts = numbers.map(|client| Part { client, ..part.clone() }).collect();
         Workload { parts, steps: work.steps.clone(), length: work.length }

@@ -3,8 +3,8 @@
 use crate::study::steps;
 use crate::text::{listed, printable, shortened, shortened_pair, target};
 use plimsoll_model::{
-    Arrival, Cell, Contrast, Factor, Measurand, OpKind, Parameter, PathParts, Plan, Steps, Study,
-    Subject, Workload, factor, label,
+    Arrival, Cell, Contrast, Factor, Measurand, OpKind, Parameter, PathParts, Plan, RateUnit,
+    Steps, Study, Subject, Workload, factor, label,
 };
 use std::collections::{BTreeMap, HashSet};
 
@@ -220,11 +220,16 @@ pub(crate) fn workloads(plan: &Plan) -> Vec<String> {
 
 /// What the trials of a storage workload step through: " by workers", ", highest rate, p99 ≤ 10.0 ms".
 fn stepped(workload: &Workload) -> String {
+    let is_of_operations = workload.rate_unit() == Some(RateUnit::Operations);
     match &workload.steps {
         Some(Steps::Sweep { over: Parameter::Workers, .. }) => " by workers".to_owned(),
-        Some(Steps::Sweep { over: Parameter::Arrivals, .. }) => " by rate".to_owned(),
-        Some(Steps::Search { over, accept, .. }) if *over != Parameter::Rate => {
-            format!(", {}", steps::goal(*over, accept))
+        Some(Steps::Sweep { over: Parameter::Rate, .. }) if is_of_operations => {
+            " by rate".to_owned()
+        }
+        Some(Steps::Search { over, accept, .. })
+            if is_of_operations || *over != Parameter::Rate =>
+        {
+            format!(", {}", steps::goal(workload, *over, accept))
         }
         _ => String::new(),
     }
@@ -258,7 +263,7 @@ pub(crate) fn settings(workload: &Workload) -> String {
         None => &workload.parts[..],
     };
     let parts: Vec<String> = parts.iter().map(|part| printable(&part.settings())).collect();
-    let steps = workload.steps.as_ref().map(|steps| format!("; {}", steps::words(steps)));
+    let steps = workload.steps.as_ref().map(|steps| format!("; {}", steps::words(workload, steps)));
     parts.join("; at the same time ") + &steps.unwrap_or_default()
 }
 

@@ -8,9 +8,10 @@ use plimsoll_model::{
 const LONGEST_REBOOT: f64 = 86_400.0;
 
 /// # Errors
-/// [`Cause::Usage`] for a plan without subjects or workloads, a job that no subject can do, a contrast
-/// that compares nothing, a factor that has nothing to be varied over, a reboot of a host that drives
-/// the trials or that is no restart for every factor, and more cells than can be numbered.
+/// [`Cause::Usage`] for a plan without subjects or workloads, a job that no subject can do, steps that a
+/// job does not have, a contrast that compares nothing, a factor that has nothing to be varied over, a
+/// reboot of a host that drives the trials or that is no restart for every factor, and more cells than
+/// can be numbered.
 pub(crate) fn plan(plan: &Plan) -> Result<(), Failure> {
     let bad = |on: &str, happened: String, next: &str| {
         Err(Failure::new(Cause::Usage, "run the plan").on(on).happened(happened).next(next))
@@ -36,6 +37,7 @@ pub(crate) fn plan(plan: &Plan) -> Result<(), Failure> {
             );
             return bad("a workload", happened, "Give each its own workload.");
         }
+        workload.expect_steps()?;
         if !plan.subjects.iter().any(|subject| subject.kind() == kind) {
             let given: Vec<_> = plan.subjects.iter().map(ToString::to_string).collect();
             let happened = format!("{} measures {kind}, and the plan has none", main.job.kind());

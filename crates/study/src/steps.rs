@@ -9,7 +9,7 @@ mod kept;
 
 use plimsoll_model::{
     Accept, Cause, Failure, HostLoad, Measure, Metric, Outcome, Parameter, Point, PointResult,
-    Steps, Workload,
+    RateUnit, Steps, Workload,
 };
 use plimsoll_stats::kept::{MOST_SECONDS, QUICK_SECONDS, confirm_seconds};
 use rand_pcg::Pcg64;
@@ -86,9 +86,9 @@ struct Trial<'a> {
 
 impl Trial<'_> {
     fn at(&mut self, at: f64, accept: Option<&Accept>) -> Measured {
-        let at = if is_count(self.steps.over()) { at.round() } else { at };
-        let (mut result, loads) =
-            (self.point)(&self.workload.at(self.steps.over(), at), f64::INFINITY);
+        let at = if self.has_whole_values() { at.round() } else { at };
+        let workload = self.workload.at(self.steps.over(), at).map_err(ended)?;
+        let (mut result, loads) = (self.point)(&workload, f64::INFINITY);
         if result.outcome != Outcome::Complete {
             return Err(Box::new(result));
         }
@@ -121,7 +121,7 @@ impl Trial<'_> {
     }
 
     fn search(&mut self, from: f64, to: f64, width: Width, accept: &Accept) -> Measured {
-        let is_count = is_count(self.steps.over());
+        let is_count = self.has_whole_values();
         let bad = width.below(to.ln());
         let mut bracket = Bracket { good: from.ln(), bad, width: width.0, is_count };
         let top = self.at(bracket.bad.exp(), Some(accept))?;
@@ -167,12 +167,18 @@ impl Trial<'_> {
 
     /// The logarithm of the rate that arrived, where rates are searched.
     fn carried(&self, result: &PointResult) -> Option<f64> {
-        let measure = match self.steps.over() {
-            Parameter::Rate => Measure::THROUGHPUT,
-            Parameter::Arrivals => Measure::IOPS,
-            Parameter::Depth | Parameter::Workers | Parameter::Block => return None,
-        };
-        result.value(0, Metric::all(measure)).filter(|rate| *rate > 0.0).map(f64::ln)
+        let metric = Metric::all(self.rate_unit()?.carried());
+        result.value(0, metric).filter(|rate| *rate > 0.0).map(f64::ln)
+    }
+
+    /// Unit of the values, where they are rates.
+    fn rate_unit(&self) -> Option<RateUnit> {
+        self.workload.rate_unit().filter(|_| self.steps.over() == Parameter::Rate)
+    }
+
+    /// Whether the values are whole numbers.
+    fn has_whole_values(&self) -> bool {
+        self.rate_unit() != Some(RateUnit::Bytes)
     }
 }
 
@@ -190,11 +196,6 @@ impl Width {
     fn below(self, value: f64) -> f64 {
         value - self.1
     }
-}
-
-/// Whether the values of a parameter are whole numbers.
-fn is_count(over: Parameter) -> bool {
-    matches!(over, Parameter::Depth | Parameter::Workers | Parameter::Arrivals)
 }
 
 /// The largest accepted and the smallest rejected value so far, and the wanted width, as logarithms.
@@ -242,14 +243,21 @@ fn is_accepted(result: &PointResult, accept: &Accept) -> bool {
 fn failed(tried: &str, happened: &str, next: &str) -> Box<PointResult> {
     let failure =
         Failure::new(Cause::Trial, tried).on("the trial's steps").happened(happened).next(next);
+    ended(failure)
+}
+
+fn ended(failure: Failure) -> Box<PointResult> {
     Box::new(PointResult::empty(Outcome::Failed { phase: "measure".into(), failure }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::{DatagramsJob, Flow, Length, Part, PartResult, StreamJob};
-    use std::num::NonZeroU16;
+    use plimsoll_model::units::{Bytes, MIB};
+    use plimsoll_model::{
+        Arrival, DatagramsJob, Flow, Length, Part, PartResult, PatternJob, StreamJob,
+    };
+    use std::num::{NonZeroU16, NonZeroU32};
 
     const LOSS: Metric = Metric::all(StreamJob::LOSS);
     const UNBOUNDED: Bounds<'_> =
@@ -318,6 +326,13 @@ mod tests {
         assert_eq!(points.len(), 1);
     }
 
+    /// Random reads of one worker, one in flight.
+    fn reads() -> Workload {
+        let job = PatternJob::random_reads(Bytes(4096), Bytes(MIB)).into();
+        let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
+        Workload::new(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 })
+    }
+
     /// Searches 1 to 64 workers for a p99 of 10 ms; `latencies` are p99 and largest latency of so many.
     fn most_workers(
         latencies: impl Fn(u16) -> (Option<f64>, f64),
@@ -326,9 +341,7 @@ mod tests {
         let accept = Accept { metric: Metric::all(Measure::LATENCY_P99), at_most: 10e-3 };
         let over = Parameter::Workers;
         let steps = Steps::Search { over, from: 1.0, to: 64.0, resolution: 0.05, accept };
-        let part =
-            Part::closed(DatagramsJob::new(Flow::Out).into(), NonZeroU16::MIN, NonZeroU16::MIN);
-        let workload = Workload::new(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 });
+        let workload = reads();
         let mut order = plimsoll_stats::order::generator(seed, "steps");
         let mut point = |at: &Workload, _: f64| {
             let (p99, largest) = latencies(at.parts[0].workers.get());
@@ -363,5 +376,43 @@ mod tests {
         let (none, _) = most_workers(|_| (None, 20e-3), 1);
         let Outcome::Failed { failure, .. } = none.outcome else { panic!("{none:?}") };
         assert!(failure.happened.contains("too few operations ended for latency_p99"), "{failure}");
+    }
+
+    #[test]
+    fn rates_of_a_sweep_are_the_operations_that_are_due_in_a_second() {
+        let steps = Steps::Sweep { over: Parameter::Rate, values: vec![50.0, 200.0, 400.0] };
+        let (depth, per_second) = (NonZeroU16::new(8).unwrap(), NonZeroU32::MIN);
+        let mut workload = reads();
+        workload.parts[0].arrival = Arrival::Paced { depth, per_second };
+        let mut order = plimsoll_stats::order::generator(1, "steps");
+        let mut due = Vec::new();
+        let mut point = |at: &Workload, _: f64| {
+            let arrival = at.parts[0].arrival;
+            assert_eq!(arrival.depth(), depth);
+            due.push(f64::from(arrival.per_second().unwrap().get()));
+            let complete = PointResult::empty(Outcome::Complete);
+            (PointResult { parts: vec![PartResult::default()], ..complete }, Vec::new())
+        };
+        let (_, _, points) = measure(&workload, &steps, &UNBOUNDED, &mut order, &mut point);
+        let at: Vec<f64> = points.iter().map(|point| point.at).collect();
+        assert_eq!(due, at);
+        due.sort_by(f64::total_cmp);
+        assert_eq!(due, [50.0, 200.0, 400.0]);
+    }
+
+    #[test]
+    fn steps_that_a_job_does_not_have_end_a_trial_by_a_failure() {
+        let steps = Steps::Sweep { over: Parameter::Workers, values: vec![1.0, 2.0] };
+        let job = DatagramsJob::new(Flow::Out).into();
+        let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
+        let workload = Workload { parts: vec![part], ..reads() };
+        let mut order = plimsoll_stats::order::generator(1, "steps");
+        let mut point =
+            |at: &Workload, _: f64| -> (PointResult, Vec<HostLoad>) { panic!("measured: {at:?}") };
+        let (result, _, points) = measure(&workload, &steps, &UNBOUNDED, &mut order, &mut point);
+        let Outcome::Failed { failure, .. } = result.outcome else { panic!("{result:?}") };
+        assert_eq!((failure.cause, failure.on.as_str()), (Cause::Usage, "UDP out"));
+        assert!(failure.happened.contains("it has no workers that can be set"), "{failure}");
+        assert!(points.is_empty());
     }
 }

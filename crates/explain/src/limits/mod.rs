@@ -212,7 +212,7 @@ pub fn limits(study: &Study) -> Vec<Limits> {
 fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Limits> {
     study.plan.target(usize::from(cell.subject))?;
     let workload = study.plan.workload(cell)?;
-    if workload.has_fixed_rate() || workload.steps_through_arrivals() {
+    if workload.has_fixed_rate() || workload.steps_through_rates() {
         return None;
     }
     let trials = gathered.complete(cell);

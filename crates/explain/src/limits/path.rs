@@ -150,7 +150,8 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<PathLim
         return None;
     }
     // The first part that puts a load of bytes on the path, and has streams of its own.
-    let part = workload.parts.iter().position(|p| p.job.moves_payload() && !p.job.has_workers())?;
+    let part =
+        workload.parts.iter().position(|p| p.job.moves_payload() && !p.job.settable().workers)?;
     let trials = gathered.complete(cell);
     if arrives(&workload.parts.get(part)?.job, &trials, part) {
         return None;

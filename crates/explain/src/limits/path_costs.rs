@@ -4,8 +4,7 @@
 use super::PathEnd;
 use crate::costs::{CLOSE, rule};
 use crate::gather::{Gathered, is_imported};
-use plimsoll_model::units::Bytes;
-use plimsoll_model::{Cell, Job, Measure, Metric, Study, Trial, Workload};
+use plimsoll_model::{Cell, Job, Measure, Metric, Parameter, Study, Trial, Workload};
 use plimsoll_stats::fit::{Adequacy, Estimate, Fit, Observation, fit};
 use plimsoll_stats::interval::mean;
 use std::collections::BTreeSet;
@@ -56,7 +55,9 @@ pub fn path_costs(study: &Study) -> Vec<PathCosts> {
             continue;
         }
         let mut sizeless = workload.clone();
-        sizeless.parts[0].job.set_block(Bytes(1));
+        if sizeless.parts[0].set(Parameter::Block, 1.0).is_err() {
+            continue;
+        }
         for cell in gathered.cells(number) {
             let same = |(of, first, _): &&mut (Workload, Cell, Vec<Cell>)| {
                 *of == sizeless && (first.subject, first.setting) == (cell.subject, cell.setting)

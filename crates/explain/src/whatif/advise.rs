@@ -254,7 +254,7 @@ fn block_size(study: &Study, limits: &Limits) -> Option<Proposal> {
 fn workers(study: &Study, limits: &Limits) -> Option<Proposal> {
     let main = study.plan.workload(limits.cell)?.main()?;
     let twice = NonZeroU16::new(main.workers.get().saturating_mul(2))?;
-    main.job.has_workers().then_some(Proposal::Change(WhatIf::Readers(twice)))
+    main.job.settable().workers.then_some(Proposal::Change(WhatIf::Readers(twice)))
 }
 
 fn link(_: &Study, limits: &Limits) -> Option<Proposal> {

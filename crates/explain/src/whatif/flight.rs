@@ -15,7 +15,7 @@ impl Demands<'_> {
         let (Some(workload), Some(main)) = (self.workload(), self.main()) else {
             return refused(Why::NoWorkers, Settle::Change);
         };
-        if !main.job.has_workers() {
+        if !main.job.settable().workers {
             return refused(Why::NoWorkers, Settle::Change);
         }
         if workload.steps.as_ref().map(Steps::over) == Some(over) {

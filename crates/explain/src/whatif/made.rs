@@ -135,7 +135,7 @@ fn is_made(change: &WhatIf, before: Side<'_>, later: Side<'_>) -> bool {
 /// Whether a part of the plan has another number than this: that the later one has it follows from its equal work.
 fn has_other(side: Side<'_>, number: impl Fn(&Part) -> NonZeroU16, count: NonZeroU16) -> bool {
     let parts = side.study.plan.workloads.iter().flat_map(|workload| &workload.parts);
-    parts.filter(|part| part.job.has_workers()).any(|part| number(part) != count)
+    parts.filter(|part| part.job.settable().workers).any(|part| number(part) != count)
 }
 
 /// Whether every monitored host of these ends has an interface with the new rate, and one of them had none before.

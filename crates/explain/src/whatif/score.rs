@@ -83,7 +83,7 @@ fn range(of: &Prediction, margin: f64) -> Option<[f64; 2]> {
 pub(super) fn with_concurrency(study: &Study, changes: &[WhatIf]) -> Study {
     let mut study = study.clone();
     for part in study.plan.workloads.iter_mut().flat_map(|workload| &mut workload.parts) {
-        for change in changes.iter().filter(|_| part.job.has_workers()) {
+        for change in changes.iter().filter(|_| part.job.settable().workers) {
             match change {
                 WhatIf::Readers(count) => part.workers = *count,
                 WhatIf::Depth(count) => part.arrival = part.arrival.with_depth(*count),

@@ -1,6 +1,6 @@
 //! TCP connections over a network path.
 
-use super::JobFacts;
+use super::{JobFacts, Settable};
 use crate::{Measure, Metric, SubjectKind};
 use serde::{Deserialize, Serialize};
 
@@ -22,10 +22,6 @@ impl JobFacts for ConnectJob {
 
     fn subject(&self) -> SubjectKind {
         SubjectKind::Path
-    }
-
-    fn has_workers(&self) -> bool {
-        false
     }
 
     fn headline(&self) -> Metric {
@@ -53,5 +49,9 @@ impl JobFacts for ConnectJob {
 
     fn parameters(&self) -> Vec<(&'static str, String)> {
         vec![("streams", self.streams.to_string())]
+    }
+
+    fn settable(&self) -> Settable {
+        Settable::default()
     }
 }

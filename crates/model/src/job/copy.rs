@@ -1,7 +1,7 @@
 //! Files copied whole, one after the other: films, music, pictures, a source tree.
 
 use super::dataset::{DataClass, DataSource, Dataset};
-use super::{FileWork, Footprint, JobFacts, Stability, SubjectKind};
+use super::{FileWork, Footprint, JobFacts, Settable, Stability, SubjectKind};
 use crate::metric::{Aggregation, Combine, Direction, Row};
 use crate::units::Bytes;
 use crate::{Measure, Metric, OpKind};
@@ -252,6 +252,11 @@ impl JobFacts for CopyJob {
             ("data_bytes", bytes.0.to_string()),
         ]);
         parameters
+    }
+
+    /// Its operations follow from the files that are there.
+    fn settable(&self) -> Settable {
+        Settable::OF_WORKERS
     }
 
     fn stability(&self) -> Option<Stability> {

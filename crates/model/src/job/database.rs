@@ -3,7 +3,7 @@
 
 use super::log::LogJob;
 use super::pattern::PatternJob;
-use super::{Footprint, JobFacts, Stability, SubjectKind};
+use super::{Footprint, JobFacts, Settable, Stability, SubjectKind};
 use crate::metric::{Aggregation, Combine, Direction, Row};
 use crate::units::{Bytes, KIB, MIB};
 use crate::{Measure, Metric, OpKind};
@@ -89,6 +89,11 @@ impl JobFacts for DatabaseJob {
     fn parameters(&self) -> Vec<(&'static str, String)> {
         let number = |bytes: Bytes| bytes.0.to_string();
         vec![("block_bytes", number(self.block)), ("size_bytes", number(self.size))]
+    }
+
+    /// Whatever its depth, a worker has one operation in flight.
+    fn settable(&self) -> Settable {
+        Settable { depth: false, ..Settable::OF_OPERATIONS }
     }
 
     fn stability(&self) -> Option<Stability> {

@@ -1,7 +1,8 @@
 //! UDP datagrams over a network path.
 
 use super::path::{facts_of_path, streams};
-use super::{Flow, JobFacts};
+use super::{CannotSet, Flow, JobFacts, RateUnit, Settable, settable};
+use crate::Parameter;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -102,18 +103,27 @@ impl JobFacts for DatagramsJob {
         parameters
     }
 
+    /// Where the payload is not known, neither is a rate of bytes.
+    fn settable(&self) -> Settable {
+        let rate = self.block().map(|_| RateUnit::Bytes);
+        Settable { block: true, rate, ..Settable::default() }
+    }
+
     fn block(&self) -> Option<Bytes> {
         Some(self.payload).filter(|payload| payload.0 > 0)
     }
 
-    fn set_block(&mut self, block: Bytes) {
-        self.payload = block;
-    }
-
     /// All streams of a direction share the rate.
-    fn offer(&mut self, rate: f64) {
-        let each = rate / self.payload.0.max(1) as f64 / f64::from(self.streams.max(1));
-        self.rate = NonZeroU32::new(each.round() as u32).or(Some(NonZeroU32::MIN));
+    fn set(&mut self, parameter: Parameter, value: f64) -> Result<(), CannotSet> {
+        match parameter {
+            Parameter::Block => self.payload = settable::block(value)?,
+            Parameter::Rate if self.payload.0 > 0 => {
+                let one_each = self.payload.0 as f64 * f64::from(self.streams.max(1));
+                self.rate = settable::rate(value / one_each)?;
+            }
+            _ => return Err(CannotSet::Parameter),
+        }
+        Ok(())
     }
 }
 
@@ -124,9 +134,14 @@ mod tests {
     #[test]
     fn streams_share_the_offered_rate() {
         let mut job = DatagramsJob { streams: 4, ..DatagramsJob::new(Flow::In) };
-        job.offer(5_600_000.0);
+        job.set(Parameter::Rate, 5_600_000.0).unwrap();
         assert_eq!(job.rate, NonZeroU32::new(1000));
-        job.offer(0.0);
+        job.set(Parameter::Rate, 1.0).unwrap();
         assert_eq!(job.rate, NonZeroU32::new(1), "never none: that is as fast as it can");
+        assert_eq!(job.set(Parameter::Rate, 0.0), Err(CannotSet::Value));
+        job.set(Parameter::Rate, f64::INFINITY).unwrap();
+        assert_eq!(job.rate, None);
+        let mut unknown = DatagramsJob { payload: Bytes(0), ..job };
+        assert_eq!(unknown.set(Parameter::Rate, 1e6), Err(CannotSet::Parameter));
     }
 }

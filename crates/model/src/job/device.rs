@@ -1,6 +1,6 @@
 //! Measurements of a host: CPU, memory, cryptography and disk.
 
-use super::{JobFacts, SubjectKind};
+use super::{JobFacts, Settable, SubjectKind};
 use crate::device::{Measured, Part, Quantity};
 use crate::metric::{Aggregation, Combine, Direction, Row};
 use crate::{Measure, MeasureInfo, Metric};
@@ -70,6 +70,11 @@ impl JobFacts for DeviceJob {
 
     fn parameters(&self) -> Vec<(&'static str, String)> {
         vec![("quick", self.quick.to_string())]
+    }
+
+    /// Exports name the workers of its part, although its figures do not depend on them.
+    fn settable(&self) -> Settable {
+        Settable::OF_WORKERS
     }
 }
 

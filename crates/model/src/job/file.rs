@@ -1,9 +1,9 @@
 //! One file from its beginning to its end, as programs read and write one: opened, gone through in buffers of one
 //! size, closed.
 
-use super::{Footprint, JobFacts, Stability, SubjectKind};
+use super::{CannotSet, Footprint, JobFacts, Settable, Stability, SubjectKind, settable};
 use crate::units::Bytes;
-use crate::{Measure, Metric};
+use crate::{Measure, Metric, Parameter};
 use serde::{Deserialize, Serialize};
 
 /// Which way.
@@ -82,12 +82,20 @@ impl JobFacts for FileJob {
         }
     }
 
+    fn settable(&self) -> Settable {
+        Settable { block: true, ..Settable::OF_OPERATIONS }
+    }
+
     fn block(&self) -> Option<Bytes> {
         Some(self.buffer)
     }
 
-    fn set_block(&mut self, block: Bytes) {
-        self.buffer = block;
+    fn set(&mut self, parameter: Parameter, value: f64) -> Result<(), CannotSet> {
+        match parameter {
+            Parameter::Block => self.buffer = settable::block(value)?,
+            _ => return Err(CannotSet::Parameter),
+        }
+        Ok(())
     }
 
     fn needs_less(&self) -> Option<&'static str> {

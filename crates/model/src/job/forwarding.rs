@@ -1,10 +1,10 @@
 //! UDP frames that a router forwards.
 
 use super::path::facts_of_path;
-use super::{Flow, JobFacts};
-use crate::Measure;
+use super::{CannotSet, Flow, JobFacts, RateUnit, Settable, settable};
 use crate::metric::{Aggregation, Combine, Direction, Row};
 use crate::units::Bytes;
+use crate::{Measure, Parameter};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 
@@ -135,6 +135,10 @@ impl JobFacts for ForwardingJob {
         parameters
     }
 
+    fn settable(&self) -> Settable {
+        Settable { block: true, rate: Some(RateUnit::Frames), ..Settable::default() }
+    }
+
     fn block(&self) -> Option<Bytes> {
         Some(self.frame)
     }
@@ -143,16 +147,13 @@ impl JobFacts for ForwardingJob {
         self.is_timed && self.rate.is_some()
     }
 
-    fn set_block(&mut self, block: Bytes) {
-        (self.frame, self.imix) = (block, None);
-    }
-
-    /// A rate without an end is as many as the sender can.
-    fn offer(&mut self, rate: f64) {
-        let frames = rate / self.frame.0.max(1) as f64;
-        self.rate = rate
-            .is_finite()
-            .then(|| NonZeroU32::new(frames.round() as u32).unwrap_or(NonZeroU32::MIN));
+    fn set(&mut self, parameter: Parameter, value: f64) -> Result<(), CannotSet> {
+        match parameter {
+            Parameter::Block => (self.frame, self.imix) = (settable::block(value)?, None),
+            Parameter::Rate => self.rate = settable::rate(value)?,
+            _ => return Err(CannotSet::Parameter),
+        }
+        Ok(())
     }
 }
 
@@ -267,13 +268,14 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_of_bytes_is_a_rate_of_frames() {
+    fn a_rate_is_one_of_frames_whatever_their_size() {
         let mut job = ForwardingJob::new(Flow::In, Bytes(512));
-        job.offer(512_000.0);
+        job.set(Parameter::Rate, 1000.25).unwrap();
         assert_eq!(job.rate, NonZeroU32::new(1000));
-        job.offer(f64::INFINITY);
+        job.set(Parameter::Rate, f64::INFINITY).unwrap();
         assert_eq!(job.rate, None, "as many as the sender can");
-        job.offer(0.0);
+        job.set(Parameter::Rate, 0.25).unwrap();
         assert_eq!(job.rate, NonZeroU32::new(1));
+        assert_eq!(job.set(Parameter::Rate, 5e9), Err(CannotSet::Value));
     }
 }

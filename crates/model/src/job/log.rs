@@ -1,7 +1,7 @@
 //! A log as databases and mail servers keep one: each record is stable before the next is written.
 
 use super::pattern::{PatternJob, of_each};
-use super::{Footprint, JobFacts, Stability, SubjectKind};
+use super::{Footprint, JobFacts, Settable, Stability, SubjectKind};
 use crate::metric::{Aggregation, Combine, Direction, Row};
 use crate::units::Bytes;
 use crate::{Measure, Metric, OpKind};
@@ -58,6 +58,11 @@ impl JobFacts for LogJob {
     fn parameters(&self) -> Vec<(&'static str, String)> {
         let number = |bytes: Bytes| bytes.0.to_string();
         vec![("block_bytes", number(self.block)), ("size_bytes", number(self.size))]
+    }
+
+    /// Whatever its depth, a worker has one operation in flight.
+    fn settable(&self) -> Settable {
+        Settable { depth: false, ..Settable::OF_OPERATIONS }
     }
 
     fn stability(&self) -> Option<Stability> {

@@ -16,6 +16,7 @@ mod pattern;
 mod playback;
 mod request;
 mod scan;
+mod settable;
 mod slides;
 mod stream;
 mod tcp_stream;
@@ -35,6 +36,8 @@ pub use pattern::{Layout, Pattern, PatternJob, Stability};
 pub use playback::{Film, Pace, PlaybackJob, Player};
 pub use request::RequestJob;
 pub use scan::{NamesCached, ScanJob};
+pub(crate) use settable::whole;
+pub use settable::{CannotSet, RateUnit, Settable};
 pub use slides::SlidesJob;
 pub use stream::StreamJob;
 pub use tcp_stream::TcpStreamJob;
@@ -42,7 +45,7 @@ pub use tcp_stream::TcpStreamJob;
 use crate::SubjectKind;
 use crate::metric::Row;
 use crate::units::Bytes;
-use crate::{Measure, Metric, OpKind};
+use crate::{Measure, Metric, OpKind, Parameter};
 use serde::{Deserialize, Serialize};
 use std::ops::{Deref, DerefMut};
 
@@ -54,6 +57,12 @@ macro_rules! jobs {
         #[serde(rename_all = "snake_case", tag = "job")]
         pub enum Job {
             $(#[doc = concat!("What [`", stringify!($job), "`] says.")] $name($job),)*
+        }
+
+        #[cfg(test)]
+        impl Job {
+            /// How many there are.
+            pub(crate) const KINDS: usize = [$(stringify!($name)),*].len();
         }
 
         $(impl From<$job> for Job {
@@ -168,8 +177,10 @@ pub struct FileWork {
     pub block: Bytes,
 }
 
-/// Properties of a job for planning, the stop rule and reports.
+/// Properties of a job, by who asks for them.
 pub trait JobFacts {
+    // For everybody: what it is.
+
     /// Name in plans and exports. Workloads of the same kind correspond in a comparison of two
     /// studies.
     fn kind(&self) -> &'static str;
@@ -182,23 +193,13 @@ pub trait JobFacts {
     /// Kind of subject.
     fn subject(&self) -> SubjectKind;
 
+    // For verdicts and reports: which figures count, and the settings in words.
+
     /// Metric of the verdicts.
     fn headline(&self) -> Metric;
 
     /// Measure shown as its speed.
     fn speed(&self) -> Measure;
-
-    /// Whether its workers and their operations in flight are settings of the workload; else it has streams of its
-    /// own.
-    fn has_workers(&self) -> bool {
-        true
-    }
-
-    /// Whether it asks for no more than it needs, as a film that plays, so that this need and not the storage is what is
-    /// measured.
-    fn has_fixed_rate(&self) -> bool {
-        false
-    }
 
     /// Kinds of operation that are shown in addition to their total.
     fn kinds_apart(&self) -> &'static [OpKind] {
@@ -228,6 +229,34 @@ pub trait JobFacts {
         false
     }
 
+    // For steps and limits: what can be varied.
+
+    /// Parameters that it and the part that does it have.
+    fn settable(&self) -> Settable;
+
+    /// Sets a parameter that it keeps itself: its block, or the rate of its streams. All others are the part's, see
+    /// [`Part::set`](crate::Part::set).
+    ///
+    /// # Errors
+    /// It keeps no such parameter, or the parameter cannot have that value.
+    fn set(&mut self, parameter: Parameter, value: f64) -> Result<(), CannotSet> {
+        let _ = (parameter, value);
+        Err(CannotSet::Parameter)
+    }
+
+    /// The bytes of each of its operations; `None` where they have no size of their own.
+    fn block(&self) -> Option<Bytes> {
+        None
+    }
+
+    /// Whether it asks for no more than it needs, as a film that plays, so that this need and not the storage is what is
+    /// measured.
+    fn has_fixed_rate(&self) -> bool {
+        false
+    }
+
+    // For plans of storage: the room that it takes, and how to take less.
+
     /// Stability of its writes; `None` if it does not write.
     fn stability(&self) -> Option<Stability> {
         None
@@ -250,11 +279,6 @@ pub trait JobFacts {
         true
     }
 
-    /// The files that it moves whole; `None` of other jobs.
-    fn file_work(&self) -> Option<FileWork> {
-        None
-    }
-
     /// Share of the whole dataset, if it can be chosen; 1 is all of it.
     fn scale(&self) -> Option<f64> {
         None
@@ -270,18 +294,10 @@ pub trait JobFacts {
         None
     }
 
-    /// Sets the rate that it offers, in bytes per second; of jobs that offer one.
-    fn offer(&mut self, rate: f64) {
-        let _ = rate;
-    }
+    // For the cost model.
 
-    /// The bytes of each of its operations; `None` where they have no size of their own.
-    fn block(&self) -> Option<Bytes> {
+    /// The files that it moves whole; `None` of other jobs.
+    fn file_work(&self) -> Option<FileWork> {
         None
-    }
-
-    /// Sets the bytes of each of its operations; of jobs whose operations have a size.
-    fn set_block(&mut self, block: Bytes) {
-        let _ = block;
     }
 }

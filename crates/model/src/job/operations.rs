@@ -1,6 +1,6 @@
 //! All kinds of operation, one after the other: the cost of each.
 
-use super::{Footprint, JobFacts, SubjectKind};
+use super::{Footprint, JobFacts, Settable, SubjectKind};
 use crate::units::Bytes;
 use crate::{Measure, Metric, OpKind};
 use serde::{Deserialize, Serialize};
@@ -71,6 +71,11 @@ impl JobFacts for OperationsJob {
 
     fn parameters(&self) -> Vec<(&'static str, String)> {
         vec![("entries", self.entries.to_string()), ("block_bytes", self.block.0.to_string())]
+    }
+
+    /// Whatever its depth, a worker has one operation in flight.
+    fn settable(&self) -> Settable {
+        Settable { depth: false, ..Settable::OF_OPERATIONS }
     }
 
     fn footprint(&self) -> Footprint {

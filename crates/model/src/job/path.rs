@@ -44,10 +44,6 @@ macro_rules! facts_of_path {
             $crate::SubjectKind::Path
         }
 
-        fn has_workers(&self) -> bool {
-            false
-        }
-
         fn headline(&self) -> $crate::Metric {
             $crate::Metric::all(self.speed())
         }

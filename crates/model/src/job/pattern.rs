@@ -1,8 +1,8 @@
 //! Patterns: reads and writes of equal blocks in large files.
 
-use super::{Footprint, JobFacts, SubjectKind};
+use super::{CannotSet, Footprint, JobFacts, Settable, SubjectKind, settable};
 use crate::units::{Bytes, KIB, MIB};
-use crate::{Measure, Metric, OpKind};
+use crate::{Measure, Metric, OpKind, Parameter};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -295,12 +295,20 @@ impl JobFacts for PatternJob {
         }
     }
 
+    fn settable(&self) -> Settable {
+        Settable { block: true, ..Settable::OF_OPERATIONS }
+    }
+
     fn block(&self) -> Option<Bytes> {
         Some(self.block)
     }
 
-    fn set_block(&mut self, block: Bytes) {
-        self.block = block;
+    fn set(&mut self, parameter: Parameter, value: f64) -> Result<(), CannotSet> {
+        match parameter {
+            Parameter::Block => self.block = settable::block(value)?,
+            _ => return Err(CannotSet::Parameter),
+        }
+        Ok(())
     }
 
     fn fit(&mut self, workers: u16, largest: u64) -> bool {

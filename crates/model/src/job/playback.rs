@@ -1,10 +1,10 @@
 //! Films that play: each stream reads a file of its own as a player does.
 
 use super::pattern::{PatternJob, of_each};
-use super::{Footprint, JobFacts, SubjectKind};
+use super::{CannotSet, Footprint, JobFacts, Settable, SubjectKind, settable};
 use crate::metric::{Aggregation, Combine, Direction, Row};
 use crate::units::{self, Bytes, KIB, MIB};
-use crate::{Measure, Metric};
+use crate::{Measure, Metric, Parameter};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU16;
 
@@ -275,12 +275,21 @@ impl JobFacts for PlaybackJob {
         Footprint { read: files.max(self.size.0), shared: true, ..Footprint::default() }
     }
 
+    /// The player decides when a request begins.
+    fn settable(&self) -> Settable {
+        Settable { block: true, ..Settable::OF_WORKERS }
+    }
+
     fn block(&self) -> Option<Bytes> {
         Some(self.player.request)
     }
 
-    fn set_block(&mut self, block: Bytes) {
-        self.player.request = block;
+    fn set(&mut self, parameter: Parameter, value: f64) -> Result<(), CannotSet> {
+        match parameter {
+            Parameter::Block => self.player.request = settable::block(value)?,
+            _ => return Err(CannotSet::Parameter),
+        }
+        Ok(())
     }
 
     fn fit(&mut self, _: u16, largest: u64) -> bool {

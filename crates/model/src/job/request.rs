@@ -1,7 +1,8 @@
 //! Requests and answers over a network path.
 
-use super::JobFacts;
 use super::path::facts_of_path;
+use super::{CannotSet, JobFacts, RateUnit, Settable, settable};
+use crate::Parameter;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
@@ -74,5 +75,20 @@ impl JobFacts for RequestJob {
         ];
         parameters.extend(self.rate.map(|rate| ("rate_per_second", rate.to_string())));
         parameters
+    }
+
+    fn settable(&self) -> Settable {
+        Settable { rate: Some(RateUnit::Requests), ..Settable::default() }
+    }
+
+    /// All connections share the rate.
+    fn set(&mut self, parameter: Parameter, value: f64) -> Result<(), CannotSet> {
+        match parameter {
+            Parameter::Rate => {
+                self.rate = settable::rate(value / f64::from(self.streams.max(1)))?;
+            }
+            _ => return Err(CannotSet::Parameter),
+        }
+        Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Walk over a directory tree, as a photo library or a backup program does before it reads a byte.
 
-use super::{Footprint, JobFacts, SubjectKind};
+use super::{Footprint, JobFacts, Settable, SubjectKind};
 use crate::{Measure, Metric, OpKind};
 use serde::{Deserialize, Serialize};
 
@@ -91,6 +91,10 @@ impl JobFacts for ScanJob {
     fn parameters(&self) -> Vec<(&'static str, String)> {
         let (directories, files) = (self.directories.to_string(), self.files.to_string());
         vec![("directories", directories), ("files_per_directory", files)]
+    }
+
+    fn settable(&self) -> Settable {
+        Settable::OF_OPERATIONS
     }
 
     fn footprint(&self) -> Footprint {

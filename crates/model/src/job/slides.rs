@@ -1,10 +1,10 @@
 //! A slide show: one photo after the other, each on the screen for the same time.
 
 use super::pattern::{PatternJob, of_each};
-use super::{Footprint, JobFacts, SubjectKind};
+use super::{CannotSet, Footprint, JobFacts, Settable, SubjectKind, settable};
 use crate::metric::{Aggregation, Combine, Direction, Row};
 use crate::units::{self, Bytes};
-use crate::{Measure, Metric};
+use crate::{Measure, Metric, Parameter};
 use serde::{Deserialize, Serialize};
 
 /// Photos that are shown one after the other.
@@ -99,12 +99,21 @@ impl JobFacts for SlidesJob {
         Footprint { read: files.max(self.size.0), shared: true, ..Footprint::default() }
     }
 
+    /// A photo begins when the one before was shown long enough.
+    fn settable(&self) -> Settable {
+        Settable { block: true, ..Settable::OF_WORKERS }
+    }
+
     fn block(&self) -> Option<Bytes> {
         Some(self.block)
     }
 
-    fn set_block(&mut self, block: Bytes) {
-        self.block = block;
+    fn set(&mut self, parameter: Parameter, value: f64) -> Result<(), CannotSet> {
+        match parameter {
+            Parameter::Block => self.block = settable::block(value)?,
+            _ => return Err(CannotSet::Parameter),
+        }
+        Ok(())
     }
 
     fn fit(&mut self, _: u16, largest: u64) -> bool {

@@ -1,9 +1,9 @@
 //! Bytes through a network path, from one end to the other.
 
-use super::{JobFacts, SubjectKind};
+use super::{CannotSet, JobFacts, RateUnit, Settable, SubjectKind};
 use crate::metric::{Aggregation, Combine, Direction, Row};
 use crate::units::bytes_per_second;
-use crate::{Measure, Metric};
+use crate::{Measure, Metric, Parameter};
 use serde::{Deserialize, Serialize};
 
 /// A stream over one path.
@@ -60,7 +60,17 @@ impl JobFacts for StreamJob {
         [connections].into_iter().chain(rate).collect()
     }
 
-    fn offer(&mut self, rate: f64) {
-        self.rate = Some(rate);
+    /// Pages name the workers of its part, beside its connections.
+    fn settable(&self) -> Settable {
+        Settable { rate: Some(RateUnit::Bytes), ..Settable::OF_WORKERS }
+    }
+
+    fn set(&mut self, parameter: Parameter, value: f64) -> Result<(), CannotSet> {
+        match parameter {
+            Parameter::Rate if value > 0.0 => self.rate = Some(value).filter(|r| r.is_finite()),
+            Parameter::Rate => return Err(CannotSet::Value),
+            _ => return Err(CannotSet::Parameter),
+        }
+        Ok(())
     }
 }

@@ -1,7 +1,8 @@
 //! TCP streams over a network path.
 
 use super::path::{facts_of_path, streams};
-use super::{Flow, JobFacts};
+use super::{CannotSet, Flow, JobFacts, Settable, settable};
+use crate::Parameter;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -73,11 +74,19 @@ impl JobFacts for TcpStreamJob {
         parameters
     }
 
+    fn settable(&self) -> Settable {
+        Settable { block: true, ..Settable::default() }
+    }
+
     fn block(&self) -> Option<Bytes> {
         Some(self.block).filter(|block| block.0 > 0)
     }
 
-    fn set_block(&mut self, block: Bytes) {
-        self.block = block;
+    fn set(&mut self, parameter: Parameter, value: f64) -> Result<(), CannotSet> {
+        match parameter {
+            Parameter::Block => self.block = settable::block(value)?,
+            _ => return Err(CannotSet::Parameter),
+        }
+        Ok(())
     }
 }

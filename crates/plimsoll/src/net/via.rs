@@ -280,7 +280,7 @@ fn job(flow: Flow, frame: Frame) -> ForwardingJob {
 
 /// A search for the rates of a job.
 fn searched(arguments: &NetArguments, job: ForwardingJob) -> Workload {
-    let steps = Some(kept(arguments, job.frame));
+    let steps = Some(kept(arguments));
     let seconds = LEAD_SECONDS + TRIAL_SECONDS;
     let length = Length::For { seconds, warm_up_seconds: LEAD_SECONDS };
     Workload { steps, ..Workload::new(part(job.into()), length) }
@@ -304,17 +304,17 @@ pub(super) fn direction(arguments: &NetArguments) -> Flow {
 }
 
 /// The search for the rates kept with the loss that is allowed, and without loss.
-fn kept(arguments: &NetArguments, frame: Bytes) -> Steps {
+fn kept(arguments: &NetArguments) -> Steps {
     let width = if arguments.study.margin <= FINE_MARGIN { FINE_WIDTH } else { WIDTH };
     let mut losses = vec![arguments.loss.unwrap_or(LOSS), 0.0];
     losses.dedup();
-    let [from, to] = [LOWEST, HIGHEST].map(|rate| rate * frame.0 as f64);
     let final_seconds = arguments.via.confirming.map(|time| time.as_secs_f64());
     let accept = arguments.via.latency.map(|latency| Accept {
         metric: Metric::all(Measure::QUEUE_P99),
         at_most: latency.as_secs_f64(),
     });
-    let (over, is_quick) = (Parameter::Rate, arguments.study.quick);
+    let (over, from, to) = (Parameter::Rate, LOWEST, HIGHEST);
+    let is_quick = arguments.study.quick;
     Steps::Kept { over, from, to, width, losses, final_seconds, accept, is_quick }
 }
 

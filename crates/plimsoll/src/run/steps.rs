@@ -47,7 +47,7 @@ impl<T> Over<T> {
         only([
             (Parameter::Workers, self.workers),
             (Parameter::Depth, self.depth),
-            (Parameter::Arrivals, self.rate),
+            (Parameter::Rate, self.rate),
         ])
     }
 }
@@ -93,7 +93,7 @@ fn read<T: serde::de::DeserializeOwned>(
 
 /// Whether a parameter can have this value.
 fn is_possible(over: Parameter, value: f64) -> bool {
-    let most = if over == Parameter::Arrivals { FASTEST } else { f64::from(u16::MAX) };
+    let most = if over == Parameter::Rate { FASTEST } else { f64::from(u16::MAX) };
     (1.0..=most).contains(&value) && value.fract() == 0.0
 }
 

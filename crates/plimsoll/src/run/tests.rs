@@ -548,12 +548,9 @@ fn trials_of_a_job_go_through_values_or_search_the_largest_accepted_one() {
         sweep(Parameter::Workers, &[1.0, 4.0, 16.0])
     );
     assert_eq!(steps("sweep.depth = [8, 1]"), sweep(Parameter::Depth, &[8.0, 1.0]));
-    assert_eq!(
-        steps("[job.sweep]\nrate = [100, 2000]"),
-        sweep(Parameter::Arrivals, &[100.0, 2000.0])
-    );
+    assert_eq!(steps("[job.sweep]\nrate = [100, 2000]"), sweep(Parameter::Rate, &[100.0, 2000.0]));
     let accept = Accept { metric: Metric::all(Measure::LATENCY_P99), at_most: 10e-3 };
-    let (over, from, to) = (Parameter::Arrivals, 50.0, 20_000.0);
+    let (over, from, to) = (Parameter::Rate, 50.0, 20_000.0);
     assert_eq!(
         steps("search = { rate = [50, 20000], latency-p99 = \"10ms\" }"),
         Steps::Search { over, from, to, resolution: 0.05, accept }
@@ -601,4 +598,23 @@ fn steps_that_make_no_sense_are_refused_where_they_stand() {
         assert!(failure.on.contains("plan.toml:"), "{keys}: {failure}");
         assert_eq!(failure.cause, plimsoll_model::Cause::Usage, "{keys}: {failure}");
     }
+}
+
+/// A log has one record in flight, however many are allowed.
+#[test]
+fn a_log_has_steps_of_workers_and_none_of_depth() {
+    let of_log = |keys: &str| {
+        let kind = format!("kind = \"log\"\nworkers = 1\n{keys}");
+        let text = STEPS.replace("SWEEP", "").replace("kind = \"scan\"", &kind);
+        assembled(&text, &[], &["nfs://nas/a"], &[])
+    };
+    let failure = of_log("sweep.depth = [1, 8]").unwrap_err();
+    assert!(failure.on.contains("plan.toml:"), "{failure}");
+    assert!(failure.happened.contains("it has no depth that can be set"), "{failure}");
+    let over = Parameter::Workers;
+    let steps = |keys| of_log(keys).unwrap().plan.workloads.last().unwrap().steps.clone();
+    let explained = Steps::Sweep { over, values: vec![1.0, 4.0, 16.0] };
+    assert_eq!(steps("explain = true"), Some(explained));
+    let swept = Steps::Sweep { over, values: vec![1.0, 8.0] };
+    assert_eq!(steps("sweep.workers = [1, 8]"), Some(swept));
 }

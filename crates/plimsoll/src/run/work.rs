@@ -114,7 +114,7 @@ pub fn job(
     if let Some(given) = &steps {
         let happened = match given.over() {
             _ if explain => Some("`explain` is a sweep itself"),
-            Parameter::Arrivals if arrival.per_second().is_some() => {
+            Parameter::Rate if arrival.per_second().is_some() => {
                 Some("`rate` is a parameter of the steps, and a fixed one of the job")
             }
             _ => None,
@@ -124,7 +124,9 @@ pub fn job(
         }
     }
     let work = |job| Work { job, workers, arrival, length, explain, steps: steps.clone() };
-    Ok((name, jobs.into_iter().map(work).collect()))
+    let work: Vec<Work> = jobs.into_iter().map(work).collect();
+    work.iter().try_for_each(Work::expect_steps).map_err(placed)?;
+    Ok((name, work))
 }
 
 impl Common {

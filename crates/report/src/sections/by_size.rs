@@ -8,7 +8,7 @@ use crate::figure::{BYTES, Kind};
 use crate::study::{Shown, paths, speed};
 use plimsoll_explain::WorkloadFindings;
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Job, Metric, Steps};
+use plimsoll_model::{Job, Metric, Parameter, Steps};
 use plimsoll_published::kofler2011::{Sent, sent};
 use plimsoll_references::{Table, source};
 use std::collections::BTreeMap;
@@ -72,7 +72,9 @@ fn sizes<'a>(shown: &'a Shown<'_>) -> Vec<Sizes<'a>> {
         let size = part.job.block().filter(|_| part.job.moves_payload() && !is_kept);
         let Some(Bytes(size)) = size else { continue };
         let (mut like, steps) = (part.job.clone(), &found.workload.steps);
-        like.set_block(Bytes(0));
+        if like.set(Parameter::Block, 1.0).is_err() {
+            continue;
+        }
         match all.iter_mut().find(|sizes| sizes.like == like && sizes.steps == steps) {
             Some(sizes) => sizes.works.push((size, found)),
             None => all.push(Sizes { like, steps, works: vec![(size, found)] }),

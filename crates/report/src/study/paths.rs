@@ -22,7 +22,7 @@ pub(crate) fn is_path(study: &Study) -> bool {
     let workloads = &study.plan.workloads;
     let is_load = |workload: &Workload| {
         workload.subject() == Some(SubjectKind::Path)
-            && workload.main().is_some_and(|main| !main.job.has_workers())
+            && workload.main().is_some_and(|main| !main.job.settable().workers)
     };
     !workloads.is_empty() && workloads.iter().all(is_load)
 }

@@ -6,46 +6,50 @@ use crate::figure::{BANDWIDTH, BYTES, COUNT, Kind, RATE, TIME};
 use crate::verdict::percent;
 use plimsoll_explain::WorkloadFindings;
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Accept, Measure, Metric, Parameter, Steps, Workload};
+use plimsoll_model::{Accept, Measure, Metric, Parameter, RateUnit, Steps, Workload};
 use std::collections::BTreeMap;
 
-/// Name of a parameter, and the unit of its values.
-fn named(parameter: Parameter) -> (&'static str, Kind) {
-    match parameter {
-        Parameter::Depth => ("in flight per worker", COUNT),
-        Parameter::Workers => ("workers", COUNT),
-        Parameter::Rate => ("offered rate", BANDWIDTH),
-        Parameter::Block => ("block size", BYTES),
-        Parameter::Arrivals => ("rate", RATE),
+/// Name of a parameter of a workload, and the unit of its values.
+fn named(workload: &Workload, over: Parameter) -> (&'static str, Kind) {
+    match (over, workload.rate_unit()) {
+        (Parameter::Depth, _) => ("in flight per worker", COUNT),
+        (Parameter::Workers, _) => ("workers", COUNT),
+        (Parameter::Block, _) => ("block size", BYTES),
+        (Parameter::Rate, Some(RateUnit::Bytes)) => ("offered rate", BANDWIDTH),
+        (Parameter::Rate, Some(RateUnit::Frames | RateUnit::Requests)) => ("offered rate", RATE),
+        (Parameter::Rate, Some(RateUnit::Operations) | None) => ("rate", RATE),
     }
 }
 
 /// What the trials of a workload step through: its name, and the unit of its values.
 pub(crate) fn parameter(workload: &Workload) -> Option<(&'static str, Kind)> {
-    workload.steps.as_ref().map(|steps| named(steps.over()))
+    workload.steps.as_ref().map(|steps| named(workload, steps.over()))
 }
 
 /// A value of a parameter: "16", "80.0 MB/s".
-fn value(parameter: Parameter, value: f64) -> String {
-    match parameter {
-        Parameter::Depth | Parameter::Workers => format!("{value}"),
-        Parameter::Rate => BANDWIDTH.value(value),
-        Parameter::Block => Bytes(value as u64).to_string(),
-        Parameter::Arrivals => format!("{value:.0} operations/s"),
+fn value(workload: &Workload, over: Parameter, value: f64) -> String {
+    match (over, workload.rate_unit()) {
+        (Parameter::Depth | Parameter::Workers, _) => format!("{value}"),
+        (Parameter::Block, _) => Bytes(value as u64).to_string(),
+        (Parameter::Rate, Some(RateUnit::Bytes)) => BANDWIDTH.value(value),
+        (Parameter::Rate, unit) => {
+            format!("{value:.0} {}/s", unit.unwrap_or(RateUnit::Operations).name())
+        }
     }
 }
 
 /// The steps in words: "workers swept through 1, 4, 16".
-pub(crate) fn words(steps: &Steps) -> String {
+pub(crate) fn words(workload: &Workload, steps: &Steps) -> String {
     let over = steps.over();
-    let (name, value) = (named(over).0, |at: &f64| value(over, *at));
+    let (name, value) = (named(workload, over).0, |at: &f64| value(workload, over, *at));
     match steps {
         Steps::Sweep { values, .. } => {
             let values: Vec<String> = values.iter().map(value).collect();
             format!("{name} swept through {}", values.join(", "))
         }
         Steps::Search { from, to, accept, .. } => {
-            format!("{}, searched from {} to {}", goal(over, accept), value(from), value(to))
+            let goal = goal(workload, over, accept);
+            format!("{goal}, searched from {} to {}", value(from), value(to))
         }
         Steps::Kept { losses, width, final_seconds, accept, .. } => {
             let confirmed = final_seconds.map_or_else(String::new, |seconds| {
@@ -65,11 +69,12 @@ pub(crate) fn words(steps: &Steps) -> String {
 }
 
 /// What a search finds: "highest rate, p99 ≤ 10.0 ms".
-pub(crate) fn goal(over: Parameter, accept: &Accept) -> String {
-    let most = match over {
-        Parameter::Arrivals => "highest rate".to_owned(),
-        Parameter::Depth | Parameter::Workers => format!("most {}", named(over).0),
-        Parameter::Rate | Parameter::Block => format!("largest {}", named(over).0),
+pub(crate) fn goal(workload: &Workload, over: Parameter, accept: &Accept) -> String {
+    let name = named(workload, over).0;
+    let most = match (over, workload.rate_unit()) {
+        (Parameter::Rate, Some(RateUnit::Operations) | None) => "highest rate".to_owned(),
+        (Parameter::Depth | Parameter::Workers, _) => format!("most {name}"),
+        (Parameter::Rate | Parameter::Block, _) => format!("largest {name}"),
     };
     let latency = accept.metric.measure.name().strip_prefix("latency_");
     let latency = latency.and_then(|name| name.strip_suffix("_seconds"));
@@ -100,7 +105,7 @@ fn measures(workload: &Workload) -> Vec<Measure> {
 /// other values in each trial.
 pub(crate) fn table(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<Columns> {
     let Some(Steps::Sweep { over, .. }) = found.workload.steps else { return None };
-    let (name, _) = named(over);
+    let (name, _) = named(&found.workload, over);
     // Finite values that are not negative are in the order of their bits.
     let values: BTreeMap<u64, f64> = found
         .cells
@@ -110,7 +115,7 @@ pub(crate) fn table(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<Colum
         .collect();
     let mut columns = Columns::default();
     for at in values.values() {
-        columns.rows.push(format!("{name} {}", value(over, *at)));
+        columns.rows.push(format!("{name} {}", value(&found.workload, over, *at)));
     }
     for cell in found.cells.iter().filter(|cell| !cell.points.is_empty()) {
         for measure in measures(&found.workload) {

@@ -17,8 +17,8 @@ fn workload(flow: Flow, frame: u64) -> Workload {
     let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
     let steps = Steps::Kept {
         over: Parameter::Rate,
-        from: 2e4,
-        to: 1e9,
+        from: 20.0,
+        to: 1e7,
         width: 0.01,
         losses: vec![0.005, 0.0],
         final_seconds: None,
@@ -94,7 +94,7 @@ fn point(number: u32) -> Point {
         (Metric::all(Measure::PACKETS), carried),
     ]);
     let accepted = Some(carried == offered);
-    Point { at: offered * 128.0, accepted, parts: vec![part], loads: Vec::new() }
+    Point { at: offered, accepted, parts: vec![part], loads: Vec::new() }
 }
 
 fn screen(study: &Study) -> String {

@@ -2,7 +2,7 @@
 //! under all settings.
 
 use super::{Conductor, interrupted};
-use plimsoll_model::{Cause, Failure, Length, Measure, Metric, Outcome};
+use plimsoll_model::{Cause, Failure, Length, Measure, Metric, Outcome, Parameter};
 
 /// Share of what the router forwards at overload, with all parts of its path. The slowest setting is far from its knee, and
 /// a core is busy enough for its ticks to say something.
@@ -36,7 +36,6 @@ impl Conductor<'_> {
                     .first()
                     .and_then(|part| part.quantities.get(&Metric::all(Measure::PACKETS)).copied()),
             };
-            let bytes = main.job.block().map_or(1, |block| block.0.max(1)) as f64;
             let Some(forwarded) = forwarded.filter(|rate| SHARE * rate >= 1.0) else {
                 let happened = "no frame arrived";
                 let next =
@@ -48,7 +47,7 @@ impl Conductor<'_> {
                     .next(next));
             };
             if let Some(part) = self.study.plan.workloads[number].parts.first_mut() {
-                part.job.offer(readable(SHARE * forwarded) * bytes);
+                part.set(Parameter::Rate, readable(SHARE * forwarded))?;
             }
         }
         Ok(())

@@ -1,14 +1,14 @@
 //! The search for the highest rate that a path keeps: the trials that [`Search`] asks for become points, and their
 //! figures go back to it.
 
-use super::{Measured, Trial, failed};
+use super::{Measured, Trial, ended, failed};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
     Accept, Flag, HostLoad, Length, Measure, Metric, Outcome, Point, PointResult, RateCaveat,
 };
 use plimsoll_stats::kept::{Caveat, Found, Purpose, Search, Seen, Settings, Slope};
 
-/// What is searched, in bytes per second.
+/// What is searched, in frames per second.
 pub(super) struct Range<'a> {
     pub from: f64,
     pub to: f64,
@@ -42,14 +42,13 @@ impl Trial<'_> {
         phase: f64,
         spent: &dyn Fn() -> f64,
     ) -> Measured {
-        let frame = self.frame();
         let mut search = Search::new(Settings {
-            from: range.from / frame,
-            to: range.to / frame,
+            from: range.from,
+            to: range.to,
             width: range.width,
             goals: range.losses.to_vec(),
             phase,
-            start: range.start.map(|start| start / frame),
+            start: range.start,
             confirm_seconds: range.confirm_seconds,
             is_quick: range.is_quick,
             most_seconds: range.most_seconds,
@@ -61,9 +60,9 @@ impl Trial<'_> {
         while let Some(trial) = search.next() {
             let offered = match trial.purpose {
                 Purpose::Top => f64::INFINITY,
-                _ => trial.rate * frame,
+                _ => trial.rate,
             };
-            let mut workload = self.workload.at(self.steps.over(), offered);
+            let mut workload = self.workload.at(self.steps.over(), offered).map_err(ended)?;
             let seconds = trial.lead_seconds + trial.seconds;
             workload.length = Length::For { seconds, warm_up_seconds: trial.lead_seconds };
             let (result, loads) = (self.point)(&workload, trial.lead_seconds + trial.most_seconds);
@@ -79,9 +78,8 @@ impl Trial<'_> {
                 _ => {}
             }
             let accepted = seen.loss(goal) <= goal;
-            let rate = if trial.purpose == Purpose::Top { offered } else { trial.rate };
             self.points.push(Point {
-                at: rate * frame,
+                at: if trial.purpose == Purpose::Top { offered } else { trial.rate },
                 accepted: (trial.purpose == Purpose::Bound).then_some(accepted),
                 parts: result.parts.clone(),
                 loads: loads.clone(),
@@ -104,7 +102,6 @@ impl Trial<'_> {
         kept: Vec<(f64, PointResult, Vec<HostLoad>)>,
         range: &Range<'_>,
     ) -> Measured {
-        let frame = self.frame();
         let lower = found.kept.first().and_then(|first| first.lower);
         let at_lower = lower.and_then(|lower| {
             let near = |(rate, ..): &(f64, _, _)| (rate / lower - 1.0).abs() < 1e-6;
@@ -119,7 +116,7 @@ impl Trial<'_> {
             }
         };
         put(Measure::FORWARDED, Some(rate));
-        put(Measure::STEP, Some(rate * frame));
+        put(Measure::STEP, Some(rate));
         put(Measure::KEPT, lower);
         put(Measure::KEPT_WITHOUT_LOSS, found.kept.get(1).and_then(|second| second.lower));
         put(Measure::OVERLOADED, found.plateau);
@@ -127,23 +124,20 @@ impl Trial<'_> {
         put(Measure::LEAD_LOSS, noticed.lead_loss);
         put(Measure::EVENTS_AT_HALF, found.events_per_second.first().copied());
         put(Measure::EVENTS_AT_MOST, found.events_per_second.get(1).copied());
-        let job = self.workload.main().map(|part| part.job.title()).unwrap_or_default();
+        let main = self.workload.main();
+        let job = main.map(|part| part.job.title()).unwrap_or_default();
+        let frame = main.and_then(|part| part.job.block()).unwrap_or(Bytes(1));
         let late = noticed.late.map(|delay_seconds| RateCaveat::Late {
             delay_seconds,
             seconds: range.confirm_seconds,
         });
-        let caveats = found.caveats.iter().map(|caveat| in_bytes(caveat, frame)).chain(late);
+        let caveats = found.caveats.iter().map(|caveat| as_flag(caveat, frame)).chain(late);
         result.flags.extend(caveats.map(|caveat| Flag::KeptRate {
             workload: job.clone(),
-            frame: Bytes(frame as u64),
+            frame,
             caveat,
         }));
         Ok((result, loads))
-    }
-
-    /// Bytes of a frame.
-    fn frame(&self) -> f64 {
-        self.workload.main().and_then(|part| part.job.block()).map_or(1.0, as_number)
     }
 }
 
@@ -152,10 +146,6 @@ fn bounded(result: &PointResult, accept: &Accept) -> Option<f64> {
     let is_delay = accept.metric == Metric::all(Measure::QUEUE_P99);
     let longest = || result.value(0, Metric::all(Measure::QUEUE_MOST)).filter(|_| is_delay);
     result.value(0, accept.metric).or_else(longest)
-}
-
-fn as_number(bytes: Bytes) -> f64 {
-    bytes.0.max(1) as f64
 }
 
 /// Why no rate was kept.
@@ -229,13 +219,15 @@ fn seen(result: &PointResult) -> (Seen, f64, f64) {
     (seen, value(Measure::OFFERED_FRAMES), value(Measure::PACKETS))
 }
 
-fn in_bytes(caveat: &Caveat, frame: f64) -> RateCaveat {
+/// A caveat as it is kept; a burst in bytes.
+fn as_flag(caveat: &Caveat, frame: Bytes) -> RateCaveat {
     match *caveat {
         Caveat::AtLeast => RateCaveat::AtLeast,
         Caveat::CannotHold { void_ratio } => RateCaveat::CannotHold { void_ratio },
         Caveat::QuietMoments { share } => RateCaveat::QuietMoments { share },
         Caveat::BurstCredit { packets, plateau } => {
-            RateCaveat::BurstCredit { bytes: packets * frame, frames_per_second: plateau }
+            let bytes = packets * frame.0 as f64;
+            RateCaveat::BurstCredit { bytes, frames_per_second: plateau }
         }
         Caveat::Collapse { plateau } => RateCaveat::Collapse { frames_per_second: plateau },
         Caveat::Interruptions { plateau } => {
@@ -278,8 +270,8 @@ mod tests {
     ) -> (PointResult, Vec<Point>, Vec<HostLoad>) {
         let steps = Steps::Kept {
             over: Parameter::Rate,
-            from: 1e5,
-            to: 5e9,
+            from: 200.0,
+            to: 1e7,
             width: 0.01,
             losses: vec![0.005, 0.0],
             final_seconds: None,
@@ -331,18 +323,18 @@ mod tests {
         assert!(value(Measure::KEPT) <= 40_201.0 && value(Measure::KEPT) > 39_700.0);
         assert!(value(Measure::KEPT_WITHOUT_LOSS) <= 40_000.0);
         assert!((value(Measure::OVERLOADED) - 40_000.0).abs() < 1.0);
-        assert_eq!(value(Measure::STEP), value(Measure::FORWARDED) * FRAME as f64);
+        assert_eq!(value(Measure::STEP), value(Measure::FORWARDED));
         assert!(value(StreamJob::LOSS) <= 0.005 && result.flags.is_empty(), "{result:?}");
         // The loads are those of that point.
         assert!((loads[0].seconds / value(Measure::KEPT) - 1.0).abs() < 1e-3, "{loads:?}");
         assert!((8..40).contains(&points.len()), "{} points", points.len());
-        assert_eq!(points[0].at, SENDS * FRAME as f64, "first as many as the sender can");
+        assert_eq!(points[0].at, SENDS, "first as many as the sender can");
     }
 
     #[test]
     fn a_later_search_begins_near_the_first_one_and_not_on_its_grid() {
-        let start = Some(40_000.0 * FRAME as f64);
-        let at = |seed| searched(40_000.0, start, seed).1[0].at / FRAME as f64;
+        let start = Some(40_000.0);
+        let at = |seed| searched(40_000.0, start, seed).1[0].at;
         let all: Vec<f64> = (0..10).map(at).collect();
         assert!(all.iter().all(|at| (39_600.0..=40_000.0).contains(at)), "{all:?}");
         assert!(all.windows(2).all(|pair| pair[0] != pair[1]), "{all:?}");

@@ -113,13 +113,8 @@ fn part() -> impl Strategy<Value = Part> {
 }
 
 pub fn workload() -> impl Strategy<Value = Workload> {
-    let over = select(vec![
-        Parameter::Depth,
-        Parameter::Workers,
-        Parameter::Rate,
-        Parameter::Block,
-        Parameter::Arrivals,
-    ]);
+    let over =
+        select(vec![Parameter::Depth, Parameter::Workers, Parameter::Rate, Parameter::Block]);
     let steps = (over, vec(any::<f64>(), 0..3), any::<[f64; 4]>(), metric(), any::<bool>())
         .prop_map(|(over, values, [from, to, resolution, at_most], metric, sweep)| match sweep {
             true => Steps::Sweep { over, values },
