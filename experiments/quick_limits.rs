@@ -7,7 +7,7 @@
 use crate::kept::{Kept, Until, load_average, place, setting, words};
 use crate::support::Plimsoll;
 use plimsoll_explain::{Limit, Limits, Resource, Use, limits};
-use plimsoll_model::{Flag, Study, Trial};
+use plimsoll_model::{Flag, HostRole, Study, Trial};
 use plimsoll_stats::interval::t_interval;
 use plimsoll_stats::order::generator;
 use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig};
@@ -95,7 +95,7 @@ impl fmt::Display for Case {
 /// The same study, as if the server's host had not been watched.
 fn watching_less(study: &Study) -> Study {
     let mut less = study.clone();
-    less.plan.hosts.clear();
+    less.plan.watched.retain(|one| one.role == HostRole::Client);
     less.flags.retain(|flag| !matches!(flag, Flag::SameMachine { .. }));
     less
 }

@@ -88,7 +88,7 @@ fn the_servers_cpu_beside_the_clients() {
 
     let study = program.latest();
     assert_sound(&study);
-    assert_eq!(study.plan.hosts.len(), 1);
+    assert_eq!(study.plan.others().count(), 1);
     assert!(study.plan.command.contains(&host), "{}", study.plan.command);
     let facts = &study.hosts[1];
     assert_eq!((facts.name.as_str(), facts.watched_by), (host.as_str(), Some(WatchedBy::Probe)));
@@ -114,10 +114,11 @@ fn the_servers_cpu_beside_the_clients() {
         assert!(page.contains(&word), "{word}");
     }
     let csv = program.run(&["export", "--csv"]).expect(0).out;
-    assert!(csv.contains("server_cpu_seconds_per_operation"));
+    assert!(csv.contains("machine_cpu_seconds_per_operation"));
 }
 
-/// Its load is there, and what an operation cost is computed from it.
+/// Its load is there. What an operation cost is computed from that of the client, which is the same machine: its time is
+/// charged once.
 fn is_watched(trial: &Trial, host: &str) {
     let load = load(trial, host).unwrap_or_else(|| panic!("no load in trial {}", trial.number));
     assert!(load.cpu.total() > 0.0 && load.cores.len() == load.cores_busy.len());
@@ -128,13 +129,20 @@ fn is_watched(trial: &Trial, host: &str) {
     assert_eq!(trial.result.outcome, Outcome::Complete);
     let moved = result(trial).series.served();
     for (measure, count) in [
-        (Measure::SERVER_CPU_PER_OP, moved.operations),
-        (Measure::SERVER_CPU_PER_BYTE, moved.bytes),
+        (Measure::MACHINE_CPU_PER_OP, moved.operations),
+        (Measure::MACHINE_CPU_PER_BYTE, moved.bytes),
     ] {
         let figure = result(trial).quantities[&Metric::all(measure)];
-        let by_hand = load.caused().0 / count as f64;
+        let by_hand = trial.loads[0].caused().0 / count as f64;
         assert!((figure - by_hand).abs() <= 1e-9 * by_hand.abs(), "{figure} {by_hand}");
     }
+    assert!(!is_charged_to_the_server(trial));
+}
+
+fn is_charged_to_the_server(trial: &Trial) -> bool {
+    let measures = [Measure::SERVER_CPU_PER_OP, Measure::SERVER_CPU_PER_BYTE];
+    let quantities = &result(trial).quantities;
+    measures.into_iter().any(|measure| quantities.contains_key(&Metric::all(measure)))
 }
 
 #[test]
@@ -147,11 +155,9 @@ fn a_host_of_one_target_over_dropbear() {
     let words = ["check", &url, plain.path().to_str().unwrap(), "--host", &host];
     program.run(&[&words[..], &SHORT[..]].concat()).expect(0);
     let study = program.latest();
-    let per_op = Metric::all(Measure::SERVER_CPU_PER_OP);
     for trial in &study.trials {
         assert!(load(trial, &router.url()).is_some(), "it is watched all the time");
-        let charged = result(trial).quantities.contains_key(&per_op);
-        assert_eq!(charged, trial.cell.subject == 0, "only what it serves is charged to it");
+        assert!(!is_charged_to_the_server(trial), "it is the client's machine, too");
     }
     assert_eq!(study.hosts[1].watched_by, Some(WatchedBy::Probe));
     nothing_is_left(&router);
@@ -232,8 +238,8 @@ fn the_hosts_that_targets_name_themselves() {
     let study = program.latest();
     let names: Vec<&str> = study.hosts.iter().map(|facts| facts.name.as_str()).collect();
     assert_eq!(names, ["local", "ssh://127.0.0.1"]);
-    assert_eq!(study.plan.hosts.len(), 1, "a directory names none");
-    assert!(study.plan.hosts[0].guessed && study.plan.hosts[0].subject == Some(0));
+    let others: Vec<_> = study.plan.others().map(|one| (one.guessed, one.subject)).collect();
+    assert_eq!(others, [(true, Some(0))], "a directory names none");
     study.trials.iter().filter(|t| t.cell.subject == 0).for_each(|t| is_watched(t, names[1]));
 
     // Nobody listens where ssh looks without a word of its port.
@@ -260,8 +266,11 @@ fn this_machine_as_the_server() {
     let study = program.latest();
     assert_eq!(study.hosts.len(), 1, "it is watched anyway");
     assert!(study.flags.contains(&Flag::SameMachine { host: "local".into() }));
-    let per_op = |measure| result(&study.trials[0]).quantities[&Metric::all(measure)];
-    assert_eq!(per_op(Measure::SERVER_CPU_PER_OP), per_op(Measure::MACHINE_CPU_PER_OP));
+    for trial in &study.trials {
+        let per_op = Metric::all(Measure::MACHINE_CPU_PER_OP);
+        assert!(result(trial).quantities.contains_key(&per_op));
+        assert!(!is_charged_to_the_server(trial), "its time is charged once");
+    }
 }
 
 #[test]

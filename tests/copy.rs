@@ -346,7 +346,7 @@ fn datasets_are_generated_on_the_host_that_copies() {
     program.run(&[&words[..], &more, &SHORT].concat()).expect(0);
     let study = program.latest();
     assert_whole(&study);
-    assert_eq!(study.plan.clients.len(), 1);
+    assert!(study.plan.is_remote());
     assert_eq!(listing(there.path()), vec![]);
     let refused = program.run(&[&words[..], &["--data=/etc"]].concat()).expect(2).err;
     assert!(refused.contains("--dataset"), "what can be done there: {refused}");

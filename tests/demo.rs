@@ -36,7 +36,7 @@ fn the_demonstration_measures_both_and_leaves_nothing() {
     assert!(reads(1) >= 1e-3 && reads(1) > reads(0), "{} and {}", reads(0), reads(1));
     assert_eq!(listing(scratch.path()), vec![]);
     // Client, server and the way between them are on this machine, which is monitored: there is nothing to add.
-    assert_eq!(study.plan.hosts.len(), 1);
+    assert_eq!(study.plan.others().count(), 1);
     let screen = program.run(&["show"]).expect(0).out;
     assert!(screen.contains("bottleneck"), "{screen}");
     for noise in ["Add --host", "link rate", "share one machine"] {

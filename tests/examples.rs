@@ -67,7 +67,7 @@ fn verdict(study: &Study, wanted: Pattern, target: u16) -> Verdict {
 #[track_caller]
 fn assert_carried(study: &Study, host: &str, blocks: usize, most_bits_per_second: f64) {
     assert_sound(study);
-    let clients = study.plan.clients.iter().map(ToString::to_string);
+    let clients = study.plan.clients().map(ToString::to_string);
     assert_eq!(clients.collect::<Vec<_>>(), [host]);
     let cells = study.subjects.len() * study.plan.workloads.len();
     assert_eq!(study.trials.len(), cells * blocks, "every variant in every block");

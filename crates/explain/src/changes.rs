@@ -179,8 +179,10 @@ fn steering(nic: &Nic) -> String {
 
 /// The hosts that a study was driven on.
 pub(crate) fn clients(study: &Study) -> String {
-    let clients: Vec<String> = study.plan.clients.iter().map(ToString::to_string).collect();
-    if clients.is_empty() { "this machine".to_owned() } else { clients.join(", ") }
+    if !study.plan.is_remote() {
+        return "this machine".to_owned();
+    }
+    study.plan.clients().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn program(origin: &Origin) -> String {

@@ -14,7 +14,7 @@ use crate::thresholds::{
 };
 use plimsoll_model::{
     Cell, ConntrackLoad, CpuTimes, Flag, HostLoad, Measure, Metric, PartResult, RateCaveat, Steps,
-    Study, Subject, Trial,
+    Study, Trial,
 };
 use std::collections::BTreeMap;
 
@@ -154,8 +154,7 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Forward
     if !matches!(workload.steps, Some(Steps::Kept { .. })) {
         return None;
     }
-    let path = study.plan.subjects.get(usize::from(cell.subject)).and_then(Subject::path)?;
-    let router = path.via.as_ref().map(ToString::to_string)?;
+    let router = study.plan.router(usize::from(cell.subject))?.to_string();
     let trials = gathered.complete(cell);
     if trials.is_empty() {
         return None;

@@ -2,7 +2,7 @@
 
 use crate::gather::Gathered;
 use crate::thresholds::BUSY_ANYWAY;
-use plimsoll_model::{Cell, CpuTimes, HostFacts, HostLoad, HostName, Study, Trial};
+use plimsoll_model::{Cell, CpuTimes, HostFacts, HostLoad, Study, Trial};
 use plimsoll_stats::interval::{Interval, t_interval};
 use std::collections::BTreeMap;
 
@@ -76,18 +76,13 @@ pub(crate) fn hosts(study: &Study, gathered: &Gathered<'_>) -> Vec<HostFindings>
             names.push(&load.host);
         }
     }
-    let clients: Vec<String> = study.plan.clients.iter().map(ToString::to_string).collect();
-    let is_client = |host: &str| match clients.as_slice() {
-        [] => host == HostName::Local.to_string(),
-        clients => clients.iter().any(|client| client == host),
-    };
     let facts = |host: &str| study.hosts.iter().find(|facts| facts.name == host);
     let of = |host: &str| {
         let takes_part = |subject: u16| {
-            let mut servers = study.plan.hosts.iter().filter(|server| server.is(host)).peekable();
-            is_client(host)
-                || servers.peek().is_none()
-                || servers.any(|s| s.serves(usize::from(subject)))
+            let mut roles = study.plan.others().filter(|other| other.is(host)).peekable();
+            study.plan.is_client(host)
+                || roles.peek().is_none()
+                || roles.any(|role| role.concerns(usize::from(subject)))
         };
         let workloads = (0..study.plan.workloads.len()).filter_map(|w| u16::try_from(w).ok());
         let cells = workloads.flat_map(|workload| gathered.cells(workload));

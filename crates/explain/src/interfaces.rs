@@ -2,7 +2,7 @@
 //! faster one was idle.
 
 use crate::thresholds::{FASTER_INTERFACE, IDLE_INTERFACE, SLOWER_INTERFACE_BUSY};
-use plimsoll_model::{HostFacts, HostLoad, HostName, Study};
+use plimsoll_model::{HostFacts, HostLoad, HostRole, Study};
 use std::collections::BTreeMap;
 
 /// Interfaces that are no way to another machine, or a way through another interface.
@@ -28,16 +28,19 @@ pub struct SlowerInterface {
 
 /// Every client, and every end of a path, whose traffic went over a slower interface that was at least half full.
 pub fn slower_interfaces(study: &Study) -> Vec<SlowerInterface> {
-    let clients: Vec<String> = match study.plan.clients.is_empty() {
-        true => vec![HostName::Local.to_string()],
-        false => study.plan.clients.iter().map(ToString::to_string).collect(),
+    let plan = &study.plan;
+    let named = |has_role: fn(HostRole) -> bool| -> Vec<String> {
+        let hosts = plan.watched.iter().filter(|one| has_role(one.role));
+        hosts.map(|one| one.host.to_string()).collect()
     };
-    let servers: Vec<String> = study.plan.hosts.iter().map(|one| one.host.to_string()).collect();
-    let is_path = study.plan.subjects.first().is_some_and(|subject| subject.path().is_some());
+    let clients = named(|role| role == HostRole::Client);
+    let peers = named(|role| role == HostRole::Peer);
+    let far_ends = named(HostRole::is_far_end);
+    let is_path = plan.subjects.first().is_some_and(|subject| subject.path().is_some());
     let of = |facts: &HostFacts| match clients.contains(&facts.name) {
-        true => of_host(study, facts, &servers),
+        true => of_host(study, facts, &far_ends),
         // Of a server the way to its clients is its own affair.
-        false if is_path && servers.contains(&facts.name) => of_host(study, facts, &clients),
+        false if peers.contains(&facts.name) => of_host(study, facts, &clients),
         false => None,
     };
     let found = study.hosts.iter().filter_map(of);

@@ -6,7 +6,7 @@ use crate::gather::Gathered;
 use crate::interactions::{Interaction, interactions};
 use crate::thresholds::PASSED;
 use plimsoll_model::{
-    Cell, Failure, Measure, Metric, Outcome, PathPart, Rule, StreamJob, Study, Subject, Trial,
+    Cell, Failure, Measure, Metric, Outcome, PathPart, Rule, StreamJob, Study, Trial,
 };
 use plimsoll_stats::family::adjusted_confidence;
 use plimsoll_stats::interval::{Interval, mean, t_interval};
@@ -223,8 +223,7 @@ pub(crate) fn lost_share(gathered: &Gathered<'_>, cells: &[Cell]) -> Option<f64>
 }
 
 fn of_router(study: &Study, gathered: &Gathered<'_>, workload: u16) -> Option<f64> {
-    let path = study.plan.subjects.first().and_then(Subject::path)?;
-    let router = path.via.as_ref()?.to_string();
+    let router = study.plan.router(0)?.to_string();
     let trials: Vec<&Trial> =
         gathered.cells(workload).into_iter().flat_map(|cell| gathered.complete(cell)).collect();
     passed(&trials, &router)

@@ -29,10 +29,8 @@ pub fn server_memory(study: &Study, subject: usize) -> Option<Bytes> {
 
 /// The facts of the hosts that serve a subject.
 fn servers(study: &Study, subject: usize) -> impl Iterator<Item = &HostFacts> {
-    let serves = move |facts: &&HostFacts| {
-        let mut hosts = study.plan.hosts.iter();
-        hosts.any(|host| host.is(&facts.name) && host.serves(subject))
-    };
+    let serves =
+        move |facts: &&HostFacts| study.plan.far_ends(subject).any(|host| host.is(&facts.name));
     study.hosts.iter().filter(serves)
 }
 

@@ -149,7 +149,7 @@ fn protocol_and_client_are_named() {
     let a = study();
     let mut b = study();
     storage(&mut b.subjects[0]).protocol = "NFSv4.1 over TCP".into();
-    b.plan.clients = vec!["ssh://root@laptop".parse().unwrap()];
+    b.plan.drive_on(["ssh://root@laptop".parse().unwrap()]);
     let both = across(&a, &b);
     let found = &both.counterparts[0].conditions;
     let words: Vec<String> =

@@ -5,8 +5,8 @@ mod support;
 use plimsoll_explain::{CopyCosts, CostModel, Prediction, copy_costs};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Amount, DataClass, DataSource, Dataset, FileWork, HostFacts, Job, Origin, Outcome, Rule,
-    ServerHost, Study, Workload,
+    Amount, DataClass, DataSource, Dataset, FileWork, HostFacts, HostRole, Job, Origin, Outcome,
+    Rule, Study, Watched, Workload,
 };
 use plimsoll_stats::fit::Estimate;
 use plimsoll_stats::fit::costs::CostKind;
@@ -183,7 +183,7 @@ fn predictions_stop_at_a_hundred_times_what_was_copied() {
 fn predictions_stop_at_what_memory_holds() {
     let mut study = copied(&TARGET, home(1.0), 8, 0.01, adds_up);
     let host = "ssh://root@nas".parse().unwrap();
-    study.plan.hosts = vec![ServerHost { host, subject: None, guessed: false }];
+    study.plan.watched.push(Watched::new(host, HostRole::Server));
     let facts = |bytes| HostFacts {
         name: "ssh://root@nas".into(),
         memory_bytes: bytes,

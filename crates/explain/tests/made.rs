@@ -123,7 +123,7 @@ fn only_equal_work_of_the_same_client_is_a_test() {
         })
     };
     let bigger = faster(1, &|study| support::job(&mut study.plan.workloads[0]).size.0 *= 2);
-    let remote = faster(2, &|study| study.plan.clients = vec!["ssh://pc".parse().unwrap()]);
+    let remote = faster(2, &|study| study.plan.drive_on(["ssh://pc".parse().unwrap()]));
     let equal = faster(3, &|_| {});
     assert_eq!(found(&change, &[bigger, remote, equal]), Some(3));
 }
@@ -186,7 +186,7 @@ fn links_of_a_lab_have_the_rates_that_they_are_shaped_to() {
     };
     let in_lab = |rate: &'static str| {
         move |study: &mut Study| {
-            study.plan.clients = vec!["lab://bed/pc".parse().unwrap()];
+            study.plan.drive_on(["lab://bed/pc".parse().unwrap()]);
             study.hosts = vec![named("lab://bed/pc", rate), named(SERVER, rate)];
         }
     };

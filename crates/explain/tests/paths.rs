@@ -122,11 +122,12 @@ fn the_other_end_of_a_path_may_use_its_slower_interface() {
     let end = |host: &str| Endpoint { host: host.parse().unwrap(), address: None };
     study.plan.subjects =
         vec![PathSubject { from: end("ssh://laptop"), to: end("local"), via: None }.into()];
-    study.plan.clients = vec!["ssh://laptop".parse().unwrap()];
-    study.plan.hosts = vec![ServerHost { host: HostName::Local, subject: None, guessed: false }];
+    study.plan.drive_on(["ssh://laptop".parse().unwrap()]);
+    study.plan.watched.push(Watched::new(HostName::Local, HostRole::Peer));
     let found = slower_interfaces(&study);
     let [one] = &found[..] else { panic!("{found:?}") };
     assert!(one.is_path && one.host == "local" && one.used.0 == "eth0", "{one:?}");
     study.plan.subjects = vec![StorageSubject { target: "nfs://nas/x".parse().unwrap() }.into()];
+    study.plan.watched[1].role = HostRole::Server;
     assert_eq!(slower_interfaces(&study), [], "a server chooses its own way");
 }

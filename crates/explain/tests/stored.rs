@@ -14,7 +14,7 @@ const TRIAL_BYTES: u64 = 1_000_000_000;
 fn study(pattern: Pattern, read: f64, written: f64, flush_seconds: f64) -> Study {
     let mut study = empty(&["nfs://nas/a"], &[pattern]);
     let host = SERVER.parse().unwrap();
-    study.plan.hosts = vec![ServerHost { host, subject: None, guessed: false }];
+    study.plan.watched.push(Watched::new(host, HostRole::Server));
     study.hosts.push(HostFacts {
         name: SERVER.into(),
         memory_bytes: 25_232_932_864,
@@ -57,7 +57,7 @@ fn reads_without_a_byte_from_disk_came_from_memory() {
     // Nobody watched, or the disks of another host.
     let mut study = study(Pattern::SequentialRead, 0.0, 0.0, 0.0);
     assert_eq!(server_memory(&study, 0), Some(Bytes(25_232_932_864)));
-    study.plan.hosts.clear();
+    study.plan.watched.retain(|one| one.role == HostRole::Client);
     assert_eq!(reads_from(&study, 0), Some(StoredOn::Unknown));
     assert_eq!(server_memory(&study, 0), None);
     // Copies have no cache test: the disks alone decide.

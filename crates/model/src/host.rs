@@ -1,35 +1,8 @@
 //! The machines that take part, and the time of their processors.
 
-use crate::HostName;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Add, Mul, Sub};
-
-/// Monitored host of a server.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServerHost {
-    /// How it is reached.
-    pub host: HostName,
-    /// Index of the subject that it serves; `None`: all of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub subject: Option<usize>,
-    /// Whether it was derived from the subject's server; it is then monitored only if the
-    /// connection works.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub guessed: bool,
-}
-
-impl ServerHost {
-    /// Whether this is the host of that name.
-    pub fn is(&self, name: &str) -> bool {
-        self.host.to_string() == name
-    }
-
-    /// Whether it is a host of this subject.
-    pub fn serves(&self, subject: usize) -> bool {
-        self.subject.is_none_or(|own| own == subject)
-    }
-}
 
 /// How a host's counters are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -48,6 +48,17 @@ impl HostName {
         Ok(HostName::Ssh { user: None, host: host.to_owned(), port: None })
     }
 
+    /// Whether both lead to the same host, as far as names tell: the user may differ.
+    pub fn is_same_host(&self, other: &HostName) -> bool {
+        match (self, other) {
+            (
+                HostName::Ssh { host, port, .. },
+                HostName::Ssh { host: other_host, port: other_port, .. },
+            ) => host == other_host && port == other_port,
+            _ => self == other,
+        }
+    }
+
     /// Name of the host, without its transport.
     pub fn name(&self) -> &str {
         match self {

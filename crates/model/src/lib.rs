@@ -43,6 +43,7 @@ mod subject_key;
 mod target;
 mod trial;
 pub mod units;
+mod watched;
 pub mod what_if;
 mod workload;
 
@@ -59,7 +60,7 @@ pub use figure::{Figure, PastStudy};
 pub use flag::{Burst, Flag, IdleWindows, RateCaveat, Scaled, Severity, Words, is_file_server};
 pub use gate::{Gate, GateCondition, GateSide};
 pub use histogram::Histogram;
-pub use host::{CpuSeconds, CpuTimes, DiskFacts, HostFacts, LabFacts, ServerHost, WatchedBy};
+pub use host::{CpuSeconds, CpuTimes, DiskFacts, HostFacts, LabFacts, WatchedBy};
 pub use host_load::{
     ConntrackLoad, ControlGroupLoad, DiskLoad, Frequency, HostLoad, HostResource, InterfaceLoad,
     LoadStretch, MemoryLoad, MemoryNow, Moved, NfsdLoad, QueueLoad, Softirqs, Softnet,
@@ -93,4 +94,5 @@ pub use trial::{
     BufferSeries, ClientMemory, Outcome, PartResult, Point, PointResult, PointSpec, Stall,
     StallPhase, StoredOn, Trial,
 };
+pub use watched::{HostRole, Watched};
 pub use workload::{Accept, Arrival, Length, Parameter, Part, Steps, Technique, Workload};

@@ -2,8 +2,8 @@
 
 use crate::units::Bytes;
 use crate::{
-    Amount, Cell, Commands, Contrast, Factor, Gate, HostName, PathParts, Reboot, ServerHost,
-    Subject, Target, Workload, factor,
+    Amount, Cell, Commands, Contrast, Factor, Gate, HostName, HostRole, PathParts, Reboot, Subject,
+    Target, Watched, Workload, factor, watched,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -47,12 +47,9 @@ pub struct Plan {
     /// Blocks, order, intervals.
     #[serde(flatten)]
     pub design: Design,
-    /// The hosts that the trials are driven on; empty: this machine.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub clients: Vec<HostName>,
-    /// Monitored hosts of the servers.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hosts: Vec<ServerHost>,
+    /// Its hosts: the clients in the order of their numbers, at least one, then the others.
+    #[serde(flatten, with = "watched")]
+    pub watched: Vec<Watched>,
     /// How storage is driven.
     #[serde(flatten)]
     pub storage: StorageOptions,
@@ -190,8 +187,7 @@ impl Plan {
             amounts: Vec::new(),
             gate: None,
             design,
-            clients: Vec::new(),
-            hosts: Vec::new(),
+            watched: watched::clients([]),
             storage: StorageOptions::default(),
             command: String::new(),
         };
@@ -206,14 +202,49 @@ impl Plan {
         plan
     }
 
+    /// Hosts that the trials are driven on, by their numbers.
+    pub fn clients(&self) -> impl Iterator<Item = &HostName> {
+        let clients = self.watched.iter().filter(|one| one.role == HostRole::Client);
+        clients.map(|client| &client.host)
+    }
+
     /// The host that the first part of each workload is driven on.
     pub fn client(&self) -> &HostName {
-        self.clients.first().unwrap_or(&HostName::Local)
+        self.clients().next().unwrap_or(&HostName::Local)
+    }
+
+    /// Whether a host of this name drives trials.
+    pub fn is_client(&self, name: &str) -> bool {
+        self.clients().any(|client| client.to_string() == name)
     }
 
     /// Whether the trials are driven on other hosts.
     pub fn is_remote(&self) -> bool {
-        !self.clients.is_empty()
+        self.clients().any(|client| *client != HostName::Local)
+    }
+
+    /// Drives the trials on these hosts; without any, on this machine.
+    pub fn drive_on(&mut self, clients: impl IntoIterator<Item = HostName>) {
+        self.watched.retain(|one| one.role != HostRole::Client);
+        let others = std::mem::replace(&mut self.watched, watched::clients(clients));
+        self.watched.extend(others);
+    }
+
+    /// Monitored hosts in other roles than that of a client.
+    pub fn others(&self) -> impl Iterator<Item = &Watched> {
+        self.watched.iter().filter(|one| one.role != HostRole::Client)
+    }
+
+    /// Monitored hosts at the other end of a subject: those of its server, or the peer of a path.
+    pub fn far_ends(&self, subject: usize) -> impl Iterator<Item = &Watched> {
+        let is_far = move |one: &&Watched| one.role.is_far_end() && one.concerns(subject);
+        self.watched.iter().filter(is_far)
+    }
+
+    /// Monitored router of a path.
+    pub fn router(&self, subject: usize) -> Option<&HostName> {
+        let is_router = |one: &&Watched| one.role == HostRole::Router && one.concerns(subject);
+        self.watched.iter().find(is_router).map(|one| &one.host)
     }
 
     /// Command that measures its first subject.

@@ -89,6 +89,12 @@ impl Study {
         measure.info().or_else(noted)
     }
 
+    /// Whether a host is a machine that drives trials too: its CPU time cannot be divided between both.
+    pub fn is_on_machine_of_client(&self, host: &str) -> bool {
+        let is_same = |flag: &Flag| matches!(flag, Flag::SameMachine { host: own } if own == host);
+        self.flags.iter().any(is_same)
+    }
+
     /// The study without its trials, which are not copied: they may be many.
     pub fn without_trials(&self) -> Study {
         Study {

@@ -4,7 +4,7 @@ use crate::jobs::JobArguments;
 use crate::plan;
 use clap::{Args, ValueEnum};
 use plimsoll_model::units::parse_duration;
-use plimsoll_model::{Arrival, Design, Engine, PageCache, Rule, ServerHost, Target};
+use plimsoll_model::{Arrival, Design, Engine, HostRole, PageCache, Rule, Target, Watched};
 use std::num::{NonZeroU16, NonZeroU32};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -387,7 +387,7 @@ pub fn percent(text: &str) -> Result<f64, String> {
 
 /// `HOST`, or `N=HOST` with the number of a target, from 1. Not a parser of clap's: that would repeat
 /// what it refuses, which may hold a password.
-pub fn server_host(text: &str) -> Result<ServerHost, plimsoll_model::Failure> {
+pub fn server_host(text: &str) -> Result<Watched, plimsoll_model::Failure> {
     let numbered = text.split_once('=').filter(|(n, _)| n.bytes().all(|b| b.is_ascii_digit()));
     let (target, host) = match numbered {
         Some((number, host)) => match number.parse::<usize>() {
@@ -404,7 +404,7 @@ pub fn server_host(text: &str) -> Result<ServerHost, plimsoll_model::Failure> {
         },
         None => (None, text),
     };
-    Ok(ServerHost { host: host.parse()?, subject: target, guessed: false })
+    Ok(Watched { subject: target, ..Watched::new(host.parse()?, HostRole::Server) })
 }
 
 /// Parses targets with their own words of failure.

@@ -12,8 +12,8 @@ use clap::Args;
 use plimsoll_live::{Header, Observers};
 use plimsoll_load::{Names, OpenOptions, Passwords, SystemClock, TimeLimits};
 use plimsoll_model::{
-    Cause, Clock, Deadline, Ended, Failure, HostFacts, Nanos, Outcome, Plan, Study, StudyId,
-    Subject, SubjectFacts, SubjectKind, SubjectRunner, Target,
+    Cause, Clock, Deadline, Ended, Failure, HostFacts, HostName, Nanos, Outcome, Plan, Study,
+    StudyId, Subject, SubjectFacts, SubjectKind, SubjectRunner, Target,
 };
 use plimsoll_reach::Reach;
 use plimsoll_reach::deploy::Programs;
@@ -104,9 +104,7 @@ pub fn measure(
     store: &StoreArguments,
     more: More,
 ) -> Result<(Study, Option<Cause>), Failure> {
-    let mut named = vec![plan.client()];
-    named.extend(plan.clients.iter().skip(1));
-    named.extend(plan.hosts.iter().map(|server| &server.host));
+    let mut named: Vec<&HostName> = plan.watched.iter().map(|one| &one.host).collect();
     named.extend(plan.factors.iter().map(|factor| &factor.host));
     let servers: Vec<_> = targets(&plan).filter_map(Target::host).collect();
     restore::expect_none_left(&named, &servers)?;
@@ -277,7 +275,8 @@ pub fn open(
     let options =
         OpenOptions { engine, cache, limits, passwords, names, file, deadline, ..defaults };
     let deadline = options.deadline.clone();
-    let on = plan.clients.iter().map(|host| hosts::reach(host, &deadline));
+    let clients = plan.clients().filter(|_| plan.is_remote());
+    let on = clients.map(|host| hosts::reach(host, &deadline));
     let on = on.collect::<Result<Vec<_>, Failure>>()?;
     // Neither did logging in over ssh, where somebody may have typed.
     deadline.give(set_up);

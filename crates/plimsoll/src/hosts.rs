@@ -3,7 +3,7 @@
 use crate::output::Progress;
 use crate::signals::Signals;
 use crate::{forgotten, restore};
-use plimsoll_model::{Cause, Clock, Deadline, Failure, Flag, HostName, Plan, ServerHost};
+use plimsoll_model::{Cause, Clock, Deadline, Failure, Flag, HostName, Plan, Watched};
 use plimsoll_reach::Reach;
 use plimsoll_reach::probe::{BUNDLE, Placed, Programs};
 use plimsoll_watch::{Local, Probe, Remote, Watch};
@@ -69,8 +69,8 @@ pub struct Watching {
     pub flags: Vec<Flag>,
 }
 
-/// Begins to watch the hosts that the trials are driven on, which `on` reaches in the plan's order
-/// (none: this machine), and each host that the plan names.
+/// Begins to watch the hosts that the trials are driven on, which `on` reaches in the plan's order where they are
+/// others than this machine, and each other host of the plan.
 ///
 /// # Errors
 /// A host that was named cannot be reached or watched, or an earlier run left it changed.
@@ -81,21 +81,22 @@ pub fn watch(
 ) -> Result<Watching, Failure> {
     let mut watching = Watching { hosts: Vec::new(), flags: Vec::new() };
     let mut seen = Vec::new();
-    for (host, reach) in plan.clients.iter().zip(on) {
-        seen.push(host);
-        forgotten::remove(&*reach);
-        watching.hosts.push(match host {
-            HostName::Local => Box::new(Local::new(clock.clone())),
-            _ => Box::new(watch_by(reach, host, clock.clone())?),
-        });
-    }
-    if seen.is_empty() {
+    if plan.is_remote() {
+        for (host, reach) in plan.clients().zip(on) {
+            seen.push(host);
+            forgotten::remove(&*reach);
+            watching.hosts.push(match host {
+                HostName::Local => Box::new(Local::new(clock.clone())),
+                _ => Box::new(watch_by(reach, host, clock.clone())?),
+            });
+        }
+    } else {
         restore::expect_none_left_here()?;
         forgotten::remove(&plimsoll_reach::Local);
         seen.push(plan.client());
         watching.hosts.push(Box::new(Local::new(clock.clone())));
     }
-    for ServerHost { host, guessed, .. } in &plan.hosts {
+    for Watched { host, guessed, .. } in plan.others() {
         if seen.contains(&host) {
             continue;
         }

@@ -22,8 +22,8 @@ use checks::{expect_sizes, expect_used, expect_zones};
 use plimsoll_load::SystemClock;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Address, Cause, Clock, Contrast, Deadline, Endpoint, Failure, Flag, HostName, PathSubject,
-    Plan, ServerHost, SubjectKind, SubjectRunner, Workload,
+    Address, Cause, Clock, Contrast, Deadline, Endpoint, Failure, Flag, HostName, HostRole,
+    PathSubject, Plan, SubjectKind, SubjectRunner, Watched, Workload,
 };
 use plimsoll_net::{Addresses, End, Ends, Iperf3Runner, PathRunner, Side, Token, Wanted};
 use plimsoll_reach::Reach;
@@ -157,7 +157,7 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
                     })
                 }
             };
-            let on = plan.clients.iter().map(|_| reach_a.clone()).collect();
+            let on = plan.clients().map(|_| reach_a.clone()).collect();
             let runner = RunnerOfKind { kind: SubjectKind::Path, runner };
             let ready = SetUp::unwatched(runner, clock);
             let mut ready = ready.watched(plan, id, on, &deadline)?;
@@ -268,12 +268,15 @@ fn plan(arguments: &NetArguments, a: &HostName, b: &HostName) -> Result<Plan, Fa
         subjects.push(path.into());
     }
     let mut plan = Plan::new(subjects, workloads, design);
-    plan.clients = plan::clients(&[a.to_string()])?;
+    plan.drive_on([a.clone()]);
     // Nobody logs in to an iperf3 server.
     if !is_iperf3 {
-        plan.hosts = vec![ServerHost { host: b.clone(), subject: None, guessed: false }];
+        plan.watched.push(Watched::new(b.clone(), HostRole::Peer));
     }
-    plan.hosts.extend(router.map(|host| ServerHost { host, subject: None, guessed: false }));
+    // The direct path does not go through it.
+    let router_of_path =
+        |host| Watched { subject: Some(0), ..Watched::new(host, HostRole::Router) };
+    plan.watched.extend(router.map(router_of_path));
     (plan.factors, plan.commands) = arguments.commands.factors(&arguments.set, a)?;
     plan.contrasts = Contrast::against_first(&plan);
     Ok(plan)

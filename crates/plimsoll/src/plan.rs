@@ -4,9 +4,9 @@ use crate::arguments::{self, HostArguments, RuleArguments, WorkloadArguments};
 use crate::jobs::{self, MayLower};
 use crate::settings;
 use plimsoll_model::{
-    Arrival, Cause, Cell, Contrast, Design, Engine, Factor, Failure, HostName, Job, Length,
-    Measurand, NamesCached, PageCache, Parameter, Part, Plan, Rule, ServerHost, Steps,
-    StorageOptions, Switch, Target, Workload, factor,
+    Arrival, Cause, Cell, Contrast, Design, Engine, Factor, Failure, HostName, HostRole, Job,
+    Length, Measurand, NamesCached, PageCache, Parameter, Part, Plan, Rule, Steps, StorageOptions,
+    Switch, Target, Watched, Workload, factor,
 };
 use plimsoll_stats::sequential::Sequential;
 use std::num::NonZeroU16;
@@ -198,7 +198,7 @@ pub fn plan(storage: Storage<'_>) -> Result<Plan, Failure> {
     expect_cached(storage.cache, &storage.targets)?;
     let workload = |work: &Work| {
         let part = work.part();
-        let numbers = 0..clients.len().max(1) as u16;
+        let numbers = 0..clients.len() as u16;
         let parts = numbers.map(|client| Part { client, ..part.clone() }).collect();
         Workload { parts, steps: work.steps.clone(), length: work.length }
     };
@@ -215,7 +215,9 @@ pub fn plan(storage: Storage<'_>) -> Result<Plan, Failure> {
     };
     let subjects = storage.targets.into_iter().map(Into::into).collect();
     let plan = Plan::new(subjects, workloads, storage.design).with_factors(storage.factors);
-    let mut plan = Plan { hosts, clients, storage: options, ..plan };
+    let mut plan = Plan { storage: options, ..plan };
+    plan.drive_on(clients);
+    plan.watched.extend(hosts);
     // With nothing to compare a level is all there is to be found out.
     if let (Rule::Sequential { half_width, .. }, true) =
         (&mut plan.design.rule, plan.contrasts.is_empty())
@@ -283,7 +285,7 @@ pub fn labels(given: &[String], subjects: usize) -> Result<Vec<String>, Failure>
     Ok(given.to_vec())
 }
 
-/// The hosts that the work is done from; this machine alone is what does it anyway.
+/// The hosts that the work is done from: those that are named, else this machine.
 pub fn clients(given: &[String]) -> Result<Vec<HostName>, Failure> {
     let mut clients: Vec<HostName> = Vec::new();
     for host in given {
@@ -298,8 +300,8 @@ pub fn clients(given: &[String]) -> Result<Vec<HostName>, Failure> {
         }
         clients.push(host);
     }
-    if clients == [HostName::Local] {
-        clients.clear();
+    if clients.is_empty() {
+        clients.push(HostName::Local);
     }
     Ok(clients)
 }
@@ -307,7 +309,7 @@ pub fn clients(given: &[String]) -> Result<Vec<HostName>, Failure> {
 /// The settings that are varied.
 pub fn factors(hosts: &HostArguments) -> Result<Vec<Factor>, Failure> {
     let clients = clients(&hosts.on)?;
-    settings::factors(&hosts.set, clients.first().unwrap_or(&HostName::Local))
+    settings::factors(&hosts.set, &clients[0])
 }
 
 /// When no block is begun any more that would end later, in seconds.
@@ -388,8 +390,8 @@ pub fn length(how: &RuleArguments, design: &mut Design, cells: usize) -> Result<
 const AUTO: &str = "auto";
 
 /// The servers' hosts, each once for each target; those that are guessed come last.
-fn servers(given: &[String], targets: &[Target]) -> Result<Vec<ServerHost>, Failure> {
-    let mut hosts: Vec<ServerHost> = Vec::new();
+fn servers(given: &[String], targets: &[Target]) -> Result<Vec<Watched>, Failure> {
+    let mut hosts: Vec<Watched> = Vec::new();
     for text in given.iter().filter(|text| *text != AUTO) {
         let server = arguments::server_host(text)?;
         if let Some(target) = server.subject.filter(|target| *target >= targets.len()) {
@@ -398,7 +400,7 @@ fn servers(given: &[String], targets: &[Target]) -> Result<Vec<ServerHost>, Fail
                 .happened(format!("there is no target {}", target + 1))
                 .next("Targets are numbered from 1 in the order given."));
         }
-        let known = |h: &ServerHost| {
+        let known = |h: &Watched| {
             h.host == server.host && (h.subject.is_none() || h.subject == server.subject)
         };
         if !hosts.iter().any(known) {
@@ -408,10 +410,11 @@ fn servers(given: &[String], targets: &[Target]) -> Result<Vec<ServerHost>, Fail
     }
     if given.iter().any(|text| text == AUTO) {
         for (target, of) in targets.iter().enumerate() {
-            let named = hosts.iter().any(|host| host.serves(target));
+            let named = hosts.iter().any(|host| host.concerns(target));
             if let (false, Some(server)) = (named, server_of(of)) {
                 let host = HostName::by_ssh(server)?;
-                hosts.push(ServerHost { host, subject: Some(target), guessed: true });
+                let server = Watched::new(host, HostRole::Server);
+                hosts.push(Watched { subject: Some(target), guessed: true, ..server });
             }
         }
     }

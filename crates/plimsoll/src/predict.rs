@@ -317,7 +317,9 @@ fn own_device(
     };
     let is_own = |host: &str| match of {
         Processors::Client => host == study.plan.client().to_string(),
-        Processors::Server | Processors::All => study.plan.hosts.iter().any(|own| own.is(host)),
+        Processors::Server | Processors::All => {
+            study.plan.watched.iter().any(|own| own.role.is_far_end() && own.is(host))
+        }
     };
     let Some(host) = study.hosts.iter().map(|host| &host.name).find(|host| is_own(host)) else {
         let next = "Measure with --host, which names the server.";

@@ -67,16 +67,13 @@ pub fn open(plan: &Plan, id: &StudyId) -> Result<Box<dyn Settings + Send>, Failu
 
 /// The hosts that may have something in their caches: those that drive the load, and the servers' own.
 fn cached(plan: &Plan) -> Result<Vec<Arc<dyn Reach>>, Failure> {
-    let mut names = plan.clients.clone();
-    if names.is_empty() {
-        names.push(plan.client().clone());
-    }
-    for server in plan.hosts.iter().filter(|server| !server.guessed) {
-        if !names.contains(&server.host) {
-            names.push(server.host.clone());
+    let mut names: Vec<&HostName> = Vec::new();
+    for one in plan.watched.iter().filter(|one| !one.guessed) {
+        if !names.contains(&&one.host) {
+            names.push(&one.host);
         }
     }
-    names.iter().map(reach).collect()
+    names.into_iter().map(reach).collect()
 }
 
 /// How often the settings of a host that was rebooted are tried to be read.

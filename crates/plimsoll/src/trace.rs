@@ -205,7 +205,7 @@ fn client(
     });
     let target = Target::Nfs(export.clone()).into();
     let mut storage = Plan::new(vec![target], jobs.collect(), plan.design.clone());
-    storage.clients = needs.client.iter().filter(|on| **on != HostName::Local).cloned().collect();
+    storage.drive_on(needs.client.iter().cloned());
     Ok(check::open(&storage, id, None, signals, None)?.runner)
 }
 

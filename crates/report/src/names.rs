@@ -273,7 +273,8 @@ pub(crate) fn part(plan: &Plan, workload: &Workload, part: u16) -> String {
         return "all clients together".to_owned();
     };
     let several = workload.parts.iter().any(|other| other.client != what.client);
-    match plan.clients.get(usize::from(what.client)).filter(|_| several) {
+    let are_named = several && plan.is_remote();
+    match plan.clients().nth(usize::from(what.client)).filter(|_| are_named) {
         Some(client) => format!("{}, {}", what.job.title(), printable(&client.to_string())),
         None => what.job.title(),
     }

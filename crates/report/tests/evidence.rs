@@ -182,7 +182,7 @@ fn advice_uses_what_is_known() {
         if let Some(memory_bytes) = memory {
             let name = host.to_string();
             study.hosts.push(HostFacts { name, memory_bytes, ..HostFacts::default() });
-            study.plan.hosts = vec![ServerHost { host, subject: None, guessed: false }];
+            study.plan.watched.push(Watched::new(host, HostRole::Server));
         }
         let reads_from = StoredOn::ServerMemory;
         let size = Bytes(64 * MIB);

@@ -155,9 +155,9 @@ fn what_is_not_saturated_is_not_named() {
 #[test]
 fn the_quota_of_a_router_is_not_that_of_the_server() {
     let mut study = study(Truth { depth: 4, server: 300e-6, ..Truth::default() }, true);
-    study.plan.clients = vec!["lab://bed/lan".parse().unwrap()];
+    study.plan.drive_on(["lab://bed/lan".parse().unwrap()]);
     study.plan.subjects = vec![Subject::from("nfs://wan/a".parse::<Target>().unwrap())];
-    study.plan.hosts[0].host = "lab://bed/router".parse().unwrap();
+    study.plan.watched[1].host = "lab://bed/router".parse().unwrap();
     let settings = [("link outer between", "wan, router"), ("link inner between", "router, lan")];
     let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
     let lab = LabFacts { name: "bed".into(), settings };
@@ -238,7 +238,7 @@ fn a_server_on_the_loopback_is_watched_as_the_client_is() {
 fn a_quota_on_the_way_is_named_with_what_would_show_it() {
     let mut study = study(Truth { depth: 4, hidden: 1e-3, ..Truth::default() }, false);
     study.plan.command = "plimsoll check nfs://wan/a --on lab://bed/lan".into();
-    study.plan.clients = vec!["lab://bed/lan".parse().unwrap()];
+    study.plan.drive_on(["lab://bed/lan".parse().unwrap()]);
     study.plan.subjects = vec![Subject::from("nfs://wan/a".parse::<Target>().unwrap())];
     let settings = [
         ("host router cpu", "20%"),

@@ -56,7 +56,7 @@ pub(crate) fn plan(plan: &Plan) -> Result<(), Failure> {
     }
     if let Some(reboot) = &plan.reboot {
         let host = &reboot.host;
-        if *host == HostName::Local || plan.clients.contains(host) {
+        if *host == HostName::Local || plan.clients().any(|client| client == host) {
             let happened = "it runs the load".to_owned();
             return bad(&format!("the reboot of {host}"), happened, "Reboot the host of a server.");
         }

@@ -1,8 +1,8 @@
 //! What a trial cost the machines, by the operations of the whole trial.
 
 use plimsoll_model::{
-    Count, CpuSeconds, CpuTimes, Flag, HostLoad, HostName, Measure, Metric, PartResult, Plan,
-    PointResult, PointSpec, Study, Subject, Target,
+    Count, CpuSeconds, CpuTimes, Flag, HostLoad, Measure, Metric, PartResult, PointResult,
+    PointSpec, Study, Target,
 };
 
 /// Busy share of a core that is nearly full.
@@ -10,17 +10,18 @@ const FULL: f64 = plimsoll_explain::thresholds::CORE_SATURATED;
 /// Twenty ticks of the kernels' 10 ms: what fewer say of a core is chance.
 const TICKS_SECONDS: f64 = plimsoll_explain::thresholds::FEW_TICKS_SECONDS;
 
-/// CPU of each client machine and of the subject's servers, busy minus idle baseline, per operation
+/// CPU of each client machine and of the hosts at the subject's other end, busy minus idle baseline, per operation
 /// and per byte; and which of them was nearly full. What several different jobs at once cost a machine
 /// together is nobody's cost per operation, and is left out.
-pub(crate) fn add(result: &mut PointResult, loads: &[HostLoad], plan: &Plan, spec: &PointSpec) {
+pub(crate) fn add(result: &mut PointResult, loads: &[HostLoad], study: &Study, spec: &PointSpec) {
+    let plan = &study.plan;
     let parts = &spec.workload.parts;
     // Of a path, a full core is a bottleneck like any other, and no flaw of the measurement.
     let is_storage = plan.target(spec.subject).is_some();
     let measures = (Measure::MACHINE_CPU_PER_OP, Measure::MACHINE_CPU_PER_BYTE);
     let mut machines = Some(0.0);
-    for number in 0..plan.clients.len().max(1) {
-        let name = plan.clients.get(number).unwrap_or(&HostName::Local).to_string();
+    for (number, client) in plan.clients().enumerate() {
+        let name = client.to_string();
         let Some(load) = loads.iter().find(|load| load.host == name) else {
             machines = None;
             continue;
@@ -37,11 +38,14 @@ pub(crate) fn add(result: &mut PointResult, loads: &[HostLoad], plan: &Plan, spe
         }
     }
     charge(result.together.as_mut(), CpuSeconds(machines.unwrap_or(f64::NAN)), measures);
-    let hosts = || plan.hosts.iter().filter(|host| host.serves(spec.subject));
-    let serving: Vec<&HostLoad> =
-        loads.iter().filter(|load| hosts().any(|host| host.is(&load.host))).collect();
-    // Of a server on several hosts, all count or none.
-    if !serving.is_empty() && hosts().all(|host| serving.iter().any(|l| host.is(&l.host))) {
+    let hosts: Vec<String> =
+        plan.far_ends(spec.subject).map(|host| host.host.to_string()).collect();
+    let serving: Vec<&HostLoad> = loads.iter().filter(|load| hosts.contains(&load.host)).collect();
+    // Of a server on several hosts, all count or none. The time of a client's machine is the client's already.
+    let is_alone = |host: &String| {
+        serving.iter().any(|load| load.host == *host) && !study.is_on_machine_of_client(host)
+    };
+    if !hosts.is_empty() && hosts.iter().all(is_alone) {
         let caused = CpuSeconds(serving.iter().map(|load| load.caused().0).sum());
         let measures = (Measure::SERVER_CPU_PER_OP, Measure::SERVER_CPU_PER_BYTE);
         match parts.len() {
@@ -49,11 +53,7 @@ pub(crate) fn add(result: &mut PointResult, loads: &[HostLoad], plan: &Plan, spe
             _ => charge(result.together.as_mut(), caused, measures),
         }
     }
-    let is_client = |load: &HostLoad| match plan.clients.as_slice() {
-        [] => load.host == HostName::Local.to_string(),
-        clients => clients.iter().any(|client| load.host == client.to_string()),
-    };
-    for load in serving.iter().filter(|load| !is_client(load)) {
+    for load in serving.iter().filter(|load| !study.is_on_machine_of_client(&load.host)) {
         if let Some(core_busy) = full(load).filter(|_| is_storage) {
             result.flags.push(Flag::ServerSaturated { host: load.host.clone(), core_busy });
         }
@@ -68,10 +68,7 @@ pub(crate) fn add_of_router(
     study: &Study,
     spec: &PointSpec,
 ) {
-    let path = study.plan.subjects.get(spec.subject).and_then(Subject::path);
-    let Some(router) = path.and_then(|path| path.via.as_ref()).map(ToString::to_string) else {
-        return;
-    };
+    let Some(router) = study.plan.router(spec.subject).map(ToString::to_string) else { return };
     let Some(load) = loads.iter().find(|load| load.host == router) else { return };
     let Some(part) = result.parts.first_mut() else { return };
     let sent = part.quantities.get(&Metric::all(Measure::ALL_SENT)).copied();
@@ -107,49 +104,61 @@ mod tests {
     use super::*;
     use plimsoll_model::units::Bytes;
     use plimsoll_model::{
-        Design, Ended, Endpoint, Flow, ForwardingJob, HostFacts, Length, Origin, Outcome, Part,
-        PathSubject, SCHEMA, StudyId, Workload,
+        Design, Ended, Endpoint, Flow, ForwardingJob, HostFacts, HostName, HostRole, Length,
+        OpKind, Origin, Outcome, Part, PathSubject, Plan, SCHEMA, Series, StudyId, Watched, Window,
+        Workload,
     };
     use std::num::NonZeroU16;
 
-    /// 100,000 frames through a router: 0.4 s of interrupts, 0.6 s of system time, of which the idle router has 0.1 s.
-    #[test]
-    fn the_kernel_time_of_a_router_is_shared_out_to_the_frames() {
-        let router: HostName = "ssh://root@router".parse().unwrap();
-        let end = |host: &str| Endpoint { host: host.parse().unwrap(), address: None };
-        let path =
-            PathSubject { from: end("local"), to: end("ssh://wan"), via: Some(router.clone()) };
+    const PEER: &str = "ssh://wan";
+    const ROUTER: &str = "ssh://root@router";
+
+    /// Frames through a router, from this machine to a peer.
+    fn routed() -> Study {
+        let name = |host: &str| host.parse::<HostName>().unwrap();
+        let end = |host: &str| Endpoint { host: name(host), address: None };
+        let path = PathSubject { from: end("local"), to: end(PEER), via: Some(name(ROUTER)) };
         let job = ForwardingJob::new(Flow::Out, Bytes(128)).into();
         let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
         let workload = Workload::new(part, Length::For { seconds: 4.5, warm_up_seconds: 0.5 });
-        let plan = Plan::new(vec![path.into()], vec![workload.clone()], Design::default());
-        let facts = HostFacts { name: router.to_string(), ..HostFacts::default() };
-        let mut study = Study {
+        let mut plan = Plan::new(vec![path.into()], vec![workload], Design::default());
+        plan.watched.push(Watched::new(name(PEER), HostRole::Peer));
+        plan.watched.push(Watched::new(name(ROUTER), HostRole::Router));
+        Study {
             schema: SCHEMA.to_owned(),
             id: StudyId("5eed0001".into()),
             started_unix_seconds: 1,
             origin: Origin::Measured { version: "0.1.0".into() },
             plan,
             subjects: Vec::new(),
-            hosts: vec![facts],
+            hosts: vec![HostFacts { name: ROUTER.into(), ..HostFacts::default() }],
             flags: Vec::new(),
             measures: Vec::new(),
             trials: Vec::new(),
             ended: Ended::Open,
-        };
-        let spec = PointSpec {
+        }
+    }
+
+    fn spec(study: &Study) -> PointSpec {
+        PointSpec {
             number: 0,
             subject: 0,
-            workload,
+            workload: study.plan.workloads[0].clone(),
             first_file: 0,
             window_seconds: 0.1,
             operation_timeout_seconds: 1.0,
             left_seconds: 1.0,
             seed: 0,
-        };
+        }
+    }
+
+    /// 100,000 frames through a router: 0.4 s of interrupts, 0.6 s of system time, of which the idle router has 0.1 s.
+    #[test]
+    fn the_kernel_time_of_a_router_is_shared_out_to_the_frames() {
+        let mut study = routed();
         let idle = CpuTimes { softirq: 0.01, system: 0.01, ..CpuTimes::default() };
         let load = HostLoad {
-            host: router.to_string(),
+            host: ROUTER.into(),
             seconds: 5.0,
             cpu: CpuTimes { irq: 0.1, softirq: 0.3, system: 0.6, user: 2.0, ..CpuTimes::default() },
             idle: Some(idle),
@@ -160,7 +169,7 @@ mod tests {
             let part = PartResult { quantities: [sent].into(), ..PartResult::default() };
             let mut result =
                 PointResult { parts: vec![part], ..PointResult::empty(Outcome::Complete) };
-            add_of_router(&mut result, loads, study, &spec);
+            add_of_router(&mut result, loads, study, &spec(study));
             result.value(0, Metric::all(Measure::ROUTER_CPU_PER_PACKET))
         };
         let loads = [load];
@@ -168,5 +177,32 @@ mod tests {
         assert_eq!(cost(&study, &[]), None, "the router is not monitored");
         study.hosts[0].is_this_machine = true;
         assert!((cost(&study, &loads).unwrap() - 3.5e-6).abs() < 1e-12);
+    }
+
+    /// 1 s of A, 2 s of B and 4 s of the router for 1000 packets.
+    #[test]
+    fn the_other_end_of_a_path_is_its_peer_and_not_its_router() {
+        let cost = |study: &Study, measure| {
+            let windows = [Window::only(OpKind::SEND, 1000, 128_000)];
+            let part = PartResult { series: Series::new(0.1, &windows), ..PartResult::default() };
+            let mut result =
+                PointResult { parts: vec![part], ..PointResult::empty(Outcome::Complete) };
+            let load = |host: &str, user: f64| HostLoad {
+                host: host.into(),
+                seconds: 5.0,
+                cpu: CpuTimes { user, ..CpuTimes::default() },
+                ..HostLoad::default()
+            };
+            let loads = [load("local", 1.0), load(PEER, 2.0), load(ROUTER, 4.0)];
+            add(&mut result, &loads, study, &spec(study));
+            result.value(0, Metric::all(measure))
+        };
+        let mut study = routed();
+        assert_eq!(cost(&study, Measure::MACHINE_CPU_PER_OP), Some(1.0 / 1000.0));
+        assert_eq!(cost(&study, Measure::SERVER_CPU_PER_OP), Some(2.0 / 1000.0));
+        // Of one machine at both ends, all time is that of A.
+        study.flags.push(Flag::SameMachine { host: PEER.into() });
+        assert_eq!(cost(&study, Measure::MACHINE_CPU_PER_OP), Some(1.0 / 1000.0));
+        assert_eq!(cost(&study, Measure::SERVER_CPU_PER_OP), None);
     }
 }

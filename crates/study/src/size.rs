@@ -142,7 +142,7 @@ pub fn fit(plan: &mut Plan, subjects: &[SubjectFacts]) -> Result<Option<Flag>, F
                 0 | 1 => happened,
                 count => format!("{happened}; {count} targets appear to share one file system"),
             };
-        let happened = match plan.clients.len() {
+        let happened = match plan.clients().count() {
             0 | 1 => happened,
             count => format!("{happened}; each of {count} clients has its own files"),
         };
@@ -350,7 +350,7 @@ mod tests {
     fn every_client_has_files_of_its_own() {
         let mut plan = plan(64 * MIB);
         plan.storage.fit_size = true;
-        plan.clients = ["ssh://a", "ssh://b", "ssh://c"].map(|host| host.parse().unwrap()).into();
+        plan.drive_on(["ssh://a", "ssh://b", "ssh://c"].map(|host| host.parse().unwrap()));
         for workload in &mut plan.workloads {
             let part = workload.parts[0].clone();
             workload.parts = (0..3).map(|client| Part { client, ..part.clone() }).collect();

@@ -4,9 +4,9 @@
 use plimsoll_load::{MockShare, Op, Reply, VirtualClock};
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
-    Cause, Clock, CpuTimes, Design, DirectoryTarget, Failure, Flag, HostFacts, HostName, Job,
-    Length, Measure, Metric, Nanos, Part, Pattern, PatternJob, Plan, Rule, ServerHost, Study,
-    StudyId, Target, Workload,
+    Cause, Clock, CpuTimes, Design, DirectoryTarget, Failure, Flag, HostFacts, HostName, HostRole,
+    Job, Length, Measure, Metric, Nanos, Part, Pattern, PatternJob, Plan, Rule, Study, StudyId,
+    Target, Watched, Workload,
 };
 use plimsoll_reach::mounts::MountTexts;
 use plimsoll_runner::{Runner, RunnerOptions};
@@ -25,7 +25,7 @@ const IDLE: f64 = 0.14;
 
 /// A server with two cores on a scripted clock.
 struct Server {
-    name: &'static str,
+    name: String,
     clock: Arc<VirtualClock>,
     operations: Arc<AtomicU64>,
     /// Answers that it has left before it is lost, and whether it then comes back.
@@ -88,7 +88,7 @@ impl Server {
 
 impl Watch for Server {
     fn facts(&self) -> HostFacts {
-        HostFacts { name: self.name.into(), ..HostFacts::default() }
+        HostFacts { name: self.name.clone(), ..HostFacts::default() }
     }
     fn hardware(&self) -> &Hardware {
         &self.hardware
@@ -103,14 +103,14 @@ impl Watch for Server {
     }
     fn lost(&self) -> Option<Failure> {
         let lost =
-            || Failure::new(Cause::Unreachable, "watch").on(self.name).happened("the line is cut");
+            || Failure::new(Cause::Unreachable, "watch").on(&self.name).happened("the line is cut");
         (self.answers == 0).then(lost)
     }
     fn again(&mut self) -> Result<(), Failure> {
         self.tries.fetch_add(1, Ordering::Relaxed);
         if !self.comes_back {
             return Err(Failure::new(Cause::Unreachable, "reach")
-                .on(self.name)
+                .on(&self.name)
                 .happened("still cut"));
         }
         self.answers = u64::MAX;
@@ -122,12 +122,12 @@ fn plan(blocks: u32) -> Plan {
     let job = PatternJob::new(Pattern::RandomRead, Bytes(64 * KIB), Bytes(MIB));
     let part = Part::closed(Job::Pattern(job), NonZeroU16::MIN, NonZeroU16::MIN);
     let workload = Workload::new(part, Length::For { seconds: 3.0, warm_up_seconds: 0.3 });
-    let host: HostName = "ssh://nas".parse().unwrap();
     let target = Target::Directory(DirectoryTarget { path: "0".into() });
     let rule = Rule::Fixed { blocks };
     let design = Design { rule, baseline_seconds: 2.0, seed: 3, ..Design::default() };
-    let plan = Plan::new(vec![target.into()], vec![workload], design);
-    Plan { hosts: vec![ServerHost { host, subject: None, guessed: false }], ..plan }
+    let mut plan = Plan::new(vec![target.into()], vec![workload], design);
+    plan.watched.push(Watched::new("ssh://nas".parse().unwrap(), HostRole::Server));
+    plan
 }
 
 /// Conducts it with a server that has so many answers; returns also how often it was asked to come
@@ -155,17 +155,22 @@ fn study_beside(
         Reply::After(Duration::from_millis(1))
     };
     let share = Arc::new(MockShare::new(clock.clone(), NonZeroU16::MIN, script));
-    let server = Server {
-        name: "ssh://nas",
-        clock: clock.clone(),
-        operations,
-        answers,
-        comes_back,
-        tries: tries.clone(),
-        hardware: Hardware::default(),
-        mounted,
-        process,
+    // Every host but this machine is the same server, whatever its name is.
+    let named = plan.watched.iter().filter(|one| one.host != HostName::Local);
+    let server = |one: &Watched| -> Box<dyn Watch> {
+        Box::new(Server {
+            name: one.host.to_string(),
+            clock: clock.clone(),
+            operations: operations.clone(),
+            answers,
+            comes_back,
+            tries: tries.clone(),
+            hardware: Hardware::default(),
+            mounted: mounted.clone(),
+            process,
+        })
     };
+    let hosts = named.map(server).collect();
     let (id, stop) = (StudyId("0123abcd".into()), Arc::new(AtomicBool::new(false)));
     let options = RunnerOptions::of_plan(
         &plan,
@@ -182,7 +187,7 @@ fn study_beside(
         plan,
         runner,
         settings: Box::new(NoSettings),
-        hosts: vec![Box::new(server)],
+        hosts,
         flags: Vec::new(),
         begun: plimsoll_model::Clock::now(&*clock),
         clock,
@@ -191,6 +196,21 @@ fn study_beside(
         observer: &mut |_| {},
     });
     (study.unwrap(), tries.load(Ordering::Relaxed))
+}
+
+/// The host that drives the trials is the server's host, too, under a name without a user.
+#[test]
+fn the_time_of_a_machine_that_is_client_and_server_is_charged_once() {
+    let mut plan = plan(3);
+    plan.drive_on(["ssh://root@nas".parse().unwrap()]);
+    let (study, _) = study_of(plan, u64::MAX, false, None);
+    let same = Flag::SameMachine { host: "ssh://nas".into() };
+    assert!(study.flags.contains(&same), "{:?}", study.flags);
+    for trial in &study.trials {
+        let quantities = &trial.result.parts[0].quantities;
+        assert!(quantities.contains_key(&Metric::all(Measure::MACHINE_CPU_PER_OP)));
+        assert!(!quantities.contains_key(&Metric::all(Measure::SERVER_CPU_PER_OP)));
+    }
 }
 
 #[test]

@@ -277,7 +277,7 @@ fn a_reboot_that_cannot_be_is_refused() {
     type Change = fn(&mut Plan);
     let changes: [(Change, &str); 4] = [
         (|plan| plan.factors[0].switch = Switch::Live, "some settings do not"),
-        (|plan| plan.clients = vec!["ssh://root@nas".parse().unwrap()], "runs the load"),
+        (|plan| plan.drive_on(["ssh://root@nas".parse().unwrap()]), "runs the load"),
         (|plan| plan.reboot.as_mut().unwrap().host = HostName::Local, "runs the load"),
         (
             |plan| plan.reboot.as_mut().unwrap().within_seconds = f64::INFINITY,

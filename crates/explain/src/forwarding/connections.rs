@@ -65,7 +65,7 @@ pub fn new_connections(study: &Study) -> Vec<NewConnections> {
 fn of_cell(study: &Study, trials: &[&Trial], cell: Cell) -> Option<NewConnections> {
     let job = &study.plan.workload(cell)?.main()?.job;
     let path = study.plan.subjects.get(usize::from(cell.subject)).and_then(Subject::path)?;
-    let router = path.via.as_ref()?.to_string();
+    let router = study.plan.router(usize::from(cell.subject))?.to_string();
     if job.speed() != Measure::CONNECTIONS || trials.is_empty() {
         return None;
     }

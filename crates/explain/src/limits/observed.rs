@@ -4,8 +4,7 @@ use super::host::Host;
 use super::{Condition, Resource, Role, Unseen, Use};
 use crate::thresholds::{BEYOND_DRIVER, IMPOSSIBLE, SATURATED};
 use plimsoll_model::{
-    Cell, Flag, HostLoad, HostName, Measure, Metric, OpKind, Part, PartResult, Point, ServerHost,
-    Study, Target, Trial,
+    Cell, Flag, HostLoad, Measure, Metric, OpKind, Part, PartResult, Point, Study, Target, Trial,
 };
 use std::collections::BTreeMap;
 
@@ -100,19 +99,12 @@ impl Observed {
     /// What the hosts' own counters show.
     fn hosts(&mut self, study: &Study, cell: Cell, runs: &[Run<'_>]) {
         let Some(target) = study.plan.target(usize::from(cell.subject)) else { return };
-        let of_subject = |host: &ServerHost| host.serves(usize::from(cell.subject));
-        let local =
-            matches!(target, Target::Directory(_)) && !study.plan.hosts.iter().any(of_subject);
-        let clients: Vec<String> = match study.plan.clients.as_slice() {
-            [] => vec![HostName::Local.to_string()],
-            clients => clients.iter().map(ToString::to_string).collect(),
-        };
+        let servers = || study.plan.far_ends(usize::from(cell.subject));
+        let local = matches!(target, Target::Directory(_)) && servers().next().is_none();
         // On one machine the processors of a client are those of a server too.
         let one_machine = study.flags.iter().any(|flag| matches!(flag, Flag::SameMachine { .. }));
-        let shared = |host: &str, client: bool| {
-            let same = |flag: &Flag| matches!(flag, Flag::SameMachine { host: own } if own == host);
-            client && one_machine || study.flags.iter().any(same)
-        };
+        let shared =
+            |host: &str, client: bool| client && one_machine || study.is_on_machine_of_client(host);
         let hosts: Vec<&str> = match runs.iter().find(|run| !run.loads.is_empty()) {
             Some(run) => run.loads.iter().map(|load| load.host.as_str()).collect(),
             None => Vec::new(),
@@ -125,9 +117,8 @@ impl Observed {
         // Whether the host that is monitored as the client is monitored as the server too.
         let mut is_both = false;
         for host in hosts {
-            let client = clients.iter().any(|own| own == host);
-            let mut own = study.plan.hosts.iter().filter(|server| server.is(host));
-            let server = own.any(of_subject);
+            let client = study.plan.is_client(host);
+            let server = servers().any(|server| server.is(host));
             if !client && !server {
                 continue;
             }
@@ -309,7 +300,7 @@ impl Run<'_> {
 /// most. 0 if that is not known: a directory's bytes may come from this machine's memory, and of several clients each
 /// has a link of its own.
 fn payload_bytes(study: &Study, target: &Target, runs: &[Run<'_>]) -> f64 {
-    if matches!(target, Target::Directory(_)) || study.plan.clients.len() > 1 {
+    if matches!(target, Target::Directory(_)) || study.plan.clients().count() > 1 {
         return 0.0;
     }
     let mut kinds: BTreeMap<OpKind, f64> = BTreeMap::new();

@@ -238,7 +238,8 @@ fn governor(study: &Study, limits: &Limits) -> Option<Proposal> {
         Condition::ClockMoved { host, .. } => Some(host),
         _ => None,
     })?;
-    let is_server = study.plan.hosts.iter().any(|host| host.is(moved));
+    let subject = usize::from(limits.cell.subject);
+    let is_server = study.plan.far_ends(subject).any(|host| host.is(moved));
     is_server.then(|| setting(moved, "governor", "as-found,performance"))?
 }
 
@@ -246,7 +247,7 @@ fn block_size(study: &Study, limits: &Limits) -> Option<Proposal> {
     let subject = usize::from(limits.cell.subject);
     let (calls, _) = limits.calls.filter(|(calls, _)| *calls >= MANY_CALLS)?;
     let is_nfs = matches!(study.plan.target(subject), Some(Target::Nfs(_)));
-    let host = study.plan.hosts.iter().find(|host| host.serves(subject))?;
+    let host = study.plan.far_ends(subject).next()?;
     let proposal = || setting(&host.host.to_string(), "nfsd-max-block-size", "as-found,1MiB");
     (is_nfs && calls > 0).then(proposal)?
 }

@@ -160,14 +160,10 @@ impl<'a> Demands<'a> {
     /// Rate of the interface of a side that carried most, in bits per second.
     fn rate_of(&self, role: Role) -> Option<u64> {
         let plan = &self.study.plan;
-        let clients: Vec<String> = match plan.clients.as_slice() {
-            [] => vec!["local".to_owned()],
-            clients => clients.iter().map(ToString::to_string).collect(),
-        };
         let subject = usize::from(self.limits.cell.subject);
         let is_side = |host: &str| match role {
-            Role::Server => plan.hosts.iter().any(|own| own.is(host) && own.serves(subject)),
-            Role::Client | Role::Both => clients.iter().any(|own| own == host),
+            Role::Server => plan.far_ends(subject).any(|own| own.is(host)),
+            Role::Client | Role::Both => plan.is_client(host),
         };
         let own = self.study.trials.iter().filter(|trial| trial.cell == self.limits.cell);
         let loads = own.flat_map(|trial| &trial.loads).filter(|load| is_side(&load.host));

@@ -180,19 +180,14 @@ impl<'a> Side<'a> {
     fn hosts(self, end: LinkEnd) -> impl Iterator<Item = &'a HostFacts> {
         let plan = &self.study.plan;
         let subject = usize::from(self.subject);
-        let mut clients = vec![plan.client()];
-        let mut servers = Vec::new();
-        match plan.subjects.get(subject).and_then(Subject::path) {
-            Some(path) => {
-                clients = vec![&path.from.host];
-                servers = vec![&path.to.host];
-            }
-            None => {
-                clients.extend(&plan.clients);
-                let own = plan.hosts.iter().filter(|server| server.serves(subject));
-                servers.extend(own.map(|server| &server.host));
-            }
-        }
+        let (clients, servers): (Vec<&HostName>, Vec<&HostName>) =
+            match plan.subjects.get(subject).and_then(Subject::path) {
+                Some(path) => (vec![&path.from.host], vec![&path.to.host]),
+                None => (
+                    plan.clients().collect(),
+                    plan.far_ends(subject).map(|server| &server.host).collect(),
+                ),
+            };
         let hosts = match end {
             LinkEnd::Client => clients,
             LinkEnd::Server => servers,

@@ -94,7 +94,7 @@ fn the_quota_of_a_labs_machine_is_known_though_its_kernel_is_not_told() {
     let truth = Truth { server: 300e-6, hidden: 1_200e-6, ..base(4) };
     let of = |watched: bool| {
         let mut study = study(truth, watched);
-        study.plan.clients = vec!["lab://bed/lan".parse().unwrap()];
+        study.plan.drive_on(["lab://bed/lan".parse().unwrap()]);
         study.plan.subjects = vec![Subject::from("nfs://wan/srv".parse::<Target>().unwrap())];
         let mut lab = LabFacts { name: "bed".into(), ..LabFacts::default() };
         set(
@@ -114,7 +114,7 @@ fn the_quota_of_a_labs_machine_is_known_though_its_kernel_is_not_told() {
             rename(&mut host.name);
             host.lab = Some(lab.clone());
         }
-        for server in &mut study.plan.hosts {
+        for server in study.plan.watched.iter_mut().filter(|one| one.role == HostRole::Server) {
             server.host = "lab://bed/router".parse().unwrap();
         }
         study.trials.iter_mut().flat_map(|t| &mut t.loads).for_each(|load| rename(&mut load.host));

@@ -114,7 +114,7 @@ pub fn study(truth: Truth, watched: bool) -> Study {
     (part.workers, part.arrival) = (NonZeroU16::MIN, Arrival::Closed { depth });
     let host: HostName = SERVER.parse().unwrap();
     if watched {
-        study.plan.hosts = vec![ServerHost { host, subject: None, guessed: false }];
+        study.plan.watched.push(Watched::new(host, HostRole::Server));
         study.hosts.push(HostFacts { name: SERVER.into(), cpus: 2, ..HostFacts::default() });
     }
     study.hosts[0].link_rates.insert("eth0".into(), 1_000_000_000);
@@ -182,7 +182,7 @@ pub fn on_one_machine(study: &mut Study) {
         }
         count_cores(client);
     }
-    study.plan.hosts[0].host = HostName::Local;
+    study.plan.watched[1].host = HostName::Local;
     study.hosts.pop();
     study.flags.push(Flag::SameMachine { host: HostName::Local.to_string() });
 }

@@ -4,7 +4,9 @@ use crate::arguments::ProbeArguments;
 use crate::command_line::{Arguments, Command};
 use clap::Parser;
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Cause, Failure, Flow, HostName, Job, Measure, Plan, Steps, Workload};
+use plimsoll_model::{
+    Cause, Failure, Flow, HostName, HostRole, Job, Measure, Plan, Steps, Workload,
+};
 use std::num::NonZeroU32;
 
 pub(super) fn planned(words: &[&str]) -> Result<Plan, Failure> {
@@ -21,8 +23,9 @@ fn without_options_a_study_takes_about_a_minute() {
     let seconds: f64 = plan.workloads.iter().map(Workload::seconds).sum();
     let all = seconds * f64::from(ProbeArguments::BLOCKS) + BASELINE_SECONDS;
     assert!((40.0..60.0).contains(&all), "{all} s");
-    assert!(plan.clients.is_empty() && plan.contrasts.is_empty());
-    assert_eq!(plan.hosts[0].host.to_string(), "ssh://nas");
+    assert!(!plan.is_remote() && plan.contrasts.is_empty());
+    let others: Vec<_> = plan.others().map(|one| (one.host.to_string(), one.role)).collect();
+    assert_eq!(others, [("ssh://nas".to_owned(), HostRole::Peer)]);
 }
 
 #[test]
@@ -57,7 +60,7 @@ fn of_an_iperf3_server_only_its_own_tests_are_planned() {
     };
     let (local, server) = (HostName::Local, "iperf3://nas".parse::<HostName>().unwrap());
     let plan = plan(&given(&[]), &local, &server).unwrap();
-    assert_eq!((plan.workloads.len(), plan.hosts.len()), (2, 0));
+    assert_eq!((plan.workloads.len(), plan.others().count()), (2, 0));
     for (words, expected) in [
         (&["--job=request"][..], "--job request"),
         (&["--job=tcp-out,loaded"], "--job loaded"),

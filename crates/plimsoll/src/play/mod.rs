@@ -434,7 +434,7 @@ mod tests {
     fn of_two_hosts_one_plays_and_the_other_does_the_other_work() {
         let hosts = ["--on=ssh://a", "--on=ssh://b", "--streams=1", "--while=backup"];
         let (plan, wanted) = planned(&hosts).unwrap();
-        assert_eq!((streams(&plan), plan.clients.len()), (vec![(1, 1), (1, 2)], 2));
+        assert_eq!((streams(&plan), plan.clients().count()), (vec![(1, 1), (1, 2)], 2));
         let clients: Vec<u16> = plan.workloads[1].parts.iter().map(|part| part.client).collect();
         assert_eq!((clients, wanted.other.unwrap().client), (vec![0, 1], 1));
     }

@@ -120,7 +120,7 @@ fn a_plan_says_all_that_the_command_line_does() {
     let targets: Vec<String> = plan.subjects.iter().map(ToString::to_string).collect();
     assert_eq!(targets, ["nfs://nas/a", "nfs://nas/a?rsize=4096"]);
     assert!(plan.storage.drop_caches);
-    assert_eq!(plan.hosts[0].host.to_string(), "ssh://root@nas");
+    assert_eq!(plan.watched[1].host.to_string(), "ssh://root@nas");
     let of: Vec<_> = plan.workloads.iter().map(|w| w.main().unwrap()).collect();
     let kinds: Vec<_> = of.iter().map(|part| part.job.kind()).collect();
     assert_eq!(kinds, ["copy-pictures-up-rsync", "random-read", "random-write", "scan"]);

@@ -213,10 +213,9 @@ pub fn watched() -> Study {
     let mut study = full();
     let name = "ssh://root@nas:2222";
     let host: HostName = name.parse().unwrap();
-    study.plan.hosts = vec![
-        ServerHost { host: host.clone(), subject: Some(0), guessed: true },
-        ServerHost { host: HostName::Local, subject: None, guessed: false },
-    ];
+    let server = Watched::new(host, HostRole::Server);
+    study.plan.watched.push(Watched { subject: Some(0), guessed: true, ..server });
+    study.plan.watched.push(Watched::new(HostName::Local, HostRole::Server));
     study.hosts[0].watched_by = Some(WatchedBy::Proc);
     study.hosts.push(HostFacts {
         name: name.into(),
@@ -277,7 +276,7 @@ pub fn everything() -> Study {
             rules_digest: Some("0123456789abcdef".into()),
         }),
     }));
-    plan.clients = vec![HostName::Local, client];
+    plan.drive_on([HostName::Local, client]);
     plan.factors = vec![Factor {
         name: "sysctl:net.ipv4.tcp_congestion_control".into(),
         host: HostName::Local,

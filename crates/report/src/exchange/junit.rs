@@ -64,7 +64,7 @@ pub fn junit(study: &Study, gate: &GateResult) -> String {
 /// The host that made the load.
 fn client(study: &Study) -> String {
     let own = study.hosts.iter().find(|host| host.is_this_machine);
-    let client = study.plan.clients.first().map(ToString::to_string);
+    let client = study.plan.is_remote().then(|| study.plan.client().to_string());
     let name = client.or_else(|| own.map(|host| host.name.clone()));
     name.filter(|name| !name.is_empty()).unwrap_or_else(|| NO_NAME.to_owned())
 }

@@ -62,8 +62,7 @@ pub fn redact(study: &Study, also: &[String]) -> Result<Study, Failure> {
 /// Every host that the study names.
 fn hosts(study: &Study) -> Vec<String> {
     let plan = &study.plan;
-    let mut hosts: Vec<&HostName> = plan.clients.iter().collect();
-    hosts.extend(plan.hosts.iter().map(|server| &server.host));
+    let mut hosts: Vec<&HostName> = plan.watched.iter().map(|one| &one.host).collect();
     hosts.extend(plan.factors.iter().map(|factor| &factor.host));
     hosts.extend(plan.reboot.iter().map(|reboot| &reboot.host));
     hosts.extend(plan.subjects.iter().flat_map(|subject| subject.hosts()));

@@ -154,7 +154,7 @@ fn over_windows(
 /// Windows that are drawn as one: a page that has the charts of servers too draws these coarser, so
 /// that it does not become larger.
 fn together(shown: &Shown<'_>) -> usize {
-    if shown.study.plan.hosts.is_empty() { 1 } else { 3 }
+    if shown.study.plan.others().next().is_none() { 1 } else { 3 }
 }
 
 /// A point for so many windows `together`: the median of the trials, and from their lowest to their

@@ -5,7 +5,7 @@ use crate::names::{self, Names};
 use crate::study::hosts;
 use crate::text::{counted, duration, listed, printable};
 use crate::verdict::percent;
-use plimsoll_model::{Commands, Contrast, Factor, Plan, Reboot, Rule, Switch};
+use plimsoll_model::{Commands, Contrast, Factor, HostName, Plan, Reboot, Rule, Switch};
 
 /// Pairs of names up to which the claims about each have a line.
 const LINES: usize = 24;
@@ -36,10 +36,11 @@ fn targets(plan: &Plan, names: &Names) -> Section {
     let mut section = Section::new("targets", "Targets");
     let given = plan.subjects.iter().map(|subject| printable(&subject.to_string()));
     let mut facts: Vec<_> = names.subjects.iter().cloned().zip(given).collect();
-    let clients = plan.clients.iter().map(|host| hosts::name(&host.to_string()));
-    let servers = plan.hosts.iter().map(|server| hosts::name(&server.host.to_string()));
+    let name = |host: &HostName| hosts::name(&host.to_string());
+    let clients = plan.clients().filter(|_| plan.is_remote()).map(name);
+    let others = plan.others().map(|other| name(&other.host));
     let roles: [(&str, Vec<String>); 2] =
-        [("load from", clients.collect()), ("watched", servers.collect())];
+        [("load from", clients.collect()), ("watched", others.collect())];
     for (role, hosts) in roles.into_iter().filter(|(_, hosts)| !hosts.is_empty()) {
         facts.push((role.to_owned(), listed(&hosts)));
     }

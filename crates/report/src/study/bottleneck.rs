@@ -404,14 +404,11 @@ pub(crate) fn in_a_word(shown: &Shown<'_>, limits: &Limits, one: &Use) -> String
 fn on_one_machine(shown: &Shown<'_>, cell: Cell) -> bool {
     let (plan, subject) = (&shown.study.plan, usize::from(cell.subject));
     let target = plan.target(subject);
-    let mut servers = plan.hosts.iter().filter(|host| host.serves(subject));
-    let is_local = matches!(target, Some(Target::Directory(_))) && servers.clone().next().is_none();
-    let is_same = |host: &str| {
-        let same = |flag: &Flag| matches!(flag, Flag::SameMachine { host: own } if own == host);
-        shown.study.flags.iter().any(same)
-    };
+    let servers = || plan.far_ends(subject).map(|server| server.host.to_string());
+    let is_local = matches!(target, Some(Target::Directory(_))) && servers().next().is_none();
     let is_loopback = target.is_some_and(Target::is_on_loopback);
-    is_local || is_loopback || servers.any(|host| is_same(&host.host.to_string()))
+    let is_same = |host: String| shown.study.is_on_machine_of_client(&host);
+    is_local || is_loopback || servers().any(is_same)
 }
 
 /// Whose a resource is: "client ", "server ", "router " of a host of that name; empty of a machine that client and server
@@ -437,7 +434,7 @@ fn on_the_way(shown: &Shown<'_>, cell: Cell, host: &str) -> Option<String> {
     let server = shown.study.plan.target(subject)?.host()?;
     let name = |host: &HostName| host.name().to_owned();
     let own = name(&host.parse().ok()?);
-    let mut monitored = shown.study.plan.hosts.iter().filter(|host| host.serves(subject));
+    let mut monitored = shown.study.plan.far_ends(subject);
     let is_beside = monitored.any(|other| name(&other.host) == server);
     let lab = shown.study.hosts.iter().find(|facts| facts.name == host);
     let lab = lab.and_then(|facts| facts.lab.as_ref());

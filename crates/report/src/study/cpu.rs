@@ -72,8 +72,8 @@ fn work_of<'a>(shown: &'a Shown<'_>, cell: Cell, of_server: bool) -> Vec<&'a Hos
     let concerns = |host: &str| match of_server {
         false => host == client,
         true => {
-            let mut servers = shown.study.plan.hosts.iter();
-            servers.any(|s| s.is(host) && s.serves(usize::from(cell.subject)))
+            let mut far_ends = shown.study.plan.far_ends(usize::from(cell.subject));
+            far_ends.any(|far| far.is(host))
         }
     };
     let hosts = shown.findings.hosts.iter().filter(|host| concerns(&host.host));

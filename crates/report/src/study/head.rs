@@ -22,10 +22,10 @@ pub(crate) fn title(study: &Study) -> String {
 /// ", driven from ssh://me@client"; empty where it was this machine.
 pub(crate) fn driven_from(study: &Study) -> String {
     let clients: Vec<String> =
-        study.plan.clients.iter().map(|host| printable(&host.to_string())).collect();
-    match clients.is_empty() {
-        true => String::new(),
-        false => format!(", measured from {}", listed(&clients)),
+        study.plan.clients().map(|host| printable(&host.to_string())).collect();
+    match study.plan.is_remote() {
+        true => format!(", measured from {}", listed(&clients)),
+        false => String::new(),
     }
 }
 

@@ -157,10 +157,11 @@ pub(crate) fn busy_classes(shares: &CpuTimes) -> Vec<String> {
     classes.iter().map(|(name, share)| format!("{name} {}", percent(*share))).collect()
 }
 
-/// At which work each server was busiest, and with what.
+/// At which work each host but the clients was busiest, and with what.
 pub(crate) fn busiest(out: &mut Vec<String>, shown: &Shown<'_>) {
-    let servers = |host: &&HostFindings| shown.study.plan.hosts.iter().any(|s| s.is(&host.host));
-    for host in shown.findings.hosts.iter().filter(servers) {
+    let is_other =
+        |host: &&HostFindings| shown.study.plan.others().any(|other| other.is(&host.host));
+    for host in shown.findings.hosts.iter().filter(is_other) {
         let busy = |work: &HostWork| work.shares.busy().0;
         let Some(work) = host.work.iter().max_by(|a, b| busy(a).total_cmp(&busy(b))) else {
             continue;

@@ -23,6 +23,15 @@ pub(crate) fn study_of(subjects: &[Subject], workloads: Vec<Workload>) -> Study 
     let mut study = plain::empty(&[], &[]);
     study.subjects = subjects.iter().map(facts).collect();
     study.plan.subjects = subjects.to_vec();
+    for (number, path) in subjects.iter().enumerate() {
+        let router = path.path().and_then(|path| path.via.clone());
+        study.plan.watched.extend(
+            router.map(|host| Watched {
+                subject: Some(number),
+                ..Watched::new(host, HostRole::Router)
+            }),
+        );
+    }
     study.plan.workloads = workloads;
     study.plan.command = "plimsoll run plan.toml".into();
     study.plan.contrasts = Contrast::against_first(&study.plan);

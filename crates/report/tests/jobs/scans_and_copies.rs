@@ -103,7 +103,7 @@ fn a_copy_beside_a_scan() {
         Workload::new(part(copy(Transfer::Up)), Length::UntilDone { at_most_seconds: 60.0 });
     let mut study =
         study_of(&storage(&["nfs://nas/x"]), vec![alone, beside(part(copy(Transfer::Up)))]);
-    study.plan.clients = clients.map(|client| client.parse().unwrap()).into();
+    study.plan.drive_on(clients.map(|client| client.parse().unwrap()));
     let elapsed = |workload, part| Measurand {
         cell: Cell { workload, ..Cell::default() },
         part,
@@ -135,7 +135,7 @@ fn two_clients_that_do_the_same_stand_together_and_apart() {
     stream.client = 1;
     let both = Workload { parts: vec![first, stream], steps: None, length: SHORT };
     let mut study = study_of(&storage(&["nfs://nas/x", "nfs://nas/y"]), vec![both]);
-    study.plan.clients = vec!["ssh://desk".parse().unwrap(), "ssh://laptop".parse().unwrap()];
+    study.plan.drive_on(["ssh://desk", "ssh://laptop"].map(|client| client.parse().unwrap()));
     measure(&mut study, 6, |cell, off| {
         let rate = |share: f64| {
             let rate = share * off * (100e6 + 40e6 * f64::from(cell.subject));

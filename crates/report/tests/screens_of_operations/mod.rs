@@ -36,7 +36,7 @@ pub fn operations(targets: &[&str], truths: &[Truth]) -> Study {
     study.plan.design.rule = Rule::Fixed { blocks: 3 };
     study.plan.command = "plimsoll ops nfs://nas/volume1".into();
     let host: HostName = SERVER.parse().unwrap();
-    study.plan.hosts = vec![ServerHost { host, subject: None, guessed: false }];
+    study.plan.watched.push(Watched::new(host, HostRole::Server));
     study.hosts.push(HostFacts { name: SERVER.into(), cpus: 2, ..HostFacts::default() });
     study.hosts[0].link_rates.insert("eth0".into(), 1_000_000_000);
     for block in 0..3 {

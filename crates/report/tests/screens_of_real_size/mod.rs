@@ -19,8 +19,8 @@ fn in_a_lab(study: &mut Study) {
         "local" => CLIENT.to_owned(),
         other => other.to_owned(),
     };
-    study.plan.clients = vec![CLIENT.parse().unwrap()];
-    for server in &mut study.plan.hosts {
+    study.plan.drive_on([CLIENT.parse().unwrap()]);
+    for server in study.plan.watched.iter_mut().filter(|one| one.role == HostRole::Server) {
         server.host = NEAR.parse().unwrap();
     }
     for facts in &mut study.hosts {
@@ -147,7 +147,7 @@ fn copies() -> Study {
     let contrast = Contrast { of: measurand(from + 1), against: measurand(from), claim: true };
     study.plan.contrasts.push(contrast);
     let host: HostName = SERVER.parse().unwrap();
-    study.plan.hosts = vec![ServerHost { host, subject: None, guessed: false }];
+    study.plan.watched.push(Watched::new(host, HostRole::Server));
     study.hosts.push(HostFacts { name: SERVER.into(), cpus: 2, ..HostFacts::default() });
     study.hosts[0].link_rates.insert("eth0".into(), 1_000_000_000);
     for (number, trial) in (0..).zip(&mut study.trials) {
@@ -221,7 +221,7 @@ fn check_of_two() -> Study {
     let patterns = [Pattern::RandomRead, Pattern::RandomWrite];
     let mut study = sequential(&["nfs://nas/volume1", "smb://me@nas/volume1"], &patterns);
     let host: HostName = SERVER.parse().unwrap();
-    study.plan.hosts = vec![ServerHost { host, subject: None, guessed: false }];
+    study.plan.watched.push(Watched::new(host, HostRole::Server));
     study.hosts.push(HostFacts { name: SERVER.into(), cpus: 2, ..HostFacts::default() });
     study.hosts[0].link_rates.insert("eth0".into(), 1_000_000_000);
     for block in 0..8 {

@@ -6,9 +6,9 @@ pub mod plain;
 
 use plain::pattern_of;
 use plimsoll_model::{
-    CpuTimes, Flag, Histogram, HostFacts, HostLoad, LatencySummary, LoadStretch, Measure,
-    MemoryNow, Metric, Moved, OpKind, OpStats, Pattern, Series, ServerHost, Study, Trial,
-    WatchedBy, Window,
+    CpuTimes, Flag, Histogram, HostFacts, HostLoad, HostRole, LatencySummary, LoadStretch, Measure,
+    MemoryNow, Metric, Moved, OpKind, OpStats, Pattern, Series, Study, Trial, Watched, WatchedBy,
+    Window,
 };
 
 pub const TWO: [&str; 2] = ["nfs://nas/volume1", "/srv/data"];
@@ -168,8 +168,8 @@ fn load(chance: &mut Chance, seconds: f64) -> HostLoad {
 /// Has the first target's own host watched in every trial: one core, slow, with a disk.
 pub fn watch(study: &mut Study, host: &str) {
     let mut chance = Chance(11);
-    study.plan.hosts =
-        vec![ServerHost { host: host.parse().unwrap(), subject: Some(0), guessed: false }];
+    let server = Watched::new(host.parse().unwrap(), HostRole::Server);
+    study.plan.watched.push(Watched { subject: Some(0), ..server });
     study.hosts.push(HostFacts {
         name: host.to_owned(),
         cpu_model: "MIPS 74Kc V4.12".into(),

@@ -127,8 +127,7 @@ impl Conductor<'_> {
     /// What must be written to a subject: so much, where the memory of its server is known.
     fn enough(&self, subject: usize) -> Enough {
         let plan = &self.study.plan;
-        let serving = plan.hosts.iter().filter(|host| host.serves(subject));
-        let watched = serving.filter_map(|server| {
+        let watched = plan.far_ends(subject).filter_map(|server| {
             let facts = self.study.hosts.iter().find(|facts| server.is(&facts.name))?;
             (facts.memory_bytes > 0).then_some(facts.memory_bytes)
         });

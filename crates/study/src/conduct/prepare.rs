@@ -7,7 +7,7 @@ use crate::observers::Preparing;
 use crate::progress::Progress;
 use crate::schedule::Schedule;
 use crate::{resume, size, stability};
-use plimsoll_model::{Failure, Flag};
+use plimsoll_model::{Failure, Flag, HostFacts, HostName};
 use std::time::Duration;
 
 impl Conductor<'_> {
@@ -101,21 +101,21 @@ impl Conductor<'_> {
         Ok(())
     }
 
-    /// A server's host may be one that drives the trials, under another name too.
+    /// A host in another role may be one that drives the trials, under another name too.
     fn same_machine(&mut self) {
-        let plan = &self.study.plan;
-        let drives = |host| host == plan.client() || plan.clients.contains(host);
-        let named = plan.hosts.iter().filter(|server| drives(&server.host));
-        let named = named.map(|server| server.host.to_string());
-        // Clients are watched first.
-        let (driving, others) = self
-            .study
-            .hosts
-            .split_at_checked(plan.clients.len().max(1))
-            .unwrap_or((&self.study.hosts, &[]));
-        let here = !plan.is_remote() || driving.iter().any(|host| host.is_this_machine);
-        let found = others.iter().filter(|host| here && host.is_this_machine);
-        let all = named.chain(found.map(|host| host.name.clone()));
-        add_new(&mut self.study.flags, all.map(|host| Flag::SameMachine { host }).collect());
+        let study = &self.study;
+        let is_here = |host: &HostName| {
+            let own = |facts: &HostFacts| facts.is_this_machine && facts.name == host.to_string();
+            *host == HostName::Local || study.hosts.iter().any(own)
+        };
+        let drives_here = study.plan.clients().any(is_here);
+        let drives = |host: &HostName| {
+            let is_named = study.plan.clients().any(|client| client.is_same_host(host));
+            is_named || (drives_here && is_here(host))
+        };
+        let shared = study.plan.others().filter(|other| drives(&other.host));
+        let flags = shared.map(|other| Flag::SameMachine { host: other.host.to_string() });
+        let flags: Vec<Flag> = flags.collect();
+        add_new(&mut self.study.flags, flags);
     }
 }

@@ -141,8 +141,7 @@ impl Conductor<'_> {
     /// The router whose highest rate is searched. Of parts of its path only CPU time is measured, which looking costs.
     fn router(&self, subject: usize) -> Option<&HostName> {
         let plan = &self.study.plan;
-        let path = plan.subjects.get(subject)?.path()?;
-        path.via.as_ref().filter(|_| plan.parts.is_none())
+        plan.router(subject).filter(|_| plan.parts.is_none())
     }
 
     /// One point, and the loads of the hosts meanwhile.
@@ -167,7 +166,7 @@ impl Conductor<'_> {
         let loads = self.hosts.loads();
         result.flags.extend(self.hosts.flags());
         if result.outcome == Outcome::Complete {
-            costs::add(&mut result, &loads, &self.study.plan, spec);
+            costs::add(&mut result, &loads, &self.study, spec);
             costs::add_of_router(&mut result, &loads, &self.study, spec);
         }
         (result, loads)

@@ -102,11 +102,16 @@ pub fn plan() -> impl Strategy<Value = Plan> {
         .prop_map(
             |(subjects, workloads, compared, rule, x, (seed, server, labels), engine, command)| {
                 let (factors, commands, contrasts, amounts, (reboot, parts)) = compared;
-                let hosts = server.map(|subject| ServerHost {
-                    host: HostName::Local,
+                let client = match engine {
+                    Some(_) => "ssh://me@client".parse().unwrap(),
+                    None => HostName::Local,
+                };
+                let roles = [HostRole::Server, HostRole::Router, HostRole::Peer];
+                let other = server.map(|subject| Watched {
                     subject: Some(subject),
-                    guessed: false,
+                    ..Watched::new(HostName::Local, roles[subject % roles.len()])
                 });
+                let client = Watched::new(client, HostRole::Client);
                 Plan {
                     subjects,
                     names: labels.iter().rev().cloned().collect(),
@@ -136,8 +141,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                         calibrate: false,
                         quick: false,
                     },
-                    clients: engine.iter().map(|_| "ssh://me@client".parse().unwrap()).collect(),
-                    hosts: hosts.into_iter().collect(),
+                    watched: [client].into_iter().chain(other).collect(),
                     storage: StorageOptions {
                         operation_timeout_seconds: x[4],
                         engine,

@@ -36,7 +36,7 @@ pub(super) use fit::{fits_a_screen, is_narrow};
 use names::Brief;
 pub(super) use operations::{binds, calls_of_several};
 use plimsoll_explain::{Limit, Limits, Resource, Use, WorkloadFindings};
-use plimsoll_model::{Cell, Ended, Flag, Rule};
+use plimsoll_model::{Cell, Ended, Flag, HostFacts, Rule};
 use rows::Explained;
 
 /// What there is to say of a study without a complete trial.
@@ -247,9 +247,9 @@ fn introduce(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
     if !parts::are_shown(shown) {
         facts.extend(brief.settings.iter().cloned());
     }
-    let servers = &shown.study.plan.hosts;
+    let is_other = |host: &&HostFacts| shown.study.plan.others().any(|other| other.is(&host.name));
     let mut monitored = Vec::new();
-    for host in shown.study.hosts.iter().filter(|host| servers.iter().any(|s| s.is(&host.name))) {
+    for host in shown.study.hosts.iter().filter(is_other) {
         let memory = crate::figure::BYTES.value(host.memory_bytes as f64);
         let cores = counted(host.cpus.into(), "core");
         let model = match printable(&host.cpu_model) {
