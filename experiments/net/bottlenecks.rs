@@ -156,7 +156,8 @@ fn kind(named: &PathBottleneck) -> Result<Tight, Option<String>> {
     let of_end = |end: &PathEnd| match end {
         PathEnd::A => Ok(Tight::Client),
         PathEnd::B => Ok(Tight::Server),
-        // No case has a machine that is short of cores.
+        // No case has a router, or a machine that is short of cores.
+        PathEnd::Router => Err(Some("the router".to_owned())),
         PathEnd::Both => Err(Some("a shared core".to_owned())),
     };
     match named {

@@ -79,6 +79,33 @@ fn a_search_has_the_bottleneck_of_the_rate_that_it_found() {
     assert!((share - 0.936).abs() < 1e-9, "{found:?}");
 }
 
+/// A core of the host between A and B was always busy; those of A were idle.
+#[test]
+fn a_core_of_a_router_is_named_as_that_of_the_router() {
+    let of_role = |role| {
+        let mut study = study(DatagramsJob::new(Flow::Out), None);
+        let host = "ssh://root@router".parse().unwrap();
+        study.plan.watched.push(Watched::new(host, role));
+        let mut trial = trial(50e6, 53_000_000, Vec::new());
+        trial.loads[0].cores_busy = vec![0.25];
+        trial.loads.push(HostLoad {
+            host: "ssh://root@router".into(),
+            seconds: 1.0,
+            cores_busy: vec![1.0, 0.1],
+            ..HostLoad::default()
+        });
+        study.trials.push(trial);
+        let [PathLimits { bottleneck, .. }] = &path_limits(&study)[..] else {
+            panic!("a bottleneck")
+        };
+        bottleneck.clone()
+    };
+    let found = of_role(HostRole::Router);
+    assert_eq!(found, PathBottleneck::Core { end: PathEnd::Router, share: 1.0 });
+    let found = of_role(HostRole::Server);
+    assert_eq!(found, PathBottleneck::Unknown { knows_link: true, busiest_core: Some(0.25) });
+}
+
 /// A core that other work kept busy was the bottleneck of a rate that arrived in full.
 #[test]
 fn a_fixed_rate_that_arrives_has_no_bottleneck() {

@@ -11,13 +11,15 @@ use plimsoll_model::{
     PathSubject, Point, Steps, Study, Subject, Trial,
 };
 
-/// An end of a path.
+/// Host of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PathEnd {
     /// The first host.
     A,
     /// The second host.
     B,
+    /// The router between both.
+    Router,
     /// One machine that is both, or in which the ends cannot be distinguished.
     Both,
 }
@@ -36,9 +38,9 @@ pub enum PathBottleneck {
         /// Utilisation in its fuller direction.
         share: f64,
     },
-    /// A core of an end, or of the machine that is both, at this utilisation.
+    /// A core of a host, or of the machine that is both ends, at this utilisation.
     Core {
-        /// The end.
+        /// The host.
         end: PathEnd,
         /// Utilisation.
         share: f64,
@@ -50,9 +52,9 @@ pub enum PathBottleneck {
         /// Share of a core that the process used.
         share: f64,
     },
-    /// The CPU quota of an end.
+    /// The CPU quota of a host.
     Quota {
-        /// The end.
+        /// The host.
         end: PathEnd,
         /// The quota in cores.
         cores: f64,
@@ -122,9 +124,9 @@ pub enum PathResource {
         /// Its rate.
         bits_per_second: u64,
     },
-    /// The busiest core of an end.
+    /// The busiest core of a host.
     Core(PathEnd),
-    /// The CPU quota of an end.
+    /// The CPU quota of a host.
     Quota(PathEnd),
 }
 
@@ -210,7 +212,7 @@ struct Observed {
     cores: Vec<(PathEnd, f64)>,
     /// Busiest process of each end on the machine that is both, in cores.
     processes: Vec<(PathEnd, f64)>,
-    /// Quotas: end, cores, utilisation.
+    /// Quotas: host, cores, utilisation.
     quotas: Vec<(PathEnd, f64, f64)>,
     receive_window: Option<f64>,
     send_buffer: Option<f64>,
@@ -246,29 +248,28 @@ impl Observed {
             (PathEnd::A, &a, value(Measure::NEAR_BUSIEST)),
             (PathEnd::B, &b, value(Measure::FAR_BUSIEST)),
         ];
+        let monitored = |name: &str| {
+            let load = loads.iter().find(|load| load.host == name && load.seconds > 0.0)?;
+            Some((load, seconds.unwrap_or(load.seconds)))
+        };
+        let of_cores = |end: PathEnd| if shared { PathEnd::Both } else { end };
         for (end, name, process) in sides {
             let process = process.map(|share| (end, share.min(1.0)));
             if shared { &mut seen.processes } else { &mut seen.cores }.extend(process);
-            let Some(load) = loads.iter().find(|load| load.host == *name) else { continue };
-            let seconds = seconds.unwrap_or(load.seconds);
-            seen.host(study, load, if shared { PathEnd::Both } else { end }, end, seconds);
+            let Some((load, seconds)) = monitored(name) else { continue };
+            seen.processors(load, of_cores(end), end, seconds);
+            seen.links(study, load, end, seconds);
+        }
+        let router = study.plan.router(usize::from(trial.cell.subject)).map(ToString::to_string);
+        if let Some((load, seconds)) = router.as_deref().and_then(monitored) {
+            seen.processors(load, of_cores(PathEnd::Router), PathEnd::Router, seconds);
         }
         Some(seen)
     }
 
-    /// What the counters of a host show. Its cores may be those of the other end, too; its quota and its links are
+    /// What the counters of a host show of its processors. Its cores may be those of the other end, too; its quota is
     /// its own.
-    fn host(
-        &mut self,
-        study: &Study,
-        load: &HostLoad,
-        of_cores: PathEnd,
-        end: PathEnd,
-        seconds: f64,
-    ) {
-        if seconds <= 0.0 || load.seconds <= 0.0 {
-            return;
-        }
+    fn processors(&mut self, load: &HostLoad, of_cores: PathEnd, end: PathEnd, seconds: f64) {
         let within = load.seconds / seconds;
         let busiest = load.cores_busy.iter().copied().reduce(f64::max);
         self.cores.extend(busiest.map(|busy| (of_cores, (busy * within).min(1.0))));
@@ -278,6 +279,10 @@ impl Observed {
             let share = used.max(group.throttled_share.unwrap_or(0.0));
             self.quotas.push((end, cores, share.min(1.0)));
         }
+    }
+
+    /// What the counters of an end show of its links.
+    fn links(&mut self, study: &Study, load: &HostLoad, end: PathEnd, seconds: f64) {
         let facts = study.hosts.iter().find(|facts| facts.name == load.host);
         // The rate of a lab is a shaper's.
         let is_shaped = facts.is_some_and(|facts| facts.lab.is_some());
@@ -310,7 +315,7 @@ impl Mean<'_> {
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     }
 
-    /// Mean of the busiest of each end.
+    /// Mean of the busiest of each host.
     fn busiest(&self, all: impl Fn(&Observed) -> &Vec<(PathEnd, f64)>) -> Vec<(PathEnd, f64)> {
         let of = |end| {
             let own = |seen: &Observed| {
@@ -318,7 +323,8 @@ impl Mean<'_> {
             };
             Some((end, self.value(own)?))
         };
-        [PathEnd::A, PathEnd::B, PathEnd::Both].into_iter().filter_map(of).collect()
+        let hosts = [PathEnd::A, PathEnd::B, PathEnd::Router, PathEnd::Both];
+        hosts.into_iter().filter_map(of).collect()
     }
 
     /// Utilisation of the busiest link.

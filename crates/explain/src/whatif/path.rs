@@ -58,8 +58,8 @@ impl<'a> Changed<'a> {
                 WhatIf::Processor { of, speed } => {
                     let is_own = |end: PathEnd| match of {
                         Processors::All => true,
-                        Processors::Client => end != PathEnd::B,
-                        Processors::Server => end != PathEnd::A,
+                        Processors::Client => matches!(end, PathEnd::A | PathEnd::Both),
+                        Processors::Server => matches!(end, PathEnd::B | PathEnd::Both),
                     };
                     let mut known = false;
                     for (one, factor) in &mut self.uses {

@@ -32,11 +32,12 @@ pub(crate) fn ends_share_a_machine(study: &Study) -> bool {
     study.flags.iter().any(|flag| matches!(flag, Flag::SameMachine { .. }))
 }
 
-/// " of A".
+/// " of A", " of the router".
 fn end_suffix(end: PathEnd) -> &'static str {
     match end {
         PathEnd::A => " of A",
         PathEnd::B => " of B",
+        PathEnd::Router => " of the router",
         PathEnd::Both => "",
     }
 }

@@ -173,6 +173,7 @@ pub(super) fn of_path(resource: &PathResource) -> String {
     let of = |end: PathEnd| match end {
         PathEnd::A => " of A",
         PathEnd::B => " of B",
+        PathEnd::Router => " of the router",
         PathEnd::Both => "",
     };
     match resource {
