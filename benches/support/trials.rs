@@ -79,9 +79,8 @@ impl Trials {
             number: self.number,
             subject: 0,
             workload: Workload { length, ..workload.clone() },
-            first_file: 0,
+            rotation: 0,
             window_seconds: 0.1,
-            operation_timeout_seconds: 30.0,
             left_seconds: 3600.0,
             seed: self.number.into(),
         };

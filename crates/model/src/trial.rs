@@ -19,14 +19,12 @@ pub struct PointSpec {
     pub subject: usize,
     /// What to do.
     pub workload: Workload,
-    /// Which of the files that are read, and of those that are written, it begins with, from 0; the
-    /// others follow.
-    pub first_file: u32,
+    /// Number of the place at which it begins in each list that is worked through in turn, such as that of the files
+    /// that are read; the places before follow last.
+    pub rotation: u32,
     /// Length of the windows of the series, in seconds.
     pub window_seconds: f64,
-    /// No operation may take longer than this many seconds.
-    pub operation_timeout_seconds: f64,
-    /// Seconds until the end of the study, by when all that precedes the load must be done.
+    /// Seconds until the end of the study, by when all that precedes the load must be done. No operation may take longer.
     pub left_seconds: f64,
     /// Seed of this trial's offsets.
     pub seed: u64,

@@ -67,9 +67,8 @@ fn spec(workload: &Workload) -> PointSpec {
         number: 0,
         subject: 0,
         workload: workload.clone(),
-        first_file: 0,
+        rotation: 0,
         window_seconds: 0.01,
-        operation_timeout_seconds: 30.0,
         left_seconds: 1e4,
         seed: 1,
     }

@@ -42,9 +42,8 @@ fn spec_of(number: u32, job: PatternJob) -> PointSpec {
         number,
         subject: 0,
         workload: workload(job),
-        first_file: 0,
+        rotation: 0,
         window_seconds: 0.01,
-        operation_timeout_seconds: 30.0,
         left_seconds: 1e4,
         seed: 1,
     }
@@ -394,7 +393,7 @@ fn files_are_laid_out_once_and_no_point_writes_the_same_bytes_again() {
     let mut layouts = written.lock().unwrap().len();
     for block in 0..9 {
         for pattern in [Pattern::RandomMixed, Pattern::SequentialWrite, Pattern::RandomRead] {
-            let spec = PointSpec { first_file: block, ..spec(block, pattern) };
+            let spec = PointSpec { rotation: block, ..spec(block, pattern) };
             assert_eq!(stage.point(&spec).outcome, Outcome::Complete);
             let mut written = written.lock().unwrap();
             assert_eq!(written.len() > layouts, pattern.writes(), "{pattern}");
@@ -474,7 +473,7 @@ fn what_is_written_in_place_is_read_back_whole() {
     for number in 0..12 {
         let pattern = [Pattern::RandomMixed, Pattern::SequentialWrite][number as usize / 2 % 2];
         let mut spec = spec_of(number, job(pattern, number % 3 != 0));
-        spec.first_file = number;
+        spec.rotation = number;
         spec.workload.parts[0].workers = NonZeroU16::new(2).unwrap();
         spec.workload.length = Length::For { seconds: 0.1, warm_up_seconds: 0.01 };
         let result = runner.point(&spec, &mut Seen::default());

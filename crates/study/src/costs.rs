@@ -144,9 +144,8 @@ mod tests {
             number: 0,
             subject: 0,
             workload: study.plan.workloads[0].clone(),
-            first_file: 0,
+            rotation: 0,
             window_seconds: 0.1,
-            operation_timeout_seconds: 1.0,
             left_seconds: 1.0,
             seed: 0,
         }

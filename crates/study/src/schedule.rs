@@ -86,7 +86,7 @@ impl Schedule {
 
     /// Which of the files that are read, and of those that are written, the trials of a block begin
     /// with: each once before any is first again, in an order drawn from the seed.
-    pub fn first_file(&self, block: u32) -> u32 {
+    pub fn rotation(&self, block: u32) -> u32 {
         let (round, place) = (block / PatternJob::FILES, block % PatternJob::FILES);
         let mut draw = plimsoll_stats::order::generator(self.seed, &format!("files {round}"));
         let order = plimsoll_stats::order::shuffled(PatternJob::FILES as usize, &mut draw);

@@ -8,9 +8,8 @@ pub fn spec(workload: Workload) -> PointSpec {
         number: 0,
         subject: 0,
         workload,
-        first_file: 0,
+        rotation: 0,
         window_seconds: 0.1,
-        operation_timeout_seconds: 30.0,
         left_seconds: 1e4,
         seed: 1,
     }

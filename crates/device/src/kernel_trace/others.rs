@@ -209,9 +209,8 @@ mod tests {
             number: 0,
             subject: 3,
             workload: workload(operation),
-            first_file: 0,
+            rotation: 0,
             window_seconds: 0.1,
-            operation_timeout_seconds: 30.0,
             left_seconds: 60.0,
             seed: 1,
         }

@@ -101,7 +101,7 @@ pub(crate) struct Asks {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Point {
     /// Which of the files it begins with.
-    pub first_file: u32,
+    pub rotation: u32,
     /// Seed of the offsets.
     pub seed: u64,
     /// Workers.

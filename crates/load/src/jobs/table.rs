@@ -243,7 +243,7 @@ impl Jobs {
     pub fn ready(&mut self, spec: &PointSpec, run: &mut dyn RunContext) -> Result<(), Failure> {
         let workload = &spec.workload;
         self.parts = self.find(workload)?;
-        self.means.operation_timeout = seconds(spec.operation_timeout_seconds);
+        self.means.operation_timeout = self.operation_timeout.min(seconds(spec.left_seconds));
         let (length, warm_up, until_done) = match workload.length {
             Length::For { seconds, warm_up_seconds } => (seconds, warm_up_seconds, false),
             Length::UntilDone { at_most_seconds } => (at_most_seconds, 0.0, true),
@@ -255,11 +255,11 @@ impl Jobs {
         let mut at = Workspace { share: &**share, means, run, files, trees };
         for (index, (part, number)) in workload.parts.iter().zip(&*parts).enumerate() {
             let main = index == 0;
-            let PointSpec { first_file, seed, .. } = *spec;
+            let PointSpec { rotation, seed, .. } = *spec;
             let (seed, workers) = (seed.wrapping_add(index as u64), part.workers);
             let once = main && until_done;
             let length = timing.length;
-            let point = Point { first_file, seed, workers, once, length, warm_up };
+            let point = Point { rotation, seed, workers, once, length, warm_up };
             jobs[*number].1.ready(&mut at, part, &point, *timing, main)?;
         }
         Ok(())

@@ -150,7 +150,7 @@ impl TestFiles {
             *whole = true;
         }
         let in_turn = |mut files: Vec<LaidOut>| {
-            let first = point.first_file as usize % files.len().max(1);
+            let first = point.rotation as usize % files.len().max(1);
             files.rotate_left(first);
             files
         };

@@ -29,7 +29,6 @@ pub struct Run {
     pub paths: Arc<plimsoll_load::Paths>,
     names: Box<dyn Namespace>,
     points: u32,
-    pub operation_timeout_seconds: f64,
 }
 
 struct Context<'a>(&'a mut dyn Namespace);
@@ -54,13 +53,7 @@ impl Run {
             operation_timeout: Duration::from_secs(20),
             stalls: Default::default(),
         };
-        Run {
-            jobs: Jobs::new(share, means, None),
-            paths,
-            names,
-            points: 0,
-            operation_timeout_seconds: 20.0,
-        }
+        Run { jobs: Jobs::new(share, means, None), paths, names, points: 0 }
     }
 
     pub fn prepare(&mut self, workload: &Workload) -> Result<Vec<Flag>, Failure> {
@@ -82,9 +75,8 @@ impl Run {
             number: self.points,
             subject: 0,
             workload: workload.clone(),
-            first_file: 0,
+            rotation: 0,
             window_seconds: 0.01,
-            operation_timeout_seconds: self.operation_timeout_seconds,
             left_seconds: 1e4,
             seed: 1,
         };

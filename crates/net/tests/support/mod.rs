@@ -18,7 +18,7 @@ pub fn point(
     let part = |job| Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
     let parts = jobs.into_iter().map(part).collect();
     let spec = points::spec(Workload { parts, steps: None, length });
-    let spec = PointSpec { number, operation_timeout_seconds: 10.0, left_seconds: 60.0, ..spec };
+    let spec = PointSpec { number, left_seconds: 60.0, ..spec };
     runner.point(&spec, observer)
 }
 

@@ -293,9 +293,8 @@ mod tests {
             number: 0,
             subject: 0,
             workload: Workload { parts, steps: None, length },
-            first_file: 0,
+            rotation: 0,
             window_seconds: 0.5,
-            operation_timeout_seconds: 30.0,
             left_seconds: 1e4,
             seed: 1,
         }

@@ -272,7 +272,7 @@ impl Conductor<'_> {
         tried.length = length;
         self.tried_out += 1;
         let spec = self.spec(0, subject, tried, &format!("run {}", self.tried_out));
-        let spec = PointSpec { first_file: self.tried_out, ..spec };
+        let spec = PointSpec { rotation: self.tried_out, ..spec };
         let mut observer = Preparing(&mut *self.observer);
         observer.begin(subject);
         observer.event(Event::Step { what: what.to_owned() });

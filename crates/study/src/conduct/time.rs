@@ -43,11 +43,6 @@ impl Conductor<'_> {
         (self.until_cap() / (later_cells + 1) as f64).max(LEAST_SEARCH_SECONDS)
     }
 
-    /// How long an operation may take that is begun now, in seconds.
-    pub(super) fn operation_timeout(&self) -> f64 {
-        self.study.plan.storage.operation_timeout_seconds.min(self.left())
-    }
-
     /// A workload that is begun now: one that ends when it is done has no longer than the study has.
     pub(super) fn in_time(&self, workload: Workload) -> Workload {
         let length = match workload.length {

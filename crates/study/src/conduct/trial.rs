@@ -51,9 +51,9 @@ impl Conductor<'_> {
         }
         let started_seconds = self.elapsed();
         let seed = self.study.plan.design.seed;
-        let first_file = self.schedule.first_file(block);
+        let rotation = self.schedule.rotation(block);
         let spec = self.spec(number, subject, workload.clone(), &format!("trial {number}"));
-        let spec = PointSpec { first_file, ..spec };
+        let spec = PointSpec { rotation, ..spec };
         let (mut result, loads, points) = match &workload.steps {
             None => {
                 let (result, loads) = self.point(&spec, Left::new(&workload, later));
@@ -71,7 +71,6 @@ impl Conductor<'_> {
                 let mut point = |workload: &Workload, most_seconds: f64| {
                     let spec = PointSpec {
                         workload: self.in_time(workload.clone()),
-                        operation_timeout_seconds: self.operation_timeout(),
                         left_seconds: self.left().min(most_seconds),
                         ..spec.clone()
                     };
@@ -130,9 +129,8 @@ impl Conductor<'_> {
             number,
             subject,
             workload: self.in_time(workload),
-            first_file: 0,
+            rotation: 0,
             window_seconds: WINDOW_SECONDS,
-            operation_timeout_seconds: self.operation_timeout(),
             left_seconds: self.left(),
             seed: plimsoll_stats::order::sub_seed(plan.design.seed, name),
         }
