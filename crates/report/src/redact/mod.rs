@@ -103,7 +103,7 @@ const NAMES: [(&str, Kind); 5] = [
 ];
 
 /// Fields whose texts are words of the schema, figures or versions and never a user's.
-const OWN: [&str; 36] = [
+const OWN: [&str; 37] = [
     "kind",
     "subject",
     "job",
@@ -136,6 +136,7 @@ const OWN: [&str; 36] = [
     "cpu_model",
     "cpu_accounting",
     "watched_by",
+    "role",
     "file_system",
     "flow",
     "call",
