@@ -148,10 +148,9 @@ impl Alike {
 
 /// The files that a workload copies, and nothing beside it; each client has files of its own.
 fn file_work(workload: &Workload) -> Option<FileWork> {
-    let work = workload.main().and_then(|part| part.job.file_work())?;
+    let work = workload.file_work()?;
     let clients = workload.parts.len() as u64;
-    let alone = clients == 1 || workload.together().is_some();
-    (alone && work.all && workload.steps.is_none() && work.files > 0).then(|| FileWork {
+    (work.all && workload.steps.is_none() && work.files > 0).then(|| FileWork {
         files: work.files.saturating_mul(clients),
         bytes: Bytes(work.bytes.0.saturating_mul(clients)),
         ..work

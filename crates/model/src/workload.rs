@@ -1,6 +1,6 @@
 //! Work of a trial: one or several concurrent jobs, their duration, and their steps.
 
-use crate::job::{CannotSet, Job, RateUnit, whole};
+use crate::job::{CannotSet, FileWork, Job, RateUnit, whole};
 use crate::metric::{Measure, Metric};
 use crate::units::{self, Bytes};
 use crate::{Failure, SubjectKind};
@@ -275,6 +275,12 @@ impl Workload {
     /// Index of the result that verdicts are about.
     pub fn headline_part(&self) -> u16 {
         self.together().unwrap_or(0)
+    }
+
+    /// Work on whole files, of each client; `None` if other work is done at the same time.
+    pub fn file_work(&self) -> Option<FileWork> {
+        let is_only = self.parts.len() == 1 || self.together().is_some();
+        self.main().filter(|_| is_only)?.job.file_work()
     }
 
     /// Whether a part begins operations at a fixed rate, so that this rate and not the storage is what was measured.

@@ -51,7 +51,7 @@ impl<'a> Copies<'a> {
         let (mut rows, mut methods): (Vec<(&str, &str)>, Vec<&str>) = (Vec::new(), Vec::new());
         let mut places = Vec::new();
         for found in &shown.findings.workloads {
-            let work = found.workload.main()?.job.file_work()?;
+            let work = found.workload.file_work()?;
             places.push((found, (work.way, work.files_of), work.method));
             rows.extend(Some((work.way, work.files_of)).filter(|row| !rows.contains(row)));
             methods.extend(Some(work.method).filter(|method| !methods.contains(method)));
@@ -111,8 +111,7 @@ impl Copies<'_> {
         cell: Cell,
         name: &dyn Fn(Cell) -> String,
     ) -> String {
-        let work =
-            shown.study.plan.workload(cell).and_then(|workload| workload.main()?.job.file_work());
+        let work = shown.study.plan.workload(cell).and_then(|workload| workload.file_work());
         let method = work.map_or("", |work| work.method);
         self.heading(CopyColumn { setup: cell, method }, name).replace('\n', " ")
     }

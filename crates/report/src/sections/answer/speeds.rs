@@ -65,7 +65,7 @@ fn group(shown: &Shown<'_>, found: &WorkloadFindings) -> Group {
 
 /// The files that a workload copies, where that is all it does.
 fn copied(workload: &Workload) -> Option<FileWork> {
-    workload.main()?.job.file_work()
+    workload.file_work()
 }
 
 /// Names the bar of a copy by its way and, where there are several, by its method and subject.

@@ -227,7 +227,7 @@ fn works(shown: &Shown<'_>, names: &[&str], all: usize) -> String {
 /// The files of copies by their size, if all of these are copies of them, by each way that was measured.
 fn files(shown: &Shown<'_>, names: &[&str]) -> Option<String> {
     let of = |found: &WorkloadFindings| {
-        let work = found.workload.main()?.job.file_work()?;
+        let work = found.workload.file_work()?;
         Some((shown.names.workload(found.number), work.files_of))
     };
     let all: Vec<(String, &str)> =
@@ -256,7 +256,7 @@ struct ByMethod<'a> {
 /// files."
 /// `None` of other work, and of more than two methods or one setup.
 fn of_methods(shown: &Shown<'_>) -> Option<String> {
-    let work = |cell: Cell| shown.study.plan.workload(cell)?.main()?.job.file_work();
+    let work = |cell: Cell| shown.study.plan.workload(cell)?.file_work();
     let mut methods: Vec<(&str, &str)> = Vec::new();
     let mut rows: Vec<ByMethod<'_>> = Vec::new();
     for pair in shown.findings.workloads.iter().flat_map(|found| &found.pairs) {
