@@ -4,7 +4,7 @@ use crate::conduct::IDLE_BETWEEN_BLOCKS;
 use crate::schedule::{self, Schedule};
 use crate::size;
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Footprint, Length, Plan, Rule, Steps, Switch, Workload};
+use plimsoll_model::{Footprint, Length, Part, Plan, Rule, Steps, Switch, Workload};
 use std::collections::BTreeSet;
 
 /// What an estimate rests on: a link of 1 Gbit/s, and small files on an idle server.
@@ -154,10 +154,12 @@ fn is_of_typical_length(workload: &Workload) -> bool {
 /// Bytes that are laid out before the first trial: of copies what comes back, of all else what is read and
 /// overwritten.
 fn laid_out(workloads: &[Workload]) -> f64 {
-    let copies = |workload: &&Workload| matches!(workload.length, Length::UntilDone { .. });
-    let parts = workloads.iter().filter(copies).flat_map(|workload| &workload.parts);
-    let back = Footprint::own(parts.map(|part| &part.job)).read;
-    let others: Vec<Workload> = workloads.iter().filter(|w| !copies(w)).cloned().collect();
+    let is_copy = |part: &Part| part.job.file_work().is_some();
+    let parts = workloads.iter().flat_map(|workload| &workload.parts);
+    let copies = parts.filter(|part| is_copy(part)).map(|part| &part.job);
+    let back = Footprint::own(copies).read;
+    let mut others = workloads.to_vec();
+    others.iter_mut().for_each(|workload| workload.parts.retain(|part| !is_copy(part)));
     (back + size::held(&others, u64::MAX).unwrap_or(0)) as f64
 }
 
@@ -172,24 +174,30 @@ struct Volume {
 fn volume(workload: &Workload) -> Volume {
     let mut volume = Volume::default();
     let points = workload.points() as f64;
+    let Some(main) = workload.main().map(|part| part.job.footprint()) else { return volume };
+    // What is brought up to date lies there, and is not moved again.
+    let moved = Some(written(main)).filter(|written| *written > 0).unwrap_or(main.read) as f64;
     for part in &workload.parts {
-        let footprint = part.job.footprint();
+        let writes = written(part.job.footprint()) > 0;
         match workload.length {
+            // Parts share the assumed rate: until the first one ends, each of the others moves as much.
             Length::UntilDone { .. } => {
-                // What is brought up to date lies there, and is not moved again.
-                let written = (footprint.written + footprint.transient) as f64;
-                volume.moved +=
-                    points * if written > 0.0 { written } else { footprint.read as f64 };
-                volume.written += points * written;
-                volume.files += points * footprint.names as f64;
+                volume.moved += points * moved;
+                volume.written += if writes { points * moved } else { 0.0 };
+                volume.files += points * main.names as f64;
             }
-            Length::For { seconds, .. } if footprint.written > 0 => {
+            Length::For { seconds, .. } if writes => {
                 volume.written += points * seconds * BYTES_PER_SECOND;
             }
             Length::For { .. } => {}
         }
     }
     volume
+}
+
+/// Bytes that a job writes.
+fn written(footprint: Footprint) -> u64 {
+    footprint.written.saturating_add(footprint.transient)
 }
 
 fn seconds(workload: &Workload, volume: &Volume) -> f64 {
@@ -217,7 +225,7 @@ mod tests {
     use plimsoll_model::units::{GIB, MIB};
     use plimsoll_model::{
         DataClass, Design, DirectoryTarget, Factor, FactorLevel, GeneratedData, HostName, Job,
-        Part, PatternJob, Reboot, Target, Transfer,
+        PatternJob, Reboot, Target, Transfer,
     };
     use std::num::NonZeroU16;
 
@@ -330,6 +338,20 @@ mod tests {
         let mut scaled = plan(vec![copy(Transfer::Up)], 3000);
         scaled.storage.adapt_size = true;
         near(estimate(&scaled).seconds, 3600.0);
+    }
+
+    /// 110 MB up, of which the reads take half of the rate; and a trial of 2 s in which files are copied, too.
+    #[test]
+    fn what_runs_at_the_same_time_shares_the_rate() {
+        let mut both = plan(vec![copy(Transfer::Up), pattern("random-read")], 3);
+        let parts = [0, 1].map(|number| both.workloads[number].parts[0].clone());
+        let alone = estimate(&both);
+        both.workloads[0].parts.push(parts[1].clone());
+        both.workloads[1].parts.push(parts[0].clone());
+        let found = estimate(&both);
+        near(found.seconds - alone.seconds, 6.0 * (1.0 + 11.0 * SECONDS_PER_FILE));
+        assert_eq!(found.held, alone.held);
+        near((found.written.0 - alone.written.0) as f64, 6.0 * 2.0 * BYTES_PER_SECOND);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! of that is done.
 
 use plimsoll_explain::Forecast;
-use plimsoll_model::{Cell, FileWork, Length, OpKind, Window, Workload};
+use plimsoll_model::{Cell, Length, OpKind, Window, Workload};
 use std::collections::BTreeMap;
 
 /// What a file costs beside its bytes, in bytes. The files of a dataset are much alike, and little depends
@@ -14,13 +14,9 @@ const EVERY: f64 = 0.2;
 
 /// The work of all files that a trial moves whole; `None` where its length does not follow from that.
 fn work(workload: &Workload) -> Option<f64> {
-    let works: Option<Vec<FileWork>> =
-        workload.parts.iter().map(|part| part.job.file_work()).collect();
-    let of = |work: FileWork| {
-        let bytes = if work.all { work.bytes.0 as f64 } else { 0.0 };
-        bytes + BYTES_PER_FILE * work.files as f64
-    };
-    works.map(|works| works.into_iter().map(of).sum())
+    let work = workload.file_work()?;
+    let bytes = if work.all { work.bytes.0 as f64 } else { 0.0 };
+    Some(workload.parts.len() as f64 * (bytes + BYTES_PER_FILE * work.files as f64))
 }
 
 /// Whether a trial's length is known before one was measured: what is measured of a host ends by itself after about
@@ -197,7 +193,7 @@ pub(crate) struct Left {
 impl Left {
     /// Before a trial; `None` where its length does not follow from its work.
     pub fn new(workload: &Workload, later: Later) -> Option<Left> {
-        let all = workload.main()?.job.file_work()?.all;
+        let all = workload.file_work()?.all;
         Some(Left { work: work(workload)?, all, later, done: 0.0, first: None, next: EVERY })
     }
 

@@ -1,6 +1,6 @@
 //! How much of a dataset is copied, where that is left open: as much as there is space for, and time.
 
-use plimsoll_model::{Plan, Workload};
+use plimsoll_model::{Part, Plan, Workload};
 
 /// The smallest scale that is tried.
 pub(crate) const SMALLEST: f64 = 1e-4;
@@ -14,13 +14,17 @@ pub(crate) fn largest_planned(workloads: &[Workload]) -> Option<f64> {
 /// The same workloads with so much of everything that has a scale.
 pub(crate) fn times(workloads: &[Workload], factor: f64) -> Vec<Workload> {
     let mut scaled = workloads.to_vec();
-    for part in scaled.iter_mut().flat_map(|workload| &mut workload.parts) {
-        if let Some(scale) = part.job.scale() {
-            // 0.01 of a half is 0.005, and not 0.005000000000000001.
-            part.job.set_scale((scale * factor * 1e9).round() / 1e9);
-        }
-    }
+    let parts = scaled.iter_mut().flat_map(|workload| &mut workload.parts);
+    parts.for_each(|part| scale_by(part, factor));
     scaled
+}
+
+/// Changes the scale of a part, if it has one.
+pub(crate) fn scale_by(part: &mut Part, factor: f64) {
+    if let Some(scale) = part.job.scale() {
+        // 0.01 of a half is 0.005, and not 0.005000000000000001.
+        part.job.set_scale((scale * factor * 1e9).round() / 1e9);
+    }
 }
 
 /// The largest scale of two digits up to this one that is good; `None` where none is.
@@ -51,8 +55,8 @@ mod tests {
     use super::*;
     use plimsoll_model::units::{Bytes, MIB};
     use plimsoll_model::{
-        CopyJob, DataClass, DataSource, Dataset, Design, GeneratedData, Job, Length, Part,
-        PatternJob, Transfer,
+        CopyJob, DataClass, DataSource, Dataset, Design, GeneratedData, Job, Length, PatternJob,
+        Transfer,
     };
     use std::num::NonZeroU16;
 

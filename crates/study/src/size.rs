@@ -4,7 +4,7 @@
 use crate::scale;
 use plimsoll_model::units::{Bytes, MIB, amount};
 use plimsoll_model::{
-    Cause, Failure, Flag, Footprint, InPlace, Part, Plan, Scaled, SubjectFacts, TargetFacts,
+    Cause, Failure, Flag, Footprint, InPlace, Job, Part, Plan, Scaled, SubjectFacts, TargetFacts,
     Workload,
 };
 use std::collections::BTreeMap;
@@ -172,9 +172,11 @@ fn needs_less(plan: &Plan) -> Option<&'static str> {
 /// `None`: too small for the workers.
 pub(crate) fn held(workloads: &[Workload], size: u64) -> Option<u64> {
     let mut clients: BTreeMap<u16, (u64, u64)> = BTreeMap::new();
-    let parts = workloads.iter().flat_map(|workload| &workload.parts);
-    let parts: Vec<Part> = parts.map(|part| fitted(part, size)).collect::<Option<_>>()?;
-    for part in &parts {
+    let fitted_parts = |workload: &Workload| -> Option<Vec<Part>> {
+        workload.parts.iter().map(|part| fitted(part, size)).collect()
+    };
+    let workloads: Vec<Vec<Part>> = workloads.iter().map(fitted_parts).collect::<Option<_>>()?;
+    for part in workloads.iter().flatten() {
         let footprint = part.job.footprint();
         let (read, written) = clients.entry(part.client).or_default();
         if !footprint.shared {
@@ -183,12 +185,27 @@ pub(crate) fn held(workloads: &[Workload], size: u64) -> Option<u64> {
         *read = footprint.read.max(*read);
         *written = footprint.written.max(*written);
     }
-    let own = |client: &u16| {
-        let own = Footprint::own(parts.iter().filter(|p| p.client == *client).map(|p| &p.job));
-        own.read.saturating_add(own.written)
+    let own = |client: u16| {
+        let jobs = || workloads.iter().flat_map(move |parts| jobs_of(parts, client));
+        let (own, largest) = (Footprint::own(jobs()), jobs().map(transient).max());
+        // The temporary files of all parts of a workload exist at the same time.
+        let at_once = workloads
+            .iter()
+            .map(|parts| jobs_of(parts, client).map(transient).fold(0, u64::saturating_add));
+        let others = at_once.max().unwrap_or(0) - largest.unwrap_or(0);
+        own.read.saturating_add(own.written).saturating_add(others)
     };
-    let each = clients.iter().flat_map(|(client, (read, written))| [*read, *written, own(client)]);
+    let each = clients.iter().flat_map(|(client, (read, written))| [*read, *written, own(*client)]);
     Some(each.fold(0, u64::saturating_add))
+}
+
+/// The jobs that a client does of a workload.
+fn jobs_of(parts: &[Part], client: u16) -> impl Iterator<Item = &Job> {
+    parts.iter().filter(move |part| part.client == client).map(|part| &part.job)
+}
+
+fn transient(job: &Job) -> u64 {
+    job.footprint().transient
 }
 
 /// The part with files of at most `size` bytes.
@@ -219,7 +236,7 @@ fn fit_in_place(plan: &mut Plan, target: &TargetFacts, file: &InPlace) -> Result
 mod tests {
     use super::*;
     use plimsoll_model::units::GIB;
-    use plimsoll_model::{Design, DirectoryTarget, Job, Length, PatternJob, Rule, Target};
+    use plimsoll_model::{Design, DirectoryTarget, Length, PatternJob, Rule, Target};
     use std::num::NonZeroU16;
 
     fn plan(size: u64) -> Plan {
@@ -367,22 +384,37 @@ mod tests {
         assert!(held(&plan) + SPARE <= 200 * MIB);
     }
 
-    /// What cannot be made smaller does not fit: it once was halved for ever.
-    #[test]
-    fn a_copy_that_does_not_fit_is_refused() {
-        let bytes = Bytes(3 * MIB);
-        let copy = plimsoll_model::CopyJob {
+    /// A copy of 3 MiB.
+    fn copy() -> plimsoll_model::CopyJob {
+        plimsoll_model::CopyJob {
             dataset: plimsoll_model::Dataset {
                 source: plimsoll_model::DataSource::Directory { data: "/home/me/films".into() },
                 files: 1,
                 directories: 1,
-                bytes,
+                bytes: Bytes(3 * MIB),
             },
             transfer: plimsoll_model::Transfer::Up,
             method: plimsoll_model::Method::default(),
             block: Bytes(MIB),
             verify: false,
-        };
+        }
+    }
+
+    #[test]
+    fn copies_of_one_workload_are_there_at_the_same_time() {
+        let part = Part::closed(copy().into(), NonZeroU16::MIN, NonZeroU16::MIN);
+        let alone = Workload::new(part.clone(), Length::UntilDone { at_most_seconds: 60.0 });
+        let mut both = alone.clone();
+        both.parts.push(part);
+        let held = |workloads: &[Workload]| super::held(workloads, u64::MAX);
+        assert_eq!(held(&[alone.clone(), alone.clone()]), Some(3 * MIB), "one after the other");
+        assert_eq!(held(&[alone, both]), Some(6 * MIB));
+    }
+
+    /// What cannot be made smaller does not fit: it once was halved for ever.
+    #[test]
+    fn a_copy_that_does_not_fit_is_refused() {
+        let copy = copy();
         for fit_size in [false, true] {
             let mut plan = plan(GIB);
             plan.workloads.truncate(1);

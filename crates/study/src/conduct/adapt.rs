@@ -8,7 +8,7 @@ use super::{Conductor, interrupted};
 use crate::observers::Preparing;
 use crate::{scale, size};
 use plimsoll_model::{
-    DataClass, Event, Failure, Flag, Length, LoadObserver, Outcome, PointSpec, Rule, Scaled,
+    DataClass, Event, Failure, Flag, Length, LoadObserver, Outcome, Part, PointSpec, Rule, Scaled,
     Workload, factor,
 };
 use std::collections::BTreeMap;
@@ -128,9 +128,11 @@ impl Conductor<'_> {
             let workload = self.study.plan.workloads[number].clone();
             for subject in 0..self.study.plan.subjects.len() {
                 let fits = workload.subject() == Some(self.study.plan.subjects[subject].kind());
-                if fits && scale::largest_planned(std::slice::from_ref(&workload)).is_some() {
+                // Copies during other work last as long as that.
+                let copies = workload.main().filter(|main| main.job.scale().is_some());
+                if let Some(main) = copies.filter(|_| fits) {
                     let cost = self.cost(subject, &workload, each)?;
-                    let own = costs.entry(class(&workload)).or_default();
+                    let own = costs.entry(class(main)).or_default();
                     *own = own.and(cost);
                 }
             }
@@ -158,12 +160,11 @@ impl Conductor<'_> {
             // Where not even the smallest would do, the cap ends the study.
             let scale = scale::largest_below(whole, is_good).unwrap_or(smallest);
             used.push(scale);
-            for workload in &mut self.study.plan.workloads {
-                if class(workload) == *class_of {
-                    *workload =
-                        scale::times(std::slice::from_ref(workload), scale / whole).remove(0);
-                }
-            }
+            let workloads = &mut self.study.plan.workloads;
+            let parts = workloads.iter_mut().flat_map(|workload| &mut workload.parts);
+            parts
+                .filter(|part| class(part) == *class_of)
+                .for_each(|part| scale::scale_by(part, scale / whole));
         }
         let end = |pick: fn(f64, f64) -> f64| used.iter().copied().reduce(pick);
         if let (Some(least), Some(most)) = (end(f64::min), end(f64::max)) {
@@ -223,9 +224,9 @@ impl Conductor<'_> {
     }
 }
 
-/// The dataset that a workload copies; workloads that copy the same one have one scale.
-fn class(workload: &Workload) -> Option<DataClass> {
-    workload.main()?.job.file_work()?.class
+/// The dataset that a part copies; parts that copy the same one have one scale.
+fn class(part: &Part) -> Option<DataClass> {
+    part.job.file_work()?.class
 }
 
 #[cfg(test)]

@@ -56,8 +56,11 @@ impl Pace {
             return None;
         }
         let moved = result.moved();
-        let iops = result.parts[0].quantities.get(&Metric::all(Measure::IOPS)).copied();
-        let rate = iops.unwrap_or(0.0).max(moved.operations as f64 / RUN);
+        let main = &result.parts[0];
+        // Clients that do the same work share its operations; other work has operations of its own.
+        let done = if result.together.is_some() { moved } else { main.series.total() };
+        let iops = main.quantities.get(&Metric::all(Measure::IOPS)).copied();
+        let rate = iops.unwrap_or(0.0).max(done.operations as f64 / RUN);
         Some(Pace {
             // Where none was done in time, those in flight were done in the end.
             per_operation: if rate > 0.0 { 1.0 / rate } else { took / in_flight },
