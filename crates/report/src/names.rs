@@ -6,7 +6,7 @@ use plimsoll_model::{
     Arrival, Cell, Contrast, Factor, Measurand, OpKind, Parameter, PathParts, Plan, RateUnit,
     Steps, Study, Subject, Workload, factor, label,
 };
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Longest name of a subject in tables and sentences.
 pub(crate) const LONGEST: usize = 24;
@@ -196,26 +196,60 @@ pub(crate) fn workloads(plan: &Plan) -> Vec<String> {
         let ladder = u16::try_from(number).is_ok_and(|n| plimsoll_explain::is_ladder(plan, n));
         let name = match ladder {
             true => title(workload) + ", several in flight",
-            false => title(workload) + &stepped(workload),
+            false => title_with(workload, &stepped(workload)),
         };
         alike.entry(name).or_default().push(number);
     }
     let mut names = vec![String::new(); plan.workloads.len()];
     for (title, numbers) in alike {
-        let settings = |number: &usize| -> Vec<String> {
-            settings(&plan.workloads[*number]).split(", ").map(str::to_owned).collect()
-        };
-        let all: Vec<Vec<String>> = numbers.iter().map(settings).collect();
+        let all: Vec<Vec<Setting>> =
+            numbers.iter().map(|number| each_setting(&plan.workloads[*number])).collect();
         for (number, own) in numbers.iter().zip(&all) {
-            let differs = |setting: &&String| all.iter().any(|other| !other.contains(setting));
-            let own: Vec<&str> = own.iter().filter(differs).map(String::as_str).collect();
-            names[*number] = match own.is_empty() {
+            let differs = |setting: &&Setting| all.iter().any(|other| !other.contains(setting));
+            let differing = in_words(&plan.workloads[*number], own.iter().filter(differs));
+            names[*number] = match differing.is_empty() {
                 true => title.clone(),
-                false => format!("{title} ({})", own.join(", ")),
+                false => format!("{title} ({differing})"),
             };
         }
     }
+    // Equal work is told apart by its place in the plan.
+    let mut known: HashMap<String, usize> = HashMap::new();
+    for name in &mut names {
+        let place = known.entry(name.clone()).or_default();
+        *place += 1;
+        if *place > 1 {
+            *name = format!("{name} ({place})");
+        }
+    }
     names
+}
+
+/// A setting of one part of a workload, in words.
+#[derive(PartialEq)]
+struct Setting {
+    part: usize,
+    words: String,
+}
+
+fn each_setting(workload: &Workload) -> Vec<Setting> {
+    let of_part = |(part, words): (usize, String)| -> Vec<Setting> {
+        words.split(", ").map(|words| Setting { part, words: words.to_owned() }).collect()
+    };
+    settings_of_parts(workload).into_iter().enumerate().flat_map(of_part).collect()
+}
+
+/// "4 workers; scan: 1 worker": settings part by part.
+fn in_words<'a>(workload: &Workload, settings: impl Iterator<Item = &'a Setting>) -> String {
+    let mut parts: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+    for Setting { part, words } in settings {
+        parts.entry(*part).or_default().push(words);
+    }
+    let of_part = |(part, words): (usize, Vec<&str>)| match part {
+        0 => words.join(", "),
+        part => format!("{}: {}", workload.parts[part].job.title(), words.join(", ")),
+    };
+    parts.into_iter().map(of_part).collect::<Vec<_>>().join("; ")
 }
 
 /// What the trials of a storage workload step through: " by workers", ", highest rate, p99 ≤ 10.0 ms".
@@ -237,6 +271,11 @@ fn stepped(workload: &Workload) -> String {
 
 /// What a workload does: "sequential read", "sequential read by 2 clients", "scan during copy up".
 pub(crate) fn title(workload: &Workload) -> String {
+    title_with(workload, "")
+}
+
+/// The same with what its trials step through: "random read by workers during copy up".
+fn title_with(workload: &Workload, stepped: &str) -> String {
     let Some((first, others)) = workload.parts.split_first() else {
         return "nothing".to_owned();
     };
@@ -247,24 +286,31 @@ pub(crate) fn title(workload: &Workload) -> String {
     let paced = paced.map_or(String::new(), |rate| format!(" at {rate}/s"));
     let first = first.job.title() + how + if rounds { " in batches" } else { "" } + &paced;
     if workload.together().is_some() {
-        return format!("{first} by {} clients", workload.parts.len());
+        return format!("{first} by {} clients{stepped}", workload.parts.len());
     }
     let others: Vec<String> = others.iter().map(|part| part.job.title()).collect();
     match others.is_empty() {
-        true => first,
-        false => format!("{first} during {}", listed(&others)),
+        true => first + stepped,
+        false => format!("{first}{stepped} during {}", listed(&others)),
     }
 }
 
 /// "block size 1 MiB, 1 GiB, 4 workers, 1 in flight each", part by part.
 pub(crate) fn settings(workload: &Workload) -> String {
+    settings_of_parts(workload).join("; at the same time ")
+}
+
+/// Settings of each part, of the first one with the steps of the trials; of clients that do the same those of one.
+fn settings_of_parts(workload: &Workload) -> Vec<String> {
     let parts = match workload.together() {
         Some(_) => &workload.parts[..1],
         None => &workload.parts[..],
     };
-    let parts: Vec<String> = parts.iter().map(|part| printable(&part.settings())).collect();
-    let steps = workload.steps.as_ref().map(|steps| format!("; {}", steps::words(workload, steps)));
-    parts.join("; at the same time ") + &steps.unwrap_or_default()
+    let mut parts: Vec<String> = parts.iter().map(|part| printable(&part.settings())).collect();
+    if let (Some(first), Some(steps)) = (parts.first_mut(), &workload.steps) {
+        *first += &format!("; {}", steps::words(workload, steps));
+    }
+    parts
 }
 
 /// Name of a part's result: its job and, where there are several clients, who does it.
@@ -289,5 +335,63 @@ pub(crate) fn operations(kind: OpKind) -> String {
         OpKind::MAKE_DIRECTORY => "directories made".to_owned(),
         OpKind::REMOVE_DIRECTORY => "directories removed".to_owned(),
         kind => format!("{}s", kind.name().replace('_', " ").trim_end_matches('s')),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::units::{Bytes, MIB};
+    use plimsoll_model::{Design, Job, Length, Part, PatternJob, ScanJob};
+    use std::num::NonZeroU16;
+
+    fn part(job: impl Into<Job>, workers: u16) -> Part {
+        Part::closed(job.into(), NonZeroU16::new(workers).unwrap(), NonZeroU16::MIN)
+    }
+
+    fn read(workers: u16) -> Part {
+        part(PatternJob::named("random-read", Bytes(MIB)).unwrap(), workers)
+    }
+
+    fn scan(workers: u16) -> Part {
+        part(ScanJob::default(), workers)
+    }
+
+    fn named(workloads: &[&[Part]], steps: Option<&Steps>) -> Vec<String> {
+        let length = Length::For { seconds: 1.0, warm_up_seconds: 0.1 };
+        let workload =
+            |parts: &&[Part]| Workload { parts: parts.to_vec(), steps: steps.cloned(), length };
+        let workloads = workloads.iter().map(workload).collect();
+        super::workloads(&Plan::new(Vec::new(), workloads, Design::default()))
+    }
+
+    #[test]
+    fn work_of_several_parts_is_told_apart_by_the_settings_of_each() {
+        let names = named(&[&[read(4), scan(1)], &[read(1), scan(4)]], None);
+        let expected = [
+            "random read during scan (4 workers; scan: 1 worker)",
+            "random read during scan (1 worker; scan: 4 workers)",
+        ];
+        assert_eq!(names, expected, "both have one and four");
+        let alone = named(&[&[read(4)], &[read(4), scan(1)]], None);
+        assert_eq!(alone, ["random read", "random read during scan"]);
+    }
+
+    #[test]
+    fn equal_work_is_told_apart_by_its_place() {
+        let names = named(&[&[read(1)], &[scan(1)], &[read(1)], &[read(1)]], None);
+        assert_eq!(names, ["random read", "scan", "random read (2)", "random read (3)"]);
+    }
+
+    #[test]
+    fn the_first_part_is_swept() {
+        let steps = Steps::Sweep { over: Parameter::Workers, values: vec![1.0, 2.0] };
+        let names = named(&[&[read(1), scan(1)]], Some(&steps));
+        assert_eq!(names, ["random read by workers during scan"]);
+        let length = Length::For { seconds: 1.0, warm_up_seconds: 0.1 };
+        let workload = Workload { parts: vec![read(1), scan(1)], steps: Some(steps), length };
+        let settings = settings(&workload);
+        let swept = "1 in flight each; workers swept through 1, 2; at the same time 40 directories";
+        assert!(settings.contains(swept), "{settings}");
     }
 }
