@@ -1,11 +1,10 @@
 //! A plan file and the command line become a plan.
 
-use super::claims;
 use super::file::{CommandEntry, FactorEntry, Source, word};
 use super::options::{self, Word};
-use super::reboot;
 use super::targets::targets;
-use super::work::{Common, JobOf, job};
+use super::work::{Common, JobOf, NamedWork, job};
+use super::{claims, concurrent, reboot};
 use crate::arguments::{HostArguments, RuleArguments};
 use crate::jobs::MayLower;
 use crate::plan::{self, Storage};
@@ -61,15 +60,16 @@ pub fn plan(source: &Source<'_>, given: &Given<'_>) -> Result<Assembled, Failure
     let mut common = Common::default();
     let (mut work, mut named) = (Vec::new(), Vec::new());
     for (number, table) in file.jobs.iter().enumerate() {
-        let (name, of_job) = job(source, number, table, &design, &hosts, &mut common)?;
+        let NamedWork { name, work: own, others } =
+            job(source, number, table, &design, &hosts, &mut common)?;
         let known = |other: &JobOf| other.name == name;
         if named.iter().any(known) {
             let at = ["job", &number.to_string(), "name"];
             let happened = format!("another job has the name `{name}`");
             return Err(source.problem(&at, &happened, "Give each job a different name."));
         }
-        named.push(JobOf { name, workloads: work.len()..work.len() + of_job.len() });
-        work.extend(of_job);
+        named.push(JobOf { name, workloads: work.len()..work.len() + own.len(), others });
+        work.extend(own);
     }
     if let (Some(in_place), Some(writes)) =
         (&common.file, work.iter().find(|work| work.job.footprint().written > 0))
@@ -89,7 +89,7 @@ pub fn plan(source: &Source<'_>, given: &Given<'_>) -> Result<Assembled, Failure
         plan::look_soon(&mut design, how.margin);
     }
     let subjects = targets.len();
-    let made = plan::plan(Storage {
+    let mut made = plan::plan(Storage {
         targets,
         hosts: &hosts,
         work,
@@ -99,6 +99,7 @@ pub fn plan(source: &Source<'_>, given: &Given<'_>) -> Result<Assembled, Failure
         design,
         factors,
     })?;
+    concurrent::add(source, &named, &mut made)?;
     let MayLower { adapt_size, fit_size } = common.may_lower.unwrap_or_default();
     let storage = StorageOptions {
         server_memory: common.server_memory,

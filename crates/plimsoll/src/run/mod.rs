@@ -2,6 +2,7 @@
 
 mod assemble;
 mod claims;
+mod concurrent;
 mod file;
 mod options;
 mod outlook;

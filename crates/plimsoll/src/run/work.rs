@@ -1,7 +1,7 @@
 //! The jobs of a plan file: their keys are options of `plimsoll check --job` and `plimsoll copy`.
 
 use super::file::Source;
-use super::{options, steps};
+use super::{concurrent, options, steps};
 use crate::arguments::{self, HostArguments, RuleArguments, WorkloadArguments};
 use crate::copy::CopyArguments;
 use crate::jobs::{self, MayLower};
@@ -18,6 +18,16 @@ use toml::{Table, Value};
 pub struct JobOf {
     pub name: String,
     pub workloads: Range<usize>,
+    /// Names of the jobs that run at the same time.
+    pub others: Vec<String>,
+}
+
+/// The work of one `[[job]]`, and its name in claims.
+pub struct NamedWork {
+    pub name: String,
+    pub work: Vec<Work>,
+    /// Names of the jobs that run at the same time.
+    pub others: Vec<String>,
 }
 
 /// What all jobs of a file need together.
@@ -37,7 +47,7 @@ const COPY: &str = "copy";
 /// What each job may have beside its own options.
 const SHARED: [&str; 6] = ["workers", "depth", "rate", "engine", "cache", "explain"];
 
-/// The work of one `[[job]]`, and what claims call it.
+/// The work of one `[[job]]`.
 pub fn job(
     source: &Source<'_>,
     number: usize,
@@ -45,7 +55,7 @@ pub fn job(
     design: &Design,
     hosts: &HostArguments,
     common: &mut Common,
-) -> Result<(String, Vec<Work>), Failure> {
+) -> Result<NamedWork, Failure> {
     let number = number.to_string();
     let at = ["job", number.as_str()];
     let mut options = table.clone();
@@ -59,6 +69,7 @@ pub fn job(
     };
     let (kind, name) = (take("kind")?, take("name")?);
     let steps = steps::take(source, &number, &mut options)?;
+    let others = concurrent::take(source, &number, &mut options)?;
     let kinds: Vec<&str> = jobs::JOBS.iter().map(|kind| kind.name).chain([COPY]).collect();
     let Some(kind) = kind else {
         return Err(source.problem(&at, "missing key `kind`", &nearest("", &kinds)));
@@ -76,7 +87,7 @@ pub fn job(
         let work = copy.work(design).map_err(placed)?;
         let may = copy.may_scale(&work);
         common.lower(MayLower { adapt_size: may, fit_size: may });
-        return Ok((name, work));
+        return Ok(NamedWork { name, work, others });
     }
     let Some(known) = jobs::JOBS.iter().find(|job| job.name == kind) else {
         let at = ["job", &number, "kind"];
@@ -126,7 +137,7 @@ pub fn job(
     let work = |job| Work { job, workers, arrival, length, explain, steps: steps.clone() };
     let work: Vec<Work> = jobs.into_iter().map(work).collect();
     work.iter().try_for_each(Work::expect_steps).map_err(placed)?;
-    Ok((name, work))
+    Ok(NamedWork { name, work, others })
 }
 
 impl Common {

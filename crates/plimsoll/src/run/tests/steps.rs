@@ -81,7 +81,7 @@ fn steps_that_make_no_sense_are_refused_where_they_stand() {
         let failure = assembled(&text, &[], &["nfs://nas/a"], &[]).unwrap_err();
         assert!(failure.happened.contains(happened), "{keys}: {failure}");
         assert!(failure.on.contains("plan.toml:"), "{keys}: {failure}");
-        assert_eq!(failure.cause, plimsoll_model::Cause::Usage, "{keys}: {failure}");
+        assert_eq!(failure.cause, Cause::Usage, "{keys}: {failure}");
     }
 }
 
