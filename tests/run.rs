@@ -217,6 +217,77 @@ fn trials_go_through_the_values_of_a_sweep_and_search_the_largest_accepted_one()
     assert_eq!(run_directories(there.path()).len(), 0);
 }
 
+const WHILE: &str = r#"
+about = "reads, copies, and both at the same time"
+
+[[job]]
+kind = "pattern"
+name = "reads"
+pattern = ["random-read"]
+size = "8MiB"
+
+[[job]]
+kind = "copy"
+name = "backup"
+dataset = "pictures"
+scale = 0.001
+only = "update"
+method = "rsync"
+
+[[job]]
+kind = "pattern"
+name = "both"
+pattern = ["random-read"]
+size = "8MiB"
+while = ["backup"]
+
+[rule]
+repeats = 2
+time = "2s"
+baseline = "0s"
+
+[[claim]]
+compare = "jobs"
+jobs = ["reads", "both"]
+"#;
+
+#[test]
+fn a_job_is_repeated_during_another_one() {
+    let there = tempfile::tempdir().unwrap();
+    let target = there.path().to_str().unwrap();
+    let (program, plan) = program(WHILE);
+    let dry = unwrapped(&program.run(&["run", &plan, target, "--dry-run"]).expect(0).out);
+    for words in ["random read during pictures update, as rsync: block", "; at the same time scale"]
+    {
+        assert!(dry.contains(words), "'{words}' is missing in:\n{dry}");
+    }
+    program.run(&["run", &plan, target, "--quiet"]).expect(0);
+    let study = program.latest();
+    assert_whole(&study, 2);
+    let parts: Vec<usize> = study.plan.workloads.iter().map(|w| w.parts.len()).collect();
+    assert_eq!(parts, [1, 1, 2]);
+    let one_copy = study.plan.workloads[1].parts[0].job.footprint().transient;
+    for trial in study.trials.iter().filter(|trial| trial.cell.workload == 2) {
+        assert_eq!(trial.result.parts.len(), 2);
+        for (part, measure) in [(0, Measure::IOPS), (1, Measure::FILES)] {
+            let figure = trial.result.value(part, Metric::all(measure));
+            assert!(figure.is_some_and(|figure| figure > 0.0), "part {part}: {figure:?}");
+        }
+        let copied = trial.result.parts[1].series.total().bytes;
+        assert!(copied > 2 * one_copy, "{copied} bytes are no repeated copy of {one_copy}");
+    }
+    let found = plimsoll_explain::findings(&study);
+    let pairs: Vec<_> = found.workloads.iter().flat_map(|workload| &workload.pairs).collect();
+    let [pair] = &pairs[..] else { panic!("{pairs:?}") };
+    assert!(pair.claim.is_some() && !pair.ratios.is_empty(), "{pair:?}");
+    let figures = &found.workloads[2].cells[0].parts;
+    assert!(figures[1].contains_key(&Metric::all(Measure::FILES)), "{figures:?}");
+    let details = program.run(&["show", "--details"]).expect(0).out;
+    let heading = "Random read during pictures update, as rsync";
+    assert!(details.contains(heading), "'{heading}' is missing in:\n{details}");
+    assert_eq!(run_directories(there.path()).len(), 0);
+}
+
 #[test]
 fn a_plan_that_is_killed_at_any_moment_ends_with_the_same_trials() {
     let stage = enter_or_skip!(Need::Ganesha);
