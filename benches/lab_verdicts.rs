@@ -127,8 +127,8 @@ impl Found {
     }
 
     fn print(&mut self, what: &str) {
-        let of = self.studies;
-        println!("{what}: {of} studies");
+        let studies = self.studies;
+        println!("{what}: {studies} studies");
         for (name, count) in [
             ("a verdict of difference", self.first_faster + self.second_faster),
             ("the first faster", self.first_faster),
@@ -136,8 +136,8 @@ impl Found {
             ("no practical difference", self.equal),
             ("an interval that misses the links' ratio", self.missed),
         ] {
-            let (low, high) = wilson(count, of);
-            println!("  {name}: {count} of {of} [{:.1}–{:.1}%]", low * 100.0, high * 100.0);
+            let (low, high) = wilson(count, studies);
+            println!("  {name}: {count} of {studies} [{:.1}–{:.1}%]", low * 100.0, high * 100.0);
         }
         println!(
             "  medians: ratio {:.3}, half-width of its interval {:.1}%, {} blocks",

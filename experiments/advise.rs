@@ -260,11 +260,14 @@ impl Judged {
     }
 
     fn show(&self) {
-        let of = |count: u32| words(count, self.counted);
-        println!("first advice right {}; {WANTED} of 12 at least", of(self.right));
-        println!("among changes of rules, without the delay, right {}", of(self.without_delay));
-        println!("first of the table, free ones before others, right {}", of(self.first_of_table));
-        println!("first advice not made {}, none made {}", of(self.not_made), of(self.none));
+        let share = |count: u32| words(count, self.counted);
+        println!("first advice right {}; {WANTED} of 12 at least", share(self.right));
+        println!("among changes of rules, without the delay, right {}", share(self.without_delay));
+        println!(
+            "first of the table, free ones before others, right {}",
+            share(self.first_of_table)
+        );
+        println!("first advice not made {}, none made {}", share(self.not_made), share(self.none));
     }
 }
 

@@ -185,12 +185,12 @@ fn judge(study: &Study, done: &[(Kind, f64, f64)], memories: &[u64]) {
     for kind in KINDS {
         let own: Vec<_> = done.iter().filter(|(of, _, to)| *of == kind && *to < end).collect();
         let in_time = |(_, from, to): &&&(Kind, f64, f64)| {
-            let beside = |trial: &Trial| {
+            let overlaps = |trial: &Trial| {
                 let (begun, ended) = times(study, trial);
                 ended > from + EXACT && begun < to - EXACT
             };
             // The first trial that it is surely beside, and the one after that.
-            let first = study.trials.iter().position(beside);
+            let first = study.trials.iter().position(overlaps);
             first.is_some_and(|first| study.trials[first..].iter().take(2).any(is_reported))
         };
         for (_, from, to) in own.iter().filter(|one| !in_time(one)) {
@@ -200,11 +200,11 @@ fn judge(study: &Study, done: &[(Kind, f64, f64)], memories: &[u64]) {
         missed += own.len() - reported;
         println!("{kind:?}: reported within a trial {}", words(reported as u32, own.len() as u32));
     }
-    let beside = |trial: &&Trial| {
+    let is_apart = |trial: &&Trial| {
         let (begun, ended) = times(study, trial);
         done.iter().all(|(_, from, to)| ended < from - EXACT || begun > to + EXACT)
     };
-    let alone: Vec<&Trial> = study.trials.iter().filter(beside).collect();
+    let alone: Vec<&Trial> = study.trials.iter().filter(is_apart).collect();
     let without: Vec<&&Trial> = alone.iter().filter(|trial| is_reported(trial)).collect();
     for trial in &without {
         println!(

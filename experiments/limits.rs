@@ -240,8 +240,8 @@ impl Judged {
 
 impl std::fmt::Display for Judged {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let of = self.counted as u32;
-        write!(f, "right {}, wrong {}", words(self.right, of), words(self.wrong, of))?;
+        let counted = self.counted as u32;
+        write!(f, "right {}, wrong {}", words(self.right, counted), words(self.wrong, counted))?;
         write!(f, "; U = U₀ + X·D held in {} of those named", words(self.held, self.tried))
     }
 }

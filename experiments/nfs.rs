@@ -152,17 +152,18 @@ fn show(cases: &[Case]) {
     let mut kinds: Vec<&str> = cases.iter().map(|case| case.what.as_str()).collect();
     kinds.sort_unstable();
     kinds.dedup();
-    let of = |what: &str, version: &str, round: u64| {
+    let figure = |what: &str, version: &str, round: u64| {
         let mut same = cases.iter().filter(move |case| case.round == round);
         same.find(|case| case.what == what && case.version == version).map(|case| case.figure)
     };
     let rounds = || 0..=cases.iter().map(|case| case.round).max().unwrap_or(0);
     for what in &kinds {
         for version in VERSIONS {
-            let mut all: Vec<f64> = rounds().filter_map(|r| of(what, version, r)).collect();
+            let mut all: Vec<f64> = rounds().filter_map(|r| figure(what, version, r)).collect();
             all.sort_by(f64::total_cmp);
             let Some(median) = all.get(all.len() / 2) else { continue };
-            let pairs = rounds().filter_map(|r| Some((of(what, version, r)?, of(what, "3", r)?)));
+            let pairs =
+                rounds().filter_map(|r| Some((figure(what, version, r)?, figure(what, "3", r)?)));
             println!("{what:60} version {version:4} {median:10.3}  to version 3: {}", ratio(pairs));
         }
     }
@@ -172,7 +173,8 @@ fn show(cases: &[Case]) {
     };
     let (Some(one), Some(many)) = (deep(DEPTHS[0]), deep(DEPTHS[1])) else { return };
     for version in VERSIONS {
-        let pairs = rounds().filter_map(|r| Some((of(many, version, r)?, of(one, version, r)?)));
+        let pairs =
+            rounds().filter_map(|r| Some((figure(many, version, r)?, figure(one, version, r)?)));
         println!("depth 32 to depth 1 in version {version}: {}, wanted 25", ratio(pairs));
     }
 }

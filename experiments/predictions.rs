@@ -149,11 +149,11 @@ impl Row {
     fn is_named(&self, found: &Predicted) -> Option<bool> {
         let names = self.case.bed.candidates();
         let known = names.contains(&self.afterwards.as_str());
-        let of = |next: &Next| match next {
+        let is_right = |next: &Next| match next {
             Next::Resource(one) => candidate(one) == self.afterwards,
             Next::OfPath(_) | Next::Waiting => false,
         };
-        known.then(|| found.next.iter().any(of))
+        known.then(|| found.next.iter().any(is_right))
     }
 }
 

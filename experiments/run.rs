@@ -181,9 +181,9 @@ fn measure(what: What, name: &str, count: u64) {
             kept.add(case);
         }
     }
-    let of = kept.cases.len() as u32;
+    let cases = kept.cases.len() as u32;
     let count = |is: &dyn Fn(&Case) -> bool| {
-        words(kept.cases.iter().filter(|case| is(case)).count() as u32, of)
+        words(kept.cases.iter().filter(|case| is(case)).count() as u32, cases)
     };
     println!(
         "{what:?}: all as in an undisturbed run {}; a setting was changed at the moment {}, and just being \

@@ -105,7 +105,7 @@ fn comparisons(
     kbits: [u64; 2],
     difference: u64,
 ) -> Vec<Comparison> {
-    let of = |workload: usize| {
+    let comparison = |workload: usize| {
         let title = study.plan.workloads[workload].main().expect("a part").job.title();
         let length = study.plan.workloads[workload].length;
         let pair = found.workloads[workload].pairs.first();
@@ -129,7 +129,7 @@ fn comparisons(
             right,
         }
     };
-    (0..study.plan.workloads.len()).map(of).collect()
+    (0..study.plan.workloads.len()).map(comparison).collect()
 }
 
 fn values(study: &Study, workload: usize, subject: u16, metric: Metric) -> Vec<f64> {
@@ -245,12 +245,12 @@ fn measure_verdicts() {
     'all: for number in 1..=setting("PLIMSOLL_CASES", STUDIES) {
         for difference in DIFFERENCES {
             let missing = |build: Build| {
-                let of = |case: &Case| {
+                let is_case = |case: &Case| {
                     (case.build, case.difference_percent, case.number)
                         == (build, difference, number)
                 };
                 let needed = build != Build::Peer || peer.is_some();
-                (needed && !kept.cases.iter().any(of)).then_some(build)
+                (needed && !kept.cases.iter().any(is_case)).then_some(build)
             };
             let mut missing: Vec<Build> = builds.into_iter().filter_map(missing).collect();
             // Who comes first changes from study to study.
@@ -276,8 +276,9 @@ fn measure_verdicts() {
     kept.cases.iter().for_each(print);
     for difference in DIFFERENCES {
         let mean = |build: Build| {
-            let of = |case: &&Case| case.build == build && case.difference_percent == difference;
-            let seconds: Vec<f64> = kept.cases.iter().filter(of).map(Case::counted).collect();
+            let is_own =
+                |case: &&Case| case.build == build && case.difference_percent == difference;
+            let seconds: Vec<f64> = kept.cases.iter().filter(is_own).map(Case::counted).collect();
             (!seconds.is_empty()).then(|| seconds.iter().sum::<f64>() / seconds.len() as f64)
         };
         let Some(peer) = mean(Build::Peer) else {

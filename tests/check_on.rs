@@ -34,7 +34,7 @@ fn path(directory: &tempfile::TempDir) -> &str {
 }
 
 /// Programs of ours that a server's users run.
-fn left(processes: &[u32]) -> Vec<String> {
+fn own_programs(processes: &[u32]) -> Vec<String> {
     let command = |id| std::fs::read(format!("/proc/{id}/cmdline")).ok();
     let commands = processes.iter().filter_map(command);
     let commands = commands.map(|bytes| String::from_utf8_lossy(&bytes).replace('\0', " "));
@@ -138,7 +138,7 @@ fn two_directories_there_have_the_figures_that_they_have_here() {
     let cleaned = program.run(&["clean", path(&one), path(&two), "--on", &host]).expect(0).out;
     assert!(cleaned.contains("removed .plimsoll-0123abcd-00ff00ff"), "{cleaned}");
     assert!(cleaned.contains("nothing to remove") && !leftover.exists(), "{cleaned}");
-    wait_until("nothing of ours runs there", || left(&sshd.processes()).is_empty());
+    wait_until("nothing of ours runs there", || own_programs(&sshd.processes()).is_empty());
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn a_host_with_busybox_alone() {
     program.run(&with(&words, &longer)).expect(0);
     assert_sound(&program.latest());
     assert!(run_directories(&disk).is_empty());
-    wait_until("nothing of ours runs there", || left(&router.processes()).is_empty());
+    wait_until("nothing of ours runs there", || own_programs(&router.processes()).is_empty());
     assert_eq!(std::fs::read_dir(router.root().join("tmp")).unwrap().count(), 0, "nothing is left");
 }
 
@@ -246,7 +246,7 @@ fn hosts_that_will_not_do_are_told_before_anything_is_measured() {
     refused(&eager, &host, 1, &["unexpected message"]);
     let (short, _kept) = fake("hello(); return 7;");
     refused(&short, &host, 3, &["exit code 7"]);
-    wait_until("nothing of ours runs there", || left(&sshd.processes()).is_empty());
+    wait_until("nothing of ours runs there", || own_programs(&sshd.processes()).is_empty());
     drop(sshd);
     let search = format!("SetEnv PATH={}:/usr/bin:/bin", odd.path().display());
     let config = SshdConfig { port: 20_023, ..SshdConfig::default() }.line(&search);
@@ -292,7 +292,7 @@ fn inner_on_another_machine() {
     assert_sound(&study);
     assert!(study.plan.is_remote());
     assert_eq!(support::listing(&host.root().join("data")), vec![]);
-    wait_until("nothing of ours is left there", || left(&host.processes()).is_empty());
+    wait_until("nothing of ours is left there", || own_programs(&host.processes()).is_empty());
 }
 
 /// An ARM of 64 bits, emulated.
@@ -389,7 +389,9 @@ impl UnderWay {
     /// Nothing of the run is left on the share, in memory or in files.
     fn assert_clean(&self) {
         wait_until("the share is clean", || run_directories(self.share.path()).is_empty());
-        wait_until("nothing of ours runs there", || left(&self.sshd.processes()).is_empty());
+        wait_until("nothing of ours runs there", || {
+            own_programs(&self.sshd.processes()).is_empty()
+        });
         let gone = || self.places.iter().all(|place| !place.exists());
         wait_until("the program is gone there", gone);
     }

@@ -6,8 +6,8 @@ mod clients {
 mod support;
 
 use clients::points::{
-    BLOCK, Seen, assert_sum, counted, monotonic, options, point, prepared, spec, spread, start,
-    true_spread, watch, with_target,
+    BLOCK, LoadEvent, assert_sum, counted, monotonic, options, point, prepared, spec, spread,
+    start, true_spread, watch, with_target,
 };
 use plimsoll_explain::playback;
 use plimsoll_load::SystemClock;
@@ -68,9 +68,9 @@ fn two_hosts_drive_one_share_at_the_same_time() {
     let begun = counted(&*server, "tx_bytes");
     let (mut received, mut ended) = (Vec::new(), None);
     let mut watch = watch(|seen| match seen {
-        Seen::End => ended = Some(counted(&*server, "tx_bytes")),
+        LoadEvent::End => ended = Some(counted(&*server, "tx_bytes")),
         // Twice in the middle of the trial.
-        Seen::Event(Event::Window { .. }) if received.len() < 2 => {
+        LoadEvent::Event(Event::Window { .. }) if received.len() < 2 => {
             received.push([0, 1].map(|host: usize| counted(&*ways[host], "rx_bytes")));
         }
         _ => {}
@@ -236,7 +236,7 @@ fn a_stop_ends_all_of_them_before_and_after_the_start() {
         let mut clients = with_target(clients, 2, share.path().to_str().unwrap());
         let spec = spec(&[Pattern::SequentialWrite; 2], 60.0);
         let mut watch = watch(|seen| {
-            let runs = matches!(seen, Seen::Event(Event::Window { .. }));
+            let runs = matches!(seen, LoadEvent::Event(Event::Window { .. }));
             stop.fetch_or(runs, Ordering::Relaxed);
         });
         // Nothing is to be seen of clients that get ready for the start.
@@ -488,7 +488,7 @@ fn measure_clients() {
         let look = || ["tx_bytes", "tx_packets"].map(|what| counted(&*server, what));
         let (before, mut after) = (look(), [0; 2]);
         let mut watch = watch(|seen| {
-            if let Seen::End = seen {
+            if let LoadEvent::End = seen {
                 after = look();
             }
         });

@@ -32,13 +32,13 @@ fn assert_whole(study: &Study) {
     assert_complete(study);
     for trial in &study.trials {
         let (job, quantities) = (copy(study, trial), &result(trial).quantities);
-        let of = |measure| quantities[&Metric::all(measure)];
+        let figure = |measure| quantities[&Metric::all(measure)];
         let near = |is: f64, should: u64| (is / should as f64 - 1.0).abs() < 1e-6;
-        let elapsed = of(Measure::ELAPSED);
+        let elapsed = figure(Measure::ELAPSED);
         let update = job.transfer == Transfer::Update;
         let files = if update { job.changed_files() } else { job.dataset.files };
-        assert!(near(of(Measure::FILES) * elapsed, files), "{trial:?}");
-        let bytes = of(Measure::THROUGHPUT) * elapsed;
+        assert!(near(figure(Measure::FILES) * elapsed, files), "{trial:?}");
+        let bytes = figure(Measure::THROUGHPUT) * elapsed;
         assert!(update || near(bytes, job.dataset.bytes.0), "{trial:?}");
         let generates = job.transfer != Transfer::Down || job.verify;
         let ceiling = quantities.get(&Metric::all(CopyJob::CLIENT_CEILING));
@@ -238,12 +238,12 @@ fn what_would_take_too_long_is_scaled() {
     let Rule::Sequential { half_width, .. } = study.plan.design.rule else { panic!() };
     assert!(half_width < 0.05, "{half_width}");
     // 56206 files of source leave the photos a scale of their own.
-    let of = |workload: &plimsoll_model::Workload| part(workload).job.scale().unwrap();
+    let scale = |workload: &plimsoll_model::Workload| part(workload).job.scale().unwrap();
     let scales: std::collections::BTreeMap<&str, f64> = study
         .plan
         .workloads
         .iter()
-        .map(|workload| (part(workload).job.file_work().unwrap().files_of, of(workload)))
+        .map(|workload| (part(workload).job.file_work().unwrap().files_of, scale(workload)))
         .collect();
     assert_eq!(scales.values().copied().reduce(f64::min), Some(used), "{scales:?}");
     assert_eq!(scales.values().copied().reduce(f64::max), Some(most), "{scales:?}");

@@ -24,12 +24,12 @@ fn the_demonstration_measures_both_and_leaves_nothing() {
     assert!(study.trials.len() >= 10, "a block at least, whatever else the machine does");
     // A round trip more for each operation: what waits longer for one takes a millisecond at least.
     let reads = |subject: u16| {
-        let of = |t: &&Trial| (t.cell.subject, t.cell.workload) == (subject, 2);
+        let is_read = |t: &&Trial| (t.cell.subject, t.cell.workload) == (subject, 2);
         let latency = Metric::all(Measure::LATENCY_MEAN);
         study
             .trials
             .iter()
-            .filter(of)
+            .filter(is_read)
             .map(|t| t.result.value(0, latency).unwrap())
             .fold(9e9, f64::min)
     };

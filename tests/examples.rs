@@ -54,11 +54,11 @@ fn studies(beds: &Beds) -> Vec<Study> {
 fn verdict(study: &Study, wanted: Pattern, target: u16) -> Verdict {
     let findings = plimsoll_explain::findings(study);
     let found = findings.workloads.iter().find(|found| pattern(&found.workload).pattern == wanted);
-    let of = |pair: &&plimsoll_explain::Pair| {
+    let is_wanted = |pair: &&plimsoll_explain::Pair| {
         let contrast = pair.contrast;
         (contrast.against.cell.subject, contrast.of.cell.subject) == (0, target)
     };
-    let pair = found.and_then(|found| found.pairs.iter().find(of));
+    let pair = found.and_then(|found| found.pairs.iter().find(is_wanted));
     let verdict = pair.and_then(|pair| pair.claim).and_then(|claim| claim.verdict);
     verdict.unwrap_or_else(|| panic!("no verdict on {target} at {wanted}"))
 }
@@ -98,8 +98,9 @@ fn readers_and_blocks_on_one_server() {
     let out = run(&beds, "readers", &SHORT).out;
     let [study] = &studies(&beds)[..] else { panic!("one study in {out}") };
     assert_carried(study, "lab://readers/client", 2, 100e6);
-    let of = |workload: &Workload| (part(workload).workers.get(), pattern(workload).block.0);
-    let variants: Vec<(u16, u64)> = study.plan.workloads.iter().map(of).collect();
+    let workers_and_block =
+        |workload: &Workload| (part(workload).workers.get(), pattern(workload).block.0);
+    let variants: Vec<(u16, u64)> = study.plan.workloads.iter().map(workers_and_block).collect();
     assert_eq!(variants, [(1, 1 << 10), (1, 8 << 10), (2, 8 << 10), (3, 8 << 10)]);
     // Larger blocks, and two and three readers against one.
     let found = plimsoll_explain::findings(study);

@@ -163,10 +163,10 @@ fn a_study_that_is_interrupted_or_killed_leaves_nothing_at_either_end() {
         signal(&child, number);
         let ran = ended(child);
         assert_eq!(ran.code, code, "{ran:?}");
-        let left = || std::fs::read_dir(path).unwrap().count();
+        let entries = || std::fs::read_dir(path).unwrap().count();
         // Of one that is killed, the guards on the hosts remove them.
-        assert!(code.is_none() || left() == 0, "the probes are removed");
-        wait_until("the probes are removed", || left() == 0);
+        assert!(code.is_none() || entries() == 0, "the probes are removed");
+        wait_until("the probes are removed", || entries() == 0);
         wait_until("its processes are gone", || processes_with(path).is_empty());
     }
 }

@@ -210,17 +210,18 @@ fn the_direct_path_is_measured_beside_the_one_over_the_router() {
     );
     let labels: Vec<&str> = whole.subjects.iter().map(|facts| facts.label()).collect();
     assert_eq!(labels, ["lan to wan via router", "lan to wan"]);
-    let of = |subject| whole.trials.iter().find(|trial| trial.cell.subject == subject).unwrap();
+    let trial_of =
+        |subject| whole.trials.iter().find(|trial| trial.cell.subject == subject).unwrap();
     let truth = frames_per_second(8e6, 512.0);
     let carried = |trial: &Trial| {
         let points = trial.points.iter().flat_map(|point| &point.parts);
         let rates = points.map(|part| part.quantities[&Metric::all(Measure::PACKETS)]);
         rates.fold(0.0, f64::max)
     };
-    assert!(carried(of(0)) < 1.5 * truth, "{} of {truth}", carried(of(0)));
-    assert!(carried(of(1)) > 2.0 * truth, "{} of {truth}", carried(of(1)));
-    rate(of(0));
-    rate(of(1));
+    assert!(carried(trial_of(0)) < 1.5 * truth, "{} of {truth}", carried(trial_of(0)));
+    assert!(carried(trial_of(1)) > 2.0 * truth, "{} of {truth}", carried(trial_of(1)));
+    rate(trial_of(0));
+    rate(trial_of(1));
     let shown = beds.program.run(&["show"]).expect(0).out;
     assert!(shown.contains("lan to wan"), "{shown}");
 }
@@ -286,8 +287,8 @@ fn the_delay_at_a_kept_rate_is_bounded() {
     let trial = &whole.trials[0];
     let kept = trial.points.iter().filter(|point| point.accepted == Some(true));
     for point in kept {
-        let of = |measure| point.parts[0].quantities.get(&Metric::all(measure)).copied();
-        let delay = of(Measure::QUEUE_P99).or(of(Measure::QUEUE_MOST));
+        let figure = |measure| point.parts[0].quantities.get(&Metric::all(measure)).copied();
+        let delay = figure(Measure::QUEUE_P99).or(figure(Measure::QUEUE_MOST));
         assert!(delay.is_some_and(|delay| delay <= 0.005), "{point:?}");
     }
     // The long queue was seen at the highest rate.

@@ -37,9 +37,9 @@ fn ops<'a>(targets: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
 
 /// The mean time of one operation of a kind in the first trial of a subject.
 fn time(study: &Study, subject: u16, kind: OpKind) -> Option<f64> {
-    let of =
+    let is_own =
         |trial: &&plimsoll_model::Trial| trial.cell.subject == subject && trial.cell.workload == 0;
-    let trial = study.trials.iter().find(of)?;
+    let trial = study.trials.iter().find(is_own)?;
     let metric = Metric { kind: Some(kind), measure: Measure::LATENCY_MEAN };
     trial.result.value(0, metric)
 }

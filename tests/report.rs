@@ -194,14 +194,14 @@ fn the_memory_that_an_export_takes_does_not_grow_with_the_study() {
     use std::io::Read;
     const REST: usize = 32 << 10;
     let study = measured(&TWO, 3);
-    let of = |count: usize, id: &str| {
+    let cycled = |count: usize, id: &str| {
         let trials = study.trials.iter().cycle().zip(0..).take(count);
         let trials =
             trials.map(|(trial, number)| plimsoll_model::Trial { number, ..trial.clone() });
         let id = plimsoll_model::StudyId(id.to_owned());
         plimsoll_model::Study { id, trials: trials.collect(), ..study.clone() }
     };
-    let studies = [of(20, "5eed0001"), of(1200, "5eed0002")];
+    let studies = [cycled(20, "5eed0001"), cycled(1200, "5eed0002")];
     let sizes = studies.each_ref().map(|study| plimsoll_record::to_json(study).unwrap().len());
     assert!(sizes[1] > 4 << 20, "{sizes:?}");
     let program = store_of(&studies);

@@ -188,23 +188,23 @@ fn trials_go_through_the_values_of_a_sweep_and_search_the_largest_accepted_one()
     }
     program.run(&["run", &plan, target, "--quiet"]).expect(1);
     let study = program.latest();
-    let of = |workload: u16| {
+    let trials_of = |workload: u16| {
         let own = study.trials.iter().filter(move |trial| trial.cell.workload == workload);
         own.collect::<Vec<_>>()
     };
-    for trial in of(0) {
+    for trial in trials_of(0) {
         let mut values: Vec<f64> = trial.points.iter().map(|point| point.at).collect();
         values.sort_by(f64::total_cmp);
         assert_eq!(values, [1.0, 2.0, 4.0], "in random order, each once");
     }
-    for trial in of(1) {
+    for trial in trials_of(1) {
         let rate = trial.result.value(0, Metric::all(Measure::STEP)).unwrap();
         assert!((190.0..=200.0).contains(&rate), "{rate}");
         let done = trial.result.value(0, Metric::all(Measure::IOPS)).unwrap();
         // At a fixed rate: a directory could do thousands.
         assert!(done < 1.3 * rate, "{done} at {rate}");
     }
-    for trial in of(2) {
+    for trial in trials_of(2) {
         let Outcome::Failed { failure, .. } = &trial.result.outcome else { panic!("{trial:?}") };
         assert!(failure.happened.contains("even at 2 latency_p99"), "{failure}");
     }

@@ -121,7 +121,7 @@ fn check(ground: &Ground) -> Vec<String> {
 }
 
 /// The run directory that an attacker sees.
-fn seen(ground: &Ground) -> Option<PathBuf> {
+fn run_directory(ground: &Ground) -> Option<PathBuf> {
     let mut found = run_directories(&ground.target());
     found.retain(|path| !path.to_string_lossy().contains("-probe-"));
     found.pop()
@@ -152,7 +152,7 @@ fn attack(
         if !begun || !counts(call) {
             return;
         }
-        let there = seen(ground);
+        let there = run_directory(ground);
         if there.is_none() && swapped.is_none() {
             return;
         }
@@ -264,7 +264,7 @@ struct Attacker<'a> {
 
 impl<'a> Attacker<'a> {
     /// Attacks while something is done. Returns what that gave, and the number of swaps.
-    fn beside<T>(ground: &'a Ground, work: impl FnOnce(&AtomicUsize) -> T) -> (T, usize) {
+    fn during<T>(ground: &'a Ground, work: impl FnOnce(&AtomicUsize) -> T) -> (T, usize) {
         let attacker =
             Attacker { ground, swaps: AtomicUsize::new(0), stop: AtomicBool::new(false) };
         let done = std::thread::scope(|scope| {
@@ -283,7 +283,7 @@ impl<'a> Attacker<'a> {
                 Some(known) if self.ground.swap(known) => {
                     self.swaps.fetch_add(1, Ordering::Relaxed);
                 }
-                _ => directory = seen(self.ground),
+                _ => directory = run_directory(self.ground),
             }
         }
     }
@@ -303,7 +303,7 @@ fn rounds(count: usize, arguments: fn(&Ground) -> Vec<String>, leave: bool) -> (
         if leave {
             ground.leave();
         }
-        let (ran, swapped) = Attacker::beside(&ground, |swaps| {
+        let (ran, swapped) = Attacker::during(&ground, |swaps| {
             while leave && swaps.load(Ordering::Relaxed) == 0 {
                 std::thread::yield_now();
             }
@@ -344,7 +344,7 @@ fn the_directory_of_another_user_is_left_and_named() {
         fs::set_permissions(ground.target(), fs::Permissions::from_mode(0o1777)).unwrap();
         let directory = ground.leave();
         chown(&directory, Some(65534), None).unwrap();
-        let (ran, _) = Attacker::beside(&ground, |_| Plimsoll::new().run(&clean(&ground)));
+        let (ran, _) = Attacker::during(&ground, |_| Plimsoll::new().run(&clean(&ground)));
         assert!(!ran.out.contains("removed"), "{}", ran.out);
         assert_eq!(ground.lost(), Vec::<&str>::new());
         let theirs = [LEFTOVER, "films"].map(|name| ground.target().join(name));
@@ -380,7 +380,7 @@ fn the_attacker_succeeds_where_names_are_gone_by() {
         let lost = || {
             let ground = Ground::new(bait);
             let directory = ground.leave();
-            Attacker::beside(&ground, |_| {
+            Attacker::during(&ground, |_| {
                 for _ in 0..1000 {
                     if fs::symlink_metadata(&directory).is_ok_and(|m| m.is_dir()) {
                         let _ = fs::remove_file(directory.join("read.data"));

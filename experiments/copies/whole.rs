@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// What was seen of a copy at one moment.
 #[derive(Clone, Copy, Serialize, Deserialize)]
-struct Seen {
+struct CopyMoment {
     /// Seconds since the program was started.
     at: f64,
     /// Seconds left, as shown while the copy is made.
@@ -40,7 +40,7 @@ struct Seen {
 struct Case {
     method: String,
     way: String,
-    seen: Vec<Seen>,
+    seen: Vec<CopyMoment>,
     /// Most memory that it ever had.
     peak_bytes: u64,
     /// What the copy itself took, without what is made ready and removed.
@@ -104,12 +104,12 @@ fn measure(program: &Plimsoll, url: &str, method: &str, way: &str) -> Case {
     let begun = Instant::now();
     let mut child = program.start(&[&words[..], &more].concat());
     let mut feeds = Follower::new(&program.home().join("plimsoll"));
-    let (mut seen, mut peak_bytes) = (Vec::<Seen>::new(), 0);
+    let (mut seen, mut peak_bytes) = (Vec::<CopyMoment>::new(), 0);
     while child.try_wait().expect("it is ours").is_none() {
         feeds.look();
         let copies = |run: &&Run| run.trial.as_ref().is_some_and(|trial| !trial.ended);
         peak_bytes = memory(child.id(), "VmHWM").unwrap_or(0).max(peak_bytes);
-        seen.push(Seen {
+        seen.push(CopyMoment {
             at: begun.elapsed().as_secs_f64(),
             left: feeds.runs().find(copies).and_then(Run::seconds_left),
             resident_bytes: memory(child.id(), "VmRSS").unwrap_or(0),

@@ -116,8 +116,8 @@ fn on_a_disk() -> bool {
     let number = |value: &serde_json::Value| value.as_f64().unwrap_or(f64::NAN);
     let (begun, samples) = mpstat.samples();
     let busy = |sample: &serde_json::Value| {
-        let of = |class: &str| number(&sample["cpu-load"][0][class]);
-        (100.0 - of("idle") - of("iowait") - of("steal")) / 100.0 * cores
+        let percent = |class: &str| number(&sample["cpu-load"][0][class]);
+        (100.0 - percent("idle") - percent("iowait") - percent("steal")) / 100.0 * cores
     };
     let busy: Vec<f64> = samples.iter().map(busy).collect();
     let idle = mean(begun, &busy, (begun, begun + IDLE.as_secs_f64() - 1.0));

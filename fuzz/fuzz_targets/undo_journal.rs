@@ -9,5 +9,5 @@ fuzz_target!(|bytes: &[u8]| {
     plimsoll_settings::fuzzing::exports(bytes);
     let text = String::from_utf8_lossy(bytes);
     plimsoll_settings::fuzzing::listings(&text);
-    plimsoll_settings::fuzzing::asked(&text);
+    plimsoll_settings::fuzzing::factor_request(&text);
 });

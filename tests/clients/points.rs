@@ -51,35 +51,35 @@ pub fn spec(patterns: &[Pattern], seconds: f64) -> PointSpec {
 }
 
 /// Looks on.
-pub struct Watch<F: FnMut(Seen<'_>)> {
+pub struct Watch<F: FnMut(LoadEvent<'_>)> {
     see: F,
     /// How often a load began and ended.
     pub loads: (u32, u32),
 }
 
-pub enum Seen<'a> {
+pub enum LoadEvent<'a> {
     Begin,
     End,
     Event(&'a Event),
 }
 
-pub fn watch<F: FnMut(Seen<'_>)>(see: F) -> Watch<F> {
+pub fn watch<F: FnMut(LoadEvent<'_>)>(see: F) -> Watch<F> {
     Watch { see, loads: (0, 0) }
 }
 
-impl<F: FnMut(Seen<'_>)> LoadObserver for Watch<F> {
+impl<F: FnMut(LoadEvent<'_>)> LoadObserver for Watch<F> {
     fn load_begins(&mut self) {
         self.loads.0 += 1;
-        (self.see)(Seen::Begin);
+        (self.see)(LoadEvent::Begin);
     }
 
     fn load_ends(&mut self) {
         self.loads.1 += 1;
-        (self.see)(Seen::End);
+        (self.see)(LoadEvent::End);
     }
 
     fn event(&mut self, event: Event) {
-        (self.see)(Seen::Event(&event));
+        (self.see)(LoadEvent::Event(&event));
     }
 }
 

@@ -31,14 +31,18 @@ fn hosts_are_measured_in_blocks_and_compared() {
     assert!(order.iter().any(|cells| *cells != order[0]), "shuffled: {order:?}");
     assert_complete(&whole);
     for subject in 0..2 {
-        let of = device(&whole, subject.into());
-        assert!(of.is_complete() && of.inventory.is_some(), "{:?}", of.parts);
+        let whole_device = device(&whole, subject.into());
+        assert!(
+            whole_device.is_complete() && whole_device.inventory.is_some(),
+            "{:?}",
+            whole_device.parts
+        );
         // The details are those of the last block; every block has figures of its own.
         let last = figures(&whole, subject, Some(2));
         let blocks: Vec<_> = (0..3).map(|block| figures(&whole, subject, Some(block))).collect();
         assert!(blocks.iter().all(|figures| figures.len() == last.len()));
         assert!(blocks[0] != blocks[1], "measured anew");
-        let measured = of.measured();
+        let measured = whole_device.measured();
         assert_eq!(measured.len(), last.len());
         for figure in measured {
             let metric = Metric::all(figure.info().unwrap().measure);

@@ -5,7 +5,7 @@ use super::super::support::setter::{Setter, session};
 use super::super::support::{Plimsoll, wait_until};
 use super::super::{is_empty, printed};
 use plimsoll_load::{
-    Content, LaidOut, Means, OpenOptions, Passwords, SystemClock, lay_out, verify,
+    Content, LaidOut, OpenOptions, OperationContext, Passwords, SystemClock, lay_out, verify,
 };
 use plimsoll_model::Cause;
 use plimsoll_settings::Journal;
@@ -110,7 +110,7 @@ fn requests_are_as_large_as_samba_takes_by_then() {
     let sets = ["local/samba:smb2 max write=64KiB", "local/samba:smb2 max read=64KiB"];
     let mut session = session(Journal::at(home.path()), &sets).unwrap();
     [0, 1].into_iter().for_each(|factor| session.set(factor, 0).unwrap());
-    let means = Means {
+    let context = OperationContext {
         content: Arc::new(Content::new(7)),
         paths: Arc::default(),
         deadline: SystemClock::no_deadline(),
@@ -119,8 +119,8 @@ fn requests_are_as_large_as_samba_takes_by_then() {
     };
     let file = share.namespace().unwrap().create("f").unwrap();
     let file = LaidOut { file, generation: 1 };
-    lay_out(&*share, &means, file, 4 << 20, &mut |_| {}).unwrap();
-    let read = verify(&*share, &means, file, 4 << 20, None, &mut |_| {}).unwrap();
+    lay_out(&*share, &context, file, 4 << 20, &mut |_| {}).unwrap();
+    let read = verify(&*share, &context, file, 4 << 20, None, &mut |_| {}).unwrap();
     assert_eq!((read.bytes, read.stale, read.misplaced, read.corrupt), (4 << 20, 0, 0, 0));
 }
 

@@ -100,8 +100,8 @@ fn caches_are_dropped(beds: &Beds) {
     let cached = || -> u64 {
         let text = "sed -n 's/^Cached: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo";
         let shmem = "sed -n 's/^Shmem: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo";
-        let of = |line: &str| beds.on("knobs/server", line).trim().parse::<u64>().unwrap();
-        of(text) - of(shmem)
+        let kilobytes = |line: &str| beds.on("knobs/server", line).trim().parse::<u64>().unwrap();
+        kilobytes(text) - kilobytes(shmem)
     };
     let before = cached();
     let host = plimsoll_lab::vm::reach(&beds.directory("knobs"), "server");

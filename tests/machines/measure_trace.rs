@@ -76,15 +76,15 @@ fn measure_functions_of_netfilter() {
     let study = beds.program.latest();
     assert_eq!(study.ended, Ended::Done);
     assert!(study.trials.iter().all(|trial| trial.result.outcome == Outcome::Complete));
-    let of = |measure| Metric::for_kind(block_kind("netfilter").unwrap(), measure);
+    let in_netfilter = |measure| Metric::for_kind(block_kind("netfilter").unwrap(), measure);
     let mut wrong = Vec::new();
-    let without = figures(&study, 0, of(TraceJob::FUNCTIONS));
+    let without = figures(&study, 0, in_netfilter(TraceJob::FUNCTIONS));
     let known = rulesets();
     let all = std::iter::once(("none", &(0.0..=0.0)));
     let all = all.chain(known.iter().map(|(name, _, more)| (*name, more)));
     for (setting, (name, expected)) in (0..).zip(all) {
-        let counts = figures(&study, setting, of(TraceJob::FUNCTIONS));
-        let same = figures(&study, setting, of(TraceJob::SAME));
+        let counts = figures(&study, setting, in_netfilter(TraceJob::FUNCTIONS));
+        let same = figures(&study, setting, in_netfilter(TraceJob::SAME));
         eprintln!("{name}: {counts:?} functions of netfilter, shares of the calls {same:?}");
         let differs = |count: &f64| !expected.contains(&(count - without[0]));
         if counts.iter().any(differs) || same.iter().any(|share| *share < WANTED) {

@@ -48,8 +48,8 @@ fn read_ahead_shows_through_the_page_cache_alone() {
 
 /// The geometric mean of the throughput under a setting.
 fn level(study: &Study, setting: u16) -> f64 {
-    let of = study.trials.iter().filter(|trial| trial.cell.setting == setting);
-    let rates: Vec<f64> = of
+    let trials = study.trials.iter().filter(|trial| trial.cell.setting == setting);
+    let rates: Vec<f64> = trials
         .map(|trial| {
             assert_eq!(trial.result.outcome, Outcome::Complete);
             trial.result.value(0, Metric::all(Measure::THROUGHPUT)).unwrap().ln()

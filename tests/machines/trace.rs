@@ -162,9 +162,13 @@ fn calls_to_the_nfs_server_are_counted(beds: &Beds) {
         let functions = ["nfsd_dispatch", "nfsd4_proc_compound", mark, "fh_verify"];
         // Threads are preempted, and pages of the cache become active.
         is_counted(trial.result.main().unwrap(), &functions, 0.1);
-        let of = |block| Metric::for_kind(block_kind(block).unwrap(), TraceJob::FUNCTIONS);
+        let functions_in =
+            |block| Metric::for_kind(block_kind(block).unwrap(), TraceJob::FUNCTIONS);
         for block in ["NFS server", "RPC", "file system", "page cache"] {
-            assert!(trial.result.value(0, of(block)).is_some_and(|count| count > 1.0), "{block}");
+            assert!(
+                trial.result.value(0, functions_in(block)).is_some_and(|count| count > 1.0),
+                "{block}"
+            );
         }
     }
     let shown = beds.program.run(&["show", &study.id.0]).expect(0).out;

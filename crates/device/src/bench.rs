@@ -2,7 +2,7 @@
 
 use super::clean::Odd;
 use super::inventory::Reading;
-use super::{Asked, Verbs, clocks, cpu, crypto, disk, exports, links, memory, shell};
+use super::{HostRequest, Verbs, clocks, cpu, crypto, disk, exports, links, memory, shell};
 use plimsoll_model::device::{Device, Part, ReadBy};
 use plimsoll_model::{Cause, Failure, HostName};
 use plimsoll_reach::Reach;
@@ -27,17 +27,17 @@ impl Bench<'_> {
     pub(super) fn part(
         &mut self,
         part: Part,
-        asked: &Asked,
+        request: &HostRequest,
         known: &Device,
         odd: &mut Odd,
     ) -> Device {
         let mut device = Device::default();
         match part {
             Part::Inventory => {
-                let reading = take_inventory(self, asked.disk.as_deref(), odd);
+                let reading = take_inventory(self, request.disk.as_deref(), odd);
                 device.inventory = reading.map(Reading::finish);
             }
-            Part::Cpu => device.cpu = some(cpu::measure(self, asked.coremark.as_deref(), odd)),
+            Part::Cpu => device.cpu = some(cpu::measure(self, request.coremark.as_deref(), odd)),
             Part::Memory => device.memory = some(memory::measure(self, odd)),
             Part::Crypto => {
                 let crypto = crypto::measure(self, odd);
@@ -47,7 +47,7 @@ impl Bench<'_> {
                 device.crypto = some(crypto);
             }
             Part::Disk => {
-                let Some(path) = asked.disk.as_deref() else {
+                let Some(path) = request.disk.as_deref() else {
                     self.failed(
                         Failure::new(Cause::Usage, "measure a disk")
                             .on(self.reach.name())

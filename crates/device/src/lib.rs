@@ -37,7 +37,7 @@ mod wireless;
 pub use clean::Odd;
 pub use links::interface;
 pub use router::router;
-pub use runner::{Asked, Host, HostRunner};
+pub use runner::{Host, HostRequest, HostRunner};
 pub use wireless::wireless;
 
 use plimsoll_model::{Cause, Failure};

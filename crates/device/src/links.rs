@@ -108,8 +108,10 @@ pub(super) fn from_output(output: &str) -> Option<Value> {
     }
     for (name, classes) in files.beginning("class ") {
         let Some((name, handle)) = name.split_once(' ') else { continue };
-        let of = links.get_mut(name).into_iter().flat_map(|link| &mut link.disciplines);
-        if let Some(discipline) = of.into_iter().find(|discipline| discipline.handle == handle) {
+        let disciplines = links.get_mut(name).into_iter().flat_map(|link| &mut link.disciplines);
+        if let Some(discipline) =
+            disciplines.into_iter().find(|discipline| discipline.handle == handle)
+        {
             discipline.bits_per_second = classes_let_through(classes, handle);
         }
     }

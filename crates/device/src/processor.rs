@@ -99,16 +99,16 @@ mod tests {
 
     #[test]
     fn clocks_that_the_kernel_reports() {
-        let of = |key: &str, value: &str| reported_clock(&cpuinfo(&[(key, value)]));
-        assert_eq!(of("cpu MHz", "2594.116"), Some(2_594_116_000));
-        assert_eq!(of("clock", "1500.000000MHz"), Some(1_500_000_000));
+        let reported = |key: &str, value: &str| reported_clock(&cpuinfo(&[(key, value)]));
+        assert_eq!(reported("cpu MHz", "2594.116"), Some(2_594_116_000));
+        assert_eq!(reported("clock", "1500.000000MHz"), Some(1_500_000_000));
         for (key, value) in [
             ("BogoMIPS", "5188.23"),
             ("bogomips", "5188.23"),
             ("cpu MHz", "nan"),
             ("cpu MHz", "0.000"),
         ] {
-            assert_eq!(of(key, value), None, "{key} {value}");
+            assert_eq!(reported(key, value), None, "{key} {value}");
         }
     }
 

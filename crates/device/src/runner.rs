@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What is to be found out about a host, beside the jobs of the plan.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct HostRequest {
     /// Whether its inventory is taken.
     pub inventory: bool,
     /// The CoreMark program on that host; otherwise it is looked for.
@@ -32,7 +32,7 @@ pub struct Host<'a> {
     /// The probe on it, or why there is none.
     pub verbs: Result<Box<dyn Verbs + 'a>, Failure>,
     /// What is to be found out.
-    pub asked: Asked,
+    pub request: HostRequest,
 }
 
 /// Measures hosts part by part.
@@ -118,7 +118,7 @@ impl Measured<'_> {
                 bench.failed(failure.clone());
                 Device::default()
             }
-            None => bench.part(job.part, &self.host.asked, &self.device, &mut self.odd),
+            None => bench.part(job.part, &self.host.request, &self.device, &mut self.odd),
         };
         let Bench { failures, notes, .. } = bench;
         if self.lost.is_none() {
@@ -163,7 +163,7 @@ impl SubjectRunner for HostRunner<'_> {
     /// Takes the inventory.
     fn attach(&mut self, subject: usize) -> Result<Vec<Flag>, Failure> {
         let host = &mut self.hosts[subject];
-        if host.host.asked.inventory {
+        if host.host.request.inventory {
             let job = DeviceJob { part: Part::Inventory, quick: false };
             host.measure(job, &*self.clock, &self.stop, &mut |_| {});
         }

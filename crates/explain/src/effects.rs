@@ -2,7 +2,7 @@
 
 use crate::gather::Gathered;
 use crate::pair::{Rules, WHOLE_PLOTS};
-use crate::{Ratio, Seen};
+use crate::{BlockRatios, Ratio};
 use plimsoll_model::{Cell, Measurand, Plan, Study, factor};
 use plimsoll_stats::interval::{Interval, mean};
 use std::collections::BTreeMap;
@@ -41,16 +41,16 @@ pub fn effects(study: &Study) -> Vec<Effect> {
             }
         }
     }
-    let of = |((factor, level, workload, subject), cells): (_, Vec<Cell>)| {
+    let effect = |((factor, level, workload, subject), cells): (_, Vec<Cell>)| {
         let blocks = log_ratios(&gathered, plan, &cells, factor);
         let means: Vec<f64> = blocks.iter().filter_map(|plots| mean(plots)).collect();
         let plots = blocks.concat();
         let interval = wider(rules.interval(&means), rules.interval(&plots));
         let interval = interval.filter(|_| means.len() >= WHOLE_PLOTS).and_then(Interval::exp);
-        let ratio = Ratio { seen: Seen::new(&plots), ..Ratio::new(&means, interval)? };
+        let ratio = Ratio { seen: BlockRatios::new(&plots), ..Ratio::new(&means, interval)? };
         Some(Effect { factor, level, workload, subject, ratio })
     };
-    compared.into_iter().filter_map(of).collect()
+    compared.into_iter().filter_map(effect).collect()
 }
 
 /// Of two intervals about the same estimate the wider one; `None` where one of them has no ends.

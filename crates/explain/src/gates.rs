@@ -217,7 +217,7 @@ pub fn other_work(planned: &Study, baseline: &Study) -> Vec<Change> {
 fn counterparts(planned: &Study, baseline: &Study) -> Vec<(Cell, SubjectKey, Vec<Cell>)> {
     let Some(gate) = &planned.plan.gate else { return Vec::new() };
     let subjects = SubjectKey::all(baseline);
-    let of = |(_, cell): (Option<&GateCondition>, Cell)| {
+    let counterpart = |(_, cell): (Option<&GateCondition>, Cell)| {
         let key = SubjectKey::new(planned, usize::from(cell.subject));
         let is_own = |other: &Cell| {
             let same =
@@ -227,5 +227,5 @@ fn counterparts(planned: &Study, baseline: &Study) -> Vec<(Cell, SubjectKey, Vec
         let others = self::planned(&baseline.plan).into_iter().filter(is_own).collect();
         (cell, key, others)
     };
-    gated(gate, &planned.plan, &self::planned(&planned.plan)).into_iter().map(of).collect()
+    gated(gate, &planned.plan, &self::planned(&planned.plan)).into_iter().map(counterpart).collect()
 }

@@ -77,7 +77,7 @@ pub(crate) fn hosts(study: &Study, gathered: &Gathered<'_>) -> Vec<HostFindings>
         }
     }
     let facts = |host: &str| study.hosts.iter().find(|facts| facts.name == host);
-    let of = |host: &str| {
+    let found_on = |host: &str| {
         let takes_part = |subject: u16| {
             let mut roles = study.plan.others().filter(|other| other.is(host)).peekable();
             study.plan.is_client(host)
@@ -105,7 +105,7 @@ pub(crate) fn hosts(study: &Study, gathered: &Gathered<'_>) -> Vec<HostFindings>
                 .map(|(ran, seen)| (seen, ran)),
         }
     };
-    names.into_iter().map(of).collect()
+    names.into_iter().map(found_on).collect()
 }
 
 fn load_of<'a>(trial: &'a Trial, host: &str) -> Option<&'a HostLoad> {
@@ -210,13 +210,13 @@ fn caused_by_class(load: &HostLoad) -> Option<CpuTimes> {
         None => return None,
     };
     // Not the difference of counters that runs no lower than 0: a class may be below its baseline.
-    let of = |class: fn(&CpuTimes) -> f64| class(&load.cpu) - class(&idle) * load.seconds;
+    let above_idle = |class: fn(&CpuTimes) -> f64| class(&load.cpu) - class(&idle) * load.seconds;
     Some(CpuTimes {
-        user: of(|c| c.user),
-        nice: of(|c| c.nice),
-        system: of(|c| c.system),
-        irq: of(|c| c.irq),
-        softirq: of(|c| c.softirq),
+        user: above_idle(|c| c.user),
+        nice: above_idle(|c| c.nice),
+        system: above_idle(|c| c.system),
+        irq: above_idle(|c| c.irq),
+        softirq: above_idle(|c| c.softirq),
         steal: 0.0,
         idle: 0.0,
         iowait: 0.0,

@@ -37,13 +37,13 @@ pub fn slower_interfaces(study: &Study) -> Vec<SlowerInterface> {
     let peers = named(|role| role == HostRole::Peer);
     let far_ends = named(HostRole::is_far_end);
     let is_path = plan.subjects.first().is_some_and(|subject| subject.path().is_some());
-    let of = |facts: &HostFacts| match clients.contains(&facts.name) {
+    let slower_of = |facts: &HostFacts| match clients.contains(&facts.name) {
         true => of_host(study, facts, &far_ends),
         // Of a server the way to its clients is its own affair.
         false if peers.contains(&facts.name) => of_host(study, facts, &clients),
         false => None,
     };
-    let found = study.hosts.iter().filter_map(of);
+    let found = study.hosts.iter().filter_map(slower_of);
     found.map(|found| SlowerInterface { is_path, ..found }).collect()
 }
 
@@ -60,9 +60,9 @@ fn of_host(study: &Study, facts: &HostFacts, others: &[String]) -> Option<Slower
         {
             let [received, sent] =
                 [interface.received_bytes, interface.sent_bytes].map(|bytes| bytes as f64);
-            let of = carried.entry(&interface.name).or_default();
-            of.0 += received + sent;
-            of.1 = of.1.max(received.max(sent) / load.seconds);
+            let sums = carried.entry(&interface.name).or_default();
+            sums.0 += received + sent;
+            sums.1 = sums.1.max(received.max(sent) / load.seconds);
         }
     }
     let (used, (bytes, most)) = carried.iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;

@@ -69,7 +69,7 @@ pub use limits::{
 };
 pub use merge::compares_quantiles;
 pub use needed::{Forecast, Unresolved, blocks_needed, unresolved};
-pub use pair::{Claim, Pair, Ratio, Seen};
+pub use pair::{BlockRatios, Claim, Pair, Ratio};
 pub use part_costs::{Difference, PartCost, PartCosts, PartVerdict, part_costs};
 pub use playback::{During, Films, Pauses, Playback, Played, Seeks, Uncapped, playback};
 pub use round_trip::RoundTrip;

@@ -98,12 +98,12 @@ impl Forecast {
             u64::from(study.plan.first_blocks()).max(done.saturating_add(missing_for_time(study)));
         let looked = done >= u64::from(study.plan.first_blocks());
         let needed = blocks_needed(study);
-        let of = |(workload, needed): (usize, Option<u64>)| {
+        let missing = |(workload, needed): (usize, Option<u64>)| {
             let needed = if looked { needed } else { Some(first.max(needed.unwrap_or(0))) };
             let blocks = needed.unwrap_or(0).saturating_sub(done);
             MissingBlocks { blocks, seconds_per_block: seconds_per_block(study, workload) }
         };
-        Forecast { workloads: needed.into_iter().enumerate().map(of).collect() }
+        Forecast { workloads: needed.into_iter().enumerate().map(missing).collect() }
     }
 
     /// Blocks more of the workload that takes most.
@@ -160,8 +160,8 @@ fn cells(study: &Study, workload: usize) -> usize {
 
 /// Seconds of one block of a workload: its trials, from the start of each to that of the next.
 fn seconds_per_block(study: &Study, workload: usize) -> f64 {
-    let of = |cell: &Cell| usize::from(cell.workload) == workload;
-    let spans = study.trials.windows(2).filter(|pair| of(&pair[0].cell));
+    let is_own = |cell: &Cell| usize::from(cell.workload) == workload;
+    let spans = study.trials.windows(2).filter(|pair| is_own(&pair[0].cell));
     let spans = spans.map(|pair| pair[1].started_seconds - pair[0].started_seconds);
     let (sum, count) = spans
         .filter(|span| span.is_finite() && *span > 0.0)

@@ -16,7 +16,7 @@ pub(crate) const WHOLE_PLOTS: usize = 4;
 
 /// The ratios B/A of single blocks, for figures that have too few for an interval that says anything.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Seen {
+pub struct BlockRatios {
     /// How many.
     pub values: usize,
     /// How many are above 1.
@@ -27,11 +27,11 @@ pub struct Seen {
     pub high: f64,
 }
 
-impl Seen {
+impl BlockRatios {
     /// `None` without values.
-    pub(crate) fn new(log_ratios: &[f64]) -> Option<Seen> {
+    pub(crate) fn new(log_ratios: &[f64]) -> Option<BlockRatios> {
         let end = |pick: fn(f64, f64) -> f64| log_ratios.iter().copied().reduce(pick).map(f64::exp);
-        Some(Seen {
+        Some(BlockRatios {
             values: log_ratios.len(),
             above: log_ratios.iter().filter(|log| **log > 0.0).count(),
             low: end(f64::min)?,
@@ -40,8 +40,13 @@ impl Seen {
     }
 
     /// The same of A/B.
-    pub fn reversed(self) -> Seen {
-        Seen { above: self.values - self.above, low: 1.0 / self.high, high: 1.0 / self.low, ..self }
+    pub fn reversed(self) -> BlockRatios {
+        BlockRatios {
+            above: self.values - self.above,
+            low: 1.0 / self.high,
+            high: 1.0 / self.low,
+            ..self
+        }
     }
 }
 
@@ -58,7 +63,7 @@ pub struct Ratio {
     /// nothing that is worth showing.
     pub zero: (bool, bool),
     /// The ratios of single blocks; `None` of CPU time, and of runs that are not paired.
-    pub seen: Option<Seen>,
+    pub seen: Option<BlockRatios>,
 }
 
 impl Ratio {
@@ -85,7 +90,7 @@ impl Ratio {
         let estimate = mean(log_ratios)?.exp();
         let usable = estimate.is_finite() && estimate > 0.0;
         let zero = (false, false);
-        let (blocks, seen) = (log_ratios.len(), Seen::new(log_ratios));
+        let (blocks, seen) = (log_ratios.len(), BlockRatios::new(log_ratios));
         usable.then_some(Ratio { blocks, estimate, interval, zero, seen })
     }
 

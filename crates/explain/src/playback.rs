@@ -163,8 +163,8 @@ pub fn playback(study: &Study) -> Vec<Playback> {
         study.trials.iter().map(|trial| (trial.cell.setting, trial.cell.subject)).collect();
     setups.sort_unstable();
     setups.dedup();
-    let of = |(setting, subject)| of_setup(study, &found, &gathered, &limits, setting, subject);
-    setups.into_iter().filter_map(of).collect()
+    let played = |(setting, subject)| of_setup(study, &found, &gathered, &limits, setting, subject);
+    setups.into_iter().filter_map(played).collect()
 }
 
 /// Whether a rotating disk is the bottleneck of any of these.
@@ -297,14 +297,14 @@ fn film_loss(
     alone: &Films,
     during: &Films,
 ) -> BTreeMap<u16, Ratio> {
-    let of = |row: &Uncapped| Measurand {
+    let headroom = |row: &Uncapped| Measurand {
         cell: row.cell,
         part: 0,
         metric: Metric::all(PlaybackJob::HEADROOM),
     };
     let both = during.uncapped.iter().filter_map(|row| {
         let alone = alone.uncapped.iter().find(|alone| alone.streams == row.streams)?;
-        Some((row.streams, ratio(gathered, study, of(row), of(alone))?))
+        Some((row.streams, ratio(gathered, study, headroom(row), headroom(alone))?))
     });
     both.collect()
 }

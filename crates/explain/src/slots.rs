@@ -79,15 +79,15 @@ fn is_small(count: u64, wire: &MountWire) -> bool {
 
 /// Operations that a workload keeps in flight, the most of its steps.
 fn planned_in_flight(workload: &Workload) -> f64 {
-    let of = |workload: &Workload| -> f64 {
+    let in_flight = |workload: &Workload| -> f64 {
         let parts = workload.parts.iter();
         parts.map(|part| f64::from(part.workers.get()) * f64::from(part.depth().get())).sum()
     };
     match &workload.steps {
         Some(Steps::Sweep { over: over @ (Parameter::Depth | Parameter::Workers), values }) => {
             let points = values.iter().filter_map(|value| workload.at(*over, *value).ok());
-            points.map(|point| of(&point)).fold(0.0, f64::max)
+            points.map(|point| in_flight(&point)).fold(0.0, f64::max)
         }
-        _ => of(workload),
+        _ => in_flight(workload),
     }
 }

@@ -84,14 +84,14 @@ fn of_trial(trial: &Trial) -> Vec<Stall> {
 /// Time of a trial's load, and of the stall that outlasted it.
 fn load_seconds(trial: &Trial) -> f64 {
     let points = trial.points.iter().flat_map(|point| point.parts.first());
-    let of = |part: &PartResult| {
+    let part_seconds = |part: &PartResult| {
         let windows = part.series.window_seconds * part.series.len() as f64;
         let ends = part.stalls.iter().map(|stall| stall.start_seconds + stall.seconds);
         ends.fold(windows, f64::max)
     };
     match trial.points.is_empty() {
-        true => trial.result.main().map_or(0.0, of),
-        false => points.map(of).sum(),
+        true => trial.result.main().map_or(0.0, part_seconds),
+        false => points.map(part_seconds).sum(),
     }
 }
 
@@ -110,8 +110,8 @@ pub(crate) fn over_all_time(results: &Results<'_>, is_open_loop: bool) -> BTreeM
     let all: f64 = answered.iter().sum();
     let metrics = results.metrics().into_iter().filter(|metric| RATES.contains(&metric.measure));
     let rate = |metric: Metric| {
-        let of = parts.iter().zip(&answered);
-        let known = of.filter_map(|(part, time)| Some((part.quantities.get(&metric)?, time)));
+        let timed = parts.iter().zip(&answered);
+        let known = timed.filter_map(|(part, time)| Some((part.quantities.get(&metric)?, time)));
         let (done, time) = known.fold((0.0, 0.0), |(done, time), (rate, seconds)| {
             (done + rate * seconds, time + seconds)
         });

@@ -79,11 +79,11 @@ fn encryption_and_copies_are_told_beside_what_a_byte_cost() {
     let (seconds, by) = one.protected.as_ref().unwrap().seconds.unwrap();
     assert!(close(seconds, 2e-9) && by == "openssl", "{one:?}");
     // GMAC is bounded by GCM; of CCM nothing is known.
-    let of =
+    let protected =
         |protection| costs(&reads(Some(protection), false), &device)[0].protected.clone().unwrap();
-    let gmac = of(Protection::Signing { algorithm: "AES-128-GMAC".into() });
+    let gmac = protected(Protection::Signing { algorithm: "AES-128-GMAC".into() });
     assert!(close(gmac.seconds.unwrap().0, 2e-9));
-    assert_eq!(of(Protection::Encryption { algorithm: "AES-128-CCM".into() }).seconds, None);
+    assert_eq!(protected(Protection::Encryption { algorithm: "AES-128-CCM".into() }).seconds, None);
     let plain = costs(&reads(None, false), &device);
     assert_eq!(plain[0].protected, None);
 }

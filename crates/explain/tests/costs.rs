@@ -58,8 +58,8 @@ fn known_costs_come_back_whatever_the_scale_and_the_rule() {
                 assert_near(costs.cost(CostKind::File), file, 0.02);
                 assert_near(costs.cost(CostKind::Byte), byte, 0.02);
                 assert_eq!(costs.cost(CostKind::Operation), None, "there is one size of block");
-                let of = |d: &plimsoll_explain::DatasetTime| d.error.unwrap().abs();
-                assert!(costs.datasets.iter().map(of).all(|off| off < 0.02), "{costs:?}");
+                let deviation = |d: &plimsoll_explain::DatasetTime| d.error.unwrap().abs();
+                assert!(costs.datasets.iter().map(deviation).all(|off| off < 0.02), "{costs:?}");
                 let (dataset, share) = costs.most_by_file().unwrap();
                 let whole = adds_up(0, &dataset.work);
                 let expected = dataset.work.files as f64 * file / whole;

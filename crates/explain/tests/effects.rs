@@ -36,8 +36,8 @@ fn study(blocks: u32, plot: impl Fn(u32, usize) -> f64) -> Study {
 #[test]
 fn effects_are_exact_where_nothing_else_varies() {
     let found = effects(&study(4, |_, _| 1.0));
-    let of: Vec<_> = found.iter().map(|e| (e.factor, e.level, e.workload, e.subject)).collect();
-    assert_eq!(of, [(0, 1, 0, 0), (0, 2, 0, 0), (1, 1, 0, 0)]);
+    let keys: Vec<_> = found.iter().map(|e| (e.factor, e.level, e.workload, e.subject)).collect();
+    assert_eq!(keys, [(0, 1, 0, 0), (0, 2, 0, 0), (1, 1, 0, 0)]);
     for (effect, expected) in found.iter().zip([2.0, 5.0, 1.5]) {
         let ratio = effect.ratio;
         assert!((ratio.estimate / expected - 1.0).abs() < 1e-9, "{effect:?}");
@@ -145,9 +145,9 @@ fn a_block_counts_where_all_that_is_compared_is_complete() {
     assert_eq!(blocks, [3, 3, 3]);
     study.trials.retain(|trial| trial.cell.setting != 1);
     let found = effects(&study);
-    let of: Vec<_> = found.iter().map(|e| (e.factor, e.level)).collect();
+    let keys: Vec<_> = found.iter().map(|e| (e.factor, e.level)).collect();
     // One level of b lacks a setting that the other has: no block has both whole.
-    assert_eq!(of, [(0, 1), (0, 2)]);
+    assert_eq!(keys, [(0, 1), (0, 2)]);
     assert!((found[0].ratio.estimate - 2.0).abs() < 1e-9, "{:?}", found[0]);
     study.plan.factors.clear();
     assert!(effects(&study).is_empty());

@@ -50,10 +50,10 @@ fn study(pattern: Pattern, read: f64, written: f64, flush_seconds: f64) -> Study
 
 #[test]
 fn reads_without_a_byte_from_disk_came_from_memory() {
-    let of = |read: f64| reads_from(&study(Pattern::SequentialRead, read, 0.0, 0.0), 0);
-    assert_eq!(of(0.0), Some(StoredOn::ServerMemory));
-    assert_eq!(of(1.0), Some(StoredOn::Disk));
-    assert_eq!(of(0.5), Some(StoredOn::Unknown));
+    let stored_on = |read: f64| reads_from(&study(Pattern::SequentialRead, read, 0.0, 0.0), 0);
+    assert_eq!(stored_on(0.0), Some(StoredOn::ServerMemory));
+    assert_eq!(stored_on(1.0), Some(StoredOn::Disk));
+    assert_eq!(stored_on(0.5), Some(StoredOn::Unknown));
     // Nobody watched, or the disks of another host.
     let mut study = study(Pattern::SequentialRead, 0.0, 0.0, 0.0);
     assert_eq!(server_memory(&study, 0), Some(Bytes(25_232_932_864)));
@@ -156,7 +156,7 @@ fn no_server_whose_flush_waits_for_nothing_is_called_sustained() {
 /// Nothing is written before the trials of a sweep: its writes are a burst unless the trials show the disk's time.
 #[test]
 fn writes_of_a_sweep_are_a_burst_unless_they_reached_the_disk() {
-    let of = |written: f64, flush: f64| {
+    let sustained = |written: f64, flush: f64| {
         let mut study = study(Pattern::SequentialWrite, 0.0, written, flush);
         storage(&mut study.subjects[0]).writes.clear();
         assert_eq!(writes(&study), [], "without steps nothing is known");
@@ -164,9 +164,9 @@ fn writes_of_a_sweep_are_a_burst_unless_they_reached_the_disk() {
         study.plan.workloads[0].steps = Some(Steps::Sweep { over: Parameter::Block, values });
         writes(&study)[0].sustained
     };
-    assert_eq!(of(0.2, 0.01), Err(Burst::NotConditioned));
-    assert_eq!(of(0.2, 8.0), Ok(()));
-    assert_eq!(of(1.0, 0.01), Ok(()));
+    assert_eq!(sustained(0.2, 0.01), Err(Burst::NotConditioned));
+    assert_eq!(sustained(0.2, 8.0), Ok(()));
+    assert_eq!(sustained(1.0, 0.01), Ok(()));
     let mut reads = study(Pattern::SequentialRead, 0.0, 0.0, 0.0);
     storage(&mut reads.subjects[0]).writes.clear();
     let values = vec![4096.0];
@@ -177,12 +177,12 @@ fn writes_of_a_sweep_are_a_burst_unless_they_reached_the_disk() {
 /// Writes whose final flush waited for the disk, or that the disk took meanwhile, are no burst's.
 #[test]
 fn writes_that_reached_the_disk_are_sustained() {
-    let of = |written: f64, flush: f64| {
+    let sustained = |written: f64, flush: f64| {
         writes(&study(Pattern::SequentialWrite, 0.0, written, flush))[0].sustained
     };
-    assert_eq!(of(0.2, 8.0), Ok(()), "the flush is in the figure");
-    assert_eq!(of(1.0, 0.01), Ok(()), "the disk wrote all of it");
-    assert_eq!(of(0.2, 0.01), Err(Burst::NotConditioned));
+    assert_eq!(sustained(0.2, 8.0), Ok(()), "the flush is in the figure");
+    assert_eq!(sustained(1.0, 0.01), Ok(()), "the disk wrote all of it");
+    assert_eq!(sustained(0.2, 0.01), Err(Burst::NotConditioned));
     // One trial that a cache took is enough to doubt all.
     let mut one = study(Pattern::SequentialWrite, 0.0, 0.2, 8.0);
     let quantities = &mut one.trials[3].result.parts[0].quantities;

@@ -335,8 +335,9 @@ impl Run {
         // everything is in flight all the time.
         let workload = self.trial.as_ref().and_then(|t| self.header.plan.workload(t.cell));
         let closed_loop = workload.map(|workload| {
-            let of = |part: &Part| f64::from(part.workers.get()) * f64::from(part.depth().get());
-            workload.parts.iter().map(of).sum::<f64>() * seconds
+            let in_flight =
+                |part: &Part| f64::from(part.workers.get()) * f64::from(part.depth().get());
+            workload.parts.iter().map(in_flight).sum::<f64>() * seconds
         });
         let in_flight = match window.in_flight_ns {
             0 => closed_loop,

@@ -18,7 +18,7 @@
 //! let millisecond = Duration::from_millis(1);
 //! let share = MockShare::new(clock.clone(), NonZeroU16::MIN, move |_, _| Reply::After(millisecond));
 //!
-//! let means = Means {
+//! let context = OperationContext {
 //!     content: Arc::new(Content::new(42)),
 //!     paths: Arc::default(),
 //!     deadline: Deadline::new(clock.clone(), Arc::default()),
@@ -29,7 +29,7 @@
 //! let mut namespace = share.namespace()?;
 //! let mut file = |name| -> Result<LaidOut, plimsoll_model::Failure> {
 //!     let laid_out = LaidOut { file: namespace.create(name)?, generation: 0 };
-//!     lay_out(&share, &means, laid_out, size, &mut |_bytes| {})?;
+//!     lay_out(&share, &context, laid_out, size, &mut |_bytes| {})?;
 //!     Ok(laid_out)
 //! };
 //! let files = Files { read: vec![file("read")?], write: vec![file("write")?] };
@@ -39,7 +39,7 @@
 //!     workers: NonZeroU16::MIN,
 //!     depth: NonZeroU16::MIN,
 //!     files: files.clone(),
-//!     means: means.clone(),
+//!     context: context.clone(),
 //!     duration: Duration::from_secs(5),
 //!     window: Duration::from_millis(100),
 //!     seed: 1,
@@ -51,7 +51,7 @@
 //! assert_eq!(result.flush, Some(millisecond));
 //! assert_eq!(measured.in_flight, 1.0);
 //!
-//! let verified = verify(&share, &means, files.write[0], size, Some(&written[0]), &mut |_| {})?;
+//! let verified = verify(&share, &context, files.write[0], size, Some(&written[0]), &mut |_| {})?;
 //! assert!(verified.is_good());
 //! # Ok::<(), plimsoll_model::Failure>(())
 //! ```
@@ -120,7 +120,7 @@ pub use open::{OpenOptions, open};
 pub use paths::{ManyPaths, Paths};
 pub use plimsoll_smb::Password;
 pub use plimsoll_transport::SystemClock;
-pub use prepare::{Means, Verified, bad_content, failure, lay_out, verify};
+pub use prepare::{OperationContext, Verified, bad_content, failure, lay_out, verify};
 pub use result::{KindFigures, Measured, TeamResult};
 pub use run::{Observer, RunSpec, StartGate, run, run_from};
 pub use share::{

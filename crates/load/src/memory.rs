@@ -94,8 +94,8 @@ impl Memory {
                 return Ok(None);
             }
             Op::GetAttributes(file) if self.lock().open.contains(&file.0) => {
-                let of = Attributes { kind: EntryKind::File, size: 0 };
-                return Ok(Some(Box::new(Found::Attributes(of))));
+                let attributes = Attributes { kind: EntryKind::File, size: 0 };
+                return Ok(Some(Box::new(Found::Attributes(attributes))));
             }
             Op::Lock(file, ..) | Op::Unlock(file, _) if self.lock().open.contains(&file.0) => {
                 return Ok(None);

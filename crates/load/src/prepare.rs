@@ -27,7 +27,7 @@ const PAGE: u64 = 4096;
 
 /// What operations need of whoever issues them.
 #[derive(Clone)]
-pub struct Means {
+pub struct OperationContext {
     /// What is written, and what is expected of reads that are verified.
     pub content: Arc<Content>,
     /// The paths that operations name.
@@ -40,7 +40,7 @@ pub struct Means {
     pub stalls: OutsideStalls,
 }
 
-impl Means {
+impl OperationContext {
     /// What is asked of a lane.
     pub fn lane(&self, depth: NonZeroU16, block: u32, verify: bool) -> LaneRequest {
         LaneRequest {
@@ -95,14 +95,14 @@ impl Verified {
 /// and [`Cause::Trial`] when the time for all of it is over.
 pub fn lay_out(
     share: &dyn Share,
-    means: &Means,
+    context: &OperationContext,
     laid_out: LaidOut,
     size: u64,
     progress: &mut dyn FnMut(u64),
 ) -> Result<(), Failure> {
     let block = block(share.facts().write_size_bytes);
     let work = WriteOnce::new(laid_out.file, size, laid_out.generation, block, progress);
-    let pass = Pass { share, means, block, verify: false };
+    let pass = Pass { share, context, block, verify: false };
     pass.over("create the test file", |_| work).map(drop)
 }
 
@@ -113,7 +113,7 @@ pub fn lay_out(
 /// and [`Cause::Trial`] when the time for all of it is over.
 pub fn verify(
     share: &dyn Share,
-    means: &Means,
+    context: &OperationContext,
     laid_out: LaidOut,
     size: u64,
     written: Option<&Written>,
@@ -122,7 +122,7 @@ pub fn verify(
     let mut result = Verified::default();
     let mut wrong: Vec<Span> = Vec::new();
     let block = block(share.facts().read_size_bytes);
-    let pass = Pass { share, means, block, verify: true };
+    let pass = Pass { share, context, block, verify: true };
     let read_back = |range: Range<u64>, block, seen: &mut dyn FnMut(&Span, &Done)| {
         let LaidOut { file, generation } = laid_out;
         let work = ReadBack::new(file, range, generation, written, block, seen);
@@ -167,7 +167,7 @@ fn is_content(kind: &ErrorKind) -> bool {
 /// Work that is not measured, by one worker with several operations in flight.
 pub(crate) struct Pass<'a> {
     pub share: &'a dyn Share,
-    pub means: &'a Means,
+    pub context: &'a OperationContext,
     /// Largest operation in bytes.
     pub block: u32,
     /// Whether the content of every read is checked.
@@ -181,14 +181,14 @@ impl Pass<'_> {
         tried: &str,
         source: impl FnOnce(&dyn Lane) -> S,
     ) -> Result<S, Failure> {
-        let mut lane = self.share.lane(self.means.lane(DEPTH, self.block, self.verify))?;
+        let mut lane = self.share.lane(self.context.lane(DEPTH, self.block, self.verify))?;
         let mut work = source(&*lane);
-        let deadline = &self.means.deadline;
+        let deadline = &self.context.deadline;
         let clock = &**deadline.clock();
         let mut tally = Tally::new(Shape { timing: None, kinds: &[] });
         tally.begin(clock.now());
         let limits = Limits {
-            operation_timeout: self.means.operation_timeout,
+            operation_timeout: self.context.operation_timeout,
             end: deadline.end(),
             must_be_done: false,
             issue: Issue::Closed,
@@ -199,7 +199,7 @@ impl Pass<'_> {
             .drive(&mut work, &mut tally);
         let counted = tally.finish(clock.now());
         for stalled in stalls_of(&counted) {
-            self.means.stalls.keep(counted.start + stalled.start, stalled.length);
+            self.context.stalls.keep(counted.start + stalled.start, stalled.length);
         }
         let on = || self.share.facts().given;
         match ended {

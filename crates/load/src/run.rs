@@ -5,7 +5,7 @@
 use crate::cpu;
 use crate::driver::{Driver, Limits};
 use crate::jobs::{Asks, Files, PatternSource, Written, pattern};
-use crate::prepare::Means;
+use crate::prepare::OperationContext;
 use crate::result::{TeamResult, WorkerResult};
 use crate::schedule::{Issue, Schedule};
 use crate::share::{Lane, LaneRequest, Share};
@@ -44,7 +44,7 @@ pub(crate) struct Needs {
 /// The workers of one part.
 pub(crate) struct Crew<S> {
     needs: Needs,
-    means: Means,
+    context: OperationContext,
     timing: Timing,
     /// Whether the load ends with this part.
     main: bool,
@@ -62,7 +62,7 @@ struct Worker<S> {
 impl<S: OperationSource + Send> Crew<S> {
     /// Makes a lane and a source for each worker.
     pub fn new(
-        means: &Means,
+        context: &OperationContext,
         timing: Timing,
         main: bool,
         needs: Needs,
@@ -71,24 +71,24 @@ impl<S: OperationSource + Send> Crew<S> {
     ) -> Result<Crew<S>, Failure> {
         let asks = &needs.asks;
         let mut worker = |number| {
-            let begun = means.deadline.now();
-            let lane = lane(means.lane(needs.arrival.depth(), asks.block, asks.verify))?;
-            let took = means.deadline.now().since(begun);
+            let begun = context.deadline.now();
+            let lane = lane(context.lane(needs.arrival.depth(), asks.block, asks.verify))?;
+            let took = context.deadline.now().since(begun);
             let stalled = (took >= SILENCE).then_some((begun, took));
             let source = source(number, &*lane)?;
             Ok(Worker { lane, source, progress: Arc::new(Progress::new(asks.kinds)), stalled })
         };
         let workers = (0..needs.workers.get()).map(&mut worker).collect::<Result<_, Failure>>()?;
-        Ok(Crew { needs, means: means.clone(), timing, main, workers })
+        Ok(Crew { needs, context: context.clone(), timing, main, workers })
     }
 
     /// What its workers do, and where it can be seen how far they are.
     pub fn tasks(&mut self) -> (Vec<Task<'_>>, Vec<Arc<Progress>>) {
-        let Crew { needs, means, timing, main, workers } = self;
+        let Crew { needs, context, timing, main, workers } = self;
         let progress = workers.iter().map(|worker| worker.progress.clone()).collect();
-        let (needs, means, timing, main) = (&*needs, &*means, *timing, *main);
+        let (needs, context, timing, main) = (&*needs, &*context, *timing, *main);
         let task = |(number, worker)| -> Task<'_> {
-            Box::new(move |gate| work(number, worker, needs, means, timing, main, gate))
+            Box::new(move |gate| work(number, worker, needs, context, timing, main, gate))
         };
         ((0..).zip(workers.iter_mut()).map(task).collect(), progress)
     }
@@ -103,13 +103,13 @@ fn work<S: OperationSource>(
     number: u16,
     worker: &mut Worker<S>,
     needs: &Needs,
-    means: &Means,
+    context: &OperationContext,
     timing: Timing,
     main: bool,
     gate: &Gate<'_>,
 ) -> WorkerResult {
     let mut tally = Tally::new(Shape { timing: Some(timing), kinds: needs.asks.kinds });
-    let clock = &**means.deadline.clock();
+    let clock = &**context.deadline.clock();
     let _shares = gate.wait(clock);
     let start = *gate.start.get_or_init(|| clock.now());
     let issue = match needs.arrival {
@@ -123,7 +123,7 @@ fn work<S: OperationSource>(
         }
     };
     let limits = Limits {
-        operation_timeout: means.operation_timeout,
+        operation_timeout: context.operation_timeout,
         end: Nanos(u64::MAX),
         must_be_done: main && timing.until_done,
         issue,
@@ -216,7 +216,7 @@ pub(crate) struct Ran {
 /// thread each and start together. When one fails, all stop.
 pub(crate) fn run_all(
     parts: Vec<(Vec<Task<'_>>, Vec<Arc<Progress>>)>,
-    means: &Means,
+    context: &OperationContext,
     window: Duration,
     observer: Option<Observer<'_>>,
     agreed: Option<&StartGate<'_>>,
@@ -226,7 +226,7 @@ pub(crate) fn run_all(
         agreed,
         instant: OnceLock::new(),
         start: OnceLock::new(),
-        stop: means.deadline.stop(),
+        stop: context.deadline.stop(),
         team: Team::default(),
         main_left: AtomicUsize::new(parts.first().map_or(0, |(tasks, _)| tasks.len())),
     };
@@ -235,7 +235,7 @@ pub(crate) fn run_all(
     let done = AtomicBool::new(false);
     let results = std::thread::scope(|scope| {
         let observing = observer.map(|observer| {
-            scope.spawn(|| observe(&gate, &progress, means, window, &done, observer))
+            scope.spawn(|| observe(&gate, &progress, context, window, &done, observer))
         });
         let results = perform(tasks, &gate);
         done.store(true, Ordering::Relaxed);
@@ -271,7 +271,7 @@ fn perform<'t>(mut parts: Vec<Vec<Task<'t>>>, gate: &Gate<'_>) -> Vec<Vec<Worker
 fn observe(
     gate: &Gate<'_>,
     progress: &[Arc<Progress>],
-    means: &Means,
+    context: &OperationContext,
     window: Duration,
     done: &AtomicBool,
     observer: Observer<'_>,
@@ -285,7 +285,7 @@ fn observe(
             worker.add_to(&mut total);
         }
         let kinds = by_kind(&difference(&total, &seen)).collect();
-        observer(means.deadline.now() - *start, Window { kinds, in_flight_ns: 0 });
+        observer(context.deadline.now() - *start, Window { kinds, in_flight_ns: 0 });
         seen = total;
     }
 }
@@ -302,7 +302,7 @@ pub struct RunSpec {
     /// The files, laid out whole (see [`lay_out`](crate::lay_out)).
     pub files: Files,
     /// What operations need. The request to stop ends the load; the end of the whole does not.
-    pub means: Means,
+    pub context: OperationContext,
     /// Warm-up and measured part together.
     pub duration: Duration,
     /// Length of a window.
@@ -333,12 +333,12 @@ pub fn run_from(
     observer: Option<Observer<'_>>,
     gate: Option<&StartGate<'_>>,
 ) -> Result<(TeamResult, Vec<Written>, Option<Duration>), Failure> {
-    let RunSpec { job, workers, means, duration: length, window, .. } = spec;
+    let RunSpec { job, workers, context, duration: length, window, .. } = spec;
     let timing = Timing { length: *length, until_done: false, window: *window };
     let arrival = Arrival::Closed { depth: spec.depth };
     let needs = Needs { workers: *workers, arrival, asks: pattern::asks(job) };
     let mut crew = Crew::new(
-        means,
+        context,
         timing,
         true,
         needs,
@@ -348,7 +348,7 @@ pub fn run_from(
                 .map_err(|happened| pattern::not_shared_out(&share.facts().given, happened))
         },
     )?;
-    let Ran { results, late } = run_all(vec![crew.tasks()], means, *window, observer, gate);
+    let Ran { results, late } = run_all(vec![crew.tasks()], context, *window, observer, gate);
     let late = late?;
     let written = pattern::written(&spec.files, crew.into_sources());
     Ok((TeamResult::merge(timing, results.into_iter().flatten().collect()), written, late))

@@ -55,14 +55,15 @@ mod tests {
     fn workers_take_turns_at_equal_intervals_without_drift() {
         let [three, seven] = [3, 7].map(|n| NonZeroU32::new(n).unwrap());
         let workers = NonZeroU16::new(2).unwrap();
-        let of = |worker, per_second| Schedule { start: Nanos(5), per_second, workers, worker };
+        let schedule =
+            |worker, per_second| Schedule { start: Nanos(5), per_second, workers, worker };
         let turns = [(0, 0), (1, 0), (0, 1), (1, 1)];
-        let due = turns.map(|(worker, number)| of(worker, three).due(number));
+        let due = turns.map(|(worker, number)| schedule(worker, three).due(number));
         assert_eq!(due, [0, 333_333_333, 666_666_666, 1_000_000_000].map(|at| Nanos(at + 5)));
-        assert_eq!(of(1, seven).due(3_500_000_003), Nanos(1_000_000_001_000_000_005));
-        assert_eq!(of(1, three).due(u64::MAX), Nanos(u64::MAX));
-        let before = |end| of(1, three).first_after(0, |due| due < Nanos(end));
+        assert_eq!(schedule(1, seven).due(3_500_000_003), Nanos(1_000_000_001_000_000_005));
+        assert_eq!(schedule(1, three).due(u64::MAX), Nanos(u64::MAX));
+        let before = |end| schedule(1, three).first_after(0, |due| due < Nanos(end));
         assert_eq!([0, 333_333_338, 333_333_339, 1_000_000_006].map(before), [0, 0, 1, 2]);
-        assert_eq!(of(0, three).first_after(7, |due| due < Nanos(5)), 7);
+        assert_eq!(schedule(0, three).first_after(7, |due| due < Nanos(5)), 7);
     }
 }

@@ -60,13 +60,13 @@ fn a_source_tree_is_like_a_kernels() {
 
 #[test]
 fn what_cannot_be_made_is_refused() {
-    let asked = |files, directories, bytes| {
+    let made = |files, directories, bytes| {
         let data = data(DataClass::Source, 1.0, 1);
         let source = DataSource::Generated(data);
         let bytes = plimsoll_model::units::Bytes(bytes);
         Manifest::new(&Dataset { source, files, directories, bytes }, &data).map(drop)
     };
-    assert_eq!(asked(3, 2, 5), Ok(()));
+    assert_eq!(made(3, 2, 5), Ok(()));
     for (files, directories, bytes) in [
         (0, 1, 5),
         (3, 0, 5),
@@ -75,7 +75,7 @@ fn what_cannot_be_made_is_refused() {
         (u64::MAX, u64::MAX, 1),
         (1, 1, u64::MAX),
     ] {
-        let failure = asked(files, directories, bytes).unwrap_err();
+        let failure = made(files, directories, bytes).unwrap_err();
         assert_eq!(failure.cause, plimsoll_model::Cause::Usage);
         assert!(failure.next.contains("--count"), "{failure}");
     }

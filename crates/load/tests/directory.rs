@@ -4,8 +4,8 @@ mod common;
 
 use common::{job, workers};
 use plimsoll_load::{
-    Content, DirectoryShare, Ended, EntryKind, Files, LaidOut, Lane, Means, Memory, Op,
-    OpenOptions, RunSpec, Share, Span, SystemClock, Tag, Written, lay_out, run, verify,
+    Content, DirectoryShare, Ended, EntryKind, Files, LaidOut, Lane, Memory, Op, OpenOptions,
+    OperationContext, RunSpec, Share, Span, SystemClock, Tag, Written, lay_out, run, verify,
 };
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
@@ -28,8 +28,8 @@ fn open_with(path: &Path, options: OpenOptions) -> Result<DirectoryShare, plimso
     DirectoryShare::open(&target, &path.display().to_string(), &options)
 }
 
-fn means() -> Means {
-    Means {
+fn context() -> OperationContext {
+    OperationContext {
         content: Arc::new(Content::new(77)),
         paths: Arc::default(),
         deadline: SystemClock::no_deadline(),
@@ -39,32 +39,32 @@ fn means() -> Means {
 }
 
 /// Two laid-out files of `size` bytes.
-fn prepare(share: &dyn Share, means: &Means, size: u64) -> Files {
+fn prepare(share: &dyn Share, context: &OperationContext, size: u64) -> Files {
     let mut namespace = share.namespace().unwrap();
     let mut file = |name| {
         let laid_out = LaidOut { file: namespace.create(name).unwrap(), generation: 1 };
-        lay_out(share, means, laid_out, size, &mut |_| {}).unwrap();
+        lay_out(share, context, laid_out, size, &mut |_| {}).unwrap();
         laid_out
     };
     Files { read: vec![file("read")], write: vec![file("write")] }
 }
 
-fn spec(means: &Means, files: Files, depth: u16, job: PatternJob) -> RunSpec {
+fn spec(context: &OperationContext, files: Files, depth: u16, job: PatternJob) -> RunSpec {
     RunSpec {
-        means: means.clone(),
+        context: context.clone(),
         depth: workers(depth),
         files,
-        ..common::spec(job, means.deadline.clock().clone(), Duration::from_millis(200))
+        ..common::spec(job, context.deadline.clock().clone(), Duration::from_millis(200))
     }
 }
 
 /// Every pattern at several depths and blocks, verified while reading and read back after.
 fn drive_and_verify(directory: &Path, engine: Engine) {
     let share = open(directory, Some(engine)).unwrap();
-    let means = means();
+    let context = context();
     // Not a multiple of a page: the last kilobyte takes the way around O_DIRECT.
     let size = 3 * MIB + KIB;
-    let files = prepare(&share, &means, size);
+    let files = prepare(&share, &context, size);
     assert_eq!(fs::metadata(directory.join("read")).unwrap().len(), size);
     for (pattern, block, depth, stability) in [
         (Pattern::SequentialRead, MIB, 2, Stability::Unstable),
@@ -84,25 +84,25 @@ fn drive_and_verify(directory: &Path, engine: Engine) {
             verify: true,
             ..job(pattern)
         };
-        let spec = RunSpec { workers: workers(2), ..spec(&means, files.clone(), depth, job) };
+        let spec = RunSpec { workers: workers(2), ..spec(&context, files.clone(), depth, job) };
         let (result, rewritten) = run(&share, &spec, None).unwrap();
-        let context = format!("{pattern} {block} x {depth} {engine:?} {:?}", result.first_error);
-        assert_eq!(result.ended, Ended::Complete, "{context}");
-        assert!(result.first_error.is_none(), "{context}");
+        let label = format!("{pattern} {block} x {depth} {engine:?} {:?}", result.first_error);
+        assert_eq!(result.ended, Ended::Complete, "{label}");
+        assert!(result.first_error.is_none(), "{label}");
         let total = result.total;
         let (read, written) = (total.count(OpKind::READ), total.count(OpKind::WRITE));
-        assert!(!pattern.reads() || read.bytes == read.operations * block, "{context}");
-        assert!(pattern.reads() == (read.operations > 0), "{context}");
-        assert!(pattern.writes() == (written.operations > 0), "{context}");
+        assert!(!pattern.reads() || read.bytes == read.operations * block, "{label}");
+        assert!(pattern.reads() == (read.operations > 0), "{label}");
+        assert!(pattern.writes() == (written.operations > 0), "{label}");
         let flushes = pattern.writes() && stability == Stability::Unstable;
-        assert_eq!(result.flush.is_some(), flushes, "{context}");
+        assert_eq!(result.flush.is_some(), flushes, "{label}");
         let written: Option<&Written> = pattern.writes().then_some(&rewritten[0]);
-        let found = verify(&share, &means, files.write[0], size, written, &mut |_| {}).unwrap();
-        assert!(found.is_good() && found.bytes == size, "{context}: {found:?}");
+        let found = verify(&share, &context, files.write[0], size, written, &mut |_| {}).unwrap();
+        assert!(found.is_good() && found.bytes == size, "{label}: {found:?}");
         if pattern.writes() {
             assert!(rewritten[0].blocks() > 0);
             let again = LaidOut { generation: 1, ..files.write[0] };
-            lay_out(&share, &means, again, size, &mut |_| {}).unwrap();
+            lay_out(&share, &context, again, size, &mut |_| {}).unwrap();
         }
     }
 }
@@ -128,18 +128,18 @@ fn reads_go_through_the_page_cache_where_that_is_asked_for_alone() {
         let directory = on_disk();
         let options = OpenOptions { cache, ..OpenOptions::default() };
         let share = open_with(directory.path(), options).unwrap();
-        let means = means();
-        let file = prepare(&share, &means, 4 << 20).read[0];
+        let context = context();
+        let file = prepare(&share, &context, 4 << 20).read[0];
         let stated = share.facts().client_cache;
         if cache == PageCache::Direct && stated != "O_DIRECT" {
             eprintln!("SKIPPED: /var/tmp does not take O_DIRECT");
             return;
         }
-        let request = || means.lane(workers(1), BLOCK, false);
+        let request = || context.lane(workers(1), BLOCK, false);
         let mut lane = share.lane(request()).unwrap();
         let read = |lane: &mut Box<dyn Lane>, offset| {
             let span = Span { file: file.file, offset, length: BLOCK, generation: file.generation };
-            let (before, now) = (fetched(), means.deadline.now());
+            let (before, now) = (fetched(), context.deadline.now());
             lane.submit(Tag(0), &Op::Read(span), now).unwrap();
             let mut done = Vec::new();
             lane.reap(now + Duration::from_secs(20), &mut done).unwrap();
@@ -283,8 +283,8 @@ fn what_others_did_to_the_file_is_found() {
     for engine in [Engine::Psync, Engine::IoUring] {
         let directory = tempfile::tempdir().unwrap();
         let share = open(directory.path(), Some(engine)).unwrap();
-        let means = means();
-        let files = prepare(&share, &means, MIB);
+        let context = context();
+        let files = prepare(&share, &context, MIB);
         let raw =
             fs::OpenOptions::new().write(true).read(true).open(directory.path().join("write"));
         let raw = raw.unwrap();
@@ -294,7 +294,7 @@ fn what_others_did_to_the_file_is_found() {
         raw.write_all_at(&[1], 30 * 4096 + 777).unwrap();
         raw.write_all_at(&[2; 4096], 31 * 4096).unwrap();
         raw.sync_all().unwrap();
-        let check = |laid_out| verify(&share, &means, laid_out, MIB, None, &mut |_| {}).unwrap();
+        let check = |laid_out| verify(&share, &context, laid_out, MIB, None, &mut |_| {}).unwrap();
         let found = check(files.write[0]);
         assert_eq!((found.stale, found.misplaced, found.corrupt), (0, 1, 2), "{found:?}");
         let found = check(LaidOut { generation: 2, ..files.read[0] });
@@ -302,7 +302,7 @@ fn what_others_did_to_the_file_is_found() {
         // Reads that verify count what they meet, and go on.
         let job = PatternJob { size: Bytes(MIB), verify: true, ..job(Pattern::SequentialRead) };
         let swapped = Files { read: files.write.clone(), write: files.read.clone() };
-        let (result, _) = run(&share, &spec(&means, swapped, 2, job), None).unwrap();
+        let (result, _) = run(&share, &spec(&context, swapped, 2, job), None).unwrap();
         assert_eq!(result.ended, Ended::Complete);
         assert!(result.errors[&OpKind::READ][&ErrorKind::CorruptContent] > 0);
         assert!(result.errors[&OpKind::READ][&ErrorKind::MisplacedContent] > 0);
@@ -314,8 +314,8 @@ fn a_file_cut_short_gives_short_reads() {
     for engine in [Engine::Psync, Engine::IoUring] {
         let directory = tempfile::tempdir().unwrap();
         let share = open(directory.path(), Some(engine)).unwrap();
-        let means = means();
-        let files = prepare(&share, &means, MIB);
+        let context = context();
+        let files = prepare(&share, &context, MIB);
         fs::File::options()
             .write(true)
             .open(directory.path().join("read"))
@@ -323,9 +323,9 @@ fn a_file_cut_short_gives_short_reads() {
             .set_len(4096)
             .unwrap();
         let job = job(Pattern::SequentialRead);
-        let (result, _) = run(&share, &spec(&means, files.clone(), 3, job), None).unwrap();
+        let (result, _) = run(&share, &spec(&context, files.clone(), 3, job), None).unwrap();
         assert!(result.errors[&OpKind::READ][&ErrorKind::Short] > 0, "{engine:?}");
-        let failure = verify(&share, &means, files.read[0], MIB, None, &mut |_| {}).unwrap_err();
+        let failure = verify(&share, &context, files.read[0], MIB, None, &mut |_| {}).unwrap_err();
         assert_eq!(failure.cause, Cause::Trial);
     }
 }
@@ -339,7 +339,7 @@ fn a_full_file_system_is_told_as_such() {
         assert!(share.facts().space_bytes.0 <= MIB);
         let mut namespace = share.namespace().unwrap();
         let laid_out = LaidOut { file: namespace.create("data").unwrap(), generation: 0 };
-        let failure = lay_out(&share, &means(), laid_out, 4 * MIB, &mut |_| {}).unwrap_err();
+        let failure = lay_out(&share, &context(), laid_out, 4 * MIB, &mut |_| {}).unwrap_err();
         assert_eq!(failure.cause, Cause::NoSpace, "{failure}");
         assert_eq!(open(mount.path(), None).err().map(|f| f.cause), Some(Cause::NoSpace));
         namespace.close(laid_out.file);
@@ -501,7 +501,7 @@ fn a_lane_knows_the_files_that_were_open() {
         let share = open(directory.path(), Some(engine)).unwrap();
         let files = common::files();
         let job = job(Pattern::RandomRead);
-        let (result, _) = run(&share, &spec(&means(), files, 1, job), None).unwrap();
+        let (result, _) = run(&share, &spec(&context(), files, 1, job), None).unwrap();
         assert!(matches!(result.ended, Ended::Failed(e) if e.kind == ErrorKind::Gone));
     }
 }
@@ -519,11 +519,11 @@ fn a_directory_is_let_go_of_and_taken_up_again() {
         let there = tempfile::tempdir().unwrap();
         let path = there.path().canonicalize().unwrap();
         let share = open(&path, Some(engine)).unwrap();
-        let means = means();
+        let context = context();
         share.namespace().unwrap().make_directory("own").unwrap();
         let mut namespace = share.namespace().unwrap();
         let file = LaidOut { file: namespace.create("own/data").unwrap(), generation: 1 };
-        lay_out(&share, &means, file, MIB, &mut |_| {}).unwrap();
+        lay_out(&share, &context, file, MIB, &mut |_| {}).unwrap();
         assert!(open_below(&path) > 2);
         share.release().unwrap();
         share.release().unwrap();
@@ -532,9 +532,9 @@ fn a_directory_is_let_go_of_and_taken_up_again() {
         share.resume().unwrap();
         share.resume().unwrap();
         // The same number, the same content, and still to be written.
-        let read = verify(&share, &means, file, MIB, None, &mut |_| {}).unwrap();
+        let read = verify(&share, &context, file, MIB, None, &mut |_| {}).unwrap();
         assert_eq!((read.bytes, read.stale, read.misplaced, read.corrupt), (MIB, 0, 0, 0));
-        lay_out(&share, &means, LaidOut { generation: 2, ..file }, MIB, &mut |_| {}).unwrap();
+        lay_out(&share, &context, LaidOut { generation: 2, ..file }, MIB, &mut |_| {}).unwrap();
         // Somebody puts another directory in its place meanwhile.
         share.release().unwrap();
         fs::rename(path.join("own"), path.join("kept")).unwrap();

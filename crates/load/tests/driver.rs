@@ -2,11 +2,11 @@
 
 mod common;
 
-use common::{job, means, spec, workers};
+use common::{context, job, spec, workers};
 use plimsoll_load::{
-    Done, Ended, LaidOut, LaneDead, Means, MockShare, NullShare, Op, OpError, OperationSource,
-    PatternSource, Reply, RunSpec, Stalled, Step, SystemClock, Tag, TeamResult, VirtualClock,
-    lay_out, run, run_from, verify,
+    Done, Ended, LaidOut, LaneDead, MockShare, NullShare, Op, OpError, OperationContext,
+    OperationSource, PatternSource, Reply, RunSpec, Stalled, Step, SystemClock, Tag, TeamResult,
+    VirtualClock, lay_out, run, run_from, verify,
 };
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
@@ -46,8 +46,8 @@ fn at_depth(depth: u16, spec: RunSpec) -> RunSpec {
 
 /// The same with a request to stop of one's own.
 fn stopped_by(stop: &Arc<AtomicBool>, spec: RunSpec) -> RunSpec {
-    let deadline = Deadline::new(spec.means.deadline.clock().clone(), stop.clone());
-    RunSpec { means: Means { deadline, ..spec.means }, ..spec }
+    let deadline = Deadline::new(spec.context.deadline.clock().clone(), stop.clone());
+    RunSpec { context: OperationContext { deadline, ..spec.context }, ..spec }
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn an_operation_without_an_answer_fails_the_trial_though_others_complete() {
         if count.fetch_add(1, Ordering::Relaxed) == 5 { Reply::Never } else { Reply::After(MS) }
     });
     let mut spec = at_depth(4, spec(job(Pattern::RandomRead), clock, 60_000 * MS));
-    spec.means.operation_timeout = 2000 * MS;
+    spec.context.operation_timeout = 2000 * MS;
     let (result, _) = run(&share, &spec, None).unwrap();
     let Ended::Failed(error) = &result.ended else { panic!("{:?}", result.ended) };
     assert_eq!(error.kind, ErrorKind::TimedOut);
@@ -399,14 +399,14 @@ fn laying_out_writes_every_byte_once_and_flushes() {
     let laid_out = LaidOut { file: namespace.create("data").unwrap(), generation: 1 };
     let size = 10 * MIB + 5 * KIB;
     let mut progress = 0;
-    let means = means(clock.clone());
-    lay_out(&share, &means, laid_out, size, &mut |n| progress += n).unwrap();
+    let context = context(clock.clone());
+    lay_out(&share, &context, laid_out, size, &mut |n| progress += n).unwrap();
     assert_eq!((written.load(Ordering::Relaxed), progress), (size, size));
     assert_eq!(flushes.load(Ordering::Relaxed), 1);
     // 11 writes on 8 servers are two rounds; then the flush.
     assert_eq!(clock.now(), Nanos(3_000_000));
-    means.deadline.stop().store(true, Ordering::Relaxed);
-    let failure = lay_out(&share, &means, laid_out, size, &mut |_| {}).unwrap_err();
+    context.deadline.stop().store(true, Ordering::Relaxed);
+    let failure = lay_out(&share, &context, laid_out, size, &mut |_| {}).unwrap_err();
     assert_eq!(failure.cause, Cause::Interrupted);
 }
 
@@ -414,10 +414,10 @@ fn laying_out_writes_every_byte_once_and_flushes() {
 fn laying_out_ends_with_the_time_for_all() {
     let clock = Arc::new(VirtualClock::new());
     let share = MockShare::new(clock.clone(), workers(1), |_, _| Reply::After(400 * MS));
-    let means = means(clock.clone());
-    means.deadline.give(1000 * MS);
+    let context = context(clock.clone());
+    context.deadline.give(1000 * MS);
     let laid_out = common::files().write[0];
-    let failure = lay_out(&share, &means, laid_out, 1000 * MIB, &mut |_| {}).unwrap_err();
+    let failure = lay_out(&share, &context, laid_out, 1000 * MIB, &mut |_| {}).unwrap_err();
     assert_eq!(failure.cause, Cause::Trial);
     assert!(
         failure.happened.contains("the time limit was reached")
@@ -434,7 +434,7 @@ fn no_space_while_laying_out_is_told_as_such() {
         _ => Reply::After(MS),
     });
     let laid_out = common::files().write[0];
-    let failure = lay_out(&share, &means(clock), laid_out, 10 * MIB, &mut |_| {}).unwrap_err();
+    let failure = lay_out(&share, &context(clock), laid_out, 10 * MIB, &mut |_| {}).unwrap_err();
     assert_eq!(failure.cause, Cause::NoSpace);
     assert!(!failure.next.is_empty());
 }
@@ -467,8 +467,8 @@ fn verifying_expects_of_each_block_what_was_written_last() {
     });
     let written = every_fourth_acknowledged(MIB);
     assert_eq!(written.blocks(), 16);
-    let (laid_out, means) = (common::files().write[0], means(clock));
-    let found = verify(&share, &means, laid_out, MIB, Some(&written), &mut |_| {}).unwrap();
+    let (laid_out, context) = (common::files().write[0], context(clock));
+    let found = verify(&share, &context, laid_out, MIB, Some(&written), &mut |_| {}).unwrap();
     assert!(found.is_good());
     assert_eq!((found.bytes, found.skipped_bytes), (MIB - 48 * 4096, 48 * 4096));
 }
@@ -485,8 +485,8 @@ fn wrong_pages_are_counted_one_by_one() {
             None => Reply::After(MS),
         }
     });
-    let (laid_out, means, mut progress) = (common::files().write[0], means(clock), 0);
-    let found = verify(&share, &means, laid_out, MIB, None, &mut |n| progress += n).unwrap();
+    let (laid_out, context, mut progress) = (common::files().write[0], context(clock), 0);
+    let found = verify(&share, &context, laid_out, MIB, None, &mut |n| progress += n).unwrap();
     assert_eq!((found.stale, found.misplaced, found.corrupt), (1, 0, 1));
     assert_eq!((found.bytes, progress), (MIB, MIB));
     assert!(!found.is_good() && found.first.is_some());

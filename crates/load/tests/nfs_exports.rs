@@ -28,8 +28,11 @@ fn write(url: &str) -> Result<(), Failure> {
 
 /// The URLs in a message.
 fn urls(next: &str) -> Vec<&str> {
-    let of = |word: &'_ str| word.starts_with("nfs://");
-    next.split(' ').filter(|word| of(word)).map(|word| word.trim_end_matches([',', '.'])).collect()
+    let is_url = |word: &'_ str| word.starts_with("nfs://");
+    next.split(' ')
+        .filter(|word| is_url(word))
+        .map(|word| word.trim_end_matches([',', '.']))
+        .collect()
 }
 
 #[test]

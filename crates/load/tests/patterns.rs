@@ -175,8 +175,9 @@ fn files_are_gone_over_whole_in_turn_and_in_random_order_a_quarter_of_each() {
 
 #[test]
 fn a_working_set_of_less_than_a_block_for_each_worker_in_each_file_is_everybodys() {
-    let of = [(Pattern::SequentialRead, OpKind::READ), (Pattern::SequentialWrite, OpKind::WRITE)];
-    for (pattern, kind) in of {
+    let patterns =
+        [(Pattern::SequentialRead, OpKind::READ), (Pattern::SequentialWrite, OpKind::WRITE)];
+    for (pattern, kind) in patterns {
         // Eight blocks, one in each file; and three blocks, where each file still has one.
         for blocks in [8, 3] {
             let job = PatternJob { size: Bytes(blocks * 4 * KIB), ..job(pattern) };

@@ -134,14 +134,14 @@ fn a_variable_film_stalls_in_the_second_that_needs_more() {
         Film { second_bytes, ..Film::constant("x", 5e5) }
     };
     let small = Bytes(2 * REQUEST);
-    let of = |peak| {
+    let stalls = |peak| {
         let job = job(5e5, Pace::Played);
         let player = Player { buffer: small, start_seconds: 0.2, ..job.player.clone() };
         let part = played(PlaybackJob { film: film(peak), player, ..job }, 1, 20.0, steady);
         figure(&part, PlaybackJob::STALLS)
     };
-    assert_eq!(of(700_000), 0.0);
-    assert!(of(1_500_000) > 0.0);
+    assert_eq!(stalls(700_000), 0.0);
+    assert!(stalls(1_500_000) > 0.0);
 }
 
 /// What a slide show of two photos of five requests each shows, one a second on the screen, if a read takes so long.

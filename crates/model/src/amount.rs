@@ -109,19 +109,19 @@ mod tests {
 
     #[test]
     fn amounts_by_class_or_by_mean_size() {
-        let of = |text: &str| text.parse::<Amount>().unwrap();
+        let parsed = |text: &str| text.parse::<Amount>().unwrap();
         let photos =
             Amount { bytes: Bytes(200_000_000_000), files: AmountOf::Class(DataClass::Pictures) };
         for text in ["200GB:photos", "200GB:pictures", " 200 gb : Photos "] {
-            assert_eq!(of(text), photos);
+            assert_eq!(parsed(text), photos);
         }
         assert!((photos.count() - 200e9 / 2_919_623.21).abs() < 1e-3);
-        let own = of("120GB:2MB");
+        let own = parsed("120GB:2MB");
         assert_eq!((own.mean_bytes(), own.count()), (2e6, 60_000.0));
-        assert_eq!(of("1MB:films").count(), 1.0, "a part of a file is a file");
+        assert_eq!(parsed("1MB:films").count(), 1.0, "a part of a file is a file");
         let shown = ["200GB:photos", "120GB:2MB", "1536MiB:12kB", "900:64", "2TB:source"];
         assert_eq!(
-            shown.map(|text| of(text).to_string()),
+            shown.map(|text| parsed(text).to_string()),
             [
                 "200 GB of pictures",
                 "120 GB of 2 MB files",

@@ -34,8 +34,8 @@ pub struct Column {
 
 impl Column {
     fn at(&self, window: usize) -> Count {
-        let of = |values: &[u64]| values.get(window).copied().unwrap_or(0);
-        Count { operations: of(&self.operations), bytes: of(&self.bytes) }
+        let in_window = |values: &[u64]| values.get(window).copied().unwrap_or(0);
+        Count { operations: in_window(&self.operations), bytes: in_window(&self.bytes) }
     }
 }
 

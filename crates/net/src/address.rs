@@ -79,7 +79,7 @@ impl Addresses {
         let connects = match connects.or(seen) {
             Some(address) => address,
             None => {
-                let source = route_source(&asked(connecting, &route_to(listens))?);
+                let source = route_source(&output_of(connecting, &route_to(listens))?);
                 let by_ssh = || to_connecting.server().map(|address| address.ip);
                 let address =
                     Address::from(source.or_else(by_ssh).ok_or_else(|| {
@@ -135,7 +135,7 @@ impl Way {
         let Ok(named @ HostName::Ssh { .. }) = host.name().parse::<HostName>() else {
             return Ok(Way::default());
         };
-        let login = ssh_connection(&asked(host, "printf %s \"$SSH_CONNECTION\"")?);
+        let login = ssh_connection(&output_of(host, "printf %s \"$SSH_CONNECTION\"")?);
         let Configured { hostname, proxy } =
             Configured::for_host(&named, &Settings::from_environment())?;
         let literal = hostname.as_deref().and_then(plain);
@@ -215,11 +215,11 @@ pub(crate) fn route_to(address: Address) -> String {
 
 /// The interface of a host that has an address, unless several have it.
 fn interface_with(host: &dyn Reach, ip: IpAddr) -> Option<Zone> {
-    interface_of(&asked(host, "ip -o addr show 2>/dev/null").ok()?, ip)
+    interface_of(&output_of(host, "ip -o addr show 2>/dev/null").ok()?, ip)
 }
 
 /// What a host prints.
-pub(crate) fn asked(host: &dyn Reach, command: &str) -> Result<String, Failure> {
+pub(crate) fn output_of(host: &dyn Reach, command: &str) -> Result<String, Failure> {
     let output = host.run(command, b"", PATIENCE)?;
     Ok(String::from_utf8_lossy(&output.output).into_owned())
 }
@@ -329,10 +329,11 @@ mod tests {
         assert!(failure.next.contains("--address fe80::2%INTERFACE"), "{failure}");
         let lines = "1: lo    inet6 ::1/128 scope host \n\
             2: lan@if3    inet6 fe80::2/64 scope link \n3: a    inet6 fe80::7/64\n4: b    inet6 fe80::7/64\n";
-        let of = |text: &str| interface_of(lines, address(text).ip).map(|zone| zone.to_string());
-        assert_eq!(of("fe80::2").as_deref(), Some("lan"));
+        let interface =
+            |text: &str| interface_of(lines, address(text).ip).map(|zone| zone.to_string());
+        assert_eq!(interface("fe80::2").as_deref(), Some("lan"));
         for none in ["fe80::3", "fe80::7"] {
-            assert_eq!(of(none), None, "{none}");
+            assert_eq!(interface(none), None, "{none}");
         }
     }
 }

@@ -43,16 +43,16 @@ mod tests {
             let socket_buffer = Some(Bytes(bytes));
             Job::from(TcpStreamJob { socket_buffer, ..TcpStreamJob::new(Flow::Both) })
         };
-        let of = |job: &Job| flag(job, &report, &HostName::Local);
+        let flagged = |job: &Job| flag(job, &report, &HostName::Local);
         let capped = Flag::SocketBufferCapped {
             host: "local".to_owned(),
             wanted: Bytes(4 << 20),
             used: Bytes(212_992),
         };
-        assert_eq!(of(&job(4 << 20)), Some(capped));
-        assert_eq!(of(&job(212_992)), None);
+        assert_eq!(flagged(&job(4 << 20)), Some(capped));
+        assert_eq!(flagged(&job(212_992)), None);
         for job in [TcpStreamJob::new(Flow::Both).into(), Job::from(RequestJob::new())] {
-            assert_eq!(of(&job), None, "nothing was wanted");
+            assert_eq!(flagged(&job), None, "nothing was wanted");
         }
         let silent = Report::default();
         assert_eq!(flag(&job(4 << 20), &silent, &HostName::Local), None);

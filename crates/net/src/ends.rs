@@ -128,10 +128,10 @@ impl Pair {
 
     /// What both said of their trial; they forget it.
     pub fn take_reports(&mut self) -> (Report, Report) {
-        let of = |session: &mut Option<Session>| {
+        let take = |session: &mut Option<Session>| {
             session.as_mut().map(|session| std::mem::take(&mut session.report)).unwrap_or_default()
         };
-        (of(&mut self.a), of(&mut self.b))
+        (take(&mut self.a), take(&mut self.b))
     }
 
     /// Ends both.

@@ -100,12 +100,12 @@ pub(crate) fn add_responsiveness(
 
 /// Round trips that TCP measured while the streams were counted, in seconds, in ascending order.
 fn round_trips(near: &Report, far: &Report) -> Vec<f64> {
-    let of = |stream: &Stream| {
+    let counted_trips = |stream: &Stream| {
         let lead = stream.lead_ns();
         let rows = stream.rows.iter().filter(move |row| row.at_ns > lead && row.rtt_us > 0);
         rows.map(|row| row.rtt_us as f64 / MICROSECONDS).collect::<Vec<_>>()
     };
-    let mut trips: Vec<f64> = near.sent().chain(far.sent()).flat_map(of).collect();
+    let mut trips: Vec<f64> = near.sent().chain(far.sent()).flat_map(counted_trips).collect();
     trips.sort_by(f64::total_cmp);
     trips
 }
@@ -127,13 +127,13 @@ fn rate_between<'a>(
     key: &str,
     stalled_seconds: f64,
 ) -> Option<f64> {
-    let of = |stream: &Stream| {
+    let rate = |stream: &Stream| {
         let whole = stream.number("elapsed_ns")? / NANOSECONDS;
         let answered = whole - stalled_seconds;
         let seconds = if answered > 0.0 { answered } else { whole };
         (seconds > 0.0).then_some(stream.number(key)? / seconds)
     };
-    let rates: Vec<f64> = streams.filter_map(of).collect();
+    let rates: Vec<f64> = streams.filter_map(rate).collect();
     (!rates.is_empty()).then(|| rates.iter().sum())
 }
 

@@ -1,6 +1,6 @@
 //! The interfaces that the data goes through at the ends of a path.
 
-use crate::address::{Addresses, asked, route_to};
+use crate::address::{Addresses, output_of, route_to};
 use crate::ends::Side;
 use plimsoll_model::{PathInterface, Zone};
 use plimsoll_reach::Reach;
@@ -10,7 +10,7 @@ use std::net::IpAddr;
 /// The interface at each end whose host tells, A first.
 pub fn interfaces(a: &dyn Reach, b: &dyn Reach, addresses: Addresses) -> Vec<PathInterface> {
     let at = |reach: &dyn Reach, side: Side| {
-        let route = asked(reach, &route_to(addresses.end(side.other()))).ok()?;
+        let route = output_of(reach, &route_to(addresses.end(side.other()))).ok()?;
         // The loopback interface has no queue, nor is it a link.
         let name = route_device(&route).filter(|name| name != "lo")?;
         let device = plimsoll_device::interface(reach, &name).unwrap_or_default();
@@ -26,11 +26,11 @@ pub fn routers(a: &dyn Reach, b: &dyn Reach, addresses: Addresses) -> Vec<Side> 
     let is_router = |side: Side, other: &dyn Reach| {
         let address = addresses.end(side).ip;
         let family = if address.is_ipv6() { "-6" } else { "-4" };
-        let routes = asked(other, &format!("ip {family} route 2>/dev/null"));
+        let routes = output_of(other, &format!("ip {family} route 2>/dev/null"));
         routes.is_ok_and(|routes| next_hops(&routes).any(|hop| hop == address))
     };
-    let of = [(Side::A, b), (Side::B, a)].into_iter();
-    of.filter(|(side, other)| is_router(*side, *other)).map(|(side, _)| side).collect()
+    let ends = [(Side::A, b), (Side::B, a)].into_iter();
+    ends.filter(|(side, other)| is_router(*side, *other)).map(|(side, _)| side).collect()
 }
 
 /// The next hops of default routes: "default via 192.168.1.1 dev eth0".

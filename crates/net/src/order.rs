@@ -38,12 +38,12 @@ pub(crate) struct Order {
     far: &'static str,
     is_udp: bool,
     settings: String,
-    held: Option<Held>,
+    punctual: Option<PunctualRate>,
 }
 
 /// Rate of frames whose sender is watched segment by segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Held {
+struct PunctualRate {
     per_second: u32,
     /// Whether the trial ends after its length; else it goes on until the sender was punctual for its length.
     is_timed: bool,
@@ -166,12 +166,12 @@ impl Order {
     /// Longest time that counts. The probe ends a trial earlier when the sender was punctual for long enough.
     pub fn longest(&self, once: &Once) -> Duration {
         let Once { duration, most, .. } = once;
-        match self.held {
-            Some(Held { is_timed: false, .. }) => {
+        match self.punctual {
+            Some(PunctualRate { is_timed: false, .. }) => {
                 let most = Duration::from_secs_f64(LONGEST_SECONDS).min(*most);
                 duration.saturating_mul(MOST_LENGTHS).min(most).max(*duration)
             }
-            Some(Held { is_timed: true, .. }) | None => *duration,
+            Some(PunctualRate { is_timed: true, .. }) | None => *duration,
         }
     }
 
@@ -193,7 +193,7 @@ impl Order {
         line(&mut text, "setup_ms", (SETUP + refusable).as_millis());
         line(&mut text, "drain_ms", drain.as_millis());
         text.push_str(&self.settings);
-        if let Some(Held { per_second: rate, .. }) = self.held {
+        if let Some(PunctualRate { per_second: rate, .. }) = self.punctual {
             let packets = (f64::from(rate) * SEGMENT_SECONDS).round().max(1.0);
             let segments = (duration.as_secs_f64() * f64::from(rate) / packets).round().max(1.0);
             line(&mut text, "segment_packets", packets);
@@ -237,7 +237,7 @@ fn tcp(job: &TcpStreamJob) -> Order {
         line(&mut settings, "congestion", name);
     }
     line(&mut settings, "nodelay", u8::from(job.no_delay));
-    Order { near, far, is_udp: false, settings, held: None }
+    Order { near, far, is_udp: false, settings, punctual: None }
 }
 
 fn datagrams(job: &DatagramsJob) -> Order {
@@ -255,7 +255,7 @@ fn datagrams(job: &DatagramsJob) -> Order {
         line(&mut settings, "send_buffer_bytes", bytes.0);
         line(&mut settings, "receive_buffer_bytes", bytes.0);
     }
-    Order { near, far, is_udp: true, settings, held: None }
+    Order { near, far, is_udp: true, settings, punctual: None }
 }
 
 /// One sequence of frames over all flows, each sent when it is due.
@@ -294,8 +294,8 @@ fn forwarding(job: &ForwardingJob, ipv6: bool) -> Result<Order, Failure> {
         line(&mut settings, "realtime", 1);
         line(&mut settings, "pace_us", FORWARDING_PACE.as_micros());
     }
-    let held = rate.map(|per_second| Held { per_second, is_timed: job.is_timed });
-    Ok(Order { near, far, is_udp: true, settings, held })
+    let punctual = rate.map(|per_second| PunctualRate { per_second, is_timed: job.is_timed });
+    Ok(Order { near, far, is_udp: true, settings, punctual })
 }
 
 fn requests(job: &RequestJob) -> Order {
@@ -307,7 +307,7 @@ fn requests(job: &RequestJob) -> Order {
         line(&mut settings, "requests_per_second", rate);
         line(&mut settings, "realtime", 1);
     }
-    Order { near: "request", far: "respond", is_udp: false, settings, held: None }
+    Order { near: "request", far: "respond", is_udp: false, settings, punctual: None }
 }
 
 /// Connections are opened from the end that opens all connections, whichever that is.
@@ -315,8 +315,12 @@ fn connections(job: &ConnectJob, opener: Side) -> Order {
     let mut settings = String::new();
     line(&mut settings, "streams", job.streams);
     match opener {
-        Side::A => Order { near: "connect", far: "accept", is_udp: false, settings, held: None },
-        Side::B => Order { near: "accept", far: "connect", is_udp: false, settings, held: None },
+        Side::A => {
+            Order { near: "connect", far: "accept", is_udp: false, settings, punctual: None }
+        }
+        Side::B => {
+            Order { near: "accept", far: "connect", is_udp: false, settings, punctual: None }
+        }
     }
 }
 

@@ -82,19 +82,20 @@ mod tests {
         let user = json!({"realtime_allowed": false, "forced_buffers_allowed": false,
             "largest_send_buffer_bytes": 425_984, "largest_receive_buffer_bytes": 212_992,
             "congestion_available": "reno cubic bbr", "congestion_allowed": "reno cubic"});
-        let of = |a: &Value, b: &Value| root_adds(&[(Side::A, a.clone()), (Side::B, b.clone())]);
-        assert_eq!(of(&root, &root), [""; 0]);
+        let sentences =
+            |a: &Value, b: &Value| root_adds(&[(Side::A, a.clone()), (Side::B, b.clone())]);
+        assert_eq!(sentences(&root, &root), [""; 0]);
         let lacks = "would add real-time priority (SCHED_FIFO), socket buffers above 208 KiB, \
                      congestion control by bbr and settings (--set)";
-        assert_eq!(of(&root, &user), [format!("All rights of root at B {lacks}")]);
-        assert_eq!(of(&user, &user), [format!("All rights of root at A and B {lacks}")]);
-        let both = of(&contained, &user);
+        assert_eq!(sentences(&root, &user), [format!("All rights of root at B {lacks}")]);
+        assert_eq!(sentences(&user, &user), [format!("All rights of root at A and B {lacks}")]);
+        let both = sentences(&contained, &user);
         assert_eq!(both[0], "All rights of root at A would add real-time priority (SCHED_FIFO)");
         assert_eq!(both.len(), 2);
         // A probe that says nothing.
-        assert_eq!(of(&json!({}), &json!(null)), [""; 0]);
+        assert_eq!(sentences(&json!({}), &json!(null)), [""; 0]);
         let wordless = json!({"forced_buffers_allowed": false});
-        let [sentence] = &of(&root, &wordless)[..] else { panic!() };
+        let [sentence] = &sentences(&root, &wordless)[..] else { panic!() };
         assert!(sentence.ends_with("would add larger socket buffers and settings (--set)"));
     }
 }

@@ -84,7 +84,7 @@ impl PathRunner {
     }
 
     /// The same with a second path between these addresses, which does not lead over the router. It is the next subject.
-    pub fn beside(mut self, given: String, addresses: Addresses) -> PathRunner {
+    pub fn with_direct_path(mut self, given: String, addresses: Addresses) -> PathRunner {
         if let Some(ends) = &mut self.ends {
             let first = std::mem::replace(&mut ends.addresses, addresses);
             self.ways.push(Way::new(given, "without R".to_owned(), ends));
@@ -303,11 +303,11 @@ impl SubjectRunner for PathRunner {
                 let mut parts: Vec<PartResult> = parts.collect();
                 figures::add_responsiveness(&jobs, &reports, &mut parts);
                 if let Some(ends) = &self.ends {
-                    let of = |(job, (near, far)): (&&Job, &(Report, Report))| {
+                    let capped_buffers = |(job, (near, far)): (&&Job, &(Report, Report))| {
                         let at = |side, report| buffers::flag(job, report, &ends.end(side).name);
                         [at(Side::A, near), at(Side::B, far)]
                     };
-                    for flag in jobs.iter().zip(&reports).flat_map(of).flatten() {
+                    for flag in jobs.iter().zip(&reports).flat_map(capped_buffers).flatten() {
                         // Both ends may be one host.
                         if !flags.contains(&flag) {
                             flags.push(flag);

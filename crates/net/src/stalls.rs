@@ -67,8 +67,8 @@ impl Stalls {
     }
 
     fn within(&self, from: u64, until: u64) -> f64 {
-        let of = |span: &(u64, u64)| span.1.min(until).saturating_sub(span.0.max(from));
-        self.spans.iter().map(of).sum::<u64>() as f64 / NANOSECONDS
+        let overlap = |span: &(u64, u64)| span.1.min(until).saturating_sub(span.0.max(from));
+        self.spans.iter().map(overlap).sum::<u64>() as f64 / NANOSECONDS
     }
 
     /// All of them, as the result of a part has them.

@@ -93,12 +93,12 @@ impl Bench {
 
 /// Payload bytes in the output of a server, of each direction: one of the two sums is 0.
 fn bytes(test: &Value) -> f64 {
-    let of = |sums: [&str; 2]| {
+    let largest = |sums: [&str; 2]| {
         let sums = sums.iter().filter_map(|sum| test["end"][sum]["bytes"].as_f64());
         sums.fold(0.0, f64::max)
     };
     let back = ["sum_sent_bidir_reverse", "sum_received_bidir_reverse"];
-    of(["sum_sent", "sum_received"]) + of(back)
+    largest(["sum_sent", "sum_received"]) + largest(back)
 }
 
 #[track_caller]

@@ -292,15 +292,15 @@ fn main() {
             }
         }
         for (name, own) in names.iter().zip(&costs).filter(|(_, own)| !own.is_empty()) {
-            let of = |value: &dyn Fn(&Cost) -> f64| median(own.iter().map(value).collect());
+            let median_of = |value: &dyn Fn(&Cost) -> f64| median(own.iter().map(value).collect());
             let (count, bytes) = (work.count as f64, work.count as f64 * f64::from(work.block));
             let ratio = own.iter().zip(&costs[1]).map(|(own, third)| own.cpu / third.cpu).collect();
             println!(
                 "{:<22} version {name:<4} {:>8.0} operations/s  {:.5} CPU-s/100k  {:.5} CPU-s/GB  {:.2} x version 3",
                 work.name,
-                of(&|cost| count / cost.seconds),
-                of(&|cost| cost.cpu / count * 1e5),
-                of(&|cost| cost.cpu / bytes * 1e9),
+                median_of(&|cost| count / cost.seconds),
+                median_of(&|cost| cost.cpu / count * 1e5),
+                median_of(&|cost| cost.cpu / bytes * 1e9),
                 median(ratio),
             );
         }

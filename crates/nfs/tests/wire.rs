@@ -123,32 +123,32 @@ fn tshark_finds_every_message_of_every_version_well_formed() {
         let broken = !row[5].is_empty() || row[6].split(',').any(|severity| severity == ERROR);
         assert!(!broken, "{row:?}");
     }
-    let of = |field: usize, over: Option<Over>| {
+    let numbers = |field: usize, over: Option<Over>| {
         let same = rows
             .iter()
             .filter(|row| over.is_none_or(|over| row[4].is_empty() == (over == Over::Tcp)));
         let values = same.flat_map(|row| row[field].split(','));
         values.filter_map(|number| number.parse::<u32>().ok()).collect::<Vec<u32>>()
     };
-    let types = of(0, None);
+    let types = numbers(0, None);
     let [calls, replies] = [0, 1].map(|kind| types.iter().filter(|found| **found == kind).count());
     // The end of a session is not waited for.
-    let ends = of(3, None).iter().filter(|operation| **operation == DESTROY_SESSION).count();
+    let ends = numbers(3, None).iter().filter(|operation| **operation == DESTROY_SESSION).count();
     assert!((calls - ends..=calls).contains(&replies), "{calls} calls, {replies} replies");
-    let seen = |field, over, wanted: &[u32]| {
-        let found: BTreeSet<u32> = of(field, over).into_iter().collect();
+    let expect_all = |field, over, wanted: &[u32]| {
+        let found: BTreeSet<u32> = numbers(field, over).into_iter().collect();
         let missing: Vec<_> = wanted.iter().filter(|number| !found.contains(number)).collect();
         assert!(missing.is_empty(), "{field}: {missing:?} are missing in {found:?}");
     };
     for over in [Over::Tcp, Over::Udp].map(Some) {
         // GETATTR, SETATTR, LOOKUP, READ, WRITE, CREATE, REMOVE, MKDIR, RMDIR, READDIR, STATFS.
-        seen(1, over, &[0, 1, 2, 4, 6, 8, 9, 10, 14, 15, 16, 17]);
+        expect_all(1, over, &[0, 1, 2, 4, 6, 8, 9, 10, 14, 15, 16, 17]);
         // GETATTR, SETATTR, LOOKUP, ACCESS, READ, WRITE, CREATE, MKDIR, REMOVE, RMDIR, READDIRPLUS, FSSTAT,
         // FSINFO, COMMIT.
-        seen(2, over, &[0, 1, 2, 3, 4, 6, 7, 8, 9, 12, 13, 17, 18, 19, 21]);
+        expect_all(2, over, &[0, 1, 2, 3, 4, 6, 7, 8, 9, 12, 13, 17, 18, 19, 21]);
     }
     // Those that a session has, and the registrations of 4.0 and of 4.1.
     let names = [3, 4, 5, 6, 9, 10, 15, 18, 22, 24, 25, 26, 28, 29, 32, 34, 38];
-    seen(3, Some(Over::Tcp), &names);
-    seen(3, Some(Over::Tcp), &[12, 13, 14, 30, 35, 36, 42, 43, 44, 53, 58, 59]);
+    expect_all(3, Some(Over::Tcp), &names);
+    expect_all(3, Some(Over::Tcp), &[12, 13, 14, 30, 35, 36, 42, 43, 44, 53, 58, 59]);
 }

@@ -158,8 +158,9 @@ impl DataArguments {
     /// What is copied, in the order of tables.
     fn datasets(&self, seed: u64) -> Result<Vec<Dataset>, Failure> {
         let home = self.datasets.is_empty() && self.data.is_none();
-        let asked = |class| home || self.datasets.iter().any(|named| named.has(class));
-        let classes: Vec<_> = DataClass::ALL.into_iter().filter(|class| asked(*class)).collect();
+        let is_wanted = |class| home || self.datasets.iter().any(|named| named.has(class));
+        let classes: Vec<_> =
+            DataClass::ALL.into_iter().filter(|class| is_wanted(*class)).collect();
         self.expect_fits(classes.len())?;
         let mut datasets = Vec::new();
         for class in classes {
@@ -281,8 +282,8 @@ impl CopyArguments {
             (HowCopied::Rsync, Method::Rsync),
             (HowCopied::Pipelined, Method::Pipelined { files: self.files }),
         ];
-        let asked = |how: &HowCopied| self.methods.contains(how);
-        let own = all.into_iter().filter(|(how, _)| asked(how)).map(|(_, method)| method);
+        let is_wanted = |how: &HowCopied| self.methods.contains(how);
+        let own = all.into_iter().filter(|(how, _)| is_wanted(how)).map(|(_, method)| method);
         own.chain(self.via.map(|Via::Rsync| Method::ByRsync)).collect()
     }
 

@@ -6,7 +6,7 @@ use crate::output::Progress;
 use crate::signals::Signals;
 use crate::{hosts, plan, restore};
 use clap::Args;
-use plimsoll_device::{Asked, Host, HostRunner, Verbs};
+use plimsoll_device::{Host, HostRequest, HostRunner, Verbs};
 use plimsoll_load::SystemClock;
 use plimsoll_model::device::Part;
 use plimsoll_model::{
@@ -46,8 +46,8 @@ pub fn run(arguments: &DeviceArguments, kept: &StoreArguments) -> Result<u8, Fai
     // Not parsed by clap: what it refuses, it repeats, and there may be a password in it.
     let named = arguments.hosts.iter().map(|host| host.parse()).collect::<Result<Vec<_>, _>>()?;
     let parts = parts(arguments)?;
-    let asked = named.iter().map(|host| asked(arguments, &parts, host));
-    let asked = asked.collect::<Result<Vec<_>, Failure>>()?;
+    let requests = named.iter().map(|host| request(arguments, &parts, host));
+    let requests = requests.collect::<Result<Vec<_>, Failure>>()?;
     restore::expect_none_left(&named.iter().collect::<Vec<_>>(), &[])?;
     let mut plan = plan(arguments, &parts, &named);
     plan.command = plan::repeatable_command(&plan);
@@ -57,9 +57,9 @@ pub fn run(arguments: &DeviceArguments, kept: &StoreArguments) -> Result<u8, Fai
             let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
             let deadline = Deadline::new(clock.clone(), signals.stop.clone());
             let progress = Progress::new(quiet);
-            let hosts = named.into_iter().zip(asked);
-            let reached = hosts.map(|(host, asked)| {
-                reach(host, asked, arguments.study.probe_dir.as_deref(), &deadline, &progress)
+            let hosts = named.into_iter().zip(requests);
+            let reached = hosts.map(|(host, request)| {
+                reach(host, request, arguments.study.probe_dir.as_deref(), &deadline, &progress)
             });
             let reached = reached.collect::<Result<Vec<_>, Failure>>()?;
             let runner = HostRunner::new(reached, clock.clone(), signals.stop.clone());
@@ -89,7 +89,11 @@ fn parts(arguments: &DeviceArguments) -> Result<Vec<Part>, Failure> {
 }
 
 /// What is to be found out about a host beside.
-fn asked(arguments: &DeviceArguments, parts: &[Part], host: &HostName) -> Result<Asked, Failure> {
+fn request(
+    arguments: &DeviceArguments,
+    parts: &[Part],
+    host: &HostName,
+) -> Result<HostRequest, Failure> {
     let on_host = |option: &str, path: &Option<PathBuf>| {
         let Some(path) = path else { return Ok(None) };
         let named = || format!("{option} {}", path.display());
@@ -112,7 +116,7 @@ fn asked(arguments: &DeviceArguments, parts: &[Part], host: &HostName) -> Result
             }
         }
     };
-    Ok(Asked {
+    Ok(HostRequest {
         inventory: parts.contains(&Part::Inventory),
         disk: on_host("--disk", &arguments.disk)?,
         coremark: on_host("--coremark", &arguments.coremark)?,
@@ -147,7 +151,7 @@ fn about_seconds(quick: bool) -> f64 {
 /// Reaches a host and deploys the probe there.
 fn reach(
     host: HostName,
-    asked: Asked,
+    request: HostRequest,
     directory: Option<&str>,
     deadline: &Deadline,
     progress: &Progress,
@@ -156,7 +160,7 @@ fn reach(
         hosts::with_probe(&host, directory, deadline, progress)?;
     // Without a probe there is still something to measure.
     let verbs = placed.map(|placed| Box::new(placed) as Box<dyn Verbs>);
-    Ok(Host { name: host, reach, verbs, asked })
+    Ok(Host { name: host, reach, verbs, request })
 }
 
 /// A part that was not measured whole leaves a partial result.

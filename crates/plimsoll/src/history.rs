@@ -32,28 +32,30 @@ const NAMED: usize = 8;
 pub fn run(arguments: &HistoryArguments, kept: &StoreArguments) -> Result<u8, Failure> {
     let store = store::open(kept)?;
     let heads = store.heads()?;
-    let asked = Asked::new(arguments);
-    let recognised = asked.find(&heads, &store)?;
+    let query = SubjectQuery::new(arguments);
+    let recognised = query.find(&heads, &store)?;
     let (pasts, places) = pasts(heads, &recognised, &store)?;
     let found = history(&pasts, &places, SEED);
     let latest = pasts.iter().rev().take(WHOLE).map(|past| store.load(&past.study.id.0));
     let latest: Vec<Study> = latest.collect::<Result<_, _>>()?;
     let predicted = predictions::checked(&found, &store)?;
-    let document = Document::of_history(asked.text, &found, &recognised, &predicted, &latest);
+    let document = Document::of_history(query.text, &found, &recognised, &predicted, &latest);
     output::document(&document, &arguments.output)
 }
 
 /// Subject that the user asks for.
-struct Asked<'a> {
+struct SubjectQuery<'a> {
     text: &'a str,
     is_name: bool,
 }
 
-impl<'a> Asked<'a> {
-    fn new(arguments: &'a HistoryArguments) -> Asked<'a> {
+impl<'a> SubjectQuery<'a> {
+    fn new(arguments: &'a HistoryArguments) -> SubjectQuery<'a> {
         match (&arguments.name, &arguments.target) {
-            (Some(name), _) => Asked { text: name, is_name: true },
-            (None, target) => Asked { text: target.as_deref().unwrap_or_default(), is_name: false },
+            (Some(name), _) => SubjectQuery { text: name, is_name: true },
+            (None, target) => {
+                SubjectQuery { text: target.as_deref().unwrap_or_default(), is_name: false }
+            }
         }
     }
 

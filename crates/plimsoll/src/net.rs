@@ -151,7 +151,7 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
                     Box::new(match direct {
                         Some(direct) => {
                             let given = plan.subjects.get(1).map(ToString::to_string);
-                            runner.beside(given.unwrap_or_default(), direct)
+                            runner.with_direct_path(given.unwrap_or_default(), direct)
                         }
                         None => runner,
                     })

@@ -148,7 +148,7 @@ pub fn compare(compare: &CompareArguments, arguments: &StoreArguments) -> Result
     let store = open(arguments)?;
     let before = store.load(&compare.before)?;
     let document = match (source, &compare.after) {
-        (Some(source), _) => Document::beside(&before, source),
+        (Some(source), _) => Document::compared_with_source(&before, source),
         (None, after) => {
             Document::of_two(&before, &store.load(after.as_deref().unwrap_or("latest"))?)
         }

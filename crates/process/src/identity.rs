@@ -128,11 +128,11 @@ pub fn marked(name: &str, value: &str) -> Vec<ProcessId> {
 /// What a variable had in the environment that a process was started with.
 pub fn variable(pid: u32, name: &str) -> Option<String> {
     let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
-    let of = |one: &[u8]| {
+    let value_of = |one: &[u8]| {
         let value = one.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
         String::from_utf8(value.to_vec()).ok()
     };
-    environment.split(|byte| *byte == 0).find_map(of)
+    environment.split(|byte| *byte == 0).find_map(value_of)
 }
 
 /// What has ended is noticed by the first process of the system at once, or never where that is

@@ -141,8 +141,8 @@ pub fn link(tables: &[Table]) -> Option<f64> {
 
 /// The links of the server and of the client, in bits per second; `None` where one is not known.
 pub fn links(tables: &[Table]) -> Option<[f64; 2]> {
-    let of = |end| quantity(tables, SETUP, &format!("link of the {end}"));
-    Some([of("server")?, of("client")?])
+    let link = |end| quantity(tables, SETUP, &format!("link of the {end}"));
+    Some([link("server")?, link("client")?])
 }
 
 /// What of a server the table has no figure of.

@@ -25,8 +25,8 @@ pub struct Sent {
 /// Every platform with points in a scenario, `tcp_out` or `udp_out`. The kernels have netfilter.
 pub fn sent(tables: &[Table], scenario: &str) -> Vec<Sent> {
     let mut all: Vec<Sent> = Vec::new();
-    let of = |row: &&Row| row.is("scenario", scenario) && !row.is("netfilter", "no");
-    for row in rows(tables, NETWORK).iter().filter(of) {
+    let is_wanted = |row: &&Row| row.is("scenario", scenario) && !row.is("netfilter", "no");
+    for row in rows(tables, NETWORK).iter().filter(is_wanted) {
         let (Some(bytes), Some(rate)) = (row.number("block_or_payload_B"), bits(row)) else {
             continue;
         };

@@ -101,8 +101,9 @@ pub fn cell(row: &Row) -> Option<Cell> {
 pub fn transfers(tables: &[Table]) -> Option<Transfers> {
     let known: Vec<(&Row, Cell)> =
         rows(tables, TRANSFERS).iter().filter_map(|row| Some((row, cell(row)?))).collect();
-    let of = |rows: &[(&Row, Cell)]| -> Vec<Cell> { rows.iter().map(|(_, c)| c.clone()).collect() };
-    let model = Model::fitted(&of(&known))?;
+    let cells =
+        |rows: &[(&Row, Cell)]| -> Vec<Cell> { rows.iter().map(|(_, c)| c.clone()).collect() };
+    let model = Model::fitted(&cells(&known))?;
     let time = |(row, cell): &(&Row, Cell)| Time {
         row: (*row).clone(),
         seconds: seconds(cell),
@@ -124,7 +125,7 @@ pub fn transfers(tables: &[Table]) -> Option<Transfers> {
     };
     Some(Transfers {
         times: known.iter().map(time).collect(),
-        left_out: Model::fitted(&of(&rest)).and_then(off),
+        left_out: Model::fitted(&cells(&rest)).and_then(off),
         by_export: Model::fitted(&known.iter().filter_map(by_export).collect::<Vec<_>>()),
         model,
     })

@@ -46,11 +46,11 @@ pub struct Readers {
 
 /// Bytes per second of so many readers with buffers of so many bytes, as published.
 pub fn published(tables: &[Table], readers: u16, buffer: u64) -> Option<f64> {
-    let of = |row: &&Row| {
+    let is_wanted = |row: &&Row| {
         row.number("readers") == Some(f64::from(readers))
             && row.number("buffer_B") == Some(buffer as f64)
     };
-    Some(rows(tables, READS).iter().find(of)?.number("rate_MB_per_s")? * 1e6)
+    Some(rows(tables, READS).iter().find(is_wanted)?.number("rate_MB_per_s")? * 1e6)
 }
 
 /// What was read, as one cell for the cost model.

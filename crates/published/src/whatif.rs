@@ -103,8 +103,8 @@ fn missing(change: &WhatIf) -> Missing {
 pub fn predict(key: &str, tables: &[Table], changes: &[WhatIf]) -> Vec<Predicted> {
     match key {
         "jonfk2024" => {
-            let of = |pattern: Pattern| row_of_jonfk(tables, &pattern, changes);
-            jonfk2024::patterns(tables).into_iter().map(of).collect()
+            let predicted = |pattern: Pattern| row_of_jonfk(tables, &pattern, changes);
+            jonfk2024::patterns(tables).into_iter().map(predicted).collect()
         }
         "puskas2017" => all(key, tables, |row| of_puskas(tables, row, changes)),
         "rtems2012" => of_rtems(tables, changes),

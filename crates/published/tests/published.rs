@@ -259,14 +259,14 @@ fn nothing_of_rtems2012_follows_from_what_is_missing() {
 #[test]
 fn two_costs_do_not_describe_the_tlwr_of_kofler2011() {
     let senders = kofler2011::senders(tables());
-    let of = |name: &str| senders.iter().find(|sender| sender.platform == name).unwrap();
-    let tlwr = of("TLWR").model.as_ref().unwrap();
-    assert_eq!(of("TLWR").points.len(), 3);
+    let platform = |name: &str| senders.iter().find(|sender| sender.platform == name).unwrap();
+    let tlwr = platform("TLWR").model.as_ref().unwrap();
+    assert_eq!(platform("TLWR").points.len(), 3);
     assert!(tlwr.is_tested() && !tlwr.fits(), "{}", tlwr.largest_error());
     assert!(tlwr.largest_error() > 0.1);
     assert_eq!((tlwr.cost(CostKind::File, 0), tlwr.cost(CostKind::Byte, 0)), (None, None));
     for other in ["RSPRO", "WRT54"] {
-        assert!(!of(other).model.as_ref().unwrap().is_tested(), "{other}");
+        assert!(!platform(other).model.as_ref().unwrap().is_tested(), "{other}");
     }
     assert_eq!(senders.len(), 3);
 }
@@ -274,7 +274,7 @@ fn two_costs_do_not_describe_the_tlwr_of_kofler2011() {
 /// Figures 1 and 2 are drawings: only the points of the text are known.
 #[test]
 fn the_points_of_both_figures_of_kofler2011() {
-    let of = |scenario: &str| {
+    let point_counts = |scenario: &str| {
         let all = kofler2011::sent(tables(), scenario).into_iter();
         all.map(|sent| (sent.platform, sent.points.len())).collect::<Vec<_>>()
     };
@@ -282,11 +282,11 @@ fn the_points_of_both_figures_of_kofler2011() {
         let names = ["RSPRO", "TLWR", "WRT54"].map(str::to_owned);
         names.into_iter().zip(counts).collect::<Vec<_>>()
     };
-    assert_eq!(of("tcp_out"), named([2, 3, 2]));
-    assert_eq!(of("udp_out"), named([1, 1, 1]));
+    assert_eq!(point_counts("tcp_out"), named([2, 3, 2]));
+    assert_eq!(point_counts("udp_out"), named([1, 1, 1]));
     let udp = &kofler2011::sent(tables(), "udp_out")[0];
     assert_eq!(udp.points, [(1450.0, 418e6)]);
-    assert_eq!(of("sctp_out"), []);
+    assert_eq!(point_counts("sctp_out"), []);
 }
 
 #[test]

@@ -279,11 +279,11 @@ fn directories_that_will_not_do_are_passed_over_and_named() {
     let placed = Placed::place(local(), &programs, None).unwrap();
     assert!(placed.directory().starts_with("/tmp/plimsoll-"), "{}", placed.directory());
     drop(placed);
-    let left = |path: &str| {
+    let probes_in = |path: &str| {
         let names = fs::read_dir(path).unwrap().flatten().map(|entry| entry.file_name());
         names.filter(|name| name.to_string_lossy().starts_with("plimsoll-")).count()
     };
-    assert_eq!((left("/dev/shm"), left("/run")), (0, 0));
+    assert_eq!((probes_in("/dev/shm"), probes_in("/run")), (0, 0));
 
     let place = |directory: &str| Placed::place(local(), &programs, Some(directory)).err().unwrap();
     let failure = place("/dev/shm");
@@ -302,7 +302,7 @@ fn directories_that_will_not_do_are_passed_over_and_named() {
     let failure = place("/run/none");
     assert_eq!(failure.cause, Cause::NotPermitted);
     assert!(failure.happened.contains("No such file"), "{failure}");
-    assert_eq!((left("/dev/shm"), left("/run")), (0, 0));
+    assert_eq!((probes_in("/dev/shm"), probes_in("/run")), (0, 0));
 
     // None is left: all are named.
     let home = std::env::var("HOME").unwrap_or_default();

@@ -219,7 +219,7 @@ fn csv_has_a_row_for_each_result_and_quotes_what_needs_it() {
     let header = table.headers().unwrap().clone();
     let column = |name: &str| header.iter().position(|h| h == name).expect(name);
     let rows: Vec<_> = table.records().map(Result::unwrap).collect();
-    let of = |row: usize, names: &[&str]| {
+    let cells = |row: usize, names: &[&str]| {
         names.iter().map(|name| rows[row][column(name)].to_owned()).collect::<Vec<_>>()
     };
     // Three trials of one part or none, one of two, and a search with three points.
@@ -229,21 +229,22 @@ fn csv_has_a_row_for_each_result_and_quotes_what_needs_it() {
         assert_eq!(&rows[1][column(&metric.to_string())], "");
     }
     assert_eq!(
-        of(0, &["label", "job", "part", "point"]),
+        cells(0, &["label", "job", "part", "point"]),
         ["a \"quoted\", name", "random-mixed", "0", ""]
     );
-    assert_eq!(of(0, &["layout", "stability", "block_bytes"]), ["disjoint", "unstable", "4096"]);
-    assert_eq!(of(0, &["read_operations", "write_errors"]), ["5000", "2"]);
-    assert_eq!(of(0, &["settings"]), ["block size 4 KiB, 1 GiB, 4 workers, 1 in flight each"]);
-    assert_eq!(of(1, &["outcome", "started_seconds", "block"]), ["failed", "5.25", "0"]);
+    assert_eq!(cells(0, &["layout", "stability", "block_bytes"]), ["disjoint", "unstable", "4096"]);
+    assert_eq!(cells(0, &["read_operations", "write_errors"]), ["5000", "2"]);
+    assert_eq!(cells(0, &["settings"]), ["block size 4 KiB, 1 GiB, 4 workers, 1 in flight each"]);
+    assert_eq!(cells(1, &["outcome", "started_seconds", "block"]), ["failed", "5.25", "0"]);
     assert!(rows[1][column("failure")].contains("Free 1 GiB there."));
-    assert_eq!(of(2, &["outcome", "block"]), ["stopped", ""]);
+    assert_eq!(cells(2, &["outcome", "block"]), ["stopped", ""]);
     let setting = "sysctl:net.ipv4.tcp_congestion_control = bbr";
-    assert_eq!(of(3, &["part", "job", "setting", "client"]), ["0", "scan", setting, "0"]);
-    assert_eq!(of(4, &["part", "job", "setting", "client"]), ["1", "copy-up", setting, "1"]);
-    assert_eq!(of(3, &["some_later_figure_pixels", "files_per_second"]), ["0.25", ""]);
-    assert_eq!(of(4, &["files_per_second", "read_directory_operations"]), ["0.25", "40"]);
-    let points: Vec<_> = (5..9).map(|row| of(row, &["point", "accepted", "loss_ratio"])).collect();
+    assert_eq!(cells(3, &["part", "job", "setting", "client"]), ["0", "scan", setting, "0"]);
+    assert_eq!(cells(4, &["part", "job", "setting", "client"]), ["1", "copy-up", setting, "1"]);
+    assert_eq!(cells(3, &["some_later_figure_pixels", "files_per_second"]), ["0.25", ""]);
+    assert_eq!(cells(4, &["files_per_second", "read_directory_operations"]), ["0.25", "40"]);
+    let points: Vec<_> =
+        (5..9).map(|row| cells(row, &["point", "accepted", "loss_ratio"])).collect();
     assert_eq!(
         points,
         [

@@ -45,7 +45,7 @@ pub(super) struct Stop {
 }
 
 impl Stop {
-    fn asked(&self) -> bool {
+    fn is_requested(&self) -> bool {
         self.user.load(Ordering::Relaxed) || self.useless.load(Ordering::Relaxed)
     }
 }
@@ -161,7 +161,7 @@ impl Link {
                     _ => return Ok(heard),
                 },
                 Ok(Err(failure)) => return Err(self.end(failure)),
-                Err(RecvTimeoutError::Timeout) if !self.stop.asked() => {}
+                Err(RecvTimeoutError::Timeout) if !self.stop.is_requested() => {}
                 Err(RecvTimeoutError::Timeout) => {
                     if stopped.get_or_insert_with(Instant::now).elapsed() > STOPPING {
                         self.silent = true;
@@ -263,7 +263,7 @@ impl Talk {
             Err(TryRecvError::Empty) => {}
             Err(TryRecvError::Disconnected) => return Ok(false),
         }
-        if self.stop.asked() && !self.stopped {
+        if self.stop.is_requested() && !self.stopped {
             self.stopped = true;
             self.send(&Request::Stop.to_line())?;
         }

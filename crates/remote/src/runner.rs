@@ -170,7 +170,7 @@ impl RemoteRunner {
         start: Option<&mut dyn FnMut(Clocks) -> Option<Nanos>>,
         observer: &mut dyn LoadObserver,
     ) -> (PointResult, Option<Duration>) {
-        let mut seen = Seen::new(observer);
+        let mut seen = PointRelay::new(observer);
         match self.result(spec, start, &mut seen) {
             Ok(Reply::Result { result, late }) => (*result, late.map(|late| late - Nanos(0))),
             Ok(other) => (seen.failed(spec, self.link.nonsense(&other)), None),
@@ -296,7 +296,7 @@ fn begin(
 
 /// What is seen of a point on its way to the observer, for where its result does not come. The load
 /// ends for the observer with the point, whatever the program still says.
-struct Seen<'a> {
+struct PointRelay<'a> {
     observer: &'a mut dyn LoadObserver,
     loaded: bool,
     phase: Phase,
@@ -306,9 +306,9 @@ struct Seen<'a> {
 /// Most windows of a point that are kept without its result.
 const MOST_WINDOWS: usize = 100_000;
 
-impl<'a> Seen<'a> {
-    fn new(observer: &'a mut dyn LoadObserver) -> Seen<'a> {
-        Seen { observer, loaded: false, phase: Phase::Prepare, windows: Vec::new() }
+impl<'a> PointRelay<'a> {
+    fn new(observer: &'a mut dyn LoadObserver) -> PointRelay<'a> {
+        PointRelay { observer, loaded: false, phase: Phase::Prepare, windows: Vec::new() }
     }
 
     /// A point without its result: what was seen of it is kept.
@@ -323,13 +323,13 @@ impl<'a> Seen<'a> {
     }
 }
 
-impl Drop for Seen<'_> {
+impl Drop for PointRelay<'_> {
     fn drop(&mut self) {
         self.load_ends();
     }
 }
 
-impl LoadObserver for Seen<'_> {
+impl LoadObserver for PointRelay<'_> {
     fn load_begins(&mut self) {
         if !self.loaded {
             self.loaded = true;

@@ -3,7 +3,7 @@
 use crate::figure::ends;
 use crate::measure::Compared;
 use crate::text::{counted, duration};
-use plimsoll_explain::{Claim, Forecast, Seen};
+use plimsoll_explain::{BlockRatios, Claim, Forecast};
 use plimsoll_model::units::three_digits;
 use plimsoll_stats::interval::Interval;
 use plimsoll_stats::verdict::{Lead, Side, Verdict};
@@ -102,7 +102,7 @@ pub(crate) fn showed(claim: &Claim, two: Two<'_>) -> Option<String> {
 }
 
 /// Who is ahead in more blocks, who is behind, and the ratios of the first to the second.
-fn seen_ahead<'a>(claim: &Claim, two: Two<'a>) -> Option<(&'a str, &'a str, Seen)> {
+fn seen_ahead<'a>(claim: &Claim, two: Two<'a>) -> Option<(&'a str, &'a str, BlockRatios)> {
     if !says_nothing(claim, two.by) {
         return None;
     }
@@ -141,7 +141,7 @@ pub(crate) fn says_nothing(claim: &Claim, by: Compared) -> bool {
 }
 
 /// "9.90 to 14.5"; one figure where both are shown alike.
-pub(crate) fn times_of(seen: &Seen, to: &str) -> String {
+pub(crate) fn times_of(seen: &BlockRatios, to: &str) -> String {
     let (low, high) = (three_digits(seen.low), three_digits(seen.high));
     if low == high { low } else { format!("{low}{to}{high}") }
 }
@@ -376,13 +376,13 @@ mod tests {
     /// Too few blocks for a verdict still show what each block showed.
     #[test]
     fn blocks_without_a_verdict_are_shown() {
-        let of = |logs: &[f64], by| {
+        let whole_and_brief = |logs: &[f64], by| {
             let above = logs.iter().filter(|ratio| **ratio > 1.0).count();
             let low = logs.iter().copied().fold(f64::INFINITY, f64::min);
             let high = logs.iter().copied().fold(0.0, f64::max);
             let mut claim = claim(0.01, 1.0, 100.0);
             claim.more_blocks = None;
-            claim.ratio.seen = Some(Seen { values: logs.len(), above, low, high });
+            claim.ratio.seen = Some(BlockRatios { values: logs.len(), above, low, high });
             let two = Two { a: "sync", b: "async", by };
             let column = Column::new([], 0.05);
             let wide = (sentence(&claim, two, None), brief(&claim, two, column));
@@ -394,19 +394,19 @@ mod tests {
             assert!(sentence(&claim, two, None).starts_with("inconclusive"));
             wide
         };
-        let (whole, brief) = of(&[14.5, 9.9], Compared::Rate);
+        let (whole, brief) = whole_and_brief(&[14.5, 9.9], Compared::Rate);
         assert_eq!(
             whole,
             "async 9.90 to 14.5 times as fast as sync, in 2 of 2 blocks; no verdict from 2"
         );
         assert_eq!(brief, "inconclusive:\nasync 9.90–14.5x in 2 of 2");
-        let (whole, brief) = of(&[1.0 / 14.5, 1.0 / 9.9], Compared::Time);
+        let (whole, brief) = whole_and_brief(&[1.0 / 14.5, 1.0 / 9.9], Compared::Time);
         assert_eq!(
             whole,
             "async 9.90 to 14.5 times as fast as sync, in 2 of 2 blocks; no verdict from 2"
         );
         assert_eq!(brief, "inconclusive:\nasync 9.90–14.5x in 2 of 2");
-        let (whole, brief) = of(&[0.5, 0.4, 1.25], Compared::Rate);
+        let (whole, brief) = whole_and_brief(&[0.5, 0.4, 1.25], Compared::Rate);
         assert_eq!(
             whole,
             "sync 0.800 to 2.50 times as fast as async, faster in 2 of 3 blocks; no verdict from 3"

@@ -11,10 +11,10 @@ use plimsoll_report::{Document, RecordedDevice, Style};
 use support::plain::servers::{SERVER, Truth, study, with_ladder};
 
 fn explained(study: &Study) -> String {
-    beside(study, &[])
+    explained_with(study, &[])
 }
 
-fn beside(study: &Study, devices: &[RecordedDevice]) -> String {
+fn explained_with(study: &Study, devices: &[RecordedDevice]) -> String {
     let style = Style { width: 160, colour: false };
     let text = Document::explaining(study, devices).screen(&style);
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -88,7 +88,7 @@ fn checksums_are_a_part_of_what_a_gigabyte_costs_where_no_interface_computes_the
             ..Device::default()
         };
         let facts = BoxFacts { label: "nas".into(), given: SERVER.into(), device };
-        beside(&study, &[RecordedDevice { study: StudyId("d1".into()), facts }])
+        explained_with(&study, &[RecordedDevice { study: StudyId("d1".into()), facts }])
     };
     let none = "checksums 0.500 s, 13% (its network interfaces compute none).";
     let all = "no checksums, because its network interfaces compute them (otherwise 0.500 s, 13%).";

@@ -36,11 +36,11 @@ fn study(targets: &[&str], blocks: u32) -> Study {
             for target in 0..targets.len() {
                 for pattern in patterns {
                     let bought = [pattern.reads(), pattern.writes()];
-                    let of = |n: usize| if bought[n] && levels[n] == 1 { 2.0 } else { 1.0 };
+                    let gain = |n: usize| if bought[n] && levels[n] == 1 { 2.0 } else { 1.0 };
                     // The same for all of a block, and a little of its own.
                     let noise = 1.0 + 0.1 * f64::from(block % 3) + 1e-4 * f64::from(block * 7 % 5);
                     let own = 1.0 + 1e-3 * f64::from((block + u32::from(setting)) % 2);
-                    add(&mut study, block, target, pattern, 5e7 * of(0) * of(1) * noise * own);
+                    add(&mut study, block, target, pattern, 5e7 * gain(0) * gain(1) * noise * own);
                     study.trials.last_mut().unwrap().cell.setting = setting;
                 }
             }

@@ -1,7 +1,7 @@
 //! The cache test: do reads come from memory or from a disk? Blocks all over what is read are read
 //! twice, one after the other: the second time, memory has them.
 
-use plimsoll_load::{LaidOut, Lane, Means, Memory, Op, Share, Span, Tag, fetched};
+use plimsoll_load::{LaidOut, Lane, Memory, Op, OperationContext, Share, Span, Tag, fetched};
 use plimsoll_model::units::KIB;
 use plimsoll_model::{ClientMemory, Failure, StoredOn};
 use plimsoll_stats::order::generator;
@@ -24,7 +24,7 @@ const MOST_PAIRS: usize = 8192;
 /// what the first one has read.
 pub(crate) fn reads_from(
     share: &dyn Share,
-    means: &Means,
+    context: &OperationContext,
     files: &[LaidOut],
     size: u64,
     seed: u64,
@@ -41,21 +41,22 @@ pub(crate) fn reads_from(
         }
         None
     };
-    let mut reader = Reader { lane: share.lane(means.lane(NonZeroU16::MIN, BLOCK, false))?, means };
+    let mut reader =
+        Reader { lane: share.lane(context.lane(NonZeroU16::MIN, BLOCK, false))?, context };
     // The first operation on a file may cost more: some lanes open it then.
     if !files.iter().all(|file| reader.read(file, 0).is_some()) {
         return Ok(StoredOn::Unknown);
     }
     let memory = share.memory();
     let fetched_before = fetched();
-    let (begin, mut look, mut pairs) = (means.deadline.now(), FIRST_LOOK, Vec::new());
+    let (begin, mut look, mut pairs) = (context.deadline.now(), FIRST_LOOK, Vec::new());
     loop {
         let mut place = next();
         while let Some((file, block)) = place {
             let mut read = || reader.read(&files[file], block * u64::from(BLOCK));
             let Some(pair) = read().zip(read()) else { return Ok(StoredOn::Unknown) };
             pairs.push(pair);
-            if means.deadline.now() >= begin + look {
+            if context.deadline.now() >= begin + look {
                 break;
             }
             place = next();
@@ -89,14 +90,14 @@ fn through_page_cache(fetched: Option<u64>, blocks: usize) -> StoredOn {
 /// Reads one block at a time.
 struct Reader<'a> {
     lane: Box<dyn Lane>,
-    means: &'a Means,
+    context: &'a OperationContext,
 }
 
 impl Reader<'_> {
     /// How long one read took, in seconds; `None` where it failed, or there is no time for it.
     fn read(&mut self, of: &LaidOut, offset: u64) -> Option<f64> {
         let span = Span { file: of.file, offset, length: BLOCK, generation: of.generation };
-        let deadline = self.means.deadline.within(self.means.operation_timeout);
+        let deadline = self.context.deadline.within(self.context.operation_timeout);
         let issued = deadline.now();
         self.lane.submit(Tag(0), &Op::Read(span), issued).ok()?;
         let mut done = Vec::new();

@@ -7,7 +7,8 @@ use crate::options::RunnerOptions;
 use crate::timed::SlowCalls;
 use crate::{cache_test, summarize};
 use plimsoll_load::{
-    Content, Jobs, LaidOut, Means, Memory, NotGood, OutsideStalls, PartDone, Share, StartGate,
+    Content, Jobs, LaidOut, Memory, NotGood, OperationContext, OutsideStalls, PartDone, Share,
+    StartGate,
 };
 use plimsoll_model::units::{Bytes, amount};
 use plimsoll_model::{
@@ -41,7 +42,7 @@ pub(crate) struct Session {
     options: RunnerOptions,
     /// The study's number and this target's and client's in it: no two write or draw alike.
     own: u64,
-    means: Means,
+    operation_context: OperationContext,
     facts: TargetFacts,
     jobs: Jobs,
     /// Calls between two loads in which the target stalled.
@@ -98,7 +99,7 @@ impl Session {
         // common, a storage may keep once.
         let study = u64::from_str_radix(&options.study.0, 16).unwrap_or(0);
         let own = study | u64::from(nonce) << 32;
-        let means = Means {
+        let operation_context = OperationContext {
             content: Arc::new(Content::new(own)),
             paths: Arc::default(),
             deadline: options.deadline.clone(),
@@ -107,13 +108,13 @@ impl Session {
         };
         flags.extend(share.take_flags());
         let session = Session {
-            jobs: Jobs::new(share.clone(), means.clone(), read),
+            jobs: Jobs::new(share.clone(), operation_context.clone(), read),
             share,
             directory,
             slow,
             options: options.clone(),
             own,
-            means,
+            operation_context,
             facts,
             has_space: false,
         };
@@ -126,9 +127,12 @@ impl Session {
 
     /// The jobs, and the run as they see it.
     fn jobs<'s>(&'s mut self, observer: &'s mut dyn LoadObserver) -> (&'s mut Jobs, Context<'s>) {
-        let Session { jobs, directory, facts, means, options, .. } = self;
+        let Session { jobs, directory, facts, operation_context, options, .. } = self;
         let silence = options.longest_trial;
-        (jobs, Context::new(directory, observer, &facts.given, &means.deadline, silence))
+        (
+            jobs,
+            Context::new(directory, observer, &facts.given, &operation_context.deadline, silence),
+        )
     }
 
     pub(crate) fn lay_out_rate(
@@ -177,7 +181,8 @@ impl Session {
             return Ok(None);
         }
         observer.event(Event::Phase { phase: Phase::Probe, total_bytes: 0 });
-        let found = cache_test::reads_from(&*self.share, &self.means, files, size, self.own)?;
+        let found =
+            cache_test::reads_from(&*self.share, &self.operation_context, files, size, self.own)?;
         let server_memory = self.options.server_memory;
         let reads_from = match found {
             // Then it is a disk that is as fast, or not what the server has.
@@ -246,23 +251,23 @@ impl Session {
     ) -> (PointResult, Option<Duration>) {
         let failed = |phase, failure| (PointResult::empty(ended(phase, failure)), None);
         let left = Duration::try_from_secs_f64(spec.left_seconds).unwrap_or(Duration::MAX);
-        let end = self.means.deadline.now() + left;
-        self.means.deadline.give(left.min(self.options.set_up));
+        let end = self.operation_context.deadline.now() + left;
+        self.operation_context.deadline.give(left.min(self.options.set_up));
         let renewed = self.directory.as_mut().map_or(Ok(()), RunDirectory::renew);
         let (jobs, mut context) = self.jobs(observer);
         if let Err(failure) = renewed.and_then(|()| jobs.ready(spec, &mut context)) {
             return failed(Phase::LayOut, failure);
         }
         // The load has an end of its own, and its operations have theirs.
-        self.means.deadline.give(self.options.set_up);
+        self.operation_context.deadline.give(self.options.set_up);
         observer.event(Event::Phase { phase: Phase::Measure, total_bytes: 0 });
         observer.load_begins();
-        let load = self.means.deadline.now();
+        let load = self.operation_context.deadline.now();
         let begun = self.load(gate, observer);
         observer.load_ends();
         observer.event(Event::Phase { phase: Phase::Summarize, total_bytes: 0 });
-        let left = end.since(self.means.deadline.now()).max(AFTER_THE_LOAD);
-        self.means.deadline.give(left.min(self.options.set_up));
+        let left = end.since(self.operation_context.deadline.now()).max(AFTER_THE_LOAD);
+        self.operation_context.deadline.give(left.min(self.options.set_up));
         let (jobs, mut context) = self.jobs(observer);
         let parts = jobs.finish(&mut context);
         let late = match begun {
@@ -290,7 +295,7 @@ impl Session {
         }
         result.flags.extend(self.share.take_flags());
         if let Some(main) = result.parts.first_mut() {
-            main.stalls.extend(self.means.stalls.take(load));
+            main.stalls.extend(self.operation_context.stalls.take(load));
         }
         (result, late)
     }
@@ -328,12 +333,12 @@ impl Session {
     /// Makes the connection that names are worked on with anew; every lane has one of its own. A server
     /// that restarts between two trials is waited for as long as lanes wait for one that does within.
     pub(crate) fn reopen(&mut self) -> Result<(), Failure> {
-        let deadline = self.means.deadline.clone();
+        let deadline = self.operation_context.deadline.clone();
         // What restarted the server may have taken the time that was left.
-        if deadline.end() < deadline.now() + self.means.operation_timeout {
-            deadline.give(self.means.operation_timeout);
+        if deadline.end() < deadline.now() + self.operation_context.operation_timeout {
+            deadline.give(self.operation_context.operation_timeout);
         }
-        let end = deadline.now() + self.means.operation_timeout / 2;
+        let end = deadline.now() + self.operation_context.operation_timeout / 2;
         loop {
             match self.try_reopen() {
                 Err(failure) if failure.cause == Cause::Unreachable && deadline.now() < end => {
@@ -357,7 +362,7 @@ impl Session {
 
     /// Removes everything made. A server that was gone gets a few chances to be back.
     pub(crate) fn close(mut self) -> Option<Flag> {
-        let deadline = self.means.deadline.clone();
+        let deadline = self.operation_context.deadline.clone();
         let asked_for = deadline.stop().load(Ordering::Relaxed);
         let patience = if asked_for { STOPPED_PATIENCE } else { CLEAN_UP_PATIENCE };
         deadline.finish_within(patience);

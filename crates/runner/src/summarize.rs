@@ -221,8 +221,8 @@ fn quantities(
         of_kind(&mut q, None, &all, seconds + flush);
     }
     for (measure, kinds) in counted {
-        let of = |kind| measured.kinds.get(kind).map_or(0, |k| k.operations);
-        let count: u64 = kinds.iter().map(of).sum();
+        let operations = |kind| measured.kinds.get(kind).map_or(0, |k| k.operations);
+        let count: u64 = kinds.iter().map(operations).sum();
         if count > 0 && seconds > 0.0 {
             q.insert(Metric::all(*measure), count as f64 / seconds);
         }
@@ -291,8 +291,8 @@ fn completed(team: &TeamResult, kinds: &[OpKind]) -> Count {
 /// The measured part's share of the final flush, in seconds: the flush made everything stable that
 /// was written from the start on, so it is charged by the share of the writes.
 fn flush_seconds(team: &TeamResult, measured: &Measured) -> f64 {
-    let of = |kind| measured.kinds.get(kind).map_or(0, |k| k.operations);
-    let writes: u64 = WRITING.iter().map(of).sum();
+    let operations = |kind| measured.kinds.get(kind).map_or(0, |k| k.operations);
+    let writes: u64 = WRITING.iter().map(operations).sum();
     let share = writes as f64 / completed(team, &WRITING).operations.max(1) as f64;
     team.flush.unwrap_or_default().as_secs_f64() * share
 }

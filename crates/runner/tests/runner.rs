@@ -55,13 +55,13 @@ fn spec(number: u32, pattern: Pattern) -> PointSpec {
 
 /// What an observer was called with.
 #[derive(Default)]
-struct Seen {
+struct Calls {
     phases: Vec<Phase>,
     /// How often the load began, and ended.
     loads: (u32, u32),
 }
 
-impl LoadObserver for Seen {
+impl LoadObserver for Calls {
     fn load_begins(&mut self) {
         assert_eq!(self.loads.0, self.loads.1, "one load at a time");
         self.loads.0 += 1;
@@ -118,7 +118,7 @@ impl Stage {
         let (mut flags, mut more) = (Vec::new(), true);
         while more {
             let workloads = [workload(job(pattern))];
-            let step = self.runner.prepare(0, &workloads, &mut Seen::default())?;
+            let step = self.runner.prepare(0, &workloads, &mut Calls::default())?;
             flags.extend(step.flags);
             more = step.more;
         }
@@ -127,7 +127,7 @@ impl Stage {
 
     /// A point whose load, if it began, has ended.
     fn point(&mut self, spec: &PointSpec) -> PointResult {
-        let mut seen = Seen::default();
+        let mut seen = Calls::default();
         let result = self.runner.point(spec, &mut seen);
         assert_eq!(seen.loads.0, seen.loads.1);
         result
@@ -144,7 +144,7 @@ fn reads_of_a_millisecond() {
     let share = stage.open(stage.share(|_, _| Reply::After(MS)));
     stage.prepare(Pattern::RandomRead).unwrap();
     assert_eq!(share.paths().len(), 2 + 8, "directory, lease, files: {:?}", share.paths());
-    let mut seen = Seen::default();
+    let mut seen = Calls::default();
     let result = stage.runner.point(&spec(0, Pattern::RandomRead), &mut seen);
     assert_eq!(result.outcome, Outcome::Complete);
     assert_eq!(seen.phases, [Phase::Measure, Phase::Summarize]);
@@ -167,7 +167,7 @@ fn the_final_flush_counts() {
     // So large that a second does not get over the first of its files.
     let large = PatternJob { size: Bytes(1024 * MIB), ..job(Pattern::SequentialWrite) };
     let workloads = [workload(large.clone())];
-    while stage.runner.prepare(0, &workloads, &mut Seen::default()).unwrap().more {}
+    while stage.runner.prepare(0, &workloads, &mut Calls::default()).unwrap().more {}
     let over_all = stage.point(&spec(0, Pattern::SequentialWrite));
     assert_eq!(quantity(&over_all, Measure::FLUSH_TIME), 4.0, "each of eight");
     let result = stage.point(&spec_of(1, large));
@@ -215,10 +215,10 @@ fn the_halves_of_a_mix_are_kept_apart_and_together() {
     }));
     stage.prepare(Pattern::RandomMixed).unwrap();
     let result = stage.point(&spec(0, Pattern::RandomMixed));
-    let of = |kind, measure| result.parts[0].quantities[&Metric::for_kind(kind, measure)];
-    assert!((of(OpKind::READ, Measure::LATENCY_MEAN) / 1e-3 - 1.0).abs() < 0.001);
-    assert!((of(OpKind::WRITE, Measure::LATENCY_MEAN) / 3e-3 - 1.0).abs() < 0.001);
-    let halves = of(OpKind::READ, Measure::IOPS) + of(OpKind::WRITE, Measure::IOPS);
+    let figure = |kind, measure| result.parts[0].quantities[&Metric::for_kind(kind, measure)];
+    assert!((figure(OpKind::READ, Measure::LATENCY_MEAN) / 1e-3 - 1.0).abs() < 0.001);
+    assert!((figure(OpKind::WRITE, Measure::LATENCY_MEAN) / 3e-3 - 1.0).abs() < 0.001);
+    let halves = figure(OpKind::READ, Measure::IOPS) + figure(OpKind::WRITE, Measure::IOPS);
     assert!((halves / quantity(&result, Measure::IOPS) - 1.0).abs() < 1e-9);
     assert!(
         result.parts[0].ops[&OpKind::READ].count > 150
@@ -433,10 +433,10 @@ fn what_is_behind_its_schedule_says_so() {
         let mut spec = spec(0, Pattern::SequentialRead);
         let per_second = NonZeroU32::new(per_second).unwrap();
         spec.workload.parts[0].arrival = Arrival::Paced { depth: NonZeroU16::MIN, per_second };
-        while stage.runner.prepare(0, &[spec.workload.clone()], &mut Seen::default()).unwrap().more
+        while stage.runner.prepare(0, &[spec.workload.clone()], &mut Calls::default()).unwrap().more
         {
         }
-        let result = stage.runner.point(&spec, &mut Seen::default());
+        let result = stage.runner.point(&spec, &mut Calls::default());
         assert_eq!(result.outcome, Outcome::Complete);
         let behind = result.flags.iter().find_map(|flag| match flag {
             Flag::BehindSchedule { due_per_second, per_second } => {
@@ -469,14 +469,14 @@ fn what_is_written_in_place_is_read_back_whole() {
         ..job(pattern)
     };
     let workloads = [workload(job(Pattern::RandomMixed, false))];
-    while runner.prepare(0, &workloads, &mut Seen::default()).unwrap().more {}
+    while runner.prepare(0, &workloads, &mut Calls::default()).unwrap().more {}
     for number in 0..12 {
         let pattern = [Pattern::RandomMixed, Pattern::SequentialWrite][number as usize / 2 % 2];
         let mut spec = spec_of(number, job(pattern, number % 3 != 0));
         spec.rotation = number;
         spec.workload.parts[0].workers = NonZeroU16::new(2).unwrap();
         spec.workload.length = Length::For { seconds: 0.1, warm_up_seconds: 0.01 };
-        let result = runner.point(&spec, &mut Seen::default());
+        let result = runner.point(&spec, &mut Calls::default());
         assert_eq!(result.outcome, Outcome::Complete, "{number}");
         // What a busy machine does to so short a trial is beside the point, and nothing else is.
         let wrong =

@@ -237,17 +237,17 @@ mod tests {
         let path = place.path().join("setting");
         fs::write(&path, "one\n").unwrap();
         let good = commands(path.to_str().unwrap());
-        let of = |commands: Commands| by_commands("own", commands).unwrap();
-        let original = of(good.clone()).read(&Local).unwrap().original;
-        let failing = of(Commands { apply: "echo no >&2; exit 5".into(), ..good.clone() });
+        let knob_of = |commands: Commands| by_commands("own", commands).unwrap();
+        let original = knob_of(good.clone()).read(&Local).unwrap().original;
+        let failing = knob_of(Commands { apply: "echo no >&2; exit 5".into(), ..good.clone() });
         let failure = failing.apply(&Local, &original, "two").unwrap_err();
         assert!(failure.tried.contains("command:own") && failure.happened == "no", "{failure}");
         let verify = Some("[ \"$LEVEL\" = two ]".into());
-        let verified = of(Commands { verify, ..good.clone() });
+        let verified = knob_of(Commands { verify, ..good.clone() });
         verified.verify(&Local, "two").unwrap();
         assert!(verified.verify(&Local, "three").is_err());
         // An undo that does nothing is found out where there is something to undo.
-        let idle = of(Commands { undo: "true".into(), ..good });
+        let idle = knob_of(Commands { undo: "true".into(), ..good });
         let original = idle.read(&Local).unwrap().original;
         idle.undo(&Local, &original).unwrap();
         fs::write(&path, "two\n").unwrap();
@@ -266,18 +266,18 @@ mod tests {
             assert_eq!(by_commands("own", undo).err().unwrap().cause, Cause::Usage);
         }
         let knob = make("own").unwrap();
-        let of = |pairs: &[(&str, &str)]| {
+        let checked = |pairs: &[(&str, &str)]| {
             let own = |(key, value): &(&str, &str)| (key.to_string(), value.to_string());
             knob.check_original(&Original(pairs.iter().map(own).collect()))
         };
-        of(&[("found", ""), ("read", "a"), ("undo", "b")]).unwrap();
+        checked(&[("found", ""), ("read", "a"), ("undo", "b")]).unwrap();
         for pairs in [
             &[("found", ""), ("read", "a")][..],
             &[("found", ""), ("read", ""), ("undo", "b")],
             &[("found", "\0"), ("read", "a"), ("undo", "b")],
             &[("found", ""), ("read", "a"), ("undo", "b"), ("apply", "c")],
         ] {
-            assert!(of(pairs).is_err(), "{pairs:?}");
+            assert!(checked(pairs).is_err(), "{pairs:?}");
         }
     }
 }

@@ -141,7 +141,7 @@ pub fn add(host: &dyn Reach, entry: &Entry) -> Result<String, Failure> {
     match lines.next() {
         None => Ok(path),
         Some(_) => match list(host)?.0.iter().find(|other| other.path == path) {
-            Some(other) => Err(super::left::failure(&other.entry)),
+            Some(other) => Err(super::unrestored::failure(&other.entry)),
             None => {
                 let happened = format!("{path} already exists");
                 let next = "Check it on the host, and remove it if no program uses it.";

@@ -62,6 +62,6 @@ pub fn listings(text: &str) {
 }
 
 /// A factor on the command line.
-pub fn asked(text: &str) {
+pub fn factor_request(text: &str) {
     let _ = text.parse::<Asked>();
 }

@@ -43,11 +43,11 @@ impl Governor {
                 .happened(happened)
                 .next(next))
         };
-        let of = |line: &str| {
+        let policy_governor = |line: &str| {
             let (policy, governor) = line.split_once(' ')?;
             Some((policy.to_owned(), governor.to_owned()))
         };
-        match text.lines().map(of).collect::<Option<_>>().map(Original) {
+        match text.lines().map(policy_governor).collect::<Option<_>>().map(Original) {
             Some(original) if original.0.is_empty() => {
                 failed("the kernel of the host has no cpufreq")
             }
@@ -90,9 +90,9 @@ fn is_policy(text: &str) -> bool {
 
 /// The governor that all have; else "mixed".
 fn level(original: &Original) -> String {
-    let mut of = original.0.values();
-    let first = of.next().cloned().unwrap_or_default();
-    if of.all(|other| *other == first) { first } else { "mixed".to_owned() }
+    let mut governors = original.0.values();
+    let first = governors.next().cloned().unwrap_or_default();
+    if governors.all(|other| *other == first) { first } else { "mixed".to_owned() }
 }
 
 impl Knob for Governor {
@@ -183,8 +183,9 @@ mod tests {
     }
 
     fn has(place: &Path) -> Vec<String> {
-        let of = |n: usize| fs::read_to_string(place.join(format!("policy{n}")).join(FILE)).ok();
-        (0..).map_while(of).collect()
+        let governor =
+            |n: usize| fs::read_to_string(place.join(format!("policy{n}")).join(FILE)).ok();
+        (0..).map_while(governor).collect()
     }
 
     #[test]
@@ -224,10 +225,10 @@ mod tests {
     #[test]
     fn originals_name_groups_of_cores_alone() {
         let knob = make("").unwrap();
-        let of = |policy: &str, governor: &str| {
+        let checked = |policy: &str, governor: &str| {
             knob.check_original(&Original([(policy.to_owned(), governor.to_owned())].into()))
         };
-        of("policy0", "schedutil").unwrap();
+        checked("policy0", "schedutil").unwrap();
         for (policy, governor) in [
             ("policy", "schedutil"),
             ("policy00", "schedutil"),
@@ -238,7 +239,7 @@ mod tests {
             ("policy0", "a\nb"),
             ("policy0", "userspace"),
         ] {
-            assert!(of(policy, governor).is_err(), "{policy} {governor}");
+            assert!(checked(policy, governor).is_err(), "{policy} {governor}");
         }
         assert!(knob.check_original(&Original::default()).is_err());
         assert!(knob.check("user space").is_err() && knob.check("").is_err());

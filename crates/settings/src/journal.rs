@@ -96,7 +96,7 @@ impl Journal {
             ErrorKind::AlreadyExists => {
                 let entries = self.entries_for(&entry.host).unwrap_or_default();
                 let other = entries.iter().find(|other| other.knob == entry.knob);
-                super::left::failure(other.unwrap_or(entry))
+                super::unrestored::failure(other.unwrap_or(entry))
             }
             _ => failed("write the undo journal", &path, &error),
         })

@@ -9,13 +9,13 @@
 //! A new kind of setting is a file here, a line in `KINDS` and one in docs/settings.md.
 #![forbid(unsafe_code)]
 
-mod asked;
 mod commands;
 mod config_file;
 mod conntrack;
 pub mod device;
 mod entry;
 pub mod export;
+mod factor_request;
 mod flowtable;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -24,7 +24,6 @@ pub mod guard;
 mod interface;
 mod journal;
 mod kernel_file;
-mod left;
 mod mount;
 mod mtu;
 mod nfsd;
@@ -44,14 +43,14 @@ mod samba;
 mod session;
 pub mod sysctl;
 pub mod tracer;
+mod unrestored;
 mod wireguard;
 mod zfs;
 
-pub use asked::Asked;
 pub use commands::by_commands;
 pub use entry::{Entry, MOST_BYTES};
+pub use factor_request::Asked;
 pub use journal::{Journal, Unreadable};
-pub use left::{expect_none_left, expect_none_left_on};
 pub use nft::found_ruleset;
 pub use nft_listing::{RulesetParts, ruleset_parts};
 pub use origin::{Origin, Scope};
@@ -59,6 +58,7 @@ pub use owner::{Owner, Process};
 pub use qdisc::root_discipline;
 pub use restore::{Restored, restore};
 pub use session::{Factor, Session};
+pub use unrestored::{expect_none_left, expect_none_left_on};
 pub use wireguard::{LARGEST_PACKET, Tunnel, is_tunnel};
 
 use plimsoll_model::{Cause, Failure, Switch};

@@ -140,9 +140,9 @@ impl Knob for Mtu {
                 "cat /proc/net/if_inet6 2>/dev/null || true",
                 b"",
             )?;
-            let of =
+            let is_own =
                 |line: &str| line.split_whitespace().next_back() == Some(self.interface.as_str());
-            if text.lines().any(of) {
+            if text.lines().any(is_own) {
                 let happened = format!(
                     "below {LEAST_IPV6} bytes the kernel removes the interface's IPv6 addresses, which are not \
                      restored with the MTU"
@@ -185,14 +185,17 @@ mod tests {
             assert!(knob.check(level).is_err(), "{level:?}");
         }
         knob.check("1280").unwrap();
-        let of = |mtu: &str| interface::original_with(&[(MTU, mtu)]);
-        knob.check_original(&of("65536")).unwrap();
-        assert!(knob.check_original(&of("1500; id")).is_err());
+        let original = |mtu: &str| interface::original_with(&[(MTU, mtu)]);
+        knob.check_original(&original("65536")).unwrap();
+        assert!(knob.check_original(&original("1500; id")).is_err());
         assert!(knob.check_original(&interface::original_with(&[])).is_err());
         assert!(
             knob.check_original(&interface::original_with(&[(MTU, "1500"), ("more", "")])).is_err()
         );
-        assert_eq!(knob.undo_by_shell(&of("1500")).unwrap(), "ip link set dev 'eth0' mtu '1500'");
+        assert_eq!(
+            knob.undo_by_shell(&original("1500")).unwrap(),
+            "ip link set dev 'eth0' mtu '1500'"
+        );
         let line = "2: eth0: <BROADCAST,UP> mtu 1500 qdisc mq state UP mode DEFAULT group default";
         assert_eq!(of_line(line), Some("1500"));
     }

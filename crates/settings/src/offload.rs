@@ -87,7 +87,7 @@ fn is_state(text: &str) -> bool {
 }
 
 /// What was asked of a feature, which the kernel remembers while another one keeps it off.
-fn asked(state: &str) -> &'static str {
+fn requested_state(state: &str) -> &'static str {
     let on = state.contains("[requested on]")
         || (state.starts_with("on")
             && !state.contains("[requested off]")
@@ -235,7 +235,7 @@ fn kept(original: &Original) -> impl Iterator<Item = (&str, &str)> {
 
 /// What was asked of each feature of an original.
 fn all_asked(original: &Original) -> Vec<(&str, &'static str)> {
-    kept(original).map(|(name, state)| (name, asked(state))).collect()
+    kept(original).map(|(name, state)| (name, requested_state(state))).collect()
 }
 
 impl Knob for Offload {
@@ -297,7 +297,7 @@ impl Knob for Offload {
             return Ok(());
         }
         let back: Vec<(&str, &str)> =
-            kept(original).map(|(name, state)| (own_name(name), asked(state))).collect();
+            kept(original).map(|(name, state)| (own_name(name), requested_state(state))).collect();
         if !back.is_empty() {
             self.put(host, &back)?;
         }
@@ -325,7 +325,7 @@ impl Knob for Offload {
     /// Some drivers take the link down for a moment, and some do not come back.
     fn undo_by_shell(&self, original: &Original) -> Option<String> {
         let all: Vec<(&str, &str)> =
-            kept(original).map(|(name, state)| (own_name(name), asked(state))).collect();
+            kept(original).map(|(name, state)| (own_name(name), requested_state(state))).collect();
         (!all.is_empty()).then(|| format!("ethtool {}", self.setting(&all)))
     }
 }
@@ -343,12 +343,18 @@ mod tests {
     #[test]
     fn a_listing_says_what_can_be_changed() {
         let all = features(LISTING);
-        let of = |name: &str| all.iter().find(|feature| feature.name == name).unwrap();
-        assert!(of("rx-checksumming").fixed && !of("rx-checksumming").has_parts);
-        assert!(of("tx-checksumming").has_parts);
-        assert_eq!(of("tx-tcp-segmentation").heading.as_deref(), Some("tcp-segmentation-offload"));
-        assert_eq!(asked(&of("tx-tcp-segmentation").state), "on");
-        assert_eq!((asked("on"), asked("off"), asked("on [not requested]")), ("on", "off", "off"));
+        let listed = |name: &str| all.iter().find(|feature| feature.name == name).unwrap();
+        assert!(listed("rx-checksumming").fixed && !listed("rx-checksumming").has_parts);
+        assert!(listed("tx-checksumming").has_parts);
+        assert_eq!(
+            listed("tx-tcp-segmentation").heading.as_deref(),
+            Some("tcp-segmentation-offload")
+        );
+        assert_eq!(requested_state(&listed("tx-tcp-segmentation").state), "on");
+        assert_eq!(
+            (requested_state("on"), requested_state("off"), requested_state("on [not requested]")),
+            ("on", "off", "off")
+        );
         let host = plimsoll_reach::Local;
         let knob = |name: &str| Offload { interface: "eth0".into(), name: name.into() };
         assert_eq!(knob("tso").level(&host, &all).unwrap(), "off");
@@ -372,12 +378,12 @@ mod tests {
         }
         let knob = make("eth0:tso").unwrap();
         assert!(knob.check("1").is_err() && knob.check("on").is_ok());
-        let of = |name: &str, state: &str| interface::original_with(&[(name, state)]);
-        knob.check_original(&of("tx-tcp-segmentation", "off [requested on]")).unwrap();
+        let original = |name: &str, state: &str| interface::original_with(&[(name, state)]);
+        knob.check_original(&original("tx-tcp-segmentation", "off [requested on]")).unwrap();
         for (name, state) in [("a;id", "on"), ("tso", "on; id"), ("tso", ""), ("tso", "on [x]")] {
-            assert!(knob.check_original(&of(name, state)).is_err(), "{name} {state}");
+            assert!(knob.check_original(&original(name, state)).is_err(), "{name} {state}");
         }
-        let line = knob.undo_by_shell(&of("generic-receive-offload", "on")).unwrap();
+        let line = knob.undo_by_shell(&original("generic-receive-offload", "on")).unwrap();
         assert_eq!(line, "ethtool -K 'eth0' 'gro' on");
         assert_eq!(knob.undo_by_shell(&interface::original_with(&[])), None);
     }

@@ -166,11 +166,13 @@ mod tests {
                 "{level:?}"
             );
         }
-        let of = |pairs: &[(&str, &str)]| {
+        let original = |pairs: &[(&str, &str)]| {
             Original(pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect())
         };
-        knob.check_original(&of(&[(KEY, ABSENT)])).unwrap();
-        for bad in [of(&[]), of(&[(KEY, "present")]), of(&[(KEY, ABSENT), ("more", "")])] {
+        knob.check_original(&original(&[(KEY, ABSENT)])).unwrap();
+        for bad in
+            [original(&[]), original(&[(KEY, "present")]), original(&[(KEY, ABSENT), ("more", "")])]
+        {
             assert!(knob.check_original(&bad).is_err(), "{bad:?}");
         }
         assert!(table.make("x").is_err());

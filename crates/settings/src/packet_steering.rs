@@ -53,11 +53,13 @@ impl Steered {
 
     /// From what [`LIST`] printed.
     fn read(listed: &str) -> Result<Steered, &'static str> {
-        let of = |kind: &str| -> Vec<String> {
+        let names_of_kind = |kind: &str| -> Vec<String> {
             let names = listed.lines().filter_map(|line| line.strip_prefix(kind));
             names.filter(|name| interface::check(name).is_ok()).map(str::to_owned).collect()
         };
-        let interfaces = [of("card "), of("virtual ")].into_iter().find(|names| !names.is_empty());
+        let interfaces = [names_of_kind("card "), names_of_kind("virtual ")]
+            .into_iter()
+            .find(|names| !names.is_empty());
         let interfaces = interfaces.ok_or("no interface has receive queues that can be steered")?;
         let online = listed.lines().find_map(|line| line.strip_prefix("online "));
         let all = online.and_then(mask).ok_or("the kernel does not list its cores")?;
@@ -215,7 +217,7 @@ mod tests {
             assert!(knob.check(level).is_err(), "{level:?}");
         }
         [OFF, ALL].iter().for_each(|level| knob.check(level).unwrap());
-        let of = |masks: &[(&str, &str)]| {
+        let steered = |masks: &[(&str, &str)]| {
             let mut original = Original::default();
             for (interface, mask) in masks {
                 let own = interface::original_with(&[("rx-0", *mask)]).0.into_iter();
@@ -223,15 +225,17 @@ mod tests {
             }
             original
         };
-        let found = of(&[("eth0", "0"), ("eth1", "00000003")]);
+        let found = steered(&[("eth0", "0"), ("eth1", "00000003")]);
         knob.check_original(&found).unwrap();
-        assert!(knob.is_as_found(&found, &of(&[("eth0", "00"), ("eth1", "3"), ("eth2", "1")])));
-        assert!(!knob.is_as_found(&found, &of(&[("eth0", "0"), ("eth1", "1")])));
-        assert!(!knob.is_as_found(&found, &of(&[("eth0", "0")])));
+        assert!(
+            knob.is_as_found(&found, &steered(&[("eth0", "00"), ("eth1", "3"), ("eth2", "1")]))
+        );
+        assert!(!knob.is_as_found(&found, &steered(&[("eth0", "0"), ("eth1", "1")])));
+        assert!(!knob.is_as_found(&found, &steered(&[("eth0", "0")])));
         let bad = [
             Original::default(),
-            of(&[("a b", "0")]),
-            of(&[("eth0", "x")]),
+            steered(&[("a b", "0")]),
+            steered(&[("eth0", "x")]),
             interface::original_with(&[]),
         ];
         for bad in bad {

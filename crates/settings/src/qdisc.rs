@@ -404,16 +404,16 @@ mod tests {
         {
             knob.check(level).unwrap();
         }
-        let of =
+        let original =
             |words: &str, shown: &str| interface::original_with(&[(WORDS, words), (SHOWN, shown)]);
-        let kept = of("handle 8001: fq limit 10", "fq 8001: root limit 10p\n");
+        let kept = original("handle 8001: fq limit 10", "fq 8001: root limit 10p\n");
         knob.check_original(&kept).unwrap();
         assert_eq!(root_discipline(&kept), Some("fq"));
-        knob.check_original(&of("", "noqueue 0: root \n")).unwrap();
+        knob.check_original(&original("", "noqueue 0: root \n")).unwrap();
         for (words, shown) in
             [("fq", ""), ("handle 1: fq; id", ""), ("", "$(id)"), ("handle 1: -b x", "")]
         {
-            assert!(knob.check_original(&of(words, shown)).is_err(), "{words}");
+            assert!(knob.check_original(&original(words, shown)).is_err(), "{words}");
         }
         assert!(knob.check_original(&interface::original_with(&[(WORDS, "")])).is_err());
         assert_eq!(

@@ -167,11 +167,11 @@ mod tests {
         knob.check("0").unwrap();
         knob.check("1048576").unwrap();
         let boot = "01234567-89ab-cdef-0123-456789abcdef";
-        let of = |values: [&str; 3]| {
+        let original = |values: [&str; 3]| {
             let values = values.map(str::to_owned);
             Original(KEYS.map(str::to_owned).into_iter().zip(values).collect())
         };
-        knob.check_original(&of([boot, "8:1", "128"])).unwrap();
+        knob.check_original(&original([boot, "8:1", "128"])).unwrap();
         for values in [
             ["", "8:1", "128"],
             [boot, "8:1/../../x", "128"],
@@ -181,9 +181,9 @@ mod tests {
             [boot, "8:1", "128; id"],
             [boot, "8:1", ""],
         ] {
-            assert!(knob.check_original(&of(values)).is_err(), "{values:?}");
+            assert!(knob.check_original(&original(values)).is_err(), "{values:?}");
         }
-        let mut more = of([boot, "8:1", "128"]);
+        let mut more = original([boot, "8:1", "128"]);
         more.0.insert("file".into(), "/etc/shadow".into());
         assert!(knob.check_original(&more).is_err());
     }

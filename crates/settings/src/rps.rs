@@ -85,11 +85,11 @@ impl Rps {
             let happened = "/sys shows the interfaces of another network namespace";
             return Err(self.failed(host, happened, "Mount the sysfs of this namespace on /sys."));
         }
-        let of = |line: &str| {
+        let queue_mask = |line: &str| {
             let (queue, mask) = line.split_once(' ')?;
             Some((queue.to_owned(), mask.to_owned()))
         };
-        original.0.extend(text.lines().filter_map(of));
+        original.0.extend(text.lines().filter_map(queue_mask));
         match self.check_original(&original) {
             Ok(()) => Ok(original),
             Err(why) => Err(self.failed(host, &why, "Name another interface.")),
@@ -210,18 +210,21 @@ mod tests {
         knob.check("ff").unwrap();
         assert_eq!(plain("00000000,0000000F"), "f");
         assert_eq!(plain("00"), "0");
-        let of = |masks: &[&str]| {
+        let original = |masks: &[&str]| {
             let queues = ["rx-0", "rx-1", "rx-2"];
             interface::original_with(
                 &queues.into_iter().zip(masks.iter().copied()).collect::<Vec<_>>(),
             )
         };
-        knob.check_original(&of(&["00", "ff,00000001"])).unwrap();
-        assert_eq!((&*level(&of(&["00", "0"])), &*level(&of(&["1", "2"]))), ("0", "mixed"));
-        assert!(knob.is_as_found(&of(&["00000003"]), &of(&["3"])));
+        knob.check_original(&original(&["00", "ff,00000001"])).unwrap();
+        assert_eq!(
+            (&*level(&original(&["00", "0"])), &*level(&original(&["1", "2"]))),
+            ("0", "mixed")
+        );
+        assert!(knob.is_as_found(&original(&["00000003"]), &original(&["3"])));
         for bad in [
             interface::original_with(&[]),
-            of(&["1;id"]),
+            original(&["1;id"]),
             interface::original_with(&[("rx-0/../x", "0")]),
         ] {
             assert!(knob.check_original(&bad).is_err(), "{bad:?}");

@@ -112,9 +112,9 @@ impl Sysctl {
 
     /// Which parameter to write back, and what.
     fn back<'a>(&'a self, original: &'a Original) -> Option<(&'a str, &'a str)> {
-        let of = |path: &'a str| Some((path, original.0.get(path)?.as_str()));
-        let own = of(&self.path)?;
-        let other = self.paths().get(1).and_then(|path| of(path));
+        let found = |path: &'a str| Some((path, original.0.get(path)?.as_str()));
+        let own = found(&self.path)?;
+        let other = self.paths().get(1).and_then(|path| found(path));
         Some(other.filter(|other| own.1 == "0" && other.1 != "0").unwrap_or(own))
     }
 }
@@ -246,17 +246,17 @@ mod tests {
     #[test]
     fn of_a_pair_that_which_was_not_zero_is_written_back() {
         let sysctl = Sysctl::from_key("vm.dirty_ratio").unwrap();
-        let of = |ratio: &str, bytes: &str| {
+        let original = |ratio: &str, bytes: &str| {
             let [a, b] = PAIRS[0].map(str::to_owned);
             Original([(a, ratio.to_owned()), (b, bytes.to_owned())].into())
         };
-        assert_eq!(sysctl.back(&of("20", "0")), Some(("vm/dirty_ratio", "20")));
-        assert_eq!(sysctl.back(&of("0", "4096")), Some(("vm/dirty_bytes", "4096")));
-        assert_eq!(sysctl.back(&of("0", "0")), Some(("vm/dirty_ratio", "0")));
-        sysctl.check_original(&of("0", "4096")).unwrap();
+        assert_eq!(sysctl.back(&original("20", "0")), Some(("vm/dirty_ratio", "20")));
+        assert_eq!(sysctl.back(&original("0", "4096")), Some(("vm/dirty_bytes", "4096")));
+        assert_eq!(sysctl.back(&original("0", "0")), Some(("vm/dirty_ratio", "0")));
+        sysctl.check_original(&original("0", "4096")).unwrap();
         let other = Original([("kernel/modprobe".to_owned(), "/bin/sh".to_owned())].into());
         assert!(sysctl.check_original(&other).is_err());
-        assert_eq!(sysctl.undo_by_shell(&of("20", "0")), None, "it cuts no link");
+        assert_eq!(sysctl.undo_by_shell(&original("20", "0")), None, "it cuts no link");
     }
 
     proptest! {

@@ -178,15 +178,15 @@ impl Tracer {
 
     /// What shows that another program traces.
     fn use_of_others(files: &Files) -> Option<String> {
-        let of = |file: &str| files.get(file).map_or("", String::as_str);
-        if of("current_tracer") != "nop" {
-            return Some(format!("current_tracer is {}", of("current_tracer")));
+        let content = |file: &str| files.get(file).map_or("", String::as_str);
+        if content("current_tracer") != "nop" {
+            return Some(format!("current_tracer is {}", content("current_tracer")));
         }
-        if !["", "0"].contains(&of("events/enable")) {
+        if !["", "0"].contains(&content("events/enable")) {
             return Some("trace events are enabled".to_owned());
         }
         let filters = FILTERS.iter().filter(|file| **file != "events/enable");
-        let used = filters.copied().find(|file| !of(file).is_empty());
+        let used = filters.copied().find(|file| !content(file).is_empty());
         used.map(|file| format!("{file} has entries"))
     }
 
@@ -323,14 +323,17 @@ impl Knob for Tracer {
             |why: String| Failure::new(Cause::Usage, "read a tracer").on(level).happened(why);
         let wanted = parsed(level).map_err(usage)?;
         let files = self.files(host)?;
-        let of = |file: &str| files.get(file).map_or("", String::as_str);
-        let functions = listed(of("set_graph_function"));
+        let content = |file: &str| files.get(file).map_or("", String::as_str);
+        let functions = listed(content("set_graph_function"));
         let are_traced = functions == listed(&wanted.functions.join(" "));
-        let only = listed(of("set_ftrace_filter"));
-        if of("current_tracer") == TRACER && are_traced && only == listed(&wanted.only.join(" ")) {
+        let only = listed(content("set_ftrace_filter"));
+        if content("current_tracer") == TRACER
+            && are_traced
+            && only == listed(&wanted.only.join(" "))
+        {
             return Ok(());
         }
-        let value = format!("{} of {}", of("current_tracer"), functions.join("+"));
+        let value = format!("{} of {}", content("current_tracer"), functions.join("+"));
         Err(kernel_file::not_in_effect(host, KIND, &value, level))
     }
 
@@ -513,11 +516,11 @@ mod tests {
         tracer.check("ip_rcv.isra.0+f@64").unwrap();
         tracer.check("f@64/f+g").unwrap();
         let boot = ("boot", "01234567-0123-0123-0123-0123456789ab");
-        let of = |pairs: &[(&str, &str)]| {
+        let checked = |pairs: &[(&str, &str)]| {
             let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
             tracer.check_original(&Original(pairs.iter().map(own).collect()))
         };
-        of(&[boot, ("tracing_on", "1"), ("buffer_size_kb", "7 (expanded: 1408)")]).unwrap();
+        checked(&[boot, ("tracing_on", "1"), ("buffer_size_kb", "7 (expanded: 1408)")]).unwrap();
         for pairs in [
             &[boot, ("tracing_on", "1")][..],
             &[boot, ("tracing_on", "1;id"), ("buffer_size_kb", "7")],
@@ -526,7 +529,7 @@ mod tests {
             &[boot, ("tracing_on", "1"), ("buffer_size_kb", "7"), ("../x", "1")],
             &[("boot", "x"), ("tracing_on", "1"), ("buffer_size_kb", "7")],
         ] {
-            assert!(of(pairs).is_err(), "{pairs:?}");
+            assert!(checked(pairs).is_err(), "{pairs:?}");
         }
     }
 }

@@ -117,9 +117,9 @@ impl Tunnel {
 
     /// The settings of the router, of B and of A, in the order in which they take their levels.
     pub fn knobs(self: Arc<Tunnel>) -> [Box<dyn Knob>; 3] {
-        let of =
+        let knob =
             |side| -> Box<dyn Knob> { Box::new(WireGuard { side, tunnel: Some(self.clone()) }) };
-        [of(Side::Router), of(Side::B), of(Side::A)]
+        [knob(Side::Router), knob(Side::B), knob(Side::A)]
     }
 
     fn made(&self) -> Made {
@@ -395,10 +395,11 @@ mod tests {
 
     #[test]
     fn which_sides_have_a_device() {
-        let of = |level| [Side::Router, Side::A, Side::B].map(|of| side(of).takes_part(level));
-        assert_eq!(of(OFF), [false, false, false]);
-        assert_eq!(of(TO_ROUTER), [true, true, false]);
-        assert_eq!(of(THROUGH_ROUTER), [false, true, true]);
+        let taking_part =
+            |level| [Side::Router, Side::A, Side::B].map(|of| side(of).takes_part(level));
+        assert_eq!(taking_part(OFF), [false, false, false]);
+        assert_eq!(taking_part(TO_ROUTER), [true, true, false]);
+        assert_eq!(taking_part(THROUGH_ROUTER), [false, true, true]);
     }
 
     #[test]

@@ -187,10 +187,11 @@ impl Knob for Zfs {
         match now == *original {
             true => Ok(()),
             false => {
-                let of = |of: &Original| {
+                let value_and_source = |of: &Original| {
                     [VALUE, SOURCE].map(|key| of.0.get(key).cloned().unwrap_or_default())
                 };
-                let ([now, from], [wanted, by]) = (of(&now), of(original));
+                let ([now, from], [wanted, by]) =
+                    (value_and_source(&now), value_and_source(original));
                 let happened =
                     format!("its value is '{now}' ({from}) instead of '{wanted}' ({by})");
                 Err(self.failed(
@@ -238,15 +239,15 @@ mod tests {
         assert!(
             bytes("").is_none() && bytes("K").is_none() && bytes("99999999999999999999").is_none()
         );
-        let of = |value: &str, source: &str| {
+        let original = |value: &str, source: &str| {
             Original(
                 [(VALUE.to_owned(), value.to_owned()), (SOURCE.to_owned(), source.to_owned())]
                     .into(),
             )
         };
-        knob.check_original(&of("131072", "default")).unwrap();
+        knob.check_original(&original("131072", "default")).unwrap();
         for (value, source) in [("131072", "temporary"), ("-", "-"), ("a;b", "local"), ("1M", "")] {
-            assert!(knob.check_original(&of(value, source)).is_err(), "{value} {source}");
+            assert!(knob.check_original(&original(value, source)).is_err(), "{value} {source}");
         }
     }
 }

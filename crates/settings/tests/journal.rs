@@ -238,7 +238,7 @@ fn a_journal_that_others_can_write_to_is_named() {
     let _place = OwnPlace::new(&stage);
     let here = tempfile::tempdir().unwrap();
     let journal = Journal::at(here.path());
-    let left = |above: u32, owner: u32, has_entries: bool| {
+    let why_unreadable = |above: u32, owner: u32, has_entries: bool| {
         let ground = Ground::new(above);
         let place = ground.at("home/.plimsoll");
         chown(&place, Some(owner), None).unwrap();
@@ -253,9 +253,9 @@ fn a_journal_that_others_can_write_to_is_named() {
         restored.unreadable.into_iter().find(|left| own(&left.path)).map(|left| left.why)
     };
     let (root, can) = (0, "other users can write to it");
-    assert!(left(0o777, OTHER, true).is_some_and(|why| why.contains(can)));
-    assert!(left(0o775, root, true).is_some_and(|why| why.contains(can)));
-    assert_eq!(left(0o775, root, false), None, "nothing is in it");
+    assert!(why_unreadable(0o777, OTHER, true).is_some_and(|why| why.contains(can)));
+    assert!(why_unreadable(0o775, root, true).is_some_and(|why| why.contains(can)));
+    assert_eq!(why_unreadable(0o775, root, false), None, "nothing is in it");
 }
 
 /// The attack above is one: it wins against a journal that is read by names.

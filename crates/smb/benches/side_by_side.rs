@@ -189,8 +189,8 @@ fn small_files(server: &Server, count: usize) -> Outcome<()> {
     let proxy = Proxy::start(port, Duration::ZERO)?;
     let per_file = |before: (u64, u64)| {
         let after = proxy.so_far();
-        let of = |count: u64| count as f64 / FILES as f64;
-        (of(after.0 - before.0), of(after.1 - before.1))
+        let share = |count: u64| count as f64 / FILES as f64;
+        (share(after.0 - before.0), share(after.1 - before.1))
     };
     let before = proxy.so_far();
     our_run(proxy.port, 1)?;

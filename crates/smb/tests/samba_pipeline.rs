@@ -295,23 +295,24 @@ fn names_are_made_found_listed_and_removed_at_depth_and_refused_where_they_shoul
         let count = 60;
         let directories: Vec<_> = (0..count).map(|i| format!("Ordner {i:02}")).collect();
         let files: Vec<_> = directories.iter().map(|d| format!("{d}/Datei")).collect();
-        let of = |paths: &[String], t: u32| -> &'static str { paths[t as usize].clone().leak() };
+        let path_of =
+            |paths: &[String], t: u32| -> &'static str { paths[t as usize].clone().leak() };
         all(&mut pipeline, &mut user, 0..count, |t| Request::MakeDirectory {
-            path: of(&directories, t),
+            path: path_of(&directories, t),
         });
         assert!((0..count).all(|tag| user.ok(tag) == Ended::Done), "{name}");
         user.payloads = (0..count).map(|t| (t, pattern(t as usize))).collect();
         all(&mut pipeline, &mut user, 0..count, |t| Request::Put {
-            path: of(&files, t),
+            path: path_of(&files, t),
             how: CreateHow::New,
             count: t,
             through: false,
         });
         all(&mut pipeline, &mut user, count..2 * count, |t| Request::Lookup {
-            path: of(&files, t - count),
+            path: path_of(&files, t - count),
         });
         all(&mut pipeline, &mut user, 2 * count..3 * count, |t| Request::Lookup {
-            path: of(&directories, t - 2 * count),
+            path: path_of(&directories, t - 2 * count),
         });
         for tag in 0..count {
             assert_eq!(user.ok(tag), Ended::Count(tag), "{name}");
@@ -331,7 +332,7 @@ fn names_are_made_found_listed_and_removed_at_depth_and_refused_where_they_shoul
 
         // Each is refused as it should be, and leaves the others alone.
         let (how, access) = (CreateHow::New, Access::Read);
-        let (a_file, a_directory) = (of(&files, 1), of(&directories, 1));
+        let (a_file, a_directory) = (path_of(&files, 1), path_of(&directories, 1));
         let refused = [
             (Request::MakeDirectory { path: a_directory }, NtStatus::OBJECT_NAME_COLLISION),
             (Request::Open { path: a_file, how, access }, NtStatus::OBJECT_NAME_COLLISION),
@@ -351,9 +352,9 @@ fn names_are_made_found_listed_and_removed_at_depth_and_refused_where_they_shoul
             assert_eq!(ended.unwrap_err().status(), Some(*status), "{request:?} {name}");
         }
 
-        all(&mut pipeline, &mut user, 0..count, |t| Request::Remove { path: of(&files, t) });
+        all(&mut pipeline, &mut user, 0..count, |t| Request::Remove { path: path_of(&files, t) });
         all(&mut pipeline, &mut user, count..2 * count, |t| Request::RemoveDirectory {
-            path: of(&directories, t - count),
+            path: path_of(&directories, t - count),
         });
         assert!((0..2 * count).all(|tag| user.ok(tag) == Ended::Done), "{name}");
         assert_eq!(listed(&server, ""), [], "{name}");

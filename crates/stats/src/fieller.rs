@@ -16,7 +16,7 @@ pub enum Quotient {
 
 /// Means with the variances and the covariance of these means, and the degrees of freedom.
 #[derive(Clone, Copy)]
-struct Means {
+struct TwoMeans {
     a: f64,
     b: f64,
     variance_a: f64,
@@ -35,7 +35,7 @@ pub fn paired(a: &[f64], b: &[f64], confidence: f64) -> Option<Quotient> {
     }
     let (mean_a, mean_b, n) = (mean(a)?, mean(b)?, a.len() as f64);
     let products: f64 = a.iter().zip(b).map(|(a, b)| (a - mean_a) * (b - mean_b)).sum();
-    let means = Means {
+    let means = TwoMeans {
         a: mean_a,
         b: mean_b,
         variance_a: sample_sd(a)?.powi(2) / n,
@@ -57,14 +57,14 @@ pub fn independent(a: &[f64], b: &[f64], confidence: f64) -> Option<Quotient> {
     let degrees = 1.0 / (share.powi(2) / (n_a - 1.0) + (1.0 - share).powi(2) / (n_b - 1.0));
     // Where a mean is zero, or nothing spreads.
     let degrees = if degrees.is_finite() { degrees } else { n_a.min(n_b) - 1.0 };
-    Means { a: mean_a, b: mean_b, variance_a, variance_b, covariance: 0.0, degrees }
+    TwoMeans { a: mean_a, b: mean_b, variance_a, variance_b, covariance: 0.0, degrees }
         .quotient(confidence)
 }
 
-impl Means {
+impl TwoMeans {
     /// The roots r of (b − r·a)² = t²·(variance of b − r·a), if the set between them is it.
     fn quotient(self, confidence: f64) -> Option<Quotient> {
-        let Means { a, b, variance_a, variance_b, covariance, degrees } = self;
+        let TwoMeans { a, b, variance_a, variance_b, covariance, degrees } = self;
         let t2 = student_t(confidence, degrees)?.powi(2);
         let square = a * a - t2 * variance_a;
         if !square.is_finite() {

@@ -156,8 +156,8 @@ mod tests {
         let mut most: f64 = 0.0;
         for begin in 0..film.len() {
             let by_seconds = buffer.seconds.map_or(f64::INFINITY, |seconds| {
-                let held = |second: usize| (seconds - second as f64).clamp(0.0, 1.0);
-                film[begin..].iter().enumerate().map(|(n, bytes)| bytes * held(n)).sum()
+                let share = |second: usize| (seconds - second as f64).clamp(0.0, 1.0);
+                film[begin..].iter().enumerate().map(|(n, bytes)| bytes * share(n)).sum()
             });
             let held = buffer.bytes.min(by_seconds);
             for end in begin + 1..=film.len() {

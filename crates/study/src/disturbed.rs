@@ -45,8 +45,8 @@ impl Use {
             }
         };
         let operations = operations(result) / load.seconds;
-        let of = Use { used: used / load.seconds, operations };
-        (of.used.is_finite() && of.operations.is_finite()).then_some(of)
+        let per_second = Use { used: used / load.seconds, operations };
+        (per_second.used.is_finite() && per_second.operations.is_finite()).then_some(per_second)
     }
 
     /// What one operation took of it; of none, as if half a one had been done in a second.

@@ -70,7 +70,7 @@ pub fn estimate(plan: &Plan) -> Estimate {
         first_blocks_seconds: 0.0,
         is_known: is_known(plan),
         written: Bytes(0),
-        held: Bytes(size::held(&plan.workloads, u64::MAX).unwrap_or(0).saturating_add(repeated)),
+        held: Bytes(size::most_stored(&plan.workloads, u64::MAX).unwrap_or(0).saturating_add(repeated)),
         rests_on: vec![format!(
             "{:.0} MB/s and {:.0} ms for a file",
             BYTES_PER_SECOND / 1e6,
@@ -161,7 +161,7 @@ fn laid_out(workloads: &[Workload]) -> f64 {
     let back = Footprint::own(copies).read;
     let mut others = workloads.to_vec();
     others.iter_mut().for_each(|workload| workload.parts.retain(|part| !is_copy(part)));
-    (back + size::held(&others, u64::MAX).unwrap_or(0)) as f64
+    (back + size::most_stored(&others, u64::MAX).unwrap_or(0)) as f64
 }
 
 /// What one trial moves and writes in bytes, and the files of it.

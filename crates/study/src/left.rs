@@ -114,7 +114,7 @@ impl Took {
     }
 
     /// Seconds until the study ends, where a trial of this workload begins now; `None` before its time is known.
-    pub fn left(&self, number: u16, workload: &Workload, later: &Later) -> Option<f64> {
+    pub fn seconds_left(&self, number: u16, workload: &Workload, later: &Later) -> Option<f64> {
         let this = self.trial(number, workload)?;
         let others = match later.work > 0.0 {
             // What files took so far tells what others take.
@@ -178,7 +178,7 @@ impl Took {
 }
 
 /// The estimate while one trial runs.
-pub(crate) struct Left {
+pub(crate) struct RemainingTime {
     work: f64,
     /// Whether all files are moved; else most are only looked at.
     all: bool,
@@ -190,11 +190,18 @@ pub(crate) struct Left {
     next: f64,
 }
 
-impl Left {
+impl RemainingTime {
     /// Before a trial; `None` where its length does not follow from its work.
-    pub fn new(workload: &Workload, later: Later) -> Option<Left> {
+    pub fn new(workload: &Workload, later: Later) -> Option<RemainingTime> {
         let all = workload.file_work()?.all;
-        Some(Left { work: work(workload)?, all, later, done: 0.0, first: None, next: EVERY })
+        Some(RemainingTime {
+            work: work(workload)?,
+            all,
+            later,
+            done: 0.0,
+            first: None,
+            next: EVERY,
+        })
     }
 
     /// Another window has ended, so many seconds after the first operation: seconds left of the study, from
@@ -247,7 +254,8 @@ mod tests {
     #[test]
     fn a_source_tree_takes_as_long_as_its_files_at_their_rate() {
         let mut left =
-            Left::new(&workload(DataClass::Source, Transfer::Up), Later::default()).unwrap();
+            RemainingTime::new(&workload(DataClass::Source, Transfer::Up), Later::default())
+                .unwrap();
         let made = Window::only(OpKind::MAKE_DIRECTORY, 730, 0);
         for second in 1..=5 {
             assert_eq!(left.window(f64::from(second), &made), None);
@@ -271,13 +279,13 @@ mod tests {
         let film = workload(DataClass::Movies, Transfer::Down);
         let one = work(&film).unwrap();
         let later = Later { seconds: 30.0, work: 2.0 * one, so_far: (0.0, 0.0) };
-        let mut left = Left::new(&film, later).unwrap();
+        let mut left = RemainingTime::new(&film, later).unwrap();
         let tenth = Window::only(OpKind::READ, 93, 92_867_075);
         assert_eq!(left.window(1.0, &tenth), None, "no rate yet");
         near(left.window(2.0, &tenth), 8.0 + 30.0 + 20.0);
         // The first one was slower, and so are those that were never measured.
         let so_far = (3.0 * 10.0, one);
-        let mut left = Left::new(&film, Later { so_far, ..later }).unwrap();
+        let mut left = RemainingTime::new(&film, Later { so_far, ..later }).unwrap();
         left.window(1.0, &tenth);
         near(left.window(2.0, &tenth), 8.0 + 30.0 + 2.0 * 32.0 / 1.2);
     }
@@ -285,13 +293,14 @@ mod tests {
     #[test]
     fn of_an_update_files_are_looked_at() {
         let mut left =
-            Left::new(&workload(DataClass::Source, Transfer::Update), Later::default()).unwrap();
+            RemainingTime::new(&workload(DataClass::Source, Transfer::Update), Later::default())
+                .unwrap();
         let looked = Window::only(OpKind::LOOKUP, 5620, 0);
         left.window(1.0, &looked);
         near(left.window(2.0, &looked), 8.0);
         let pattern = plimsoll_model::PatternJob::named("random-read", Bytes(MIB)).unwrap().into();
         let length = Length::For { seconds: 2.0, warm_up_seconds: 0.2 };
         let part = Part::closed(pattern, NonZeroU16::MIN, NonZeroU16::MIN);
-        assert!(Left::new(&Workload::new(part, length), Later::default()).is_none());
+        assert!(RemainingTime::new(&Workload::new(part, length), Later::default()).is_none());
     }
 }

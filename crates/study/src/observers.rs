@@ -1,7 +1,7 @@
 //! What passes progress on to the study's own observer.
 
 use crate::hosts::{self, Hosts};
-use crate::left::Left;
+use crate::left::RemainingTime;
 use crate::progress::Progress;
 use plimsoll_model::{Event, LoadObserver};
 
@@ -27,14 +27,14 @@ pub(crate) struct Watching<'a> {
     hosts: &'a mut Hosts,
     observer: &'a mut dyn FnMut(Progress<'_>),
     next_look: f64,
-    left: Option<Left>,
+    left: Option<RemainingTime>,
 }
 
 impl<'a> Watching<'a> {
     pub(crate) fn new(
         hosts: &'a mut Hosts,
         observer: &'a mut dyn FnMut(Progress<'_>),
-        left: Option<Left>,
+        left: Option<RemainingTime>,
     ) -> Self {
         Watching { hosts, observer, next_look: hosts::LOOK.as_secs_f64(), left }
     }
@@ -60,7 +60,7 @@ impl LoadObserver for Watching<'_> {
             && let Some(seconds) =
                 self.left.as_mut().and_then(|left| left.window(*at_seconds, window))
         {
-            (self.observer)(Progress::Left { seconds });
+            (self.observer)(Progress::RemainingTime { seconds });
         }
         (self.observer)(Progress::Event(&event));
     }

@@ -49,8 +49,8 @@ pub fn can_be_continued(study: &Study) -> Result<(), Failure> {
     if study.plan.continued_by().is_none() {
         let mut kinds = study.plan.subjects.iter().map(Subject::kind);
         let kind = kinds.find(|kind| !kind.info().is_continued);
-        let of = kind.map_or("several kinds of subject".to_owned(), |kind| kind.to_string());
-        let happened = format!("studies of {of} cannot be continued");
+        let kind_name = kind.map_or("several kinds of subject".to_owned(), |kind| kind.to_string());
+        let happened = format!("studies of {kind_name} cannot be continued");
         return bad(&happened, "Measure it again, with more blocks.");
     }
     match study.plan.design.rule {

@@ -101,8 +101,8 @@ impl Schedule {
 
     /// Trials in the blocks not yet handed out, as things stand.
     pub fn trials_left(&self) -> u32 {
-        let left = |cell: &Cell| self.wanted(cell).saturating_sub(self.block);
-        let left = self.plots.iter().flatten().map(left).fold(0, u32::saturating_add);
+        let trials_of = |cell: &Cell| self.wanted(cell).saturating_sub(self.block);
+        let left = self.plots.iter().flatten().map(trials_of).fold(0, u32::saturating_add);
         left.saturating_sub(self.done.len() as u32)
     }
 
@@ -122,8 +122,8 @@ fn by_plot(
     cells: impl IntoIterator<Item = Cell>,
 ) -> Vec<Vec<Cell>> {
     for cell in cells {
-        let of = |cell: &Cell| whole_plot(plan, cell.setting);
-        let same = |plot: &&mut Vec<Cell>| plot.first().map(of) == Some(of(&cell));
+        let plot_of = |cell: &Cell| whole_plot(plan, cell.setting);
+        let same = |plot: &&mut Vec<Cell>| plot.first().map(plot_of) == Some(plot_of(&cell));
         match plots.iter_mut().find(same) {
             Some(plot) => plot.push(cell),
             None => plots.push(vec![cell]),

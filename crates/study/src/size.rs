@@ -95,12 +95,14 @@ pub fn fit(plan: &mut Plan, subjects: &[SubjectFacts]) -> Result<Option<Flag>, F
     };
     let Some(tightest) = targets.iter().min_by_key(|target| room(target)) else { return Ok(None) };
     let room = room(tightest);
-    if held(&plan.workloads, wanted).is_some_and(|needed| needed.saturating_add(SPARE) <= room) {
+    if most_stored(&plan.workloads, wanted)
+        .is_some_and(|needed| needed.saturating_add(SPARE) <= room)
+    {
         return Ok(None);
     }
     let most = (room as f64 * (1.0 - LEFT_ALONE)) as u64;
     let has_room = |workloads: &[Workload]| {
-        held(workloads, u64::MAX).is_some_and(|needed| needed.saturating_add(SPARE) <= most)
+        most_stored(workloads, u64::MAX).is_some_and(|needed| needed.saturating_add(SPARE) <= most)
     };
     let scaled = scale::largest(plan, |_, workloads| has_room(workloads));
     if let (true, Some((used, workloads))) = (plan.storage.fit_size, &scaled) {
@@ -110,8 +112,9 @@ pub fn fit(plan: &mut Plan, subjects: &[SubjectFacts]) -> Result<Option<Flag>, F
         let why = Scaled::Space { target: tightest.given.clone(), available };
         return Ok(Some(Flag::Scaled { wanted, used: *used, most: None, why }));
     }
-    let fits =
-        |size: u64| held(&plan.workloads, size).map(|needed| needed.saturating_add(SPARE) <= most);
+    let fits = |size: u64| {
+        most_stored(&plan.workloads, size).map(|needed| needed.saturating_add(SPARE) <= most)
+    };
     let mut used = 1 << wanted.max(1).ilog2();
     while used > 0 && fits(used) == Some(false) {
         used /= 2;
@@ -135,7 +138,7 @@ pub fn fit(plan: &mut Plan, subjects: &[SubjectFacts]) -> Result<Option<Flag>, F
                     .to_owned()
             }
         };
-        let needed = held(&plan.workloads, wanted).unwrap_or(wanted);
+        let needed = most_stored(&plan.workloads, wanted).unwrap_or(wanted);
         let happened = format!("they need {}, but {available} are free", amount(Bytes(needed)));
         let happened =
             match targets.iter().filter(|t| t.space_bytes.0 == tightest.space_bytes.0).count() {
@@ -170,7 +173,7 @@ fn needs_less(plan: &Plan) -> Option<&'static str> {
 /// What a target holds at most while the workloads run, with files of at most `size` bytes: of each
 /// client the largest that is read and the largest that is written, and what jobs have for themselves.
 /// `None`: too small for the workers.
-pub(crate) fn held(workloads: &[Workload], size: u64) -> Option<u64> {
+pub(crate) fn most_stored(workloads: &[Workload], size: u64) -> Option<u64> {
     let mut clients: BTreeMap<u16, (u64, u64)> = BTreeMap::new();
     let fitted_parts = |workload: &Workload| -> Option<Vec<Part>> {
         workload.parts.iter().map(|part| fitted(part, size)).collect()
@@ -286,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_slow_target_is_sampled_for_a_moment_and_a_fast_one_by_more() {
-        let asked = |rate: f64, largest| {
+        let samples = |rate: f64, largest| {
             let mut asked = Vec::new();
             let found = super::rate(largest, |bytes| {
                 asked.push(bytes);
@@ -295,11 +298,11 @@ mod tests {
             assert_eq!(found, Ok((largest > 0).then_some(rate)));
             asked
         };
-        assert_eq!(asked(6e6, GIB), [2 * MIB]);
-        assert_eq!(asked(20e6, GIB), [2 * MIB, 8 * MIB]);
-        assert_eq!(asked(1e9, GIB), [2 * MIB, 8 * MIB, 32 * MIB]);
-        assert_eq!(asked(20e6, 3 * MIB), [2 * MIB, 3 * MIB]);
-        assert!(asked(20e6, 0).is_empty());
+        assert_eq!(samples(6e6, GIB), [2 * MIB]);
+        assert_eq!(samples(20e6, GIB), [2 * MIB, 8 * MIB]);
+        assert_eq!(samples(1e9, GIB), [2 * MIB, 8 * MIB, 32 * MIB]);
+        assert_eq!(samples(20e6, 3 * MIB), [2 * MIB, 3 * MIB]);
+        assert!(samples(20e6, 0).is_empty());
     }
 
     #[test]
@@ -326,8 +329,8 @@ mod tests {
     }
 
     /// What all targets of a plan hold.
-    fn held(plan: &Plan) -> u64 {
-        super::held(&plan.workloads, u64::MAX).unwrap()
+    fn stored(plan: &Plan) -> u64 {
+        super::most_stored(&plan.workloads, u64::MAX).unwrap()
     }
 
     #[test]
@@ -335,8 +338,8 @@ mod tests {
         for available in [300 * MIB, 70 * MIB, 17 * MIB, 2 * GIB + MIB] {
             let (plan, fitted) = fitting(GIB, &[free(9 * GIB, available), free(8 * GIB, 9 * GIB)]);
             let lowered = fitted.unwrap();
-            assert!(held(&plan) + SPARE <= available, "{available}");
-            assert!(4 * held(&plan) >= available, "no smaller than need be: {available}");
+            assert!(stored(&plan) + SPARE <= available, "{available}");
+            assert!(4 * stored(&plan) >= available, "no smaller than need be: {available}");
             match lowered {
                 None => assert_eq!(size_of(&plan.workloads[0]), GIB),
                 Some(Flag::SizeFitted { target, wanted, used, .. }) => {
@@ -354,7 +357,7 @@ mod tests {
         assert_eq!((size_of(&alone.workloads[0]), fitted), (64 * MIB, Ok(None)));
         let both = [free(GIB, 200 * MIB), free(GIB, 200 * MIB)];
         let (plan, fitted) = fitting(64 * MIB, &both);
-        assert!(fitted.unwrap().is_some() && 2 * (held(&plan) + SPARE) <= 200 * MIB);
+        assert!(fitted.unwrap().is_some() && 2 * (stored(&plan) + SPARE) <= 200 * MIB);
         let mut named = self::plan(64 * MIB);
         let failure = fit(&mut named, &both).unwrap_err();
         assert_eq!(failure.cause, Cause::NoSpace);
@@ -380,8 +383,8 @@ mod tests {
         assert!(failure.happened.contains("they need 384 MiB"), "{failure}");
         assert!(failure.happened.contains("each of 3 clients"), "{failure}");
         fit(&mut plan, &room(200 * MIB)).unwrap().expect("files of three clients do not fit");
-        assert_eq!(held(&plan), 6 * size_of(&plan.workloads[0]));
-        assert!(held(&plan) + SPARE <= 200 * MIB);
+        assert_eq!(stored(&plan), 6 * size_of(&plan.workloads[0]));
+        assert!(stored(&plan) + SPARE <= 200 * MIB);
     }
 
     /// A copy of 3 MiB.

@@ -193,11 +193,11 @@ fn what_follows_from_a_stage_is_measured_after_it() {
 }
 
 /// What was laid out, and then read, in turn: each target's number with a name or a file.
-type Seen<T> = Arc<Mutex<Vec<(usize, T)>>>;
+type ByTarget<T> = Arc<Mutex<Vec<(usize, T)>>>;
 
 #[test]
 fn what_is_read_lies_side_by_side_and_each_block_begins_with_another_file() {
-    let (created, read): (Seen<String>, Seen<FileId>) = Default::default();
+    let (created, read): (ByTarget<String>, ByTarget<FileId>) = Default::default();
     let Plan { subjects, mut workloads, design, .. } = plan(2, Rule::Fixed { blocks: 16 });
     workloads.truncate(1);
     // 64 blocks in each of eight files: ten reads are less than a quarter of one.
@@ -226,19 +226,19 @@ fn what_is_read_lies_side_by_side_and_each_block_begins_with_another_file() {
     let side_by_side = (0..16).map(|n| (n % 2, format!("read-{}.data", n / 2)));
     assert!(created.lock().unwrap().iter().cloned().eq(side_by_side));
     let read = read.lock().unwrap();
-    let of = |target| -> Vec<FileId> {
+    let files_of = |target| -> Vec<FileId> {
         let own: Vec<FileId> = read.iter().filter(|r| r.0 == target).map(|r| r.1).collect();
         let trials: Vec<&[FileId]> = own.chunks(own.len() / 16).collect();
         assert!(trials.len() == 16 && trials.iter().all(|t| t.iter().all(|f| *f == t[0])));
         trials.iter().map(|trial| trial[0]).collect()
     };
-    let order = of(0);
+    let order = files_of(0);
     let (first, second) = order.split_at(8);
     for round in [first, second] {
         assert_eq!(round.iter().collect::<BTreeSet<_>>().len(), 8, "each once: {order:?}");
     }
     assert_ne!(first, second, "drawn anew");
-    assert_eq!(of(1), order, "both begin with what lies side by side");
+    assert_eq!(files_of(1), order, "both begin with what lies side by side");
 }
 
 #[test]
@@ -421,7 +421,7 @@ fn a_stop_before_anything_was_measured_is_a_failure() {
 #[test]
 fn a_store_that_gives_trials_back_changes_nothing() {
     let rule = Rule::Sequential { first: 3, half_width: 0.01, at_least_seconds: 700.0 };
-    let of = |gives_back| {
+    let measured = |gives_back| {
         let share = |number: usize, clock| {
             let usual = MS * (100 + 5 * number as u32);
             MockShare::new(clock, NonZeroU16::MIN, move |_: &Op, at: Nanos| {
@@ -437,7 +437,7 @@ fn a_store_that_gives_trials_back_changes_nothing() {
         let course = study.trials.iter().map(|t| (t.block, t.cell, t.started_seconds.to_bits()));
         (study.ended, course.collect::<Vec<_>>(), ran.planned)
     };
-    let (whole, given_back) = (of(false), of(true));
+    let (whole, given_back) = (measured(false), measured(true));
     let looked_back = whole.1.len() / 4;
     assert!(looked_back > 100, "some are no longer looked at: {looked_back}");
     assert_eq!(whole, given_back);

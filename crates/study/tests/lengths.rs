@@ -68,16 +68,16 @@ fn the_slowest_has_time_for_a_hundred_operations_or_for_two_seconds_or_for_some_
 #[test]
 fn a_trial_is_twice_as_long_as_what_lies_between_two_as_far_as_the_cap_allows() {
     let write = [Pattern::SequentialWrite];
-    let of = |flush: u32, cap| {
+    let length = |flush: u32, cap| {
         let study = run(plan(1, &write, calibrated(cap)), replies([MS], flush * MS)).unwrap();
         lengths(&study)[0]
     };
-    assert_eq!(of(100, 600.0), 0.5);
-    assert_eq!(of(900, 600.0), 1.8);
-    assert_eq!(of(9_000, 600.0), 18.0);
+    assert_eq!(length(100, 600.0), 0.5);
+    assert_eq!(length(900, 600.0), 1.8);
+    assert_eq!(length(9_000, 600.0), 18.0);
     // Six blocks fit into 65% of the cap: each into 6.5 s, change-over included.
-    assert_eq!(of(3_000, 60.0), 3.5);
-    assert_eq!(of(6_200, 60.0), 0.5);
+    assert_eq!(length(3_000, 60.0), 3.5);
+    assert_eq!(length(6_200, 60.0), 0.5);
 }
 
 /// Somebody who names a length means it; and calibrating costs no trial.

@@ -119,8 +119,8 @@ fn interrupted() -> Study {
 
 fn blocks(study: &Study) -> Vec<Vec<Cell>> {
     let last = study.trials.iter().filter_map(|trial| trial.block).max().unwrap();
-    let of = |block| study.trials.iter().filter(move |trial| trial.block == Some(block));
-    (0..=last).map(|block| of(block).map(|trial| trial.cell).collect()).collect()
+    let trials_of = |block| study.trials.iter().filter(move |trial| trial.block == Some(block));
+    (0..=last).map(|block| trials_of(block).map(|trial| trial.cell).collect()).collect()
 }
 
 #[test]

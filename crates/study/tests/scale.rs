@@ -155,8 +155,8 @@ fn a_copy_without_space_and_time_warns_of_the_scales_that_it_has() {
         panic!("{:?}", study.flags)
     };
     assert!(*wanted < 1.0, "there is no space for all of it: {wanted}");
-    let of = |pick: fn(f64, f64) -> f64| scales.iter().copied().reduce(pick).unwrap();
-    assert_eq!((*used, most.unwrap_or(*used)), (of(f64::min), of(f64::max)), "{scales:?}");
+    let end = |pick: fn(f64, f64) -> f64| scales.iter().copied().reduce(pick).unwrap();
+    assert_eq!((*used, most.unwrap_or(*used)), (end(f64::min), end(f64::max)), "{scales:?}");
 }
 
 #[test]

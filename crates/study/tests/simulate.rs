@@ -250,9 +250,9 @@ fn scenario(name: &str, ratio: f64, disturbance: Disturbance) -> Tally {
         blocks: outcomes.iter().map(|o| o.blocks as f64).sum::<f64>() / outcomes.len() as f64,
         together: share(|o| o.together),
         stalled: {
-            let of = outcomes.iter().filter(|o| o.stalled.0).count();
+            let stalled = outcomes.iter().filter(|o| o.stalled.0).count();
             let found = outcomes.iter().filter(|o| o.stalled.0 && o.stalled.1).count();
-            (of, found as f64 / of.max(1) as f64)
+            (stalled, found as f64 / stalled.max(1) as f64)
         },
     };
     println!(

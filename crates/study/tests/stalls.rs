@@ -227,12 +227,12 @@ fn work_that_ends_when_it_is_done_has_the_rate_of_the_long_run() {
         [(scan, Measure::ENTRIES, names), (copy, Measure::THROUGHPUT, bytes)]
     {
         let (metric, blocks) = (Metric::all(measure), 300);
-        let of =
+        let measured_rates =
             |pauses, blocks| rates(&study(job.clone(), closed(1), once, blocks, pauses), metric);
-        let (undisturbed, _) = of(pauses(u64::MAX / 2_000_000, 1_000, 1), 2);
+        let (undisturbed, _) = measured_rates(pauses(u64::MAX / 2_000_000, 1_000, 1), 2);
         let working = f64::from(blocks) * amount / undisturbed;
         for pauses in [FIVE_IN_TWENTY, ONE_IN_THREE_AND_A_HALF, FIFTH_IN_FIVE, FREEZE] {
-            let (between, over_all) = of(pauses, blocks);
+            let (between, over_all) = measured_rates(pauses, blocks);
             let what = format!("{measure:?}, {pauses:?}");
             let truth = (1.0 - share_of_time(pauses, working)) * undisturbed;
             assert_within(0.05, &format!("{what}, over all time"), over_all, truth);

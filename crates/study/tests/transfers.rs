@@ -64,13 +64,13 @@ fn exact_times_give_the_exact_costs() {
     let found = transfers(&study);
     let [reads] = &found[..] else { panic!("{found:?}") };
     assert!(matches!(reads.model, CostModel::Fits { .. }), "{:?}", reads.model);
-    let of = |kind| reads.cost(kind).unwrap().value;
+    let cost = |kind| reads.cost(kind).unwrap().value;
     assert!(
-        (of(CostKind::Operation) / OPERATION - 1.0).abs() < 0.01,
+        (cost(CostKind::Operation) / OPERATION - 1.0).abs() < 0.01,
         "{}",
-        of(CostKind::Operation)
+        cost(CostKind::Operation)
     );
-    assert!((of(CostKind::Byte) / BYTE - 1.0).abs() < 0.01, "{}", of(CostKind::Byte));
+    assert!((cost(CostKind::Byte) / BYTE - 1.0).abs() < 0.01, "{}", cost(CostKind::Byte));
     let half = reads.share_of_operation(Bytes(100_000)).unwrap();
     assert!((half - 0.5).abs() < 0.01, "{half}");
     // A megabyte takes 91% of the rate of bytes alone, a quarter of it 72%.

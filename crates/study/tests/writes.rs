@@ -37,9 +37,10 @@ fn verdicts(study: &Study) -> Vec<Result<(), Burst>> {
 
 /// Blocks per second that a subject's trials came to.
 fn rate(study: &Study, subject: u16) -> f64 {
-    let of = study.trials.iter().filter(|trial| trial.cell.subject == subject);
-    let values: Vec<f64> =
-        of.map(|trial| trial.result.value(0, Metric::all(Measure::THROUGHPUT)).unwrap()).collect();
+    let trials = study.trials.iter().filter(|trial| trial.cell.subject == subject);
+    let values: Vec<f64> = trials
+        .map(|trial| trial.result.value(0, Metric::all(Measure::THROUGHPUT)).unwrap())
+        .collect();
     values.iter().sum::<f64>() / values.len() as f64 / BLOCK as f64
 }
 
@@ -85,19 +86,19 @@ fn a_full_cache_leaves_the_rate_of_the_disk() {
 
 #[test]
 fn a_memory_that_is_known_is_written_twice() {
-    let of = |memory: u64| {
+    let measured = |memory: u64| {
         let mut plan = plan(1, &WRITE, 600.0);
         plan.storage.server_memory = Some(Bytes(memory));
         let study = run(plan, |_, _| Reply::After(MS)).unwrap();
         (state(&study, 0).clone(), verdicts(&study))
     };
-    let (small, sustained) = of(64 * MIB);
+    let (small, sustained) = measured(64 * MIB);
     assert_eq!((small.bytes.0 >= 128 * MIB, sustained), (true, vec![Ok(())]));
     assert!(small.seconds < 30.0, "ten steady seconds are enough: {small:?}");
-    let (large, sustained) = of(2 * GIB);
+    let (large, sustained) = measured(2 * GIB);
     assert_eq!((large.bytes.0 >= 4 * GIB, sustained), (true, vec![Ok(())]));
     // 62.5 MiB a second would take more than a quarter of the cap.
-    let (too_large, burst) = of(6 * GIB);
+    let (too_large, burst) = measured(6 * GIB);
     assert_eq!((too_large.seconds, burst), (0.0, vec![Err(Burst::NotConditioned)]));
 }
 
@@ -192,8 +193,8 @@ fn a_workload_is_conditioned_on_all_subjects_or_on_none() {
     let patterns = [Pattern::SequentialWrite, Pattern::RandomWrite, Pattern::RandomMixed];
     let study = run(plan(2, &patterns, 900.0), |_, _| Reply::After(MS)).unwrap();
     let sustained = |workload| {
-        let of = writes(&study).into_iter().filter(|w| w.cell.workload == workload);
-        of.map(|writes| writes.sustained).collect::<Vec<_>>()
+        let found = writes(&study).into_iter().filter(|w| w.cell.workload == workload);
+        found.map(|writes| writes.sustained).collect::<Vec<_>>()
     };
     assert_eq!(sustained(0), [Ok(()), Ok(())]);
     for workload in [1, 2] {

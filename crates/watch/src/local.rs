@@ -177,12 +177,12 @@ fn thread_seconds() -> f64 {
 }
 
 fn hardware() -> Hardware {
-    let of = |folder: &str| {
+    let paths = |folder: &str| {
         let entries = read_dir(folder).into_iter().flatten().flatten();
         let devices = entries.map(|e| e.path().join("device")).filter(|d| d.exists());
         devices.map(|d| d.display().to_string()).collect::<Vec<_>>().join(" ")
     };
-    Hardware::from_paths(&format!("{} {}", of("/sys/block"), of("/sys/class/net")))
+    Hardware::from_paths(&format!("{} {}", paths("/sys/block"), paths("/sys/class/net")))
 }
 
 /// Those of these files that can be read.

@@ -138,14 +138,14 @@ Filesystem 1024-blocks Used Available Capacity Mounted on
     #[test]
     fn partitions_are_distinguished_from_disks_by_their_names() {
         let disks = ["sda", "mmcblk0", "nvme0n1", "nvme0n10"].map(|name| json!({ "name": name }));
-        let of = |source: &str| disk(source, &disks).and_then(|d| d["name"].as_str());
-        assert_eq!(of("/dev/sda"), Some("sda"));
-        assert_eq!(of("/dev/sda12"), Some("sda"));
-        assert_eq!(of("/dev/mmcblk0p2"), Some("mmcblk0"));
-        assert_eq!(of("/dev/nvme0n10"), Some("nvme0n10"));
-        assert_eq!(of("/dev/nvme0n1p1"), Some("nvme0n1"));
+        let disk_of = |source: &str| disk(source, &disks).and_then(|d| d["name"].as_str());
+        assert_eq!(disk_of("/dev/sda"), Some("sda"));
+        assert_eq!(disk_of("/dev/sda12"), Some("sda"));
+        assert_eq!(disk_of("/dev/mmcblk0p2"), Some("mmcblk0"));
+        assert_eq!(disk_of("/dev/nvme0n10"), Some("nvme0n10"));
+        assert_eq!(disk_of("/dev/nvme0n1p1"), Some("nvme0n1"));
         for none in ["/dev/sdab1", "tmpfs", "/dev/mmcblk0boot0", "/dev/mapper/x", "/dev/mmcblk01"] {
-            assert_eq!(of(none), None, "{none}");
+            assert_eq!(disk_of(none), None, "{none}");
         }
     }
 

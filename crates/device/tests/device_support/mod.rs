@@ -3,7 +3,7 @@
 
 pub mod shells;
 
-use plimsoll_device::{Asked, Host, HostRunner, Verbs};
+use plimsoll_device::{Host, HostRequest, HostRunner, Verbs};
 use plimsoll_model::device::Part;
 use plimsoll_model::{
     Cause, Clock, Device, DeviceJob, Failure, Job, Length, Nanos, PointResult, PointSpec,
@@ -128,7 +128,7 @@ impl Verbs for &Canned {
         for value in &self.sections {
             let name = value["section"].as_str().unwrap_or_default();
             // The inventory has a section `cpu` of its own, and one `memory`; theirs come later.
-            let of = match name {
+            let section_verb = match name {
                 "cpu" if value.get("workload").is_some() => "cpu",
                 "memory" if value.get("limit_bytes").is_some() => "memory",
                 "cpu_core" | "cpu_all" => "cpu",
@@ -138,7 +138,7 @@ impl Verbs for &Canned {
                 "path" if first => continue,
                 _ => "inventory",
             };
-            if of == verb {
+            if section_verb == verb {
                 section(value.clone());
             }
             if self.stops_in == Some(verb) {
@@ -209,8 +209,8 @@ pub fn host<'a>(
     disk: Option<&str>,
 ) -> Host<'a> {
     let verbs = verbs.map(|verbs| Box::new(verbs) as Box<dyn Verbs + 'a>);
-    let asked = Asked { inventory: true, coremark: None, disk: disk.map(str::to_owned) };
-    Host { name: name.parse().unwrap(), reach, verbs, asked }
+    let request = HostRequest { inventory: true, coremark: None, disk: disk.map(str::to_owned) };
+    Host { name: name.parse().unwrap(), reach, verbs, request }
 }
 
 /// Measures all parts once, or with a disk those and it: what is known then, and the points.

@@ -92,15 +92,15 @@ fn of_cell(study: &Study, trials: &[&Trial], cell: Cell) -> Option<NewConnection
 
 /// The busiest core or process of the busier end.
 fn at_end(trials: &[&Trial], path: &PathSubject) -> Option<f64> {
-    let of = |host: String, process: Measure| {
+    let busiest = |host: String, process: Measure| {
         let processes =
             trials.iter().filter_map(|trial| trial.result.value(0, Metric::all(process)));
         let processes: Vec<f64> = processes.collect();
         let core = mean(&Loaded::all(trials, &host), Loaded::core);
         [core, average(&processes)].into_iter().flatten().reduce(f64::max)
     };
-    let a = of(path.from.host.to_string(), Measure::NEAR_BUSIEST);
-    let b = of(path.to.host.to_string(), Measure::FAR_BUSIEST);
+    let a = busiest(path.from.host.to_string(), Measure::NEAR_BUSIEST);
+    let b = busiest(path.to.host.to_string(), Measure::FAR_BUSIEST);
     [a, b].into_iter().flatten().reduce(f64::max)
 }
 

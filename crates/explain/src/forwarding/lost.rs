@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn frames_that_cost_no_cpu_time_are_offloaded() {
         // Of 20 s, with an idle router that spends 0.1 s a second.
-        let of = |softirq: f64, sent: f64| {
+        let share = |softirq: f64, sent: f64| {
             let load = HostLoad {
                 seconds: 20.0,
                 cpu: CpuTimes { softirq, ..CpuTimes::default() },
@@ -182,10 +182,10 @@ mod tests {
             offloaded(&[At { sent, ..at(&load, 10_000.0) }])
         };
         // 0.05 µs a frame are 0.05 s.
-        assert!((of(2.04, 1e6).unwrap() - 0.002).abs() < 1e-9);
-        assert_eq!(of(2.051, 1e6), None, "as much as a fast router takes");
-        assert_eq!(of(1.0, 1e6), Some(0.0));
+        assert!((share(2.04, 1e6).unwrap() - 0.002).abs() < 1e-9);
+        assert_eq!(share(2.051, 1e6), None, "as much as a fast router takes");
+        assert_eq!(share(1.0, 1e6), Some(0.0));
         // Of too few frames nothing would show.
-        assert!(of(2.0, 401_000.0).is_some() && of(2.0, 399_000.0).is_none());
+        assert!(share(2.0, 401_000.0).is_some() && share(2.0, 399_000.0).is_none());
     }
 }

@@ -120,8 +120,9 @@ mod tests {
     #[test]
     fn many_rates_are_put_together() {
         let load = load(1.0, 0.1, 0);
-        let of = |n: i32| At { offered: 1.05_f64.powi(n), received: 1.0, sent: 1.0, load: &load };
-        let all: Vec<At<'_>> = (0..100).map(of).collect();
+        let trial =
+            |n: i32| At { offered: 1.05_f64.powi(n), received: 1.0, sent: 1.0, load: &load };
+        let all: Vec<At<'_>> = (0..100).map(trial).collect();
         let rows = rates(&all);
         assert!((4..=MOST_RATES).contains(&rows.len()), "{}", rows.len());
         assert!(rows.windows(2).all(|pair| pair[0].offered < pair[1].offered));

@@ -283,8 +283,8 @@ impl Run<'_> {
         // It is known by what the rate is of, which may be files: a second's worth is the same for both.
         let mut a_second = 0.0;
         for part in &self.parts {
-            let of = |measure| part.quantities.get(&Metric::all(measure)).copied();
-            a_second += of(Measure::CLIENT_CPU_PER_OP)? * of(Measure::IOPS)?;
+            let quantity = |measure| part.quantities.get(&Metric::all(measure)).copied();
+            a_second += quantity(Measure::CLIENT_CPU_PER_OP)? * quantity(Measure::IOPS)?;
         }
         Some(a_second / self.per_second()?).filter(|seconds| seconds.is_finite())
     }

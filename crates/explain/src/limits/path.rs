@@ -317,14 +317,14 @@ impl Mean<'_> {
 
     /// Mean of the busiest of each host.
     fn busiest(&self, all: impl Fn(&Observed) -> &Vec<(PathEnd, f64)>) -> Vec<(PathEnd, f64)> {
-        let of = |end| {
+        let busiest = |end| {
             let own = |seen: &Observed| {
                 all(seen).iter().filter(|one| one.0 == end).map(|one| one.1).reduce(f64::max)
             };
             Some((end, self.value(own)?))
         };
         let hosts = [PathEnd::A, PathEnd::B, PathEnd::Router, PathEnd::Both];
-        hosts.into_iter().filter_map(of).collect()
+        hosts.into_iter().filter_map(busiest).collect()
     }
 
     /// Utilisation of the busiest link.
@@ -347,11 +347,11 @@ impl Mean<'_> {
             uses.push(PathUse { resource, share });
         }
         for (end, _, _) in &first.quotas {
-            let of = |seen: &Observed| {
+            let quota_share = |seen: &Observed| {
                 seen.quotas.iter().find(|quota| quota.0 == *end).map(|quota| quota.2)
             };
             let resource = PathResource::Quota(*end);
-            uses.extend(self.value(of).map(|share| PathUse { resource, share }));
+            uses.extend(self.value(quota_share).map(|share| PathUse { resource, share }));
         }
         let core = |(end, share)| PathUse { resource: PathResource::Core(end), share };
         uses.extend(self.busiest(|seen| &seen.cores).into_iter().map(core));
@@ -370,10 +370,10 @@ impl Mean<'_> {
             return Some(PathBottleneck::Link { end, interface, rate, share });
         }
         for (end, cores, _) in &first.quotas {
-            let of = |seen: &Observed| {
+            let quota_share = |seen: &Observed| {
                 seen.quotas.iter().find(|quota| quota.0 == *end).map(|quota| quota.2)
             };
-            if let Some(share) = self.value(of).filter(saturated) {
+            if let Some(share) = self.value(quota_share).filter(saturated) {
                 return Some(PathBottleneck::Quota { end: *end, cores: *cores, share });
             }
         }

@@ -69,7 +69,7 @@ pub fn path_costs(study: &Study) -> Vec<PathCosts> {
         }
     }
     let ends = [(PathEnd::A, Measure::NEAR_CPU_PER_BYTE), (PathEnd::B, Measure::FAR_CPU_PER_BYTE)];
-    let of = |(_, cell, cells): &(Workload, Cell, Vec<Cell>)| {
+    let costs_of_ends = |(_, cell, cells): &(Workload, Cell, Vec<Cell>)| {
         let sized: Vec<Sized> =
             cells.iter().filter_map(|cell| Sized::new(study, &gathered, *cell)).collect();
         let of_end = |(end, measure)| {
@@ -80,7 +80,7 @@ pub fn path_costs(study: &Study) -> Vec<PathCosts> {
         };
         ends.into_iter().filter_map(of_end).collect::<Vec<_>>()
     };
-    alike.iter().flat_map(of).collect()
+    alike.iter().flat_map(costs_of_ends).collect()
 }
 
 /// The trials of a cell, and its sizes.
@@ -106,11 +106,11 @@ impl<'a> Sized<'a> {
     /// Seconds per gigabyte in each of these blocks.
     fn seconds(&self, measure: Measure, blocks: &BTreeSet<u32>) -> Vec<Option<f64>> {
         let metric = Metric::all(measure);
-        let of = |block: &u32| {
+        let seconds_in_block = |block: &u32| {
             let trial = self.trials.iter().rev().find(|trial| trial.block == Some(*block))?;
             trial.result.value(0, metric).map(|per_byte| per_byte * GIGABYTE)
         };
-        blocks.iter().map(of).collect()
+        blocks.iter().map(seconds_in_block).collect()
     }
 }
 

@@ -100,11 +100,11 @@ mod tests {
     /// 1 Gbit/s of Ethernet carries 941 Mbit/s of TCP with time stamps, in frames of 987 Mbit/s.
     #[test]
     fn each_layer_has_its_rate() {
-        let of = |layer| {
+        let ideal = |layer| {
             IdealGoodput::new(NominalRate { bits_per_second: 1_000_000_000, layer }, 1448.0, 1500.0)
         };
         let megabits = |bytes: f64| (8.0 * bytes / 1e5).round() / 10.0;
-        let (wire, frames) = (of(LinkLayer::Wire), of(LinkLayer::Frames));
+        let (wire, frames) = (ideal(LinkLayer::Wire), ideal(LinkLayer::Frames));
         assert_eq!(megabits(wire.bytes_per_second), 941.5);
         assert_eq!(megabits(wire.frame_bytes_per_second()), 987.0);
         assert_eq!(megabits(frames.bytes_per_second), 956.4);

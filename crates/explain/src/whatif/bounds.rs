@@ -285,8 +285,8 @@ impl Demands<'_> {
             false if one.is_delay() => one.demand_seconds,
             false => one.service_seconds(),
         };
-        let of = |one: &Use| (weight(one), Next::Resource(one.clone()));
-        let mut weights: Vec<(f64, Next)> = self.slow.iter().map(of).collect();
+        let weighed = |one: &Use| (weight(one), Next::Resource(one.clone()));
+        let mut weights: Vec<(f64, Next)> = self.slow.iter().map(weighed).collect();
         weights.push((if saturates { hidden } else { waiting }, Next::Waiting));
         let most = weights.iter().map(|(weight, _)| *weight).fold(0.0, f64::max);
         weights.retain(|(weight, _)| *weight > 0.0 && *weight >= NEXT_TOO * most);

@@ -57,17 +57,17 @@ fn nothing_is_named_that_no_figure_supports() {
 /// it was 86% busy.
 #[test]
 fn what_is_not_full_is_not_named_where_a_server_may_be() {
-    let of = |link, hidden, depth| {
+    let bottleneck = |link, hidden, depth| {
         let truth = Truth { link, hidden, round_trip: 0.0, ..base(depth) };
         named(&one(&study(truth, false)))
     };
-    assert_eq!(of(350e-6, 400e-6, 16), "link or waiting");
-    assert_eq!(of(400e-6, 20e-6, 16), "link", "it is full");
+    assert_eq!(bottleneck(350e-6, 400e-6, 16), "link or waiting");
+    assert_eq!(bottleneck(400e-6, 20e-6, 16), "link", "it is full");
     // One operation is at one place at a time: what is not seen has what the link leaves.
-    assert_eq!(of(600e-6, 20e-6, 1), "link");
+    assert_eq!(bottleneck(600e-6, 20e-6, 1), "link");
     // What is not even nearly saturated is not named.
-    assert_eq!(of(400e-6, 50e-6, 1), "waiting");
-    assert_eq!(of(300e-6, 400e-6, 16), "waiting");
+    assert_eq!(bottleneck(400e-6, 50e-6, 1), "waiting");
+    assert_eq!(bottleneck(300e-6, 400e-6, 16), "waiting");
     // One of 1 MiB is at several: the server works on the end of what the link has the beginning of.
     let truth = Truth { link: 600e-6, hidden: 20e-6, round_trip: 0.0, ..base(1) };
     let mut large = study(truth, false);
@@ -95,9 +95,9 @@ fn what_helps_alike_cannot_be_told_apart() {
 /// "No monitored resource is saturated" was said of copies that kept a link 84 to 94% busy.
 #[test]
 fn what_is_nearly_saturated_is_named_beside_waiting() {
-    let of = |link| named(&one(&study(Truth { link, hidden: 400e-6, ..base(16) }, true)));
-    assert_eq!(of(350e-6), "link or waiting");
-    assert_eq!(of(300e-6), "waiting");
+    let bottleneck = |link| named(&one(&study(Truth { link, hidden: 400e-6, ..base(16) }, true)));
+    assert_eq!(bottleneck(350e-6), "link or waiting");
+    assert_eq!(bottleneck(300e-6), "waiting");
 }
 
 /// A disk that is a fifth faster than a link: twice as fast, the link would be in the way at once.

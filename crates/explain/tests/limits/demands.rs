@@ -9,14 +9,14 @@ use plimsoll_model::*;
 fn demands_utilisation_and_bounds_are_those_of_the_truth() {
     let truth = Truth { server: 300e-6, disk: 150e-6, idle: 0.4, ..base(8) };
     let found = one(&study(truth, true));
-    let of = |is: &str| found.uses.iter().find(|one| name(&one.resource) == is).unwrap();
+    let resource_use = |is: &str| found.uses.iter().find(|one| name(&one.resource) == is).unwrap();
     let close = |a: f64, b: f64| (a / b - 1.0).abs() < 2e-3;
     for (is, demand) in [("disk", 150e-6), ("link", 20e-6), ("driver", 20e-6)] {
-        assert!(close(of(is).demand_seconds, demand), "{is}: {:?}", of(is));
-        assert!(close(of(is).utilisation, demand * found.per_second), "{is}");
-        assert!(close(of(is).alone_per_second.unwrap(), 1.0 / demand), "{is}");
+        assert!(close(resource_use(is).demand_seconds, demand), "{is}: {:?}", resource_use(is));
+        assert!(close(resource_use(is).utilisation, demand * found.per_second), "{is}");
+        assert!(close(resource_use(is).alone_per_second.unwrap(), 1.0 / demand), "{is}");
     }
-    let processor = of("processor");
+    let processor = resource_use("processor");
     assert!(close(processor.demand_seconds, 300e-6) && close(processor.background, 0.2));
     assert!(close(processor.utilisation, 0.2 + found.per_second * 300e-6 / 2.0));
     assert!(close(processor.alone_per_second.unwrap(), 0.8 * 2.0 / 300e-6));

@@ -79,7 +79,7 @@ fn more_than_a_link_can_carry_is_a_contradiction() {
 /// Counters that were read for longer than the operations took: a core "would allow 2.00 GB/s" beside 2.14.
 #[test]
 fn a_ceiling_below_what_was_measured_is_a_contradiction_unless_it_was_busy_all_the_time() {
-    let of = |busy: f64, rate: f64| {
+    let limits_at = |busy: f64, rate: f64| {
         let truth = Truth { server: 400e-6, one_core: true, ..base(16) };
         let mut study = study(truth, true);
         for trial in &mut study.trials {
@@ -91,12 +91,12 @@ fn a_ceiling_below_what_was_measured_is_a_contradiction_unless_it_was_busy_all_t
         }
         one(&study)
     };
-    let full = of(1.0, 1.2);
+    let full = limits_at(1.0, 1.2);
     assert_eq!(named(&full), "core", "{full:#?}");
     let core = full.binding().unwrap();
     assert_eq!((core.utilisation, core.alone_per_second), (1.0, Some(full.per_second)));
     // Seven tenths of the time are not all that is had of it.
-    let found = of(0.7, 2.0);
+    let found = limits_at(0.7, 2.0);
     assert_eq!(named(&found), "not core", "{found:#?}");
     assert!(found.uses[0].utilisation > 1.3 && found.uses[0].alone_per_second.is_none());
     assert_eq!((found.uses[0].demand_seconds, found.uses[0].gain), (0.0, 0.0));

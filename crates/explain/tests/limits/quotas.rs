@@ -10,7 +10,7 @@ use plimsoll_model::*;
 #[test]
 fn a_quota_that_short_trials_show_as_more_than_all_is_saturated() {
     let truth = Truth { server: 400e-6, one_core: true, ..base(16) };
-    let of = |share: f64, longer: f64| {
+    let limits_with = |share: f64, longer: f64| {
         let mut study = study(truth, true);
         study.flags.push(Flag::SameMachine { host: SERVER.into() });
         for trial in &mut study.trials {
@@ -26,10 +26,10 @@ fn a_quota_that_short_trials_show_as_more_than_all_is_saturated() {
         }
         one(&study)
     };
-    let found = of(0.87, 1.27);
+    let found = limits_with(0.87, 1.27);
     assert_eq!(named(&found), "quota", "{found:#?}");
     assert_eq!(found.binding().unwrap().utilisation, 1.0);
-    let found = of(0.6, 2.0);
+    let found = limits_with(0.6, 2.0);
     assert_eq!(named(&found), "not quota", "{found:#?}");
 }
 
@@ -92,7 +92,7 @@ fn set(lab: &mut LabFacts, all: &[(&str, &str)]) {
 #[test]
 fn the_quota_of_a_labs_machine_is_known_though_its_kernel_is_not_told() {
     let truth = Truth { server: 300e-6, hidden: 1_200e-6, ..base(4) };
-    let of = |watched: bool| {
+    let in_lab = |watched: bool| {
         let mut study = study(truth, watched);
         study.plan.drive_on(["lab://bed/lan".parse().unwrap()]);
         study.plan.subjects = vec![Subject::from("nfs://wan/srv".parse::<Target>().unwrap())];
@@ -120,13 +120,13 @@ fn the_quota_of_a_labs_machine_is_known_though_its_kernel_is_not_told() {
         study.trials.iter_mut().flat_map(|t| &mut t.loads).for_each(|load| rename(&mut load.host));
         study
     };
-    let unwatched = one(&of(false));
+    let unwatched = one(&in_lab(false));
     assert_eq!(named(&unwatched), "waiting", "{unwatched:#?}");
     let [held] = &unwatched.held[..] else { panic!("{:?}", unwatched.held) };
     assert_eq!((held.host.as_str(), held.cores), ("lab://bed/router", 0.2));
 
     // It counts a fifth of the time as busy, and nothing while it is stopped.
-    let mut watched = of(true);
+    let mut watched = in_lab(true);
     for trial in &mut watched.trials {
         let router = trial.loads.iter_mut().find(|load| load.host == "lab://bed/router").unwrap();
         router.cores = vec![CpuTimes { softirq: 0.38, idle: 0.04, ..CpuTimes::default() }];

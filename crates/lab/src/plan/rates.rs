@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn each_direction_has_its_rate() {
-        let of = |rate: &str| {
+        let directions = |rate: &str| {
             let plan = read(rate).unwrap();
             let json = serde_json::to_string(&plan).unwrap();
             assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan, "{json}");
@@ -128,11 +128,11 @@ mod tests {
             (rates.from("a").map(|r| r.0), rates.from("b").map(|r| r.0), rates.to_string())
         };
         let same = (Some(1_000_000_000), Some(1_000_000_000), "1Gbit/s".to_owned());
-        assert_eq!(of("\"1Gbit\""), same);
-        let both = of("{ a = \"20Mbit/s\", b = \"100Mbit/s\" }");
+        assert_eq!(directions("\"1Gbit\""), same);
+        let both = directions("{ a = \"20Mbit/s\", b = \"100Mbit/s\" }");
         let words = "20Mbit/s from a, 100Mbit/s from b".to_owned();
         assert_eq!(both, (Some(20_000_000), Some(100_000_000), words));
-        assert_eq!(of("{ b = \"1Mbit\" }").0, None);
+        assert_eq!(directions("{ b = \"1Mbit\" }").0, None);
         for (bad, happened) in [
             ("{ c = \"1Mbit\" }", "`c` is not on this link"),
             ("{ a = \"1bit\" }", "the rate is out of range"),

@@ -113,10 +113,10 @@ impl Plan {
         let ways = Ways::new(self);
         let names: Vec<&str> = self.hosts.keys().map(String::as_str).collect();
         let apart = |a: &str, b: &str| !ways.connect(a, b) && !ways.connect(b, a);
-        let of = |(i, a): (usize, &&'_ str)| {
+        let apart_from = |(i, a): (usize, &&'_ str)| {
             names[i + 1..].iter().filter(|b| apart(a, b)).copied().collect::<Vec<_>>()
         };
-        let all = names.iter().enumerate().map(|(i, a)| (*a, of((i, a))));
+        let all = names.iter().enumerate().map(|(i, a)| (*a, apart_from((i, a))));
         all.filter(|(_, apart)| !apart.is_empty()).collect()
     }
 

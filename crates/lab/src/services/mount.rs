@@ -8,8 +8,9 @@ use std::net::Ipv4Addr;
 
 /// Loads what mounting takes, which is much for a machine that is emulated.
 pub fn prepare(host: &dyn Reach, mounts: &[Mount]) -> Result<(), Failure> {
-    let of = |fs, modules| mounts.iter().any(|mount| mount.fs == fs).then_some(modules);
-    let wanted = [of(FileSystem::Nfs, "nfsv3 nfsv4"), of(FileSystem::Cifs, "cifs")];
+    let modules_for = |fs, modules| mounts.iter().any(|mount| mount.fs == fs).then_some(modules);
+    let wanted =
+        [modules_for(FileSystem::Nfs, "nfsv3 nfsv4"), modules_for(FileSystem::Cifs, "cifs")];
     let wanted: Vec<&str> = wanted.into_iter().flatten().collect();
     if wanted.is_empty() {
         return Ok(());

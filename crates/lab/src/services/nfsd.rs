@@ -133,10 +133,10 @@ mod tests {
 
     #[test]
     fn versions_are_switched_one_by_one() {
-        let of =
+        let flags_for =
             |wanted: &[&str]| flags(&wanted.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>());
-        assert_eq!(of(&["3", "4.2"]), "-V 3 -N 4.0 -N 4.1 -V 4.2");
-        assert_eq!(of(&["3"]), "-V 3 -N 4");
+        assert_eq!(flags_for(&["3", "4.2"]), "-V 3 -N 4.0 -N 4.1 -V 4.2");
+        assert_eq!(flags_for(&["3"]), "-V 3 -N 4");
         let by_file =
             |wanted: &[&str]| by_file(&wanted.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>());
         assert_eq!(by_file(&["2", "3"]), "+2 +3 -4");

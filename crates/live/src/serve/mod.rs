@@ -90,7 +90,7 @@ impl Server {
             };
             tokio::select! {
                 ended = async { axum::serve(listener, routes::router(Arc::new(site))).await } => ended,
-                () = asked(stop) => Ok(()),
+                () = stop_requested(stop) => Ok(()),
             }
         });
         runtime.shutdown_background();
@@ -99,7 +99,7 @@ impl Server {
     }
 }
 
-async fn asked(stop: &AtomicBool) {
+async fn stop_requested(stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         tokio::time::sleep(LOOK).await;
     }

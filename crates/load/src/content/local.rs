@@ -230,14 +230,14 @@ impl LocalFiles {
     fn find_changed(&self) -> Result<(), Failure> {
         let mut held: Option<(usize, OwnedFd)> = None;
         for file in &self.files {
-            let of = |errno: Errno| self.changed(file, errno.desc());
+            let changed = |errno: Errno| self.changed(file, errno.desc());
             if held.as_ref().is_none_or(|(number, _)| *number != file.directory) {
-                let opened = self.directory(&self.directories[file.directory]).map_err(of)?;
+                let opened = self.directory(&self.directories[file.directory]).map_err(changed)?;
                 held = Some((file.directory, opened));
             }
             let Some((_, directory)) = &held else { continue };
             let found =
-                fstatat(directory, &*file.name, AtFlags::AT_SYMLINK_NOFOLLOW).map_err(of)?;
+                fstatat(directory, &*file.name, AtFlags::AT_SYMLINK_NOFOLLOW).map_err(changed)?;
             if Fingerprint::from(&found) != file.state {
                 return Err(self.changed(file, "it was changed"));
             }
@@ -269,10 +269,10 @@ impl LocalFiles {
         if let Some((_, found)) = open.iter().find(|(known, _)| *known == number) {
             return Ok(found.clone());
         }
-        let of = |errno: Errno| self.changed(file, errno.desc());
-        let directory = self.directory(&self.directories[file.directory]).map_err(of)?;
-        let opened = openat(&directory, &*file.name, READ, Mode::empty()).map_err(of)?;
-        if Fingerprint::from(&fstat(&opened).map_err(of)?) != file.state {
+        let changed = |errno: Errno| self.changed(file, errno.desc());
+        let directory = self.directory(&self.directories[file.directory]).map_err(changed)?;
+        let opened = openat(&directory, &*file.name, READ, Mode::empty()).map_err(changed)?;
+        if Fingerprint::from(&fstat(&opened).map_err(changed)?) != file.state {
             return Err(self.changed(file, "it was changed"));
         }
         let opened = Arc::new(File::from(opened));

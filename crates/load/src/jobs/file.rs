@@ -45,7 +45,7 @@ impl FileRun {
         let directory = self.directory.clone().unwrap_or_default();
         while self.paths.len() <= worker {
             let path = format!("{directory}/{}", tree::file(self.paths.len()));
-            let number = at.means.paths.add(path.as_str());
+            let number = at.context.paths.add(path.as_str());
             self.paths.push((path, number));
         }
         self.paths[worker].clone()
@@ -72,7 +72,7 @@ impl StorageJob for FileRun {
             let laid_out = LaidOut { file: at.run.names()?.0.create(&path)?, generation: 1 };
             let run = &mut *at.run;
             let mut progress = |bytes| run.event(Event::Progress { bytes });
-            lay_out(at.share, at.means, laid_out, size, &mut progress)?;
+            lay_out(at.share, at.context, laid_out, size, &mut progress)?;
             at.run.names()?.0.close(laid_out.file);
         }
         Ok(Vec::new())

@@ -22,7 +22,7 @@ impl Tree {
         root: String,
         files_of_each: &[usize],
     ) -> Result<Tree, Failure> {
-        let add = |path: String| at.means.paths.add(path);
+        let add = |path: String| at.context.paths.add(path);
         let (mut directories, mut files) = (Vec::new(), Vec::new());
         for (number, count) in files_of_each.iter().enumerate() {
             let directory = format!("{root}/{}", tree::directory(number));
@@ -31,7 +31,7 @@ impl Tree {
             directories.push(add(directory));
         }
         let made = Tree { root: add(root), directories, files };
-        let pass = Pass { share: at.share, means: at.means, block: 4096, verify: false };
+        let pass = Pass { share: at.share, context: at.context, block: 4096, verify: false };
         let mut progress = || at.run.event(Event::Progress { bytes: 0 });
         pass.over(tried, |lane| MakeTree::new(&made, lane.does(OpKind::PUT), &mut progress))?;
         Ok(made)

@@ -26,7 +26,7 @@ pub use tree::{is_tree, remove_tree};
 pub use whole::{ReadBack, WriteOnce};
 pub use written::Written;
 
-use crate::prepare::Means;
+use crate::prepare::OperationContext;
 use crate::share::{Lane, LaneRequest, Namespace, Share};
 use crate::source::OperationSource;
 use plimsoll_model::{BufferSeries, Cause, Event, Failure, Flag, Measure, OpKind};
@@ -55,8 +55,8 @@ pub(crate) trait StorageJob: Send {
     fn begin(&mut self, at: &mut Workspace<'_>, point: &Point) -> Result<(), Failure>;
     /// What it asks of its lanes; after `begin`.
     fn asks(&self) -> Asks;
-    /// What operations need: the means of the study, or with content of its own.
-    fn means(&self, of_study: &Means) -> Means {
+    /// What operations need: the context of the study, or with content of its own.
+    fn context(&self, of_study: &OperationContext) -> OperationContext {
         of_study.clone()
     }
     /// A worker's lane; after `begin`.
@@ -153,7 +153,7 @@ pub(crate) struct Workspace<'a> {
     /// The share.
     pub share: &'a dyn Share,
     /// What operations need.
-    pub means: &'a Means,
+    pub context: &'a OperationContext,
     /// The run.
     pub run: &'a mut dyn RunContext,
     /// The files that jobs share.

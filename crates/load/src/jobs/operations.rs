@@ -54,7 +54,7 @@ impl OperationsRun {
         let within = format!("{}/{}", self.root(at)?, tree::directory(1));
         let number = self.used;
         self.used += 1;
-        let add = |name: String| at.means.paths.add(format!("{within}/{name}"));
+        let add = |name: String| at.context.paths.add(format!("{within}/{name}"));
         Ok(Place {
             directory: add(tree::directory(number)),
             file: add(tree::file(number)),
@@ -79,7 +79,7 @@ impl OperationsRun {
     fn try_each(&mut self, at: &mut Workspace<'_>, tree: &Arc<Tree>) -> Result<Vec<Flag>, Failure> {
         let place = self.place(at)?;
         let (mut cycle, mut flags) = (self.cycle(tree, place), Vec::new());
-        let pass = Pass { share: at.share, means: at.means, block: cycle.block, verify: false };
+        let pass = Pass { share: at.share, context: at.context, block: cycle.block, verify: false };
         while let Some(op) = cycle.next().or_else(|| cycle.listing()) {
             let listing = matches!(op, Op::ReadDirectory(_));
             let words = tried(&op);

@@ -361,12 +361,12 @@ fn read_back(
     size: u64,
     written: &[Written],
 ) -> Result<Vec<Flag>, Box<NotGood>> {
-    let Workspace { share, means, run, .. } = at;
+    let Workspace { share, context, run, .. } = at;
     run.event(Event::Phase { phase: Phase::Verify, total_bytes: size * files.len() as u64 });
     let mut all = Verified::default();
     for (laid_out, written) in files.iter().zip(written) {
         let mut progress = |bytes| run.event(Event::Progress { bytes });
-        all.add(verify(*share, means, *laid_out, size, Some(written), &mut progress)?);
+        all.add(verify(*share, context, *laid_out, size, Some(written), &mut progress)?);
     }
     if all.is_good() {
         return Ok(Vec::new());

@@ -93,7 +93,7 @@ impl StorageJob for ScanRun {
     fn begin(&mut self, at: &mut Workspace<'_>, _point: &Point) -> Result<(), Failure> {
         self.prepare(at)?;
         if let (Some(below), Some(tree)) = (self.warm_directory(at.share), &self.tree) {
-            let root = at.means.paths.get(tree.root).ok_or_else(|| {
+            let root = at.context.paths.get(tree.root).ok_or_else(|| {
                 changed(
                     "the root of the tree has no \
                 path",

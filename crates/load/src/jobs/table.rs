@@ -11,7 +11,7 @@ use super::slides::SlidesRun;
 use super::test_files::{LayOutBytes, TestFiles, write_file_name};
 use super::{Counted, NotGood, Point, RunContext, StorageJob, Workspace};
 use crate::op::FileId;
-use crate::prepare::Means;
+use crate::prepare::OperationContext;
 use crate::result::{TeamResult, WorkerResult};
 use crate::run::{Crew, Needs, Observer, Ran, StartGate, Task, run_all};
 use crate::share::Share;
@@ -74,12 +74,12 @@ impl<J: StorageJob> AnyJob for Manned<J> {
         self.job.begin(at, point)?;
         let asks = self.job.asks();
         let needs = Needs { workers: part.workers, arrival: part.arrival, asks };
-        let means = self.job.means(at.means);
+        let context = self.job.context(at.context);
         let source = |worker, lane: &dyn crate::share::Lane| self.job.source(point, worker, lane);
         let mut own = |request| self.job.lane(at.share, request);
         let largest_write = at.share.facts().write_size_bytes;
         let lane = |request| techniques::lane(&part.techniques, request, largest_write, &mut own);
-        self.crew = Some(Crew::new(&means, timing, main, needs, lane, source)?);
+        self.crew = Some(Crew::new(&context, timing, main, needs, lane, source)?);
         Ok(())
     }
 
@@ -116,7 +116,7 @@ impl<J: StorageJob> AnyJob for Manned<J> {
 /// The jobs of a study on one share: prepared once, then done point by point.
 pub struct Jobs {
     share: Arc<dyn Share>,
-    means: Means,
+    context: OperationContext,
     files: TestFiles,
     trees: Trees,
     jobs: Vec<(Job, Box<dyn AnyJob>)>,
@@ -147,12 +147,16 @@ pub struct PartDone {
 
 impl Jobs {
     /// Jobs on an opened share. `in_place`: a file of the user's that patterns read.
-    pub fn new(share: Arc<dyn Share>, means: Means, in_place: Option<LaidOut>) -> Self {
+    pub fn new(
+        share: Arc<dyn Share>,
+        context: OperationContext,
+        in_place: Option<LaidOut>,
+    ) -> Self {
         let none = Timing { length: Duration::ZERO, until_done: false, window: Duration::ZERO };
         Jobs {
             share,
-            operation_timeout: means.operation_timeout,
-            means,
+            operation_timeout: context.operation_timeout,
+            context,
             files: TestFiles::new(in_place),
             trees: Trees::default(),
             jobs: Vec::new(),
@@ -209,8 +213,8 @@ impl Jobs {
 
     /// Makes what the jobs work on: a step, that lays out one of the files that patterns share at most.
     pub fn prepare(&mut self, run: &mut dyn RunContext) -> Result<Prepared, Failure> {
-        let Jobs { share, means, files, trees, jobs, over, .. } = self;
-        let mut at = Workspace { share: &**share, means, run, files, trees };
+        let Jobs { share, context, files, trees, jobs, over, .. } = self;
+        let mut at = Workspace { share: &**share, context, run, files, trees };
         for mut job in over.drain(..) {
             job.remove(&mut at)?;
         }
@@ -228,10 +232,10 @@ impl Jobs {
 
     /// Lays out so many bytes and removes them again; what that took.
     pub fn lay_out(&mut self, bytes: u64, run: &mut dyn RunContext) -> Result<Duration, Failure> {
-        let (begun, name) = (self.means.deadline.now(), write_file_name(0));
+        let (begun, name) = (self.context.deadline.now(), write_file_name(0));
         let all = LayOutBytes { before: 0, total: bytes };
-        let laid_out = TestFiles::lay_out(&*self.share, &self.means, run, &name, bytes, all)?;
-        let took = self.means.deadline.now().since(begun);
+        let laid_out = TestFiles::lay_out(&*self.share, &self.context, run, &name, bytes, all)?;
+        let took = self.context.deadline.now().since(begun);
         let (names, directory) = run.names()?;
         let path = format!("{directory}/{name}");
         names.close(laid_out.file);
@@ -243,7 +247,7 @@ impl Jobs {
     pub fn ready(&mut self, spec: &PointSpec, run: &mut dyn RunContext) -> Result<(), Failure> {
         let workload = &spec.workload;
         self.parts = self.find(workload)?;
-        self.means.operation_timeout = self.operation_timeout.min(seconds(spec.left_seconds));
+        self.context.operation_timeout = self.operation_timeout.min(seconds(spec.left_seconds));
         let (length, warm_up, until_done) = match workload.length {
             Length::For { seconds, warm_up_seconds } => (seconds, warm_up_seconds, false),
             Length::UntilDone { at_most_seconds } => (at_most_seconds, 0.0, true),
@@ -251,8 +255,8 @@ impl Jobs {
         let warm_up = seconds(warm_up);
         let window = seconds(spec.window_seconds);
         self.timing = Timing { length: seconds(length), until_done, window };
-        let Jobs { share, means, files, trees, jobs, parts, timing, .. } = self;
-        let mut at = Workspace { share: &**share, means, run, files, trees };
+        let Jobs { share, context, files, trees, jobs, parts, timing, .. } = self;
+        let mut at = Workspace { share: &**share, context, run, files, trees };
         for (index, (part, number)) in workload.parts.iter().zip(&*parts).enumerate() {
             let main = index == 0;
             let PointSpec { rotation, seed, .. } = *spec;
@@ -282,17 +286,18 @@ impl Jobs {
             }
         }
         let parts = order.into_iter().flatten().collect();
-        let Ran { results, late } = run_all(parts, &self.means, self.timing.window, observer, gate);
+        let Ran { results, late } =
+            run_all(parts, &self.context, self.timing.window, observer, gate);
         self.results = results;
         late
     }
 
     /// What came of it, part by part.
     pub fn finish(&mut self, run: &mut dyn RunContext) -> Vec<PartDone> {
-        self.means.operation_timeout = self.operation_timeout;
+        self.context.operation_timeout = self.operation_timeout;
         let results = std::mem::take(&mut self.results);
-        let Jobs { share, means, files, trees, jobs, parts, timing, .. } = self;
-        let mut at = Workspace { share: &**share, means, run, files, trees };
+        let Jobs { share, context, files, trees, jobs, parts, timing, .. } = self;
+        let mut at = Workspace { share: &**share, context, run, files, trees };
         let teams: Vec<TeamResult> =
             results.into_iter().map(|workers| TeamResult::merge(*timing, workers)).collect();
         let good = |team: &TeamResult| team.ended == Ended::Complete && team.first_error.is_none();

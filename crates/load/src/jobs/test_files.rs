@@ -4,7 +4,7 @@
 use super::pattern::{Files, LaidOut};
 use super::{Point, RunContext, Workspace};
 use crate::op::FileId;
-use crate::prepare::{Means, lay_out};
+use crate::prepare::{OperationContext, lay_out};
 use crate::share::Share;
 use plimsoll_model::{Cause, Event, Failure, PatternJob, Phase};
 
@@ -85,7 +85,7 @@ impl TestFiles {
     /// Creates and lays out a file.
     pub fn lay_out(
         share: &dyn Share,
-        means: &Means,
+        context: &OperationContext,
         run: &mut dyn RunContext,
         name: &str,
         size: u64,
@@ -98,13 +98,13 @@ impl TestFiles {
         let (names, directory) = run.names()?;
         let path = format!("{directory}/{name}");
         let laid_out = LaidOut { file: names.create(&path)?, generation: 1 };
-        lay_out(share, means, laid_out, size, &mut |bytes| run.event(Event::Progress { bytes }))?;
+        lay_out(share, context, laid_out, size, &mut |bytes| run.event(Event::Progress { bytes }))?;
         Ok(laid_out)
     }
 
     /// Lays out the next of the files; whether there are others to be laid out.
     pub fn lay_out_next(at: &mut Workspace<'_>) -> Result<bool, Failure> {
-        let Workspace { share, means, run, files, .. } = at;
+        let Workspace { share, context, run, files, .. } = at;
         let wanted = |needed| if needed { PatternJob::FILES } else { 0 };
         let reads = wanted(files.own && files.read_size > 0);
         let (writes, own) = (wanted(files.write_size > 0), files.own);
@@ -116,10 +116,10 @@ impl TestFiles {
         let of_all = LayOutBytes { before: bytes(read, write), total: bytes(reads, writes) };
         if read < reads {
             let (name, size) = (read_file_name(read), files.read_size);
-            files.read.push(TestFiles::lay_out(*share, means, *run, &name, size, of_all)?);
+            files.read.push(TestFiles::lay_out(*share, context, *run, &name, size, of_all)?);
         } else if write < writes {
             let (name, size) = (write_file_name(write), files.write_size);
-            let laid_out = TestFiles::lay_out(*share, means, *run, &name, size, of_all)?;
+            let laid_out = TestFiles::lay_out(*share, context, *run, &name, size, of_all)?;
             files.write.push((laid_out, true));
         }
         Ok(read + write + 1 < reads + writes)
@@ -140,13 +140,13 @@ impl TestFiles {
         while writes && missing(at.files) {
             TestFiles::lay_out_next(at)?;
         }
-        let Workspace { share, means, run, files, .. } = at;
+        let Workspace { share, context, run, files, .. } = at;
         let size = files.write_size;
         for (file, whole) in files.write.iter_mut().filter(|(_, whole)| read_back && !whole) {
             run.event(Event::Phase { phase: Phase::LayOut, total_bytes: size });
             file.generation += 1;
             let mut progress = |bytes| run.event(Event::Progress { bytes });
-            lay_out(*share, means, *file, size, &mut progress)?;
+            lay_out(*share, context, *file, size, &mut progress)?;
             *whole = true;
         }
         let in_turn = |mut files: Vec<LaidOut>| {

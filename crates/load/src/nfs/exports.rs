@@ -23,8 +23,8 @@ pub(crate) fn of_mount(target: &NfsTarget, version: Version, exports: &[Export])
     // Bytes that are not UTF-8 were replaced: such a path cannot be asked for.
     let nameable = exports.iter().filter(|export| !export.path.contains(['\u{fffd}', '\0']));
     let urls: Vec<_> = nameable.filter_map(|export| url(target, &export.path, version)).collect();
-    let of = format!("the server's exports in version {spoken}");
-    (!urls.is_empty()).then(|| name_one(&of, &urls))
+    let list = format!("the server's exports in version {spoken}");
+    (!urls.is_empty()).then(|| name_one(&list, &urls))
 }
 
 fn url(target: &NfsTarget, path: &str, version: Option<NfsVersion>) -> Option<String> {
@@ -62,12 +62,13 @@ mod tests {
 
     #[test]
     fn paths_of_mount_are_asked_for_in_the_version_that_has_them() {
-        let of = |url: &str, version| of_mount(&target(url), version, &exports(&["/srv"])).unwrap();
-        assert!(of("nfs://nas/", Version::V3).ends_with(": nfs://nas/srv?vers=3."));
-        assert!(of("nfs://nas/", Version::V2).ends_with(": nfs://nas/srv?vers=2."));
-        assert!(of("nfs://nas/?vers=3", Version::V3).ends_with(": nfs://nas/srv?vers=3."));
+        let named =
+            |url: &str, version| of_mount(&target(url), version, &exports(&["/srv"])).unwrap();
+        assert!(named("nfs://nas/", Version::V3).ends_with(": nfs://nas/srv?vers=3."));
+        assert!(named("nfs://nas/", Version::V2).ends_with(": nfs://nas/srv?vers=2."));
+        assert!(named("nfs://nas/?vers=3", Version::V3).ends_with(": nfs://nas/srv?vers=3."));
         // With a port of MOUNT version 4 is not tried.
-        let mounted = of("nfs://nas:7/?mountport=8", Version::V3);
+        let mounted = named("nfs://nas:7/?mountport=8", Version::V3);
         assert!(mounted.ends_with(": nfs://nas:7/srv?mountport=8."), "{mounted}");
         let strange = exports(&["relative", "/\u{fffd}", "/srv/../etc", ""]);
         assert_eq!(of_mount(&target("nfs://nas/"), Version::V3, &strange), None);

@@ -13,7 +13,8 @@ use crate::open_files::LaneFiles;
 use crate::paths::Paths;
 use crate::share::{LaneDead, LaneRequest};
 use crate::wire::{
-    Call, Mended, Of, Outcome, Reply, Wire, failed, new_path_of, not_open, path_of, wrong_size,
+    Call, Mended, OperationCall, Outcome, Reply, Wire, failed, new_path_of, not_open, path_of,
+    wrong_size,
 };
 use plimsoll_model::{ErrorKind, OpKind, Stability};
 use plimsoll_nfs::nfs3::{
@@ -190,7 +191,7 @@ impl NfsWire {
     }
 
     /// What a reply means for an operation on an open file.
-    fn transferred(&mut self, of: Of<'_>, done: Done<'_>) -> Result<Outcome, OpError> {
+    fn transferred(&mut self, of: OperationCall<'_>, done: Done<'_>) -> Result<Outcome, OpError> {
         let file = of.op.file().and_then(|file| self.files.get(file));
         let unstable = file.map(|file| &file.unstable);
         let flush = &mut self.steps[usize::from(of.call.op)].flush;
@@ -233,8 +234,8 @@ impl Wire for NfsWire {
     }
 
     #[inline]
-    fn request(&mut self, of: Of<'_>) -> Result<Option<Request<'_>>, OpError> {
-        let Of { op, call } = of;
+    fn request(&mut self, of: OperationCall<'_>) -> Result<Option<Request<'_>>, OpError> {
+        let OperationCall { op, call } = of;
         let steps = &mut self.steps[usize::from(call.op)];
         let Call { offset, length: count, .. } = *call;
         let directory = steps.way.directory;
@@ -309,7 +310,7 @@ impl Wire for NfsWire {
         }))
     }
 
-    fn outcome<'a>(&mut self, of: Of<'_>, done: Done<'a>) -> Result<Reply<'a>, OpError>
+    fn outcome<'a>(&mut self, of: OperationCall<'_>, done: Done<'a>) -> Result<Reply<'a>, OpError>
     where
         'a: 'a, // as in the trait, where it stands in a projection alone
     {
@@ -358,7 +359,7 @@ impl Wire for NfsWire {
         outcome.map(Reply::from)
     }
 
-    fn refused(&mut self, of: Of<'_>, error: &Error) -> Result<Outcome, OpError> {
+    fn refused(&mut self, of: OperationCall<'_>, error: &Error) -> Result<Outcome, OpError> {
         let tag = of.call.op;
         let steps = &mut self.steps[usize::from(tag)];
         match (steps.next, of.op, error.status()) {

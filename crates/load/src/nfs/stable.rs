@@ -3,7 +3,7 @@
 use super::calls::About;
 use super::failures::op_error;
 use crate::op::{Found, Op, OpError};
-use crate::wire::{Call, Of, Outcome};
+use crate::wire::{Call, OperationCall, Outcome};
 use plimsoll_nfs::nfs3::{CommitBegun, Piece, Stability, UnstableData};
 use plimsoll_nfs::{Done, Error};
 
@@ -28,7 +28,7 @@ impl Flush {
     /// lost in a restart when it answers a COMMIT is written again, where that is wanted.
     pub fn transferred<A: Into<About>, O>(
         &mut self,
-        of: Of<'_>,
+        of: OperationCall<'_>,
         done: Done<'_, A, O>,
         unstable: Option<&UnstableData>,
         write_again: bool,
@@ -64,7 +64,7 @@ impl Flush {
 }
 
 /// What a WRITE has written.
-fn piece(Of { op, call }: Of<'_>, length: u32) -> Piece {
+fn piece(OperationCall { op, call }: OperationCall<'_>, length: u32) -> Piece {
     let generation = match op {
         Op::Write(span, _) => span.generation,
         _ => call.generation,

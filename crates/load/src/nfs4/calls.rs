@@ -100,10 +100,10 @@ impl Calls for Client {
     }
 
     fn space(&mut self, directory: FileHandle) -> Result<Space, Error> {
-        let of = self.file_system(directory)?;
+        let attributes = self.file_system(directory)?;
         Ok(Space {
-            total: of.space_total.unwrap_or_default(),
-            available: of.space_available.unwrap_or_default(),
+            total: attributes.space_total.unwrap_or_default(),
+            available: attributes.space_available.unwrap_or_default(),
         })
     }
 

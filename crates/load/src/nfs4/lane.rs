@@ -13,8 +13,8 @@ use crate::open_files::LaneFiles;
 use crate::paths::Paths;
 use crate::share::{LaneDead, LaneRequest};
 use crate::wire::{
-    Call, Mended, Of, Outcome, Reply, TransferSizes, Wire, failed, new_path_of, not_open, path_of,
-    wrong_size,
+    Call, Mended, OperationCall, Outcome, Reply, TransferSizes, Wire, failed, new_path_of,
+    not_open, path_of, wrong_size,
 };
 use plimsoll_model::{ErrorKind, OpKind, Stability};
 use plimsoll_nfs::Error;
@@ -172,8 +172,8 @@ impl Nfs4Wire {
     }
 
     /// What a reply means for an operation on an open file.
-    fn transferred(&mut self, of: Of<'_>, done: Done<'_>) -> Result<Outcome, OpError> {
-        let Of { op, call } = of;
+    fn transferred(&mut self, of: OperationCall<'_>, done: Done<'_>) -> Result<Outcome, OpError> {
+        let OperationCall { op, call } = of;
         let file = op.file().and_then(|file| self.files.get(file));
         let steps = &mut self.steps[usize::from(call.op)];
         match (done, file) {
@@ -193,8 +193,8 @@ impl Nfs4Wire {
     }
 
     /// A call of an operation that has a name.
-    fn name_request(&mut self, of: Of<'_>) -> Result<Option<Request<'_>>, OpError> {
-        let Of { op, call } = of;
+    fn name_request(&mut self, of: OperationCall<'_>) -> Result<Option<Request<'_>>, OpError> {
+        let OperationCall { op, call } = of;
         let steps = &self.steps[usize::from(call.op)];
         let directory = steps.way.directory;
         let mode = SetAttributes { mode: Some(FILE_MODE), ..SetAttributes::default() };
@@ -270,8 +270,8 @@ impl Wire for Nfs4Wire {
     }
 
     #[inline]
-    fn request(&mut self, of: Of<'_>) -> Result<Option<Request<'_>>, OpError> {
-        let Of { op, call } = of;
+    fn request(&mut self, of: OperationCall<'_>) -> Result<Option<Request<'_>>, OpError> {
+        let OperationCall { op, call } = of;
         let steps = &mut self.steps[usize::from(call.op)];
         let Call { offset, length: count, .. } = *call;
         let (file, state) = match steps.next {
@@ -347,7 +347,7 @@ impl Wire for Nfs4Wire {
         Ok(Some(Request::Write { file, state, offset, count, stability }))
     }
 
-    fn outcome<'a>(&mut self, of: Of<'_>, done: Done<'a>) -> Result<Reply<'a>, OpError>
+    fn outcome<'a>(&mut self, of: OperationCall<'_>, done: Done<'a>) -> Result<Reply<'a>, OpError>
     where
         'a: 'a, // as in the trait, where it stands in a projection alone
     {
@@ -403,7 +403,7 @@ impl Wire for Nfs4Wire {
         outcome.map(Reply::from)
     }
 
-    fn refused(&mut self, of: Of<'_>, error: &Error) -> Result<Outcome, OpError> {
+    fn refused(&mut self, of: OperationCall<'_>, error: &Error) -> Result<Outcome, OpError> {
         let next = self.steps[usize::from(of.call.op)].next;
         let is_later = matches!(error, Error::Nfs4 { status, .. } if status.is_later());
         if let (Op::Lock(file, ..) | Op::Unlock(file, _), false) = (of.op, Self::is_lost(error))

@@ -9,7 +9,7 @@ use crate::open_files::{Known, LaneFiles};
 use crate::paths::Paths;
 use crate::share::{LaneDead, LaneRequest};
 use crate::wire::{
-    Of, Outcome, Reply, TransferSizes, Wire, new_path_of, not_open, path_of, wrong_size,
+    OperationCall, Outcome, Reply, TransferSizes, Wire, new_path_of, not_open, path_of, wrong_size,
 };
 use plimsoll_model::{OpKind, Stability};
 use plimsoll_smb::{
@@ -212,8 +212,8 @@ impl Wire for SmbWire {
     }
 
     #[inline]
-    fn request(&mut self, of: Of<'_>) -> Result<Option<Request<'_>>, OpError> {
-        let Of { op, call } = of;
+    fn request(&mut self, of: OperationCall<'_>) -> Result<Option<Request<'_>>, OpError> {
+        let OperationCall { op, call } = of;
         let steps = &self.steps[usize::from(call.op)];
         let (path, count) = (steps.path.as_str(), call.length);
         let open = |how, access| Request::Open { path, how, access };
@@ -272,7 +272,7 @@ impl Wire for SmbWire {
         }))
     }
 
-    fn outcome<'a>(&mut self, of: Of<'_>, done: Done<'a>) -> Result<Reply<'a>, OpError>
+    fn outcome<'a>(&mut self, of: OperationCall<'_>, done: Done<'a>) -> Result<Reply<'a>, OpError>
     where
         'a: 'a, // as in the trait, where it stands in a projection alone
     {
@@ -328,7 +328,7 @@ impl Wire for SmbWire {
         Ok(outcome.into())
     }
 
-    fn refused(&mut self, of: Of<'_>, error: &Error) -> Result<Outcome, OpError> {
+    fn refused(&mut self, of: OperationCall<'_>, error: &Error) -> Result<Outcome, OpError> {
         let tag = of.call.op;
         let steps = &mut self.steps[usize::from(tag)];
         match (steps.next, of.op, error.status()) {

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// A lane that remembers attributes.
 pub(super) struct AttributeCache {
-    inner: InnerLane<Of>,
+    inner: InnerLane<InFlight>,
     clock: Arc<dyn Clock>,
     lifetime: Duration,
     known: HashMap<About, Known>,
@@ -41,7 +41,7 @@ struct Known {
 }
 
 /// What an operation below is for.
-struct Of {
+struct InFlight {
     tag: Tag,
     op: Op,
     /// How many changes there were before it.
@@ -136,7 +136,7 @@ impl AttributeCache {
     }
 
     /// What an operation that has ended says about names, open files and attributes.
-    fn learn(&mut self, of: &Of, done: &Done) {
+    fn learn(&mut self, of: &InFlight, done: &Done) {
         self.forget(&of.op);
         let Ok(found) = &done.result else { return };
         match (&of.op, found.as_deref()) {
@@ -185,8 +185,8 @@ impl Wrapper for AttributeCache {
         }
         self.forget(op);
         let contested = self.contest(op);
-        let of = Of { tag, op: *op, changes: self.changes, contested };
-        self.inner.submit(of, op, issued).map(drop)
+        let in_flight = InFlight { tag, op: *op, changes: self.changes, contested };
+        self.inner.submit(in_flight, op, issued).map(drop)
     }
 
     fn reap(&mut self, until: Nanos, out: &mut Vec<Done>) -> Result<(), LaneDead> {

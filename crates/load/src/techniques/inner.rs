@@ -53,9 +53,9 @@ impl<T> InnerLane<T> {
         let InnerLane { lane, slots, free, done, ended } = self;
         lane.reap(until, done)?;
         ended.extend(done.drain(..).filter_map(|done| {
-            let of = slots.get_mut(usize::from(done.tag.0))?.take()?;
+            let purpose = slots.get_mut(usize::from(done.tag.0))?.take()?;
             free.push(done.tag.0);
-            Some((of, done))
+            Some((purpose, done))
         }));
         Ok(())
     }

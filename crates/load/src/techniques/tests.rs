@@ -49,7 +49,7 @@ impl Server {
         let gone = || OpError { kind: ErrorKind::Gone, detail: "gone".into() };
         let file = op.file().map(|file| self.open.get(&file).copied().ok_or_else(gone));
         let file = file.transpose()?.unwrap_or_default();
-        let of = |span: &Span| span.offset as usize..span.offset as usize + span.length as usize;
+        let range = |span: &Span| span.offset as usize..span.offset as usize + span.length as usize;
         let found = |file: &u32, changes: &BTreeMap<u32, u64>| {
             let size = changes.get(file).copied().unwrap_or_default();
             Some(Box::new(Found::Attributes(Attributes { kind: EntryKind::File, size })))
@@ -62,14 +62,14 @@ impl Server {
                     return Err(OpError { kind: ErrorKind::NoSpace, detail: "full".into() });
                 }
                 let bytes = self.bytes.entry(file).or_default();
-                bytes.resize(bytes.len().max(of(span).end), 0);
-                bytes[of(span)].fill(span.generation);
+                bytes.resize(bytes.len().max(range(span).end), 0);
+                bytes[range(span)].fill(span.generation);
                 *self.changes.entry(file).or_default() += 1;
             }
             Op::Read(span) => {
                 let bytes = self.bytes.entry(file).or_default();
-                bytes.resize(bytes.len().max(of(span).end), 0);
-                self.read = bytes[of(span)].to_vec();
+                bytes.resize(bytes.len().max(range(span).end), 0);
+                self.read = bytes[range(span)].to_vec();
             }
             Op::SetAttribute(node, _) => {
                 let file = match node {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// A lane that writes later, and more at a time.
 pub(super) struct WriteBack {
-    inner: InnerLane<Of>,
+    inner: InnerLane<Purpose>,
     clock: Arc<dyn Clock>,
     /// Most bytes of a write in the background.
     most: u32,
@@ -31,7 +31,7 @@ pub(super) struct WriteBack {
 }
 
 /// What an operation below is for.
-enum Of {
+enum Purpose {
     /// The program; with the file whose errors it reports.
     Program(Tag, Option<FileId>),
     /// Nobody who waits for it.
@@ -129,7 +129,7 @@ impl WriteBack {
             _ => None,
         };
         self.write_out(op.file())
-            && self.inner.submit(Of::Program(*tag, reports), op, *issued).is_ok()
+            && self.inner.submit(Purpose::Program(*tag, reports), op, *issued).is_ok()
     }
 
     /// Writes what was gathered of a file, or, where it is about a name, of all: it may be one of theirs. Whether
@@ -147,18 +147,18 @@ impl WriteBack {
     /// Writes what was gathered of a file; whether nothing is left of that to be sent. Two writes of the same
     /// bytes are never in flight together: the earlier one might come last.
     fn send(&mut self, at: usize) -> bool {
-        let of = &mut self.files[at];
-        let Some(span) = of.gathered else { return true };
-        let again = of.in_flight.iter().any(|other| overlap(other, &span));
+        let file = &mut self.files[at];
+        let Some(span) = file.gathered else { return true };
+        let again = file.in_flight.iter().any(|other| overlap(other, &span));
         if again || self.background == Self::BACKGROUND {
             return false;
         }
         let op = Op::Write(span, Stability::Unstable);
-        if self.inner.submit(Of::Background(span), &op, self.clock.now()).is_err() {
+        if self.inner.submit(Purpose::Background(span), &op, self.clock.now()).is_err() {
             return false;
         }
-        of.in_flight.push(span);
-        of.gathered = None;
+        file.in_flight.push(span);
+        file.gathered = None;
         self.background += 1;
         self.batched = true;
         true
@@ -175,16 +175,16 @@ impl WriteBack {
 
     /// Forgets a file of which nothing is to be written or reported.
     fn forget(&mut self, at: usize) {
-        let of = &self.files[at];
-        if of.gathered.is_none() && of.in_flight.is_empty() && of.error.is_none() {
+        let file = &self.files[at];
+        if file.gathered.is_none() && file.in_flight.is_empty() && file.error.is_none() {
             self.files.swap_remove(at);
         }
     }
 
     /// An operation below has ended.
-    fn ended(&mut self, of: Of, mut done: Done, out: &mut Vec<Done>) {
+    fn ended(&mut self, of: Purpose, mut done: Done, out: &mut Vec<Done>) {
         match of {
-            Of::Program(tag, reports) => {
+            Purpose::Program(tag, reports) => {
                 let place = |file| self.files.iter().position(|of| of.file == file);
                 if let Some(at) = reports.and_then(place) {
                     if let Some(error) = self.files[at].error.take() {
@@ -194,14 +194,14 @@ impl WriteBack {
                 }
                 out.push(Done { tag, ..done });
             }
-            Of::Background(span) => {
+            Purpose::Background(span) => {
                 self.background -= 1;
                 let at = self.place(span.file);
-                let of = &mut self.files[at];
-                of.in_flight.retain(|other| *other != span);
+                let file = &mut self.files[at];
+                file.in_flight.retain(|other| *other != span);
                 // Only the first is reported: the others mostly follow from it.
                 if let Err(error) = done.result {
-                    of.error.get_or_insert(error);
+                    file.error.get_or_insert(error);
                 }
                 self.forget(at);
             }

@@ -7,7 +7,7 @@
 //! the reply to the one before it has come, and then transfer bytes. Nothing is allocated for an
 //! operation that reads or writes.
 
-use super::Of;
+use super::OperationCall;
 use crate::op::{Done, Found, Op, OpError, Span, Tag};
 use crate::share::Full;
 use plimsoll_model::{ErrorKind, Nanos};
@@ -190,7 +190,7 @@ impl Calls {
     }
 
     /// The next call to submit, if one waits and there is room, and its tag.
-    pub fn next(&mut self) -> Option<(u32, Of<'_>)> {
+    pub fn next(&mut self) -> Option<(u32, OperationCall<'_>)> {
         let (tag, call) = loop {
             let tag = *self.free.last()?;
             let mut call = self.waiting.pop_front()?;
@@ -226,10 +226,10 @@ impl Calls {
     }
 
     /// A call in flight.
-    pub fn get(&self, tag: u32) -> Option<Of<'_>> {
+    pub fn get(&self, tag: u32) -> Option<OperationCall<'_>> {
         let call = self.calls.get(tag as usize)?;
         let active = self.ops[usize::from(call.op)].as_ref()?;
-        Some(Of { op: &active.op, call })
+        Some(OperationCall { op: &active.op, call })
     }
 
     /// A call has ended, its last byte sent and its reply complete at these times.

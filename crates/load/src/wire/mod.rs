@@ -39,16 +39,17 @@ pub(crate) trait Wire: Send {
     /// What a call of it asks for. `None`: nothing, the operation has ended.
     fn request(
         &mut self,
-        of: Of<'_>,
+        of: OperationCall<'_>,
     ) -> Result<Option<<Self::Protocol as Protocol>::Request<'_>>, OpError>;
     /// What a reply means for its operation.
     fn outcome<'a>(
         &mut self,
-        of: Of<'_>,
+        of: OperationCall<'_>,
         done: <Self::Protocol as Protocol>::Done<'a>,
     ) -> Result<Reply<'a>, OpError>;
     /// What a refusal means for its operation.
-    fn refused(&mut self, of: Of<'_>, error: &ErrorOf<Self>) -> Result<Outcome, OpError>;
+    fn refused(&mut self, of: OperationCall<'_>, error: &ErrorOf<Self>)
+    -> Result<Outcome, OpError>;
     /// The end of the lane.
     fn dead(error: &ErrorOf<Self>) -> LaneDead;
     /// Whether only the connection has gone, so that a new one is worth trying.
@@ -65,7 +66,7 @@ pub(crate) trait Wire: Send {
 
 /// A call, and the operation that it is part of.
 #[derive(Clone, Copy)]
-pub(crate) struct Of<'o> {
+pub(crate) struct OperationCall<'o> {
     pub op: &'o Op,
     pub call: &'o Call,
 }
@@ -340,11 +341,13 @@ impl<W: Wire> Exchange<W::Protocol> for Work<W> {
 
     fn payload(&mut self, tag: u32) -> &[u8] {
         match self.calls.get(tag) {
-            Some(Of { op: Op::Write(span, _), call }) => self.writer.fill(&call.part_of(span)),
-            Some(Of { op: Op::Put(whole, _), call }) => {
+            Some(OperationCall { op: Op::Write(span, _), call }) => {
+                self.writer.fill(&call.part_of(span))
+            }
+            Some(OperationCall { op: Op::Put(whole, _), call }) => {
                 self.writer.fill(&call.part_of(&span_of(whole)))
             }
-            Some(Of { op: Op::Flush(file), call }) => {
+            Some(OperationCall { op: Op::Flush(file), call }) => {
                 let Call { offset, length, generation, .. } = *call;
                 self.writer.fill(&Span { file: *file, offset, length, generation })
             }
@@ -376,7 +379,7 @@ impl<W: Wire> Exchange<W::Protocol> for Work<W> {
 
 impl<W> Work<W> {
     /// Checks what was read.
-    fn check(&self, of: Of<'_>, data: &[u8]) -> Result<(), OpError> {
+    fn check(&self, of: OperationCall<'_>, data: &[u8]) -> Result<(), OpError> {
         let span = match of.op {
             Op::Read(span) => *span,
             Op::Get(whole) => span_of(whole),

@@ -1,7 +1,7 @@
 //! What several tests need.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
-use plimsoll_load::{Content, FileId, Files, LaidOut, Means, RunSpec};
+use plimsoll_load::{Content, FileId, Files, LaidOut, OperationContext, RunSpec};
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{Clock, Deadline, Layout, Pattern, PatternJob, Stability};
 use std::num::NonZeroU16;
@@ -36,15 +36,15 @@ pub fn spec(job: PatternJob, clock: Arc<dyn Clock>, duration: Duration) -> RunSp
         workers: workers(1),
         depth: workers(1),
         files: files(),
-        means: means(clock),
+        context: context(clock),
         duration,
         window: Duration::from_millis(100),
         seed: 5,
     }
 }
 
-pub fn means(clock: Arc<dyn Clock>) -> Means {
-    Means {
+pub fn context(clock: Arc<dyn Clock>) -> OperationContext {
+    OperationContext {
         content: Arc::new(Content::new(1)),
         paths: Arc::default(),
         deadline: Deadline::new(clock, Arc::default()),

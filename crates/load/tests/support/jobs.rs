@@ -2,8 +2,8 @@
 #![allow(dead_code)]
 
 use plimsoll_load::{
-    Content, FileSet, Jobs, LocalFiles, Manifest, Means, Namespace, OpenOptions, PartDone,
-    Passwords, RunContext, Share, is_tree, remove_tree,
+    Content, FileSet, Jobs, LocalFiles, Manifest, Namespace, OpenOptions, OperationContext,
+    PartDone, Passwords, RunContext, Share, is_tree, remove_tree,
 };
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
@@ -46,14 +46,14 @@ impl Run {
         let mut names = share.namespace().unwrap();
         names.make_directory(RUN).unwrap();
         let paths = Arc::default();
-        let means = Means {
+        let context = OperationContext {
             content: Arc::new(Content::new(super::STUDY)),
             paths: Arc::clone(&paths),
             deadline: Deadline::new(clock, Arc::default()),
             operation_timeout: Duration::from_secs(20),
             stalls: Default::default(),
         };
-        Run { jobs: Jobs::new(share, means, None), paths, names, points: 0 }
+        Run { jobs: Jobs::new(share, context, None), paths, names, points: 0 }
     }
 
     pub fn prepare(&mut self, workload: &Workload) -> Result<Vec<Flag>, Failure> {
@@ -138,8 +138,8 @@ pub fn opened(url: &str) -> Arc<dyn Share> {
 }
 
 pub fn part(job: Job, workers: u16, depth: u16) -> Part {
-    let of = |n| NonZeroU16::new(n).unwrap();
-    Part::closed(job, of(workers), of(depth))
+    let nonzero = |n| NonZeroU16::new(n).unwrap();
+    Part::closed(job, nonzero(workers), nonzero(depth))
 }
 
 /// Until it is done, a minute at most.

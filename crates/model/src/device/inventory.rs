@@ -220,10 +220,10 @@ impl Inventory {
         let scaled = cpu.into_iter().flat_map(|c| &c.clocks).filter_map(|c| c.most_clock_hertz);
         let logged = self.clocks.as_ref().and_then(|c| c.cpu_hertz);
         let named = cpu.and_then(|c| c.named_clock_hertz);
-        let of = |clock: Option<u64>, from| clock.filter(|c| *c > 0).map(|c| (c, from));
-        of(scaled.max(), "its highest clock")
-            .or(of(logged, "the kernel's log"))
-            .or(of(named, "its name"))
-            .or(of(cpu.and_then(|c| c.reported_clock_hertz), "/proc/cpuinfo"))
+        let clock_from = |clock: Option<u64>, from| clock.filter(|c| *c > 0).map(|c| (c, from));
+        clock_from(scaled.max(), "its highest clock")
+            .or(clock_from(logged, "the kernel's log"))
+            .or(clock_from(named, "its name"))
+            .or(clock_from(cpu.and_then(|c| c.reported_clock_hertz), "/proc/cpuinfo"))
     }
 }

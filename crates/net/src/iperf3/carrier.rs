@@ -134,11 +134,14 @@ mod tests {
 
     #[test]
     fn sections_are_bytes_or_the_end() {
-        let of = |section: Value| bytes(&section);
-        assert_eq!(of(json!({"section": "relay_bytes", "hex": "09ff"})), Some(vec![9, 255]));
-        assert_eq!(of(json!({"section": "relay_end"})), None);
+        let section_bytes = |section: Value| bytes(&section);
+        assert_eq!(
+            section_bytes(json!({"section": "relay_bytes", "hex": "09ff"})),
+            Some(vec![9, 255])
+        );
+        assert_eq!(section_bytes(json!({"section": "relay_end"})), None);
         for hex in ["0", "0g", "+1", "é"] {
-            assert_eq!(of(json!({"section": "relay_bytes", "hex": hex})), None, "{hex}");
+            assert_eq!(section_bytes(json!({"section": "relay_bytes", "hex": hex})), None, "{hex}");
         }
     }
 }

@@ -200,11 +200,11 @@ mod tests {
             read(&json!({"cpu_util_total": 40, "streams": [{"id": 1, "bytes": 10_000_000}]}));
         let job = Job::from(TcpStreamJob::new(Flow::Out));
         let near = near("send", json!({"counted_acked_bytes": 7_900_000}));
-        let of = |measure| value(&job, &near, &results, measure).unwrap();
-        assert_eq!(of(Measure::THROUGHPUT), 3_950_000.0);
+        let figure = |measure| value(&job, &near, &results, measure).unwrap();
+        assert_eq!(figure(Measure::THROUGHPUT), 3_950_000.0);
         // 40% of 2.5 s, of which 80% count.
-        assert!((of(Measure::FAR_CPU_PER_BYTE) - 0.8 / 7.9e6).abs() < 1e-12);
-        assert!((of(Measure::FAR_BUSIEST) - 0.4).abs() < 1e-9);
+        assert!((figure(Measure::FAR_CPU_PER_BYTE) - 0.8 / 7.9e6).abs() < 1e-12);
+        assert!((figure(Measure::FAR_BUSIEST) - 0.4).abs() < 1e-9);
         assert_eq!(results.bytes(), Some(10_000_000));
     }
 
@@ -228,12 +228,12 @@ mod tests {
         let mut both = near("send", json!({"counted_acked_bytes": 7_900_000}));
         let back = json!({"bytes": 4_000_000, "total_bytes": 5_000_000, "stream_number": 1});
         both.streams.extend(near("receive", back).streams);
-        let of = |measure| value(&job, &both, &results, measure);
-        assert_eq!(of(Measure::GOODPUT_OUT), Some(3_950_000.0));
-        assert_eq!(of(Measure::GOODPUT_IN), Some(2_000_000.0));
+        let figure = |measure| value(&job, &both, &results, measure);
+        assert_eq!(figure(Measure::GOODPUT_OUT), Some(3_950_000.0));
+        assert_eq!(figure(Measure::GOODPUT_IN), Some(2_000_000.0));
         // One process of the server serves both.
-        assert_eq!(of(Measure::FAR_BUSIEST), None);
-        assert!(of(Measure::FAR_CPU_PER_BYTE).unwrap() > 0.0);
+        assert_eq!(figure(Measure::FAR_BUSIEST), None);
+        assert!(figure(Measure::FAR_CPU_PER_BYTE).unwrap() > 0.0);
         assert_eq!(own(&both)["streams"][1]["id"], 3);
     }
 
@@ -244,11 +244,11 @@ mod tests {
         let results = read(&json!({"streams": [stream]}));
         let job = Job::from(DatagramsJob::new(Flow::Out));
         let near = near("send", json!({"packets_count": 8000, "total_packets_count": 10_000}));
-        let of = |measure| value(&job, &near, &results, measure);
-        assert_eq!(of(StreamJob::LOSS), Some(0.28));
-        assert_eq!(of(Measure::PACKETS), Some(2880.0));
-        assert_eq!(of(Measure::JITTER), Some(20e-6));
-        assert_eq!((of(Measure::FAR_BUSIEST), of(Measure::REORDERED)), (None, None));
+        let figure = |measure| value(&job, &near, &results, measure);
+        assert_eq!(figure(StreamJob::LOSS), Some(0.28));
+        assert_eq!(figure(Measure::PACKETS), Some(2880.0));
+        assert_eq!(figure(Measure::JITTER), Some(20e-6));
+        assert_eq!((figure(Measure::FAR_BUSIEST), figure(Measure::REORDERED)), (None, None));
     }
 
     #[test]

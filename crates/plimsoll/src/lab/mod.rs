@@ -129,7 +129,7 @@ pub fn run(arguments: &LabArguments) -> Result<u8, Failure> {
 fn up(what: &str, name: Option<&str>, how: How, quiet: bool) -> Result<u8, Failure> {
     let LabFile { name: default, plan, text } = read(what)?;
     let name = name.unwrap_or(&default);
-    let how = How { trusted: how.trusted || trust::asked(&plan, &text, what)?, ..how };
+    let how = How { trusted: how.trusted || trust::confirmed(&plan, &text, what)?, ..how };
     remark(plimsoll_lab::plan::remarks(&text));
     let begin = Instant::now();
     let signals = Signals::listen()?;

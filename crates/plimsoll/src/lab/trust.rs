@@ -8,7 +8,7 @@ use plimsoll_model::{Failure, printable};
 ///
 /// # Errors
 /// [`plimsoll_model::Cause::Usage`], with the lines, where nobody can be asked or the answer is not yes.
-pub fn asked(plan: &Plan, text: &str, source: &str) -> Result<bool, Failure> {
+pub fn confirmed(plan: &Plan, text: &str, source: &str) -> Result<bool, Failure> {
     let Err(refused) = plan.refuse_risks(|risk| risk.shown(text, source)) else {
         return Ok(false);
     };

@@ -41,8 +41,8 @@ pub(super) fn workloads(arguments: &NetArguments) -> Result<Vec<Workload>, Failu
         (None, true) => QUICK_SECONDS,
         (None, false) => SECONDS,
     };
-    let of = |streams: &u16| {
+    let workload = |streams: &u16| {
         Workload::new(part(ConnectJob { streams: *streams }.into()), length(seconds))
     };
-    Ok(via.connections.iter().map(of).collect())
+    Ok(via.connections.iter().map(workload).collect())
 }

@@ -124,8 +124,13 @@ fn each_direction_size_and_number_of_flows_is_searched() {
             (job.flow, job.imix.is_some(), job.flows)
         })
         .collect();
-    let of = |flow| [(flow, false, 1), (flow, false, 1024), (flow, true, 1), (flow, true, 1024)];
-    assert_eq!(jobs, [of(Flow::Out), of(Flow::In)].concat(), "the same twice is measured once");
+    let jobs_of =
+        |flow| [(flow, false, 1), (flow, false, 1024), (flow, true, 1), (flow, true, 1024)];
+    assert_eq!(
+        jobs,
+        [jobs_of(Flow::Out), jobs_of(Flow::In)].concat(),
+        "the same twice is measured once"
+    );
     let failure =
         planned(&["ssh://nas", "--via=ssh://r", "--parts=rules", "--flows=1,2"]).unwrap_err();
     assert!(failure.next.contains("number of flows"), "{failure}");
@@ -207,12 +212,12 @@ fn parts_of_a_path_are_priced_at_one_rate_of_one_size() {
 fn a_link_local_address_needs_the_interface_that_leads_there() {
     assert_eq!(address("fe80::1%br-lan").unwrap().to_string(), "fe80::1%br-lan");
     assert!(address("fe80::1").unwrap_err().contains("fe80::1%eth0"));
-    let of = |host: &str| checks::expect_zones([&HostName::Local, &host.parse().unwrap()]);
+    let checked = |host: &str| checks::expect_zones([&HostName::Local, &host.parse().unwrap()]);
     for host in ["ssh://root@[fe80::1%eth0]", "iperf3://[fe80::1%25eth0]:5202", "ssh://nas"] {
-        of(host).unwrap();
+        checked(host).unwrap();
     }
     for host in ["ssh://root@[fe80::1]", "iperf3://[fe80::1]:5202"] {
-        let failure = of(host).unwrap_err();
+        let failure = checked(host).unwrap_err();
         assert_eq!(failure.cause, Cause::Usage);
         assert!(failure.next.contains("[fe80::1%eth0]"), "{failure}");
     }

@@ -37,7 +37,7 @@ pub fn settings(plan: &Plan, factor: &plimsoll_model::Factor) -> Result<[Factor;
         )
     })?;
     let [router, far, near] = Arc::new(Tunnel::new(a, b)).knobs();
-    let of = |knob, name: &HostName, host| Factor {
+    let factor_of = |knob, name: &HostName, host| Factor {
         knob,
         name: name.clone(),
         host,
@@ -46,9 +46,9 @@ pub fn settings(plan: &Plan, factor: &plimsoll_model::Factor) -> Result<[Factor;
     let at_router = hosts::open(&factor.host, false)?;
     // In the order in which they take a level: A verifies that the tunnel carries packets.
     Ok([
-        of(router, &factor.host, at_router),
-        of(far, &path.to.host, at_b),
-        of(near, &path.from.host, at_a),
+        factor_of(router, &factor.host, at_router),
+        factor_of(far, &path.to.host, at_b),
+        factor_of(near, &path.from.host, at_a),
     ])
 }
 

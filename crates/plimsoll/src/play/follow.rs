@@ -87,8 +87,8 @@ impl Stage<'_> {
     fn numbers(&self, of: &Playback) -> Vec<FollowUp> {
         let (length, blocks) = (self.wanted.length, self.wanted.blocks);
         let uncapped = |films: &Films, other: Option<&Part>| -> Vec<FollowUp> {
-            let of = |streams| self.films(Pace::Uncapped, streams, other, length, blocks);
-            films.next(MOST_STREAMS).into_iter().filter_map(of).collect()
+            let follow_up = |streams| self.films(Pace::Uncapped, streams, other, length, blocks);
+            films.next(MOST_STREAMS).into_iter().filter_map(follow_up).collect()
         };
         let during = of.during.as_ref().zip(self.wanted.other.as_ref());
         let during = during.map(|(during, other)| uncapped(&during.films, Some(other)));

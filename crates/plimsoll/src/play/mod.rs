@@ -446,10 +446,10 @@ mod tests {
             let Job::Playback(job) = &plan.workloads[0].parts[0].job else { panic!() };
             (job.film.rate(), job.player.name.clone())
         };
-        let of = |rate: &str, player: &str| (rate.to_owned(), player.to_owned());
-        assert_eq!(rate(&[]), of("12.5 Mbit/s", "kodi"));
-        assert_eq!(rate(&["--film=4k-80", "--player=vlc"]), of("80 Mbit/s", "vlc"));
-        assert_eq!(rate(&["--rate=300kbit/s"]), of("300 kbit/s", "kodi"));
+        let shown = |rate: &str, player: &str| (rate.to_owned(), player.to_owned());
+        assert_eq!(rate(&[]), shown("12.5 Mbit/s", "kodi"));
+        assert_eq!(rate(&["--film=4k-80", "--player=vlc"]), shown("80 Mbit/s", "vlc"));
+        assert_eq!(rate(&["--rate=300kbit/s"]), shown("300 kbit/s", "kodi"));
         // With a second in the buffer, the worst scenes need more than the mean; 15 MiB carry over them.
         let (small, _) = planned(&["--variable", "--player=mpv", "--seed=7"]).unwrap();
         let Job::Playback(job) = &small.workloads[0].parts[0].job else { panic!() };

@@ -117,9 +117,9 @@ impl CommandArguments {
 
 /// The commands of a setting. What applies a value undoes it, too, unless another command does.
 fn commands(name: &str, parts: &BTreeMap<&str, &str>) -> Result<Commands, Failure> {
-    let of = |part: &str| parts.get(part).map(|text| (*text).to_owned());
+    let command = |part: &str| parts.get(part).map(|text| (*text).to_owned());
     let needed = |part: &str| {
-        of(part).ok_or_else(|| {
+        command(part).ok_or_else(|| {
             let happened = format!("{name}:{part} is missing");
             refused(
                 format!("--command {name}"),
@@ -131,9 +131,9 @@ fn commands(name: &str, parts: &BTreeMap<&str, &str>) -> Result<Commands, Failur
     let apply = needed("apply")?;
     Ok(Commands {
         read: needed("read")?,
-        undo: of("undo").unwrap_or_else(|| format!("LEVEL=$FOUND; export LEVEL\n{apply}")),
+        undo: command("undo").unwrap_or_else(|| format!("LEVEL=$FOUND; export LEVEL\n{apply}")),
         apply,
-        verify: of("verify"),
+        verify: command("verify"),
         switch: Switch::Live,
     })
 }

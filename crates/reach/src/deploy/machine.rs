@@ -72,7 +72,7 @@ impl Machine {
     /// The machines that a program may be for, from its beginning; `None` where that is no program's.
     pub(super) fn of_program(head: &[u8]) -> Option<Vec<Machine>> {
         let elf = Elf::read(head)?;
-        let of = match (elf.family, elf.wide, elf.little) {
+        let machines = match (elf.family, elf.wide, elf.little) {
             (Some(Family::Mips), false, false) => vec![Machine::Mips],
             (Some(Family::Mips), false, true) => vec![Machine::Mipsel],
             (Some(Family::Arm), true, true) => vec![Machine::Aarch64],
@@ -82,7 +82,7 @@ impl Machine {
             (Some(Family::X86), false, true) => vec![Machine::I686],
             _ => Vec::new(),
         };
-        Some(of)
+        Some(machines)
     }
 
     /// The builds that a host may be able to run, the best one first, from what `uname -m` says
@@ -231,15 +231,16 @@ mod tests {
     #[test]
     fn programs_name_their_machine() {
         use Machine::*;
-        let of = |class, order, machine| Machine::of_program(&elf(class, order, machine)).unwrap();
-        assert_eq!(of(1, 2, 8), [Mips]);
-        assert_eq!(of(1, 1, 8), [Mipsel]);
-        assert_eq!(of(1, 1, 40), [Armv7, Armv6]);
-        assert_eq!(of(2, 1, 183), [Aarch64]);
-        assert_eq!(of(2, 1, 243), [Riscv64]);
-        assert_eq!(of(2, 1, 62), [X86_64]);
-        assert_eq!(of(1, 1, 3), [I686]);
-        assert_eq!(of(2, 1, 21), [], "one that nothing is built for");
+        let machines =
+            |class, order, machine| Machine::of_program(&elf(class, order, machine)).unwrap();
+        assert_eq!(machines(1, 2, 8), [Mips]);
+        assert_eq!(machines(1, 1, 8), [Mipsel]);
+        assert_eq!(machines(1, 1, 40), [Armv7, Armv6]);
+        assert_eq!(machines(2, 1, 183), [Aarch64]);
+        assert_eq!(machines(2, 1, 243), [Riscv64]);
+        assert_eq!(machines(2, 1, 62), [X86_64]);
+        assert_eq!(machines(1, 1, 3), [I686]);
+        assert_eq!(machines(2, 1, 21), [], "one that nothing is built for");
     }
 
     #[test]

@@ -63,12 +63,12 @@ Reads: 3 total 1 failed
 
 #[test]
 fn the_mount_that_a_path_is_on() {
-    let of = |path: &str| table::mount_of(MOUNTINFO, path).map(|m| (m.point, m.source));
+    let found = |path: &str| table::mount_of(MOUNTINFO, path).map(|m| (m.point, m.source));
     let mount = |point: &str, source: &str| Some((point.to_owned(), source.to_owned()));
-    assert_eq!(of("/mnt/my films/a"), mount("/mnt/my films", "nas:/volume1/films"));
-    assert_eq!(of("/mnt/my films"), mount("/mnt/my films", "nas:/volume1/films"));
-    assert_eq!(of("/mnt/my filmsx"), mount("/", "/dev/vda"));
-    assert_eq!(of("/mnt/smb/x"), mount("/mnt/smb", "//nas/music/jazz"), "the last hides others");
+    assert_eq!(found("/mnt/my films/a"), mount("/mnt/my films", "nas:/volume1/films"));
+    assert_eq!(found("/mnt/my films"), mount("/mnt/my films", "nas:/volume1/films"));
+    assert_eq!(found("/mnt/my filmsx"), mount("/", "/dev/vda"));
+    assert_eq!(found("/mnt/smb/x"), mount("/mnt/smb", "//nas/music/jazz"), "the last hides others");
     assert_eq!(table::mount_of("nonsense", "/"), None);
 }
 
@@ -106,22 +106,22 @@ fn operations_of_an_smb_share() {
 /// Command 8 of MS-SMB2 is READ; what comes below the shares of a server is another one's.
 #[test]
 fn times_of_smb_are_those_of_the_server_above_the_share() {
-    let of = |stats: &str, source| cifs::operations(stats, source).unwrap()["Reads"].command;
+    let times = |stats: &str, source| cifs::operations(stats, source).unwrap()["Reads"].command;
     let reads = MountCommand { count: 900, seconds: 0.08 };
-    assert_eq!(of(STATS, "//nas/films"), Some(reads));
-    assert_eq!(of(STATS, "//nas/music"), Some(reads), "also of its second share");
+    assert_eq!(times(STATS, "//nas/films"), Some(reads));
+    assert_eq!(times(STATS, "//nas/music"), Some(reads), "also of its second share");
     assert!(cifs::operations(STATS, "//nas/films").unwrap()["Creates"].command.is_none());
     let other = STATS.replace("nas", "other").replace("\t900\t20", "\t7\t50");
     let both = format!("{STATS}{other}");
-    assert_eq!(of(&both, "//nas/films"), Some(reads));
-    assert_eq!(of(&both, "//other/films"), Some(MountCommand { count: 7, seconds: 0.2 }));
+    assert_eq!(times(&both, "//nas/films"), Some(reads));
+    assert_eq!(times(&both, "//other/films"), Some(MountCommand { count: 7, seconds: 0.2 }));
     let again = format!("{STATS}3) \\\\nas\\films\nSMBs: 4\nReads: 11 total 2 failed\n");
-    assert_eq!(of(&again, "//nas/films"), Some(reads), "once, though there are two sessions");
+    assert_eq!(times(&again, "//nas/films"), Some(reads), "once, though there are two sessions");
     for (from, to) in [("(250 per", "(0 per"), ("(250 per", "(x per"), ("Total time", "No time")] {
-        assert_eq!(of(&STATS.replace(from, to), "//nas/films"), None, "{to}");
+        assert_eq!(times(&STATS.replace(from, to), "//nas/films"), None, "{to}");
     }
     let slow = STATS.replace("\t900\t20", "\t900\t18446744073709551616");
-    assert_eq!(of(&slow, "//nas/films"), None, "more than the kernel can count");
+    assert_eq!(times(&slow, "//nas/films"), None, "more than the kernel can count");
 }
 
 #[test]

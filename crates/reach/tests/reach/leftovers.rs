@@ -34,8 +34,8 @@ fn nothing_is_left_of_an_ordinary_connection() {
     for server in Server::each(&stage) {
         let host = server.reach();
         let channel = host.open("cat").unwrap();
-        assert_eq!((clients().len(), temporary.left().len()), (2, 1));
-        let directory = std::env::temp_dir().join(&temporary.left()[0]);
+        assert_eq!((clients().len(), temporary.leftovers().len()), (2, 1));
+        let directory = std::env::temp_dir().join(&temporary.leftovers()[0]);
         assert_eq!(directory.metadata().unwrap().permissions().mode() & 0o777, 0o700);
         // After Ctrl-C both are still needed, to put things back.
         for (pid, _) in clients() {
@@ -46,9 +46,9 @@ fn nothing_is_left_of_an_ordinary_connection() {
             );
         }
         drop(host);
-        assert_eq!((clients().len(), temporary.left().len()), (2, 1), "the channel needs it");
+        assert_eq!((clients().len(), temporary.leftovers().len()), (2, 1), "the channel needs it");
         drop(channel);
-        assert_eq!((clients(), temporary.left()), (vec![], vec![]));
+        assert_eq!((clients(), temporary.leftovers()), (vec![], vec![]));
     }
 }
 
@@ -76,7 +76,7 @@ fn a_server_killed_under_a_channel_is_noticed() {
         let failure = host.run("true", b"", LIMIT).unwrap_err();
         assert!(failure.happened.contains("connection was lost"), "{failure}");
         drop(host);
-        assert_eq!((clients(), temporary.left()), (vec![], vec![]));
+        assert_eq!((clients(), temporary.leftovers()), (vec![], vec![]));
     }
 }
 
@@ -101,7 +101,7 @@ fn a_server_killed_under_a_command_is_noticed() {
             assert!(failure.happened.contains("connection was lost"), "{failure}");
         });
         drop(host);
-        assert_eq!((clients(), temporary.left()), (vec![], vec![]));
+        assert_eq!((clients(), temporary.leftovers()), (vec![], vec![]));
     }
 }
 
@@ -122,7 +122,7 @@ fn a_link_that_falls_silent_counts_as_lost() {
     assert_eq!(failure.cause, Cause::Unreachable);
     assert!(failure.happened.contains("not responding"), "{failure}");
     drop(host);
-    assert_eq!((clients(), temporary.left()), (vec![], vec![]));
+    assert_eq!((clients(), temporary.leftovers()), (vec![], vec![]));
 }
 
 /// What this program starts ends with it, also when it is killed.
@@ -145,7 +145,7 @@ fn nothing_is_left_of_a_program_that_is_killed() {
     );
     // Not `Temporary`, which could cover the test's own program.
     let temporary = stage.tmpfs("/run/temporary", 1 << 20).unwrap();
-    let left = || fs::read_dir(temporary.path()).unwrap().count();
+    let entries = || fs::read_dir(temporary.path()).unwrap().count();
     for server in Server::each(&stage) {
         // A process that starts the server may still be among them.
         let idle = server.processes();
@@ -160,10 +160,10 @@ fn nothing_is_left_of_a_program_that_is_killed() {
             .stdout(std::process::Stdio::null())
             .spawn()
             .unwrap();
-        eventually("it has a channel", || clients().len() == 2 && left() == 1);
+        eventually("it has a channel", || clients().len() == 2 && entries() == 1);
         other.kill().unwrap();
         other.wait().unwrap();
-        eventually("its ssh ends", || clients().is_empty() && left() == 0);
+        eventually("its ssh ends", || clients().is_empty() && entries() == 0);
         eventually("nothing runs on the host", || {
             server.processes().iter().all(|process| idle.contains(process))
         });

@@ -132,7 +132,7 @@ impl Temporary {
     }
 
     /// What lies there.
-    pub fn left(&self) -> Vec<String> {
+    pub fn leftovers(&self) -> Vec<String> {
         let entries = fs::read_dir(std::env::temp_dir()).unwrap();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     }

@@ -1,6 +1,6 @@
 //! Runs of fio become a study.
 
-use super::asked;
+use super::fio_work;
 use super::latency::{self, Counted};
 use super::malformed::{Malformed, Parsed};
 use super::run::{Client, Half, Run};
@@ -191,8 +191,8 @@ fn trial(
     if !others.is_empty() {
         run.notes.push(format!("ran at the same time as: {}", others.join(", ")));
     }
-    let done = asked::workload(&mut run, options)?;
-    let held = asked::rate_held(&run);
+    let done = fio_work::workload(&mut run, options)?;
+    let held = fio_work::rate_held(&run);
     run.notes.extend(held.as_ref().map(|by| format!("fio held the rate: {by}")));
     let kinds = [(OpKind::READ, &run.read), (OpKind::WRITE, &run.write)];
     let halves: Vec<(OpKind, &Half)> =

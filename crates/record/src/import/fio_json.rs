@@ -3,7 +3,7 @@
 //! `slat_ns`, `clat_ns`, `lat_ns` (fio 3).
 
 use super::malformed::{Malformed, Parsed};
-use super::run::{ALL_CLIENTS, Asked, Client, Cpu, Form, Half, Run, Section, reported_error};
+use super::run::{ALL_CLIENTS, Client, Cpu, FioOptions, Form, Half, Run, Section, reported_error};
 use super::{units, version};
 use plimsoll_model::{Histogram, LatencySummary};
 use serde::Deserialize;
@@ -234,7 +234,7 @@ fn run(
     invocation: usize,
     section: &Section,
 ) -> Run {
-    let asked = asked(document.global.options(&job), &job, separate);
+    let asked = fio_options(document.global.options(&job), &job, separate);
     let cpu = job.usr_cpu.zip(job.sys_cpu).map(|(user_percent, system_percent)| Cpu {
         user_percent,
         system_percent,
@@ -286,7 +286,7 @@ fn job_lines(text: &str, first: usize, jobs: usize) -> Vec<usize> {
 /// Options that keep fio below the rate that the storage has.
 const RATE_LIMITS: [&str; 3] = ["rate", "rate_iops", "thinktime"];
 
-fn asked(global: Option<&Options>, job: &Job, separate: bool) -> Asked {
+fn fio_options(global: Option<&Options>, job: &Job, separate: bool) -> FioOptions {
     let own = job.options.as_ref();
     let option = |names: &[&str]| {
         let find = |options: &Options| {
@@ -313,7 +313,7 @@ fn asked(global: Option<&Options>, job: &Job, separate: bool) -> Asked {
         .job_runtime
         .filter(|_| longest > 0.0)
         .map(|all| (all / longest).round().clamp(1.0, 65_535.0) as u64);
-    Asked {
+    FioOptions {
         // Not listed at all: unknown. Listed without: fio's default.
         rw: option(&["rw", "readwrite"]).or_else(|| listed.then(|| "read".to_owned())),
         engine: option(&["ioengine"]).unwrap_or_default(),
@@ -345,7 +345,7 @@ fn rate_limits(option: impl Fn(&[&str]) -> Option<String>) -> Vec<String> {
     RATE_LIMITS.iter().filter_map(set).collect()
 }
 
-fn half(direction: Option<Direction>, asked: &Asked) -> Option<Half> {
+fn half(direction: Option<Direction>, asked: &FioOptions) -> Option<Half> {
     let direction = direction?;
     let bytes = match direction.io_kbytes {
         Some(_) => direction.io_bytes,

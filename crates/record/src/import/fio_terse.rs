@@ -3,7 +3,7 @@
 //! microseconds and runtimes milliseconds.
 
 use super::malformed::{Malformed, Parsed};
-use super::run::{Asked, Client, Cpu, Form, Half, Run, Section, reported_error};
+use super::run::{Client, Cpu, FioOptions, Form, Half, Run, Section, reported_error};
 use super::{units, version};
 use plimsoll_model::LatencySummary;
 use std::collections::BTreeMap;
@@ -92,7 +92,12 @@ pub(super) fn read(
         version: version.to_owned(),
         name,
         group,
-        asked: Asked { jobs, block, depth: only_level(&depth_shares), ..Asked::default() },
+        asked: FioOptions {
+            jobs,
+            block,
+            depth: only_level(&depth_shares),
+            ..FioOptions::default()
+        },
         printed_unix_seconds: None,
         error: reported_error(error),
         read,

@@ -4,7 +4,7 @@
 
 use super::calendar;
 use super::malformed::{Malformed, Parsed};
-use super::run::{Asked, Client, Cpu, Form, Half, Run, Section};
+use super::run::{Client, Cpu, FioOptions, Form, Half, Run, Section};
 use super::units::{self, Kilo, Printed};
 use plimsoll_model::LatencySummary;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 const NEXT: &str = "Give the whole output as fio printed it.";
 
 /// Job in the line before a run: `NAME: (g=0): rw=randread, bs=.., ioengine=psync, iodepth=1`.
-pub(super) fn job_line(line: &str) -> Option<(String, Asked)> {
+pub(super) fn job_line(line: &str) -> Option<(String, FioOptions)> {
     let (name, rest) = line.split_once(": (g=")?;
     let (group, rest) = rest.split_once("): ")?;
     group.parse::<i64>().ok()?;
@@ -25,12 +25,12 @@ pub(super) fn job_line(line: &str) -> Option<(String, Asked)> {
     let blocks = after("bs").and_then(|text| text.split_once('=')).map(|(_, text)| text);
     Some((
         name.to_owned(),
-        Asked {
+        FioOptions {
             block: blocks.and_then(|text| block(text, &rw)),
             engine: word("ioengine=").unwrap_or_default(),
             depth: word("iodepth=").and_then(|n| n.parse().ok()),
             rw: Some(rw),
-            ..Asked::default()
+            ..FioOptions::default()
         },
     ))
 }
@@ -44,8 +44,8 @@ fn block(text: &str, rw: &str) -> Option<(u64, u64)> {
         Some((size(least)?, size(most)?))
     };
     let (reads, writes) = if text.starts_with("(R)") {
-        let of = |mark: &str| text.split_once(mark)?.1.split(',').next().and_then(range);
-        (of("(R)"), of("(W)"))
+        let range_after = |mark: &str| text.split_once(mark)?.1.split(',').next().and_then(range);
+        (range_after("(R)"), range_after("(W)"))
     } else {
         let mut parts = text.split(',').next()?.split('/');
         (parts.next().and_then(range), parts.next().and_then(range))
@@ -197,7 +197,7 @@ impl Report {
     /// The run, when the report is over; `asked` is what the lines before said of this job.
     pub(super) fn finish(
         self,
-        asked: Option<&Asked>,
+        asked: Option<&FioOptions>,
         version: &str,
         invocation: usize,
         section: Section,
@@ -214,7 +214,7 @@ impl Report {
         if self.directions.is_empty() && self.head.error.is_none() {
             return Err(missing("'read' or 'write' line"));
         }
-        let asked = Asked { jobs: Some(self.head.jobs), ..asked.cloned().unwrap_or_default() };
+        let asked = FioOptions { jobs: Some(self.head.jobs), ..asked.cloned().unwrap_or_default() };
         let (mut read, mut write, mut unified) = (None, None, None);
         let mut notes = Vec::new();
         for direction in self.directions {
@@ -265,7 +265,7 @@ impl Direction {
     /// The text has few digits, but exact counts of issued operations, and for blocks of one size
     /// the bytes follow from these. The exact figures are used if they agree with the printed
     /// figures, otherwise the printed figures.
-    fn half(self, issued: u64, asked: &Asked) -> Option<Half> {
+    fn half(self, issued: u64, asked: &FioOptions) -> Option<Half> {
         let per_second = |amount: f64| if self.seconds > 0.0 { amount / self.seconds } else { 0.0 };
         let operations = match self.iops.stands_for(per_second(issued as f64)) {
             true => issued,

@@ -56,7 +56,7 @@ fn quantiles<'a>(
     names: impl Iterator<Item = &'a String>,
 ) -> BTreeMap<String, f64> {
     let count = whole.count() as f64;
-    let of = |name: &String| {
+    let quantile = |name: &String| {
         let wanted = name.parse::<f64>().ok()? * count;
         let mut sum = 0.0;
         let reached = whole.buckets_ns.iter().find(|(_, n)| {
@@ -65,7 +65,7 @@ fn quantiles<'a>(
         });
         Some((name.clone(), reached?.0 as f64 / 1e9))
     };
-    names.filter_map(of).collect()
+    names.filter_map(quantile).collect()
 }
 
 #[cfg(test)]

@@ -2,12 +2,12 @@
 //! network tools iperf3, netperf and flent, documented in docs/import.md. A file is read whole before anything is
 //! made of it, and every failure names file and line. A job that cannot be taken does not keep the others out.
 
-mod asked;
 mod build;
 mod calendar;
 mod fio_json;
 mod fio_terse;
 mod fio_text;
+mod fio_work;
 mod flent;
 mod foreign;
 mod iperf3;
@@ -22,7 +22,7 @@ mod units;
 mod version;
 mod workloads;
 
-pub use asked::ImportOptions;
+pub use fio_work::ImportOptions;
 
 use crate::input::open_regular;
 use flate2::read::MultiGzDecoder;

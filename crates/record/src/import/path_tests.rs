@@ -389,19 +389,19 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 #[test]
 fn gzip_is_unpacked_up_to_a_limit() {
     let packed = gzip(FLENT.as_bytes());
-    let of = |bytes: &[u8]| ImportFile::from_bytes("x.flent.gz".into(), bytes.to_vec(), 0);
-    assert_eq!(of(&packed).unwrap().text, FLENT);
+    let read = |bytes: &[u8]| ImportFile::from_bytes("x.flent.gz".into(), bytes.to_vec(), 0);
+    assert_eq!(read(&packed).unwrap().text, FLENT);
     // Two members one after the other are one content.
-    assert_eq!(of(&[gzip(b"ab"), gzip(b"c")].concat()).unwrap().text, "abc");
+    assert_eq!(read(&[gzip(b"ab"), gzip(b"c")].concat()).unwrap().text, "abc");
     for length in [3, 12, packed.len() / 2, packed.len() - 1] {
-        let failure = of(&packed[..length]).unwrap_err();
+        let failure = read(&packed[..length]).unwrap_err();
         assert!(failure.happened.contains("gzip cannot unpack it"), "{length}: {failure}");
         assert!(failure.on.contains("x.flent.gz"), "{failure}");
     }
     let mut damaged = packed.clone();
     let middle = damaged.len() / 2;
     damaged[middle] ^= 0x55;
-    assert!(of(&damaged).is_err());
+    assert!(read(&damaged).is_err());
     // A small file with much content: nothing beyond the limit is kept.
     let bomb = gzip(&vec![b' '; 1 << 20]);
     assert!(bomb.len() < 20_000);

@@ -50,7 +50,7 @@ pub(super) struct Run {
     pub(super) name: String,
     /// fio's number of the group that the job ran in.
     pub(super) group: i64,
-    pub(super) asked: Asked,
+    pub(super) asked: FioOptions,
     /// Seconds since 1970 at which the figures were printed.
     pub(super) printed_unix_seconds: Option<f64>,
     /// Why fio calls the run failed.
@@ -73,7 +73,7 @@ pub(super) struct Run {
 
 /// Options of the job, as far as the form contains them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Asked {
+pub(super) struct FioOptions {
     /// fio's word: `randread`.
     pub(super) rw: Option<String>,
     pub(super) engine: String,
@@ -94,18 +94,18 @@ pub(super) struct Asked {
     pub(super) percent_random: Option<String>,
 }
 
-impl Asked {
+impl FioOptions {
     /// This with the jobs of another that do the same work; `None` where they do not.
-    pub(super) fn and(self, other: &Asked) -> Option<Asked> {
-        let work = |asked: &Asked| {
-            let Asked { rw, engine, depth, block, synchronous, .. } = asked;
+    pub(super) fn and(self, other: &FioOptions) -> Option<FioOptions> {
+        let work = |asked: &FioOptions| {
+            let FioOptions { rw, engine, depth, block, synchronous, .. } = asked;
             (rw.clone(), engine.clone(), *depth, *block, *synchronous)
         };
         let limits = (&self.rate_limits, &self.percent_random);
         let same =
             work(&self) == work(other) && limits == (&other.rate_limits, &other.percent_random);
         let jobs = self.jobs.zip(other.jobs).map(|(a, b)| a.saturating_add(b));
-        same.then_some(Asked { jobs, ..self })
+        same.then_some(FioOptions { jobs, ..self })
     }
 }
 

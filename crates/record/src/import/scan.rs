@@ -4,7 +4,7 @@
 
 use super::fio_text::{self, Report};
 use super::malformed::{Malformed, Parsed};
-use super::run::{ALL_CLIENTS, Asked, Client, Form, Run, Section};
+use super::run::{ALL_CLIENTS, Client, FioOptions, Form, Run, Section};
 use super::{fio_json, fio_terse, version};
 use crate::schema;
 use plimsoll_model::{SCHEMA, Study};
@@ -59,7 +59,7 @@ struct Scan {
     section: Section,
     jobs: Option<u64>,
     /// Options of each job from the lines before the runs, by name, and the version.
-    asked: BTreeMap<String, Asked>,
+    asked: BTreeMap<String, FioOptions>,
     version: String,
     report: Option<Report>,
     /// Counts fio invocations, and whether anything of the current one was reported yet.
@@ -139,7 +139,7 @@ impl Scan {
             }
             // Clients may have jobs of the same name that differ: then nothing is known of them.
             let asked = match self.asked.get(&name) {
-                Some(other) if self.clients.is_some() && *other != asked => Asked::default(),
+                Some(other) if self.clients.is_some() && *other != asked => FioOptions::default(),
                 _ => asked,
             };
             self.asked.insert(name, asked);
@@ -270,18 +270,20 @@ impl Found {
 
 /// Options of all clients together: the options of each client, if they are equal.
 fn all_clients(runs: &mut [Run]) {
-    let mut together: BTreeMap<(Form, usize), Option<Asked>> = BTreeMap::new();
+    let mut together: BTreeMap<(Form, usize), Option<FioOptions>> = BTreeMap::new();
     for run in runs.iter().filter(|run| matches!(run.client, Client::One(_))) {
         let same = together
             .entry((run.form, run.invocation))
-            .or_insert_with(|| Some(Asked { jobs: Some(0), ..run.asked.clone() }));
+            .or_insert_with(|| Some(FioOptions { jobs: Some(0), ..run.asked.clone() }));
         *same = same.take().and_then(|asked| asked.and(&run.asked));
     }
     for run in runs.iter_mut().filter(|run| run.client == Client::All) {
         let asked = together.get(&(run.form, run.invocation)).cloned().flatten();
         // Of different work the kind is not known.
-        run.asked =
-            asked.unwrap_or(Asked { rw: Some("different work".to_owned()), ..Asked::default() });
+        run.asked = asked.unwrap_or(FioOptions {
+            rw: Some("different work".to_owned()),
+            ..FioOptions::default()
+        });
     }
 }
 

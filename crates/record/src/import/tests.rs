@@ -132,15 +132,15 @@ fn both_halves_of_a_mixed_run_are_kept() {
     let study = one(TEXT).unwrap();
     let mixed = &study.trials[2];
     assert_eq!((part(&study, mixed).job.kind(), mixed.cell.subject), ("random-mixed", 0));
-    let of = |kind, measure| quantity(mixed, Metric { kind, measure });
+    let figure = |kind, measure| quantity(mixed, Metric { kind, measure });
     let (reads, writes) = (211_694.0, 211_918.0);
-    close(of(Some(OpKind::READ), Measure::IOPS), reads / 60.002);
-    close(of(Some(OpKind::WRITE), Measure::IOPS), writes / 60.002);
-    close(of(None, Measure::IOPS), (reads + writes) / 60.002);
-    close(of(Some(OpKind::READ), Measure::LATENCY_MEAN), 535.71e-6);
-    close(of(Some(OpKind::WRITE), Measure::LATENCY_P99), 1516e-6);
+    close(figure(Some(OpKind::READ), Measure::IOPS), reads / 60.002);
+    close(figure(Some(OpKind::WRITE), Measure::IOPS), writes / 60.002);
+    close(figure(None, Measure::IOPS), (reads + writes) / 60.002);
+    close(figure(Some(OpKind::READ), Measure::LATENCY_MEAN), 535.71e-6);
+    close(figure(Some(OpKind::WRITE), Measure::LATENCY_P99), 1516e-6);
     close(
-        of(None, Measure::LATENCY_MEAN),
+        figure(None, Measure::LATENCY_MEAN),
         (reads * 535.71e-6 + writes * 588.18e-6) / (reads + writes),
     );
     let p99_of_both = Metric::all(Measure::LATENCY_P99);
@@ -155,10 +155,10 @@ fn reads_and_writes_in_sequential_order_are_a_kind_of_their_own() {
     assert_eq!(runs(&study), [expected]);
     let trial = &study.trials[0];
     assert_eq!(job(&study, trial, "block").1, 4096);
-    let of = |kind, measure| quantity(trial, Metric { kind, measure });
-    close(of(Some(OpKind::READ), Measure::LATENCY_MEAN), 969.441039e-9);
-    close(of(Some(OpKind::WRITE), Measure::LATENCY_P99), 9408e-9);
-    close(of(None, Measure::IOPS), (216_337.0 + 216_231.0) / 1.004);
+    let figure = |kind, measure| quantity(trial, Metric { kind, measure });
+    close(figure(Some(OpKind::READ), Measure::LATENCY_MEAN), 969.441039e-9);
+    close(figure(Some(OpKind::WRITE), Measure::LATENCY_P99), 9408e-9);
+    close(figure(None, Measure::IOPS), (216_337.0 + 216_231.0) / 1.004);
     // The text says it too, and a name where nothing does.
     let text = one(&TEXT.replacen("rw=randrw", "rw=readwrite", 1)).unwrap();
     assert_eq!(part(&text, &text.trials[2]).job.kind(), "sequential-mixed");
@@ -246,12 +246,12 @@ fn a_run_that_is_given_twice_counts_once_and_writes_alone_are_writes() {
 
 #[test]
 fn a_rate_that_fio_held_is_reported() {
-    let held = |text: &str| {
+    let flags = |text: &str| {
         let study = one(text).unwrap();
         study.flags.iter().map(|flag| flag.message()).collect::<Vec<_>>()
     };
     // Nothing in the text says so, except that 350 reads of 0.26 ms do not fill a second.
-    let [flag] = &held(RATE_LIMITED)[..] else { panic!() };
+    let [flag] = &flags(RATE_LIMITED)[..] else { panic!() };
     assert!(flag.contains("rate-limited") && flag.contains("91% of the time"), "{flag}");
     // Options say it.
     let with = |option: &str| {
@@ -259,13 +259,13 @@ fn a_rate_that_fio_held_is_reported() {
     };
     for option in ["\"rate_iops\" : \"350,150\"", "\"rate\" : \"1m\"", "\"thinktime\" : \"100\""] {
         let name = option.split('"').nth(1).unwrap();
-        let [flag] = &held(&with(option))[..] else { panic!("{option}") };
+        let [flag] = &flags(&with(option))[..] else { panic!("{option}") };
         assert!(flag.contains(&format!("{name}=")), "{flag}");
     }
-    assert_eq!(held(&with("\"rate\" : \"0\"")), [""; 0]);
+    assert_eq!(flags(&with("\"rate\" : \"0\"")), [""; 0]);
     // Time in fsync, or in fio itself, is no limit of the rate.
     assert_eq!(
-        held(&RATE_LIMITED.replacen("total=701,300,0,0", "total=701,300,0,300", 1)),
+        flags(&RATE_LIMITED.replacen("total=701,300,0,0", "total=701,300,0,300", 1)),
         [""; 0]
     );
     for text in [
@@ -278,7 +278,7 @@ fn a_rate_that_fio_held_is_reported() {
         TWO_CLIENTS_TEXT,
         ONE_RUN_TWICE,
     ] {
-        assert_eq!(held(text), [""; 0]);
+        assert_eq!(flags(text), [""; 0]);
     }
 }
 

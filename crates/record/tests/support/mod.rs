@@ -284,7 +284,7 @@ pub fn everything() -> Study {
         switch: Switch::Live,
     }];
     let until_done = Length::UntilDone { at_most_seconds: 60.0 };
-    let beside = |job: Job| Part { job, client: 1, ..part(Pattern::RandomRead) };
+    let by_second_client = |job: Job| Part { job, client: 1, ..part(Pattern::RandomRead) };
     let copy = CopyJob {
         dataset: Dataset {
             source: DataSource::Directory { data: "/home/me/films".into() },
@@ -297,13 +297,13 @@ pub fn everything() -> Study {
         block: Bytes(MIB),
         verify: false,
     };
-    let scan = Part { client: 0, ..beside(Job::Scan(ScanJob::default())) };
+    let scan = Part { client: 0, ..by_second_client(Job::Scan(ScanJob::default())) };
     plan.workloads.push(Workload {
-        parts: vec![scan, beside(Job::Copy(copy))],
+        parts: vec![scan, by_second_client(Job::Copy(copy))],
         steps: None,
         length: until_done,
     });
-    let stream = beside(Job::Stream(StreamJob { connections: 2, rate: Some(1e6) }));
+    let stream = by_second_client(Job::Stream(StreamJob { connections: 2, rate: Some(1e6) }));
     plan.workloads.push(Workload {
         parts: vec![stream],
         steps: Some(Steps::Search {

@@ -105,7 +105,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// A clock that shows `ahead` more than the time since `zero`, asked once.
-    fn asked(zero: Instant, ahead: u64, there: Duration, back: Duration) -> Clocks {
+    fn clocks_after(zero: Instant, ahead: u64, there: Duration, back: Duration) -> Clocks {
         let mut clocks = Clocks::default();
         let theirs = Nanos(ahead) + there;
         let received = zero + there + back;
@@ -125,7 +125,7 @@ mod tests {
             let us = Duration::from_micros;
             let known: Vec<Clocks> = clients
                 .iter()
-                .map(|(ahead, there, back)| asked(zero, *ahead, us(*there), us(*back)))
+                .map(|(ahead, there, back)| clocks_after(zero, *ahead, us(*there), us(*back)))
                 .collect();
             let now = zero + us(98_000);
             let starts = agree(&known, now).unwrap();
@@ -148,8 +148,8 @@ mod tests {
     #[test]
     fn clocks_further_apart_than_the_gate_can_bridge_are_refused_by_host() {
         let (zero, ms) = (Instant::now(), Duration::from_millis);
-        let near = asked(zero, 5, ms(1), ms(1));
-        let far = asked(zero, 5, ms(60), ms(60));
+        let near = clocks_after(zero, 5, ms(1), ms(1));
+        let far = clocks_after(zero, 5, ms(60), ms(60));
         assert_eq!(agree(&[near, near], zero + ms(130)).map(|all| all.len()), Ok(2));
         let apart = agree(&[near, far], zero + ms(130)).unwrap_err();
         assert_eq!(apart.client, 1);

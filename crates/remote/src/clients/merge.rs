@@ -68,12 +68,12 @@ fn stalled(spec: &PointSpec, parts: &[PartResult]) -> Vec<Stalled> {
 
 /// Stalls before the load, of the client that waited longest: the others waited for it.
 fn set_up_stalls(parts: &[PartResult]) -> Vec<Stall> {
-    let of = |part: &PartResult| -> Vec<Stall> {
+    let set_up = |part: &PartResult| -> Vec<Stall> {
         let stalls = part.stalls.iter().copied();
         stalls.filter(|stall| stall.phase == StallPhase::SetUp).collect()
     };
     let time = |stalls: &Vec<Stall>| stalls.iter().map(|stall| stall.seconds).sum::<f64>();
-    let longest = parts.iter().map(of).max_by(|a, b| time(a).total_cmp(&time(b)));
+    let longest = parts.iter().map(set_up).max_by(|a, b| time(a).total_cmp(&time(b)));
     longest.unwrap_or_default()
 }
 

@@ -198,8 +198,8 @@ impl Point<'_> {
             let Some((result, late)) = member.ended else { continue };
             begun.push(start.zip(late).map(|(start, late)| Begun { start, late }));
             any |= !result.parts.is_empty();
-            let of = spec.workload.parts.iter().zip(&mut parts);
-            let own = of.filter(|(part, _)| usize::from(part.client) == member.client);
+            let places = spec.workload.parts.iter().zip(&mut parts);
+            let own = places.filter(|(part, _)| usize::from(part.client) == member.client);
             own.zip(result.parts).for_each(|((_, place), part)| *place = part);
             let new: Vec<Flag> = result.flags.into_iter().filter(|f| !flags.contains(f)).collect();
             flags.extend(new);

@@ -47,7 +47,7 @@ impl Areas {
     /// its neighbours, so that no peak is lost.
     fn drawn(&self) -> (Vec<f64>, Vec<Layer>) {
         let count = self.edges.len().saturating_sub(1);
-        let of = |layer: &Layer, i: usize| {
+        let value = |layer: &Layer, i: usize| {
             layer
                 .values
                 .get(i)
@@ -55,7 +55,7 @@ impl Areas {
                 .filter(|v| v.is_finite())
                 .map_or(0.0, |v| v.clamp(0.0, 1e250))
         };
-        let sum = |i: usize| self.layers.iter().map(|l| of(l, i)).sum::<f64>();
+        let sum = |i: usize| self.layers.iter().map(|l| value(l, i)).sum::<f64>();
         let parts = count.min(MOST);
         let begins: Vec<usize> = (0..=parts).map(|i| i * count / parts.max(1)).collect();
         let fullest: Vec<usize> = begins
@@ -66,7 +66,7 @@ impl Areas {
         let layer = |layer: &Layer| Layer {
             label: layer.label.clone(),
             style: layer.style,
-            values: fullest.iter().map(|i| of(layer, *i)).collect(),
+            values: fullest.iter().map(|i| value(layer, *i)).collect(),
         };
         (edges, self.layers.iter().map(layer).collect())
     }

@@ -138,12 +138,15 @@ impl Chart for Flame {
                 let name = fitted(&call.frame.name, LABEL, room);
                 svg.text("label", Anchor::Start, (left + 3.0, y + 13.0), &name);
             }
-            let of = match self.part(call.frame) {
+            let part_suffix = match self.part(call.frame) {
                 "" => String::new(),
                 part => format!(", {part}"),
             };
             let (all, own) = (self.axis.kind.value(call.all()), self.axis.kind.value(call.own()));
-            svg.values(area, &format!("{}{of}\n{all}, {own} of it its own", call.frame.name));
+            svg.values(
+                area,
+                &format!("{}{part_suffix}\n{all}, {own} of it its own", call.frame.name),
+            );
         }
         svg.finish()
     }

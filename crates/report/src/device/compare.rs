@@ -149,7 +149,7 @@ pub(super) fn apart(a: &Host<'_>, b: &Host<'_>) -> Option<String> {
     let apart: Vec<String> = both(a, b)
         .filter(|two| !comparable(a, b, *two))
         .map(|(first, second)| {
-            format!("{} ({}, {})", first.figure, means(a, first), means(b, second))
+            format!("{} ({}, {})", first.figure, measured_by(a, first), measured_by(b, second))
         })
         .collect();
     (!apart.is_empty()).then(|| {
@@ -179,7 +179,7 @@ fn rounds_version(host: &Host<'_>) -> Option<u64> {
     host.cpu.as_ref()?.workload_version_number
 }
 
-fn means(host: &Host<'_>, figure: &Measured) -> String {
+fn measured_by(host: &Host<'_>, figure: &Measured) -> String {
     match (figure.quantity, rounds_version(host)) {
         (Quantity::Rounds, Some(version)) => format!("version {version}"),
         _ => figure.by.to_owned(),

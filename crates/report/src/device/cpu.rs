@@ -1,7 +1,7 @@
 //! What the processor does.
 
 use super::amount::clock;
-use super::beside::clock_hertz;
+use super::platform_comparison::clock_hertz;
 use super::section::{BarGroup, Section, Whose};
 use super::{Host, heading};
 use crate::figure::{COUNT, RATE};
@@ -26,11 +26,11 @@ pub(super) fn section(host: &Host<'_>) -> Section {
         }
     };
     for name in ["CoreMark", "Rust port of CoreMark"] {
-        let of = |one: bool| {
+        let mark_of = |one: bool| {
             let mut marks = cpu.coremark.iter().filter(|m| m.name() == name);
             marks.find(|mark| (mark.cores() == 1) == one)
         };
-        let (one, all) = (of(true), of(false));
+        let (one, all) = (mark_of(true), mark_of(false));
         if one.or(all).is_some() {
             let per_mhz = one.zip(mhz).map(|(one, mhz)| three_digits(iterations(host, one) / mhz));
             let shown = |mark: &CoreMark| {

@@ -17,7 +17,7 @@ pub(super) fn section(host: &Host<'_>) -> Section {
     });
     section.table.columns = vec![
         ("one core".to_owned(), rates.collect()),
-        ("by".to_owned(), figures.iter().map(means).collect()),
+        ("by".to_owned(), figures.iter().map(tool).collect()),
     ];
     for (ceiling, of) in [
         (disk_ceiling as Ceiling, [Algorithm::Aes256Xts, Algorithm::Aes128Xts]),
@@ -46,7 +46,7 @@ pub(super) fn section(host: &Host<'_>) -> Section {
     section
 }
 
-fn means(figure: &CryptoFigure) -> String {
+fn tool(figure: &CryptoFigure) -> String {
     match &figure.means {
         CryptoMeans::Cryptsetup => "the kernel (cryptsetup benchmark)".to_owned(),
         CryptoMeans::Openssl { version } => format!("OpenSSL {}", printable(version)),

@@ -1,6 +1,6 @@
 //! The hosts of a study of several: their sections after the study's own, from its facts.
 
-use super::{Host, beside, compare, host, hosts, section, sections};
+use super::{Host, compare, host, hosts, platform_comparison, section, sections};
 use crate::document::{Item, Section};
 use crate::study::Shown;
 use crate::text::printable;
@@ -47,9 +47,10 @@ fn reported(of: &section::Section, host: &Host<'_>, number: usize, hosts: usize)
 }
 
 /// Every host beside the published platforms; empty sections of those that have none of their figures.
-pub(crate) fn beside_platforms(shown: &Shown<'_>) -> Vec<Section> {
+pub(crate) fn platform_comparisons(shown: &Shown<'_>) -> Vec<Section> {
     let hosts = hosts(shown.study, &shown.findings);
-    let section = |(number, host)| reported(&beside::section(host), host, number, hosts.len());
+    let section =
+        |(number, host)| reported(&platform_comparison::section(host), host, number, hosts.len());
     hosts.iter().enumerate().map(section).collect()
 }
 

@@ -3,7 +3,6 @@
 
 pub(crate) mod amount;
 mod bars;
-mod beside;
 mod compare;
 mod cpu;
 mod crypto;
@@ -14,6 +13,7 @@ mod hosts;
 mod inventory;
 mod memory;
 pub(crate) mod network;
+mod platform_comparison;
 mod published;
 mod report;
 mod section;
@@ -25,7 +25,7 @@ use crate::text::{capital, printable};
 use crate::verdict::percent;
 pub(crate) use compare::{compare_devices, keep_comparable, keep_comparable_across};
 pub(crate) use host::{Host, hosts};
-pub(crate) use hosts::{add_apart, beside_platforms, figure, host_sections, only};
+pub(crate) use hosts::{add_apart, figure, host_sections, only, platform_comparisons};
 use plimsoll_model::device::{Part, Quantity};
 use plimsoll_model::{BoxFacts, Failure, Flag, Origin, Study};
 pub(crate) use report::document;
@@ -80,7 +80,7 @@ fn flagged(flag: &Flag) -> String {
 
 /// Every section, in the order of the parts; each with what failed in it.
 fn sections(host: &Host<'_>) -> Vec<Section> {
-    let mut sections = vec![beside::section(host)];
+    let mut sections = vec![platform_comparison::section(host)];
     for (part, mut section) in [
         (Part::Inventory, inventory::section(host)),
         (Part::Cpu, cpu::section(host)),

@@ -177,13 +177,13 @@ fn nftables(netfilter: &Netfilter) -> Option<String> {
 
 /// The rules that are not in nftables; nothing where there are none, as on most hosts.
 fn iptables(netfilter: &Netfilter) -> Option<String> {
-    let of = |rules: Option<u64>, tables: Option<u64>, version: &str| {
+    let rules_in_tables = |rules: Option<u64>, tables: Option<u64>, version: &str| {
         let (rules, tables) = (rules?, tables.filter(|tables| *tables > 0)?);
         Some(format!("{} in {} ({version})", counted(rules, "rule"), counted(tables, "table")))
     };
     joined([
-        of(netfilter.iptables_rules_count, netfilter.iptables_tables_count, "IPv4"),
-        of(netfilter.ip6tables_rules_count, netfilter.ip6tables_tables_count, "IPv6"),
+        rules_in_tables(netfilter.iptables_rules_count, netfilter.iptables_tables_count, "IPv4"),
+        rules_in_tables(netfilter.ip6tables_rules_count, netfilter.ip6tables_tables_count, "IPv6"),
     ])
 }
 

@@ -30,9 +30,9 @@ mod tests {
         let platforms = platforms();
         let names: Vec<String> = platforms.iter().map(name).collect();
         assert_eq!(names, ["WRT54", "TLWR", "RSPRO", "Core i7 M620"]);
-        let of = |column: &str| platforms.iter().map(|p| p.number(column)).collect::<Vec<_>>();
-        assert_eq!(of("coremark"), [332.0, 701.0, 1263.0, 9457.0].map(Some));
-        assert_eq!(of("stream_copy_MB_per_s"), [59.0, 231.0, 381.0, 6830.0].map(Some));
+        let numbers = |column: &str| platforms.iter().map(|p| p.number(column)).collect::<Vec<_>>();
+        assert_eq!(numbers("coremark"), [332.0, 701.0, 1263.0, 9457.0].map(Some));
+        assert_eq!(numbers("stream_copy_MB_per_s"), [59.0, 231.0, 381.0, 6830.0].map(Some));
         assert_eq!(platforms[3].text("soc"), None);
         assert!(SOURCE.contains("2011"));
         for platform in platforms {

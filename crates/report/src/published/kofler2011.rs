@@ -74,13 +74,13 @@ fn blocks(sender: &Sender) -> Option<String> {
     let model = sender.model.as_ref()?;
     let sizes: Vec<String> = sender.points.iter().map(|(bytes, _)| BYTES.value(*bytes)).collect();
     let (platform, sizes) = (&sender.platform, listed(&sizes));
-    let of = format!("{platform} over TCP with block sizes {sizes}");
+    let series = format!("{platform} over TCP with block sizes {sizes}");
     match model.is_tested() {
         false => Some(format!(
-            "{of}: no costs are given, because two times determine both costs of the model and leave \
+            "{series}: no costs are given, because two times determine both costs of the model and leave \
                  no time to test it."
         )),
-        true => does_not_fit(&of, model),
+        true => does_not_fit(&series, model),
     }
 }
 

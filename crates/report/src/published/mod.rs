@@ -1,6 +1,6 @@
 //! Published tables: what there is, their rows, and what they say. A file for each source.
 
-mod beside;
+mod comparison;
 mod jonfk2024;
 mod kofler2011;
 mod list;

@@ -35,9 +35,9 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
         }
         let measure = speed(&found.workload);
         let shape = shown.shape(measure);
-        let of = |protocol: &&str| same.iter().find(|row| row.protocol == **protocol);
+        let row_of = |protocol: &&str| same.iter().find(|row| row.protocol == **protocol);
         let cells = protocols.iter().map(|protocol| {
-            of(protocol).map(|row| match measure {
+            row_of(protocol).map(|row| match measure {
                 Measure::IOPS => row.per_second,
                 _ => row.bytes_per_second,
             })

@@ -39,14 +39,14 @@ pub(super) fn sections(tables: &[Table]) -> Vec<Section> {
 /// What files, operations and bytes cost.
 fn costs(transfers: &Transfers) -> Columns {
     let mut table = Columns::with_headings(["up", "down"]);
-    let of = |kind, group| transfers.model.cost(kind, group);
-    let shown = |kind, group| of(kind, group).map_or("–".to_owned(), seconds);
+    let cost = |kind, group| transfers.model.cost(kind, group);
+    let shown = |kind, group| cost(kind, group).map_or("–".to_owned(), seconds);
     if transfers.model.fits() {
         let [sync, asynchronous, down] = FILES.map(|group| shown(CostKind::File, group));
         table.row("per file, sync", [sync, down.clone()]);
         table.row("per file, async", [asynchronous, down]);
         table.row("per operation", WAYS.map(|group| shown(CostKind::Operation, group)));
-        let bytes = |group| of(CostKind::Byte, group).map_or("–".to_owned(), per_second);
+        let bytes = |group| cost(CostKind::Byte, group).map_or("–".to_owned(), per_second);
         table.row("bytes", WAYS.map(bytes));
     }
     table

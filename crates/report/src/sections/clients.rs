@@ -86,8 +86,8 @@ fn ratio(of: Estimate) -> String {
 pub(super) fn sentences(shown: &Shown<'_>) -> Vec<String> {
     let all = both_clients(shown.study);
     let pair = |both: &BothClients| {
-        let of = |cell: Cell| (cell.subject, cell.setting);
-        (of(both.own), of(both.mounted))
+        let setup = |cell: Cell| (cell.subject, cell.setting);
+        (setup(both.own), setup(both.mounted))
     };
     let mut pairs: Vec<_> = all.iter().map(pair).collect();
     pairs.sort_unstable();

@@ -288,9 +288,9 @@ fn bottleneck(
     if a.findings.imported || b.findings.imported {
         return None;
     }
-    let mut of =
+    let mut words_of =
         |side: &Side<'_>, cell| words(side, &[cell], &|_| String::new(), Room::Names, notes);
-    match (of(a, cells.0), of(b, cells.1)) {
+    match (words_of(a, cells.0), words_of(b, cells.1)) {
         (Some(a), Some(b)) if a != b => Some(format!("A: {a}\nB: {b}").replace("\nor", " or")),
         (a, b) => a.or(b),
     }
@@ -424,6 +424,6 @@ fn section(
 
 /// How a measure is shown that one of them knows.
 fn shape(a: &Side<'_>, b: &Side<'_>, measure: Measure) -> measure::Shape {
-    let of = if a.study.info(measure).is_some() { a } else { b };
-    of.shape(measure)
+    let side = if a.study.info(measure).is_some() { a } else { b };
+    side.shape(measure)
 }

@@ -134,8 +134,9 @@ fn most_time(send: &UdpSend, found: &KernelPath) -> String {
 
 /// The first sends of the figure's two payloads.
 fn pair<'a>(sends: &[&'a UdpSend]) -> Option<[&'a UdpSend; 2]> {
-    let of = |payload: u64| sends.iter().copied().find(|send| send.payload_bytes == payload);
-    Some([of(PAYLOADS[0])?, of(PAYLOADS[1])?])
+    let with_payload =
+        |payload: u64| sends.iter().copied().find(|send| send.payload_bytes == payload);
+    Some([with_payload(PAYLOADS[0])?, with_payload(PAYLOADS[1])?])
 }
 
 /// The figure again: a bar for each send, in times if all are known, else in functions.

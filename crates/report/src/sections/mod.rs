@@ -1,7 +1,6 @@
 //! What a report is made of: a file a section. The answer comes first.
 
 mod answer;
-mod beside;
 mod by_size;
 mod changed;
 mod clients;
@@ -23,6 +22,7 @@ mod over_time;
 mod part_interactions;
 mod planned;
 mod predictions;
+mod published_copies;
 mod quantiles;
 mod resources;
 mod settings;
@@ -35,6 +35,6 @@ mod whole_files;
 mod workload;
 
 pub(crate) use answer::{more, repeated};
-pub(crate) use beside::section as beside_copies;
 pub(crate) use by_size::published_sizes;
 pub(crate) use gate::in_words as gate_row;
+pub(crate) use published_copies::section as compared_copies;

@@ -50,15 +50,15 @@ fn targets(plan: &Plan, names: &Names) -> Section {
 
 fn jobs(plan: &Plan, names: &Names) -> Section {
     let mut section = Section::new("jobs", "Jobs");
-    let of =
+    let job =
         |(workload, number)| format!("{}: {}", names.workload(number), names::settings(workload));
-    section.list(plan.workloads.iter().zip(0..).map(of).collect());
+    section.list(plan.workloads.iter().zip(0..).map(job).collect());
     section
 }
 
 fn settings(plan: &Plan, now: &[String]) -> Option<Section> {
     let mut section = Section::new("settings", "Settings");
-    let of = |(number, factor): (usize, &Factor)| {
+    let setting = |(number, factor): (usize, &Factor)| {
         let levels: Vec<String> = factor.levels.iter().map(|l| printable(&l.to_string())).collect();
         let switch = match factor.switch {
             Switch::Live => "changed from trial to trial",
@@ -68,7 +68,7 @@ fn settings(plan: &Plan, now: &[String]) -> Option<Section> {
         let now = now.get(number).map_or_else(String::new, |now| format!("; {}", printable(now)));
         format!("{name} on {host}: {}; {switch}{now}", listed(&levels))
     };
-    let mut lines: Vec<String> = plan.factors.iter().enumerate().map(of).collect();
+    let mut lines: Vec<String> = plan.factors.iter().enumerate().map(setting).collect();
     lines.extend(plan.reboot.as_ref().map(reboot));
     section.list(lines);
     (!plan.factors.is_empty()).then_some(section)

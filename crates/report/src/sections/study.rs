@@ -1,8 +1,8 @@
 //! The report of one study.
 
 use super::{
-    answer, beside, by_size, clients, costs, cpu, hosts, kernel_samples, kernel_trace, limits,
-    operations, part_interactions, settings, transfers, whole_files, workload,
+    answer, by_size, clients, costs, cpu, hosts, kernel_samples, kernel_trace, limits, operations,
+    part_interactions, published_copies, settings, transfers, whole_files, workload,
 };
 use crate::device;
 use crate::document::{Document, Layout, Section};
@@ -32,7 +32,7 @@ impl Document {
         sections.push(operations::section(&shown));
         sections.push(transfers::section(&shown));
         sections.push(whole_files::section(&shown));
-        sections.push(beside::section(&shown));
+        sections.push(published_copies::section(&shown));
         sections.push(clients::section(&shown));
         let workloads = shown.findings.workloads.iter().enumerate();
         sections.extend(workloads.map(|(i, found)| workload::section(&shown, i, found)));

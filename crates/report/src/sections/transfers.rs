@@ -67,7 +67,7 @@ fn model(transfers: &Transfers) -> String {
 }
 
 /// A measured value, and how far off the model is of it.
-pub(super) fn beside(error: Option<f64>, value: impl Fn(f64) -> String) -> String {
+pub(super) fn with_error(error: Option<f64>, value: impl Fn(f64) -> String) -> String {
     error.map_or(NOTHING.to_owned(), |error| {
         // Rounded first, so that what is shown as nothing has no sign.
         let off = (1000.0 * error).round() / 10.0 + 0.0;
@@ -82,7 +82,7 @@ fn sizes(transfers: &Transfers) -> Columns {
         let seconds = size.seconds;
         let cells = [
             TIME.with_ends(seconds.value, seconds.interval),
-            beside(size.error, |of| TIME.value(seconds.value * of)),
+            with_error(size.error, |of| TIME.value(seconds.value * of)),
             BANDWIDTH.value(size.rate()),
         ];
         columns.row(size.block.to_string(), cells);
@@ -104,7 +104,7 @@ fn depths(flights: &Flights) -> Columns {
         let error = one.modelled.map(|modelled| modelled / rate.value - 1.0);
         let cells = [
             RATE.with_ends(rate.value, rate.interval),
-            beside(error, |of| RATE.value(rate.value * of)),
+            with_error(error, |of| RATE.value(rate.value * of)),
         ];
         columns.row(one.depth.to_string(), cells);
     }

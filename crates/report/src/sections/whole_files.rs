@@ -1,6 +1,6 @@
 //! Whole files by several readers, beside what the costs of one reader predict.
 
-use super::transfers::beside;
+use super::transfers::with_error;
 use crate::columns::Columns;
 use crate::document::{Layout, Section};
 use crate::figure::{BANDWIDTH, TIME};
@@ -58,7 +58,7 @@ fn table(group: &WholeFiles) -> Columns {
         let rate = file.rate;
         let cells = [
             BANDWIDTH.with_ends(rate.value, rate.interval),
-            beside(file.error(), |of| BANDWIDTH.value(rate.value * of)),
+            with_error(file.error(), |of| BANDWIDTH.value(rate.value * of)),
         ];
         columns.row(row(&file.part), cells);
     }

@@ -115,7 +115,7 @@ fn ratios(shown: &Shown<'_>, found: &WorkloadFindings, id: String, name: &str) -
     let measures: BTreeSet<Measure> = dots.iter().map(|(measure, _)| *measure).collect();
     let shapes: Vec<_> = measures.into_iter().map(|measure| shown.shape(measure)).collect();
     let one = shapes.first().filter(|_| shapes.len() == 1);
-    let of = one.map_or("the figures".to_owned(), |shape| match shape.name.as_str() {
+    let figures = one.map_or("the figures".to_owned(), |shape| match shape.name.as_str() {
         "bandwidth" => "bandwidths".to_owned(),
         name => name.to_owned(),
     });
@@ -128,9 +128,11 @@ fn ratios(shown: &Shown<'_>, found: &WorkloadFindings, id: String, name: &str) -
         None => format!("Right of 1: more than {first}"),
     };
     let caption = match shown.findings.imported {
-        true => format!("Dot: ratio of {of} of single runs, without an interval. {right}.{only}"),
+        true => {
+            format!("Dot: ratio of {figures} of single runs, without an interval. {right}.{only}")
+        }
         false => format!(
-            "Dot: ratio of {of}, geometric mean of the blocks; line: its interval (all intervals of the \
+            "Dot: ratio of {figures}, geometric mean of the blocks; line: its interval (all intervals of the \
              study together hold at {}). {right}. Shaded: differences below the margin of {}, too small to \
              matter.{only}",
             crate::verdict::percent(shown.study.plan.design.confidence),

@@ -35,7 +35,7 @@ pub(crate) fn sentences(shown: &Shown<'_>, devices: &[RecordedDevice]) -> Vec<St
 
 fn sentence(shown: &Shown<'_>, costs: &ByteCosts, study: &StudyId) -> String {
     let work = shown.names.workload(costs.cell.workload);
-    let of = match shown.names.setups() {
+    let whose = match shown.names.setups() {
         0 | 1 => work,
         _ => format!("{work} on {}", shown.names.setup(costs.cell)),
     };
@@ -46,7 +46,7 @@ fn sentence(shown: &Shown<'_>, costs: &ByteCosts, study: &StudyId) -> String {
     }));
     parts.extend(costs.checksum.map(|checksum| checksumming(costs.seconds, checksum)));
     format!(
-        "A gigabyte of {of} takes {} of CPU time on {}. Costs on one core by plimsoll device ({}): {}.{}",
+        "A gigabyte of {whose} takes {} of CPU time on {}. Costs on one core by plimsoll device ({}): {}.{}",
         amount(costs.seconds),
         hosts::name(&costs.host),
         printable(&study.0),

@@ -60,8 +60,9 @@ impl<'a> Copies<'a> {
         let ways: Vec<&str> = rows.iter().map(|row| row.0).collect();
         rows.sort_by_key(|row| ways.iter().position(|way| *way == row.0));
         let setups: Vec<Cell> = shown.names.every_setup().collect();
-        let of = |method| setups.iter().map(move |setup| CopyColumn { setup: *setup, method });
-        let columns: Vec<CopyColumn> = methods.into_iter().flat_map(of).collect();
+        let columns_of_method =
+            |method| setups.iter().map(move |setup| CopyColumn { setup: *setup, method });
+        let columns: Vec<CopyColumn> = methods.into_iter().flat_map(columns_of_method).collect();
         if columns.len() > MOST_COLUMNS {
             return None;
         }
@@ -78,8 +79,10 @@ impl<'a> Copies<'a> {
                 }
             }
         }
-        let row =
-            |((way, of), cells): ((&str, &str), Vec<_>)| Row { name: format!("{of} {way}"), cells };
+        let row = |((way, files), cells): ((&str, &str), Vec<_>)| Row {
+            name: format!("{files} {way}"),
+            cells,
+        };
         (!cells.is_empty())
             .then(|| Copies { columns, rows: rows.into_iter().zip(cells).map(row).collect() })
     }
@@ -181,15 +184,17 @@ fn at_least_less(first: Estimate, other: Estimate) -> Option<f64> {
 /// What is missing to say what a file costs, and where the model of it does not fit. What is missing only where
 /// times of other files were asked for.
 pub(crate) fn without_model(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Vec<String> {
-    let of = |model: CostModel| shown.costs.iter().filter(move |costs| costs.model == model);
-    let names =
-        |of: Vec<&CopyCosts>| listed(&of.iter().map(|c| row(shown, c, name)).collect::<Vec<_>>());
+    let costs_with =
+        |model: CostModel| shown.costs.iter().filter(move |costs| costs.model == model);
+    let names = |some: Vec<&CopyCosts>| {
+        listed(&some.iter().map(|c| row(shown, c, name)).collect::<Vec<_>>())
+    };
     let asked = !shown.study.plan.amounts.is_empty();
     let mut sentences = Vec::new();
-    if asked && of(CostModel::TooFewDatasets).next().is_some() {
+    if asked && costs_with(CostModel::TooFewDatasets).next().is_some() {
         sentences.push(TOO_FEW.to_owned());
     }
-    let none: Vec<_> = of(CostModel::NoBlock).collect();
+    let none: Vec<_> = costs_with(CostModel::NoBlock).collect();
     if asked && !none.is_empty() {
         sentences
             .push(format!("Cost per file unknown ({}): no block has all datasets.", names(none)));
@@ -214,7 +219,7 @@ pub(crate) fn without_model(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) ->
             TIME.value(time)
         ));
     }
-    let off: Vec<_> = of(CostModel::Off).collect();
+    let off: Vec<_> = costs_with(CostModel::Off).collect();
     if let Some(by) = off.iter().filter_map(|costs| off_by(costs)).reduce(f64::max) {
         sentences.push(format!(
             "No cost per file ({}): a fixed cost per file and per byte does not explain the times (error \
@@ -299,12 +304,12 @@ fn is_memory_unknown(shown: &Shown<'_>) -> bool {
 fn more_to_copy(shown: &Shown<'_>) -> Option<String> {
     let amounts = shown.study.plan.amounts.iter();
     let needed = |amount: &Amount| {
-        let of = |costs: &CopyCosts| match costs.predicted(amount) {
+        let bytes_needed = |costs: &CopyCosts| match costs.predicted(amount) {
             Prediction::TooFar(_) => Some(amount.bytes.0.div_ceil(FARTHEST)),
             Prediction::BeyondMemory(memory) => Some(memory.0),
             Prediction::Time(_) | Prediction::NotKnown => None,
         };
-        shown.costs.iter().filter_map(of).max()
+        shown.costs.iter().filter_map(bytes_needed).max()
     };
     let bytes = amounts.filter_map(needed).max()?;
     let mut copied: Vec<_> = shown.costs.first()?.datasets.iter().map(|d| d.work).collect();

@@ -15,8 +15,8 @@ pub(crate) fn published_by(shown: &Shown<'_>) -> Option<String> {
         return None;
     }
     let citation = source("rtems2012").map_or("", |source| source.citation);
-    let of = "RTEMS, 2012: NFS version 2 over 100 Mbit/s, one file of 10 MB.";
-    Some(format!("{of} Published: {citation}"))
+    let setup = "RTEMS, 2012: NFS version 2 over 100 Mbit/s, one file of 10 MB.";
+    Some(format!("{setup} Published: {citation}"))
 }
 
 /// Whole files of a study, in the order of the plan.

@@ -57,13 +57,13 @@ fn run(shown: &Shown<'_>, trial: &Trial, run: &ImportedRun) -> String {
 
 /// "latency spreads 272 µs (standard deviation)".
 fn deviation(trial: &Trial) -> Option<String> {
-    let of = |stats: &OpStats| stats.client_latency.standard_deviation_seconds;
+    let spread = |stats: &OpStats| stats.client_latency.standard_deviation_seconds;
     let spreads: Vec<String> = trial
         .result
         .main()?
         .ops
         .iter()
-        .filter_map(|(kind, stats)| Some(format!("{} ({kind}s)", seconds(of(stats)?))))
+        .filter_map(|(kind, stats)| Some(format!("{} ({kind}s)", seconds(spread(stats)?))))
         .collect();
     (!spreads.is_empty()).then(|| format!("standard deviation of latency {}", listed(&spreads)))
 }
@@ -236,12 +236,12 @@ mod tests {
 
     #[test]
     fn ratios_are_those_of_the_faster_one() {
-        let of = |by, estimate, runs| {
+        let sentence = |by, estimate, runs| {
             let zero = (false, false);
             let ratio = Ratio { blocks: runs, estimate, interval: None, zero, seen: None };
             faster(Two { a: "NFS", b: "SMB", by }, &ratio)
         };
-        let words = |estimate, runs| of(Compared::Rate, estimate, runs);
+        let words = |estimate, runs| sentence(Compared::Rate, estimate, runs);
         // Random reads of jonfk2024: 7334 and 5513 a second. Not "25% slower".
         assert_eq!(
             words(5513.0 / 7334.0, 2),
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(words(3.1, 5), "SMB is 210% faster than NFS (ratio of 5 runs, no interval)");
         assert!(words(1.0001, 2).contains("equally fast"));
         // Less of a time is faster.
-        assert!(of(Compared::Time, 0.75, 2).starts_with("SMB is 33% faster than NFS"));
-        assert!(of(Compared::Amount, 0.75, 2).starts_with("NFS is 33% higher than SMB"));
+        assert!(sentence(Compared::Time, 0.75, 2).starts_with("SMB is 33% faster than NFS"));
+        assert!(sentence(Compared::Amount, 0.75, 2).starts_with("NFS is 33% higher than SMB"));
     }
 }

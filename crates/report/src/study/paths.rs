@@ -114,11 +114,11 @@ pub(crate) fn costs(shown: &Shown<'_>) -> Vec<String> {
             0 | 1 => load,
             _ => format!("{load} on {}", shown.names.setup(found.cell)),
         };
-        let of =
+        let subject =
             format!("CPU of the probe{} in {load}, {} sizes", end_suffix(found.end), found.sizes);
         let Some(costs) = found.costs else {
             return format!(
-                "{of}: it is not a sum of calls and bytes, which is off by up to {}.",
+                "{subject}: it is not a sum of calls and bytes, which is off by up to {}.",
                 percent(found.off)
             );
         };
@@ -127,7 +127,7 @@ pub(crate) fn costs(shown: &Shown<'_>) -> Vec<String> {
             None => String::new(),
         };
         format!(
-            "{of}: {} a call{segments}, {} of payload; within {} of each time.",
+            "{subject}: {} a call{segments}, {} of payload; within {} of each time.",
             TIME.value(costs.call.value),
             CPU_PER_GB.value(costs.byte.value),
             percent(found.off)
@@ -138,7 +138,7 @@ pub(crate) fn costs(shown: &Shown<'_>) -> Vec<String> {
 
 /// The figures of RFC 6349 for TCP, a line for each load: "TCP out: 94.1 of an ideal 94.9 Mbit/s …".
 pub(crate) fn rfc_6349(shown: &Shown<'_>) -> Vec<String> {
-    let of = |found: &WorkloadFindings, cell: &CellFindings| {
+    let line = |found: &WorkloadFindings, cell: &CellFindings| {
         let levels = cell.parts.get(1).unwrap_or(&cell.levels);
         let mean = |measure| Some(levels.get(&Metric::all(measure))?.arithmetic_mean);
         let efficiency = mean(Measure::TCP_EFFICIENCY)?;
@@ -171,7 +171,7 @@ pub(crate) fn rfc_6349(shown: &Shown<'_>) -> Vec<String> {
         Some(format!("RFC 6349, {name}: {}.", all.join("; ")))
     };
     let all = shown.findings.workloads.iter();
-    all.flat_map(|found| found.cells.iter().filter_map(move |cell| of(found, cell))).collect()
+    all.flat_map(|found| found.cells.iter().filter_map(move |cell| line(found, cell))).collect()
 }
 
 /// What root would add at ends without it, a line each.

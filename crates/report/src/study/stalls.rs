@@ -55,7 +55,7 @@ fn sentence(shown: &Shown<'_>, stalls: &Stalls) -> String {
 /// " (9.2 over all time)" after the speed of a cell, where the screen begins with the stalls of its subject.
 pub(crate) fn over_all_time(shown: &Shown<'_>, cell: &CellFindings, speed: Measure) -> String {
     let Some((level, rate)) = rates(shown, cell, speed) else { return String::new() };
-    format!(" ({} over all time)", beside(shown.shape(speed).kind, level, rate))
+    format!(" ({} over all time)", in_same_unit(shown.shape(speed).kind, level, rate))
 }
 
 /// "5.00 ms (7.00 over all time)": the mean time of an operation of all kinds, under the same condition.
@@ -68,7 +68,7 @@ pub(crate) fn time_over_all(
     let at_once = f64::from(part.workers.get()) * f64::from(part.depth().get());
     let (level, rate) = rates(shown, cell, Measure::IOPS)?;
     let (level, time) = (at_once / level, at_once / rate);
-    Some(format!("{} ({} over all time)", TIME.value(level), beside(TIME, level, time)))
+    Some(format!("{} ({} over all time)", TIME.value(level), in_same_unit(TIME, level, time)))
 }
 
 /// The rate of a cell between stalls and over all time.
@@ -80,7 +80,7 @@ fn rates(shown: &Shown<'_>, cell: &CellFindings, speed: Measure) -> Option<(f64,
 }
 
 /// A figure in the unit of the one before it, without the unit where that is the same.
-fn beside(kind: Kind, first: f64, value: f64) -> String {
+fn in_same_unit(kind: Kind, first: f64, value: f64) -> String {
     let unit = |value: f64| kind.value(value).split(' ').nth(1).map(str::to_owned);
     match unit(first) == unit(value) {
         true => kind.value(value).split(' ').next().unwrap_or_default().to_owned(),

@@ -123,8 +123,9 @@ pub(crate) fn sentence(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Opti
         [(UNKNOWN, _)] => Some("Whether reads come from disk or memory is unknown.".to_owned()),
         [(word, _)] => Some(format!("Reads come from {word}.")),
         several => {
-            let of = |(word, names): &(&str, Vec<String>)| format!("{}: {word}", listed(names));
-            let of_each: Vec<String> = several.iter().map(of).collect();
+            let names_and_word =
+                |(word, names): &(&str, Vec<String>)| format!("{}: {word}", listed(names));
+            let of_each: Vec<String> = several.iter().map(names_and_word).collect();
             Some(format!("Reads come from: {}.", of_each.join("; ")))
         }
     });

@@ -141,18 +141,18 @@ pub(crate) fn disturbed(
     for cell in &found.cells {
         let Some(disturbed) = &cell.disturbed else { continue };
         let work = capital(&shown.names.workload(found.number));
-        let of = if several { format!("{work} on {}", name(cell.cell)) } else { work };
+        let whose = if several { format!("{work} on {}", name(cell.cell)) } else { work };
         let (count, all) = (disturbed.trials, counted(cell.complete as u64, "trial"));
         let metric = Metric::all(speed(&found.workload));
         let level = disturbed.levels.get(&metric).map(|level| shape.plain(level.estimate));
         sentences.push(match (disturbed.apart, level) {
             (true, Some(level)) => format!(
-                "{of}: {level} in {count} of {all} with other load on a host. The figure above does \
+                "{whose}: {level} in {count} of {all} with other load on a host. The figure above does \
                  not include these trials."
             ),
-            (true, None) => format!("{of}: {count} of {all} had other load on a host."),
+            (true, None) => format!("{whose}: {count} of {all} had other load on a host."),
             (false, _) => format!(
-                "{of}: {count} of {all} had other load on a host, and the figure includes them."
+                "{whose}: {count} of {all} had other load on a host, and the figure includes them."
             ),
         });
     }
@@ -276,7 +276,7 @@ fn ratios(shown: &Shown<'_>, pair: &Pair, first: Option<&Ratio>) -> String {
     let (a, b) = shown.two(&pair.contrast);
     let metric = pair.contrast.of.metric;
     let ratio = |name: &str, found: &Ratio| ratio(name, found, (&a, &b));
-    let of = |measure| pair.ratios.get(&Metric::all(measure));
+    let ratio_of = |measure| pair.ratios.get(&Metric::all(measure));
     let name = shown.figure(&pair.contrast);
     let name = name.unwrap_or_else(|| shown.shape(metric.measure).name);
     let mut ratios: Vec<String> = first.map(|first| ratio(&name, first)).into_iter().collect();
@@ -288,11 +288,11 @@ fn ratios(shown: &Shown<'_>, pair: &Pair, first: Option<&Ratio>) -> String {
         (Measure::LATENCY_P99, "p99"),
     ];
     for (measure, name) in named.into_iter().filter(|named| Metric::all(named.0) != metric) {
-        ratios.extend(of(measure).map(|r| ratio(name, r)));
+        ratios.extend(ratio_of(measure).map(|r| ratio(name, r)));
     }
     ratios.extend(cpu::ratio(shown, pair).map(|r| ratio("CPU", r)));
     let workload = shown.study.plan.workload(pair.contrast.of.cell);
-    let server = workload.and_then(|workload| of(cpu::server_measure(workload)));
+    let server = workload.and_then(|workload| ratio_of(cpu::server_measure(workload)));
     ratios.extend(server.map(|r| ratio("server CPU", r)));
     for (other, found) in pair.ratios.iter().filter(|(other, _)| **other != metric) {
         let shape = || shown.shape(other.measure);

@@ -19,11 +19,11 @@ pub(crate) fn states(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<Stri
         facts.writes.iter().find(|state| state.workload == found.number)
     };
     let number = found.number;
-    let of = || shown.writes.iter().filter(|writes| writes.cell.workload == number);
-    if !of().any(|writes| state(writes).is_some_and(|state| state.seconds > 0.0)) {
+    let own_writes = || shown.writes.iter().filter(|writes| writes.cell.workload == number);
+    if !own_writes().any(|writes| state(writes).is_some_and(|state| state.seconds > 0.0)) {
         return None;
     }
-    let words = of().map(|writes| {
+    let words = own_writes().map(|writes| {
         let name = shown.names.setup(writes.cell);
         let Some(state) = state(writes) else { return name };
         let after =

@@ -192,15 +192,15 @@ pub(crate) fn sentence(change: &str, rows: &[Row]) -> String {
     groups.sort_by_key(|(answered, ..)| order(answered));
     let part = |(answered, own, ends): &(Answered, Vec<&Row>, [f64; 2])| {
         let titles: Vec<String> = own.iter().map(|row| row.title()).collect();
-        let of = named(&titles, rows.len());
+        let rows_named = named(&titles, rows.len());
         let (low, high) = (outwards(ends[0], f64::floor), outwards(ends[1], f64::ceil));
         match answered {
-            Answered::Range if low == high => format!("{low} times as much for {of}"),
-            Answered::Range => format!("{low} to {high} times as much for {of}"),
-            Answered::AtMost => format!("at most {high} times as much for {of}"),
-            Answered::Less => format!("{low} to {high} times as much for {of}"),
-            Answered::Same(reason) => format!("nothing for {of}: {reason}"),
-            Answered::CannotSay(reason) => format!("{of}: {reason}"),
+            Answered::Range if low == high => format!("{low} times as much for {rows_named}"),
+            Answered::Range => format!("{low} to {high} times as much for {rows_named}"),
+            Answered::AtMost => format!("at most {high} times as much for {rows_named}"),
+            Answered::Less => format!("{low} to {high} times as much for {rows_named}"),
+            Answered::Same(reason) => format!("nothing for {rows_named}: {reason}"),
+            Answered::CannotSay(reason) => format!("{rows_named}: {reason}"),
         }
     };
     let (silent, told): (Vec<_>, Vec<_>) =
@@ -212,8 +212,8 @@ pub(crate) fn sentence(change: &str, rows: &[Row]) -> String {
     }
     if !silent.is_empty() {
         let parts: Vec<String> = silent.iter().map(part).collect();
-        let of = if told.is_empty() { format!(" of {change}") } else { String::new() };
-        sentences.push(format!("The effect{of} cannot be predicted for {}.", parts.join("; ")));
+        let cause = if told.is_empty() { format!(" of {change}") } else { String::new() };
+        sentences.push(format!("The effect{cause} cannot be predicted for {}.", parts.join("; ")));
     }
     match sentences.is_empty() {
         true => "There are no rows to predict.".to_owned(),

@@ -170,7 +170,7 @@ pub(super) fn unknown(unknown: &Unknown) -> String {
 
 /// A resource of a path as a bottleneck.
 pub(super) fn of_path(resource: &PathResource) -> String {
-    let of = |end: PathEnd| match end {
+    let of_end = |end: PathEnd| match end {
         PathEnd::A => " of A",
         PathEnd::B => " of B",
         PathEnd::Router => " of the router",
@@ -178,7 +178,7 @@ pub(super) fn of_path(resource: &PathResource) -> String {
     };
     match resource {
         PathResource::Link { .. } => "link".to_owned(),
-        PathResource::Core(end) => format!("core{}", of(*end)),
-        PathResource::Quota(end) => format!("CPU quota{}", of(*end)),
+        PathResource::Core(end) => format!("core{}", of_end(*end)),
+        PathResource::Quota(end) => format!("CPU quota{}", of_end(*end)),
     }
 }

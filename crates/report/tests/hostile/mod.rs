@@ -93,8 +93,8 @@ fn means_the_same(json: &str, study: &Study) {
 }
 
 /// A study beside what each source published.
-fn beside(study: &Study) -> impl Iterator<Item = Document> {
-    SOURCES.iter().map(|source| Document::beside(study, source))
+fn source_comparisons(study: &Study) -> impl Iterator<Item = Document> {
+    SOURCES.iter().map(|source| Document::compared_with_source(study, source))
 }
 
 /// What a faster link and faster processors would bring to a study, and advice from it.
@@ -154,7 +154,7 @@ fn no_text_of_any_field_steers_a_terminal_or_a_spreadsheet() {
         }
         let papers =
             [Document::of_study(&bad), Document::of_studies(&[study.clone(), bad.clone()])];
-        for paper in papers.into_iter().chain(beside(&bad)).chain(predicted(&bad)) {
+        for paper in papers.into_iter().chain(source_comparisons(&bad)).chain(predicted(&bad)) {
             assert_harmless_in_every_form(&paper);
         }
         assert_harmless_exports(&bad);
@@ -179,7 +179,7 @@ fn no_text_of_any_field_steers_a_terminal_or_a_spreadsheet() {
         for (a, b) in [(&bad, &study), (&study, &bad)] {
             assert_harmless("two studies", &crate::written::compare(a, b, &NARROW));
         }
-        for paper in beside(&bad).chain([Document::of_study(&bad)]) {
+        for paper in source_comparisons(&bad).chain([Document::of_study(&bad)]) {
             assert_harmless_in_every_form(&paper);
         }
         assert_harmless_exports(&bad);

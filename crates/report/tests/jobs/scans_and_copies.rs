@@ -94,7 +94,7 @@ fn a_scan_of_two_targets() {
 #[test]
 fn a_copy_beside_a_scan() {
     let clients = ["ssh://desk", "ssh://laptop"];
-    let beside = |first: Part| Workload {
+    let with_scan = |first: Part| Workload {
         parts: vec![first, Part { client: 1, ..part(scan()) }],
         steps: None,
         length: Length::UntilDone { at_most_seconds: 600.0 },
@@ -102,7 +102,7 @@ fn a_copy_beside_a_scan() {
     let alone =
         Workload::new(part(copy(Transfer::Up)), Length::UntilDone { at_most_seconds: 60.0 });
     let mut study =
-        study_of(&storage(&["nfs://nas/x"]), vec![alone, beside(part(copy(Transfer::Up)))]);
+        study_of(&storage(&["nfs://nas/x"]), vec![alone, with_scan(part(copy(Transfer::Up)))]);
     study.plan.drive_on(clients.map(|client| client.parse().unwrap()));
     let elapsed = |workload, part| Measurand {
         cell: Cell { workload, ..Cell::default() },

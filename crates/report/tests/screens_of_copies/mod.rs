@@ -65,8 +65,9 @@ fn a_copy_to_one_target() {
 
 #[test]
 fn a_copy_to_two_targets() {
-    let of = |subject, work: &FileWork| adds_up(work, [4.1e-3, 6.3e-3][usize::from(subject)], 1e8);
-    let mut study = home(&["nfs://nas/volume1", "smb://me@nas/volume1"], 12, of);
+    let seconds =
+        |subject, work: &FileWork| adds_up(work, [4.1e-3, 6.3e-3][usize::from(subject)], 1e8);
+    let mut study = home(&["nfs://nas/volume1", "smb://me@nas/volume1"], 12, seconds);
     study.plan.amounts = vec!["200GB:photos".parse().unwrap()];
     let screen = screen(&study);
     fits(&screen);
@@ -154,9 +155,9 @@ fn a_copy_by_two_methods_to_two_targets() {
 /// One more than stand beside their verdicts: marks, whose meaning is below.
 #[test]
 fn a_copy_to_three_targets() {
-    let of =
+    let seconds =
         |subject, work: &FileWork| adds_up(work, [4.1e-3, 9e-3, 2e-3][usize::from(subject)], 1e8);
-    let study = home(&["nfs://nas/volume1", "smb://me@nas/volume1", "/mnt/nas"], 12, of);
+    let study = home(&["nfs://nas/volume1", "smb://me@nas/volume1", "/mnt/nas"], 12, seconds);
     let screen = screen(&study);
     fits(&screen);
     let source = row(&screen, "source tree up");
@@ -207,8 +208,8 @@ fn a_longer_bar_is_a_faster_copy() {
     let (_, svg) = document.charts().find(|chart| chart.0 == "speeds.svg").unwrap();
     let picture = roxmltree::Document::parse(&svg).unwrap();
     let text = |class: &str| -> Vec<&str> {
-        let of = picture.descendants().filter(|node| node.attribute("class") == Some(class));
-        of.filter_map(|node| node.text()).collect()
+        let nodes = picture.descendants().filter(|node| node.attribute("class") == Some(class));
+        nodes.filter_map(|node| node.text()).collect()
     };
     assert_eq!(text("unit"), ["Source tree"]);
     let labels = text("label").join("|");

@@ -117,7 +117,7 @@ fn latencies(trial: &mut Trial, pattern: Pattern, chance: &mut Chance) {
     let Some(mean) = trial.result.value(0, Metric::all(Measure::LATENCY_MEAN)) else {
         return;
     };
-    let mut of = |kind| {
+    let mut add_latencies = |kind| {
         let buckets = (0..120u32).map(|i| {
             let nanoseconds = mean * 1e9 * 0.3 * 1.05f64.powi(i as i32);
             let distance = (f64::from(i) - 24.0) / 9.0;
@@ -138,10 +138,10 @@ fn latencies(trial: &mut Trial, pattern: Pattern, chance: &mut Chance) {
         trial.result.parts[0].ops.insert(kind, stats);
     };
     if pattern.reads() {
-        of(OpKind::READ);
+        add_latencies(OpKind::READ);
     }
     if pattern.writes() {
-        of(OpKind::WRITE);
+        add_latencies(OpKind::WRITE);
     }
 }
 

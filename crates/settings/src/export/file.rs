@@ -94,9 +94,9 @@ pub(crate) fn with_sync(text: &str, path: &str, level: Writes) -> String {
 /// The text with that level at each client of the path which the client has in another text.
 pub(crate) fn with_sync_of(text: &str, path: &str, other: &str) -> String {
     let others = clients(other, path);
-    let of =
+    let writes =
         |client: &Client| Some(others.iter().find(|other| other.name == client.name)?.writes());
-    changed(text, path, of)
+    changed(text, path, writes)
 }
 
 fn changed(text: &str, path: &str, level: impl Fn(&Client) -> Option<Writes>) -> String {
@@ -238,20 +238,23 @@ mod tests {
 
     #[test]
     fn clients_in_all_their_forms() {
-        let of = |text: &str| -> Vec<(String, Writes)> {
+        let clients_with_writes = |text: &str| -> Vec<(String, Writes)> {
             let clients = clients(text, "/a b");
             clients.into_iter().map(|client| (client.name.clone(), client.writes())).collect()
         };
         assert_eq!(
-            of("/a\\040b -rw,sync x(async) (ro) y\n"),
+            clients_with_writes("/a\\040b -rw,sync x(async) (ro) y\n"),
             [
                 ("x".to_owned(), Writes::Async),
                 (String::new(), Writes::Absent),
                 ("y".to_owned(), Writes::Absent)
             ]
         );
-        assert_eq!(of("\"/a b\"\t*(rw,sync,wdelay)\n"), [("*".to_owned(), Writes::Sync)]);
-        assert_eq!(of("/a b *(rw)"), []);
+        assert_eq!(
+            clients_with_writes("\"/a b\"\t*(rw,sync,wdelay)\n"),
+            [("*".to_owned(), Writes::Sync)]
+        );
+        assert_eq!(clients_with_writes("/a b *(rw)"), []);
         assert_eq!(path_of("/srv\\040x\t*(rw)").as_deref(), Some("/srv x"));
     }
 

@@ -95,9 +95,9 @@ impl ExportSync {
     /// The level that all these lines have; else "mixed".
     fn level(&self, lines: &str) -> &'static str {
         let clients = file::clients(lines, &self.path);
-        let mut of = clients.iter().map(|client| client.writes());
-        let first = of.next().unwrap_or(Writes::Absent);
-        match of.all(|other| other == first) {
+        let mut levels = clients.iter().map(|client| client.writes());
+        let first = levels.next().unwrap_or(Writes::Absent);
+        match levels.all(|other| other == first) {
             // The default of exportfs since 1.0 (exports(5)).
             true if first == Writes::Async => Writes::ASYNC,
             true => Writes::SYNC,

@@ -236,13 +236,13 @@ mod tests {
         let knob = make("/mnt/a:b:rsize").unwrap();
         assert_eq!(knob.name(), "mount:/mnt/a:b:rsize");
         let boot = "01234567-89ab-cdef-0123-456789abcdef";
-        let of = |values: [&str; 4]| {
+        let checked = |values: [&str; 4]| {
             let values = values.map(str::to_owned);
             knob.check_original(&Original(
                 KEYS.map(str::to_owned).into_iter().zip(values).collect(),
             ))
         };
-        of([boot, "nfs4", "rw,vers=4.2", "nas:/films"]).unwrap();
+        checked([boot, "nfs4", "rw,vers=4.2", "nas:/films"]).unwrap();
         for values in [
             ["", "nfs", "rw", "nas:/films"],
             [boot, "ext4", "rw", "nas:/films"],
@@ -253,7 +253,7 @@ mod tests {
             [boot, "nfs", "rw", "/dev/sda"],
             [boot, "nfs", "rw", "nas:/a\nb"],
         ] {
-            assert!(of(values).is_err(), "{values:?}");
+            assert!(checked(values).is_err(), "{values:?}");
         }
     }
 }

@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn levels_are_read_and_set() {
-        let of = |name: &str| Varied::from_name(name).unwrap();
+        let varied = |name: &str| Varied::from_name(name).unwrap();
         for (name, found, set) in [
             ("vers", "3", "4.2"),
             ("proto", "tcp", "udp"),
@@ -224,21 +224,21 @@ mod tests {
             ("nconnect", "1", "8"),
             ("actimeo", "mixed", "0"),
         ] {
-            assert_eq!(of(name).name(), name);
-            assert_eq!(of(name).level(THREE), found, "{name}");
-            of(name).check(set).unwrap();
-            let changed = of(name).with(THREE, set);
-            assert_eq!(of(name).level(&changed), set, "{changed}");
-            let back = of(name).with_of(&changed, THREE);
-            assert_eq!(of(name).level(&back), found, "{back}");
-            assert!(are_others_same(of(name), &back, THREE), "{back}");
+            assert_eq!(varied(name).name(), name);
+            assert_eq!(varied(name).level(THREE), found, "{name}");
+            varied(name).check(set).unwrap();
+            let changed = varied(name).with(THREE, set);
+            assert_eq!(varied(name).level(&changed), set, "{changed}");
+            let back = varied(name).with_of(&changed, THREE);
+            assert_eq!(varied(name).level(&back), found, "{back}");
+            assert!(are_others_same(varied(name), &back, THREE), "{back}");
         }
-        let four = of("vers").with(THREE, "4.1");
+        let four = varied("vers").with(THREE, "4.1");
         assert!(!four.contains("lock"), "{four}");
-        assert!(of("vers").with_of(&four, THREE).contains("nolock"));
-        assert!(of("vers").with(THREE, "3").contains("nolock"));
-        assert_eq!(of("actimeo").level("rw,noac,acregmin=0"), "noac");
-        assert_eq!(of("vers").level("vers=4,minorversion=1"), "4.1");
+        assert!(varied("vers").with_of(&four, THREE).contains("nolock"));
+        assert!(varied("vers").with(THREE, "3").contains("nolock"));
+        assert_eq!(varied("actimeo").level("rw,noac,acregmin=0"), "noac");
+        assert_eq!(varied("vers").level("vers=4,minorversion=1"), "4.1");
         assert!(
             to_mount(THREE).ends_with("retrans=2,sec=sys,local_lock=all"),
             "{}",

@@ -192,8 +192,8 @@ pub(super) fn check_boot(original: &Original) -> Result<(), String> {
 /// is spoken, or what is there is no such list.
 fn spoken(list: &str) -> Option<String> {
     let sign = |version: &str| {
-        let mut of = list.split_ascii_whitespace().rev();
-        of.find_map(|word| (word.get(1..) == Some(version)).then(|| word.starts_with('+')))
+        let mut words = list.split_ascii_whitespace().rev();
+        words.find_map(|word| (word.get(1..) == Some(version)).then(|| word.starts_with('+')))
     };
     let sound = |word: &str| word.starts_with(['+', '-']) && word.len() <= 4;
     if !list.split_ascii_whitespace().all(sound) || sign("2") == Some(true) {
@@ -236,13 +236,13 @@ mod tests {
     #[test]
     fn a_server_is_read_and_started_as_it_was() {
         let ports = "tcp 2049\ntcp 2049\n";
-        let of = |versions: &str| Server::from_text(&text(versions, ports)).unwrap();
-        let server = of("-2 +3 +4 +4.1 +4.2");
+        let server_of = |versions: &str| Server::from_text(&text(versions, ports)).unwrap();
+        let server = server_of("-2 +3 +4 +4.1 +4.2");
         assert_eq!(words(&server.versions), "3+4.0+4.1+4.2");
         assert_eq!(server.start_command(), "rpc.nfsd -V 3 -V 4.0 -V 4.1 -V 4.2 8");
-        assert_eq!(words(&of("+3 -4 -4.1 -4.2").versions), "3");
-        assert_eq!(of("+3 -4 -4.1 -4.2").start_command(), "rpc.nfsd -V 3 -N 4 8");
-        assert_eq!(words(&of("-3 +4 -4.0 -4.1 +4.2").versions), "4.2");
+        assert_eq!(words(&server_of("+3 -4 -4.1 -4.2").versions), "3");
+        assert_eq!(server_of("+3 -4 -4.1 -4.2").start_command(), "rpc.nfsd -V 3 -N 4 8");
+        assert_eq!(words(&server_of("-3 +4 -4.0 -4.1 +4.2").versions), "4.2");
         let other = Server::from_text(&text("+3", "udp 2050\ntcp 2050\n")).unwrap();
         assert_eq!(other.start_command(), "rpc.nfsd -V 3 -N 4 -u -p 2050 8");
         let stopped = Server::from_text(&text("+3", "").replace("\n8\n", "\n0\n")).unwrap();

@@ -158,13 +158,13 @@ mod tests {
         let text = "; [no]\n#[no]\n [My  Films] \n[Global]\n[half";
         assert!(has(text, "my films") && has(text, "MY FILMS") && !has(text, "no"));
         assert!(!has(text, "half") && !has(text, "films"));
-        let of = |words: &[&'static str]| file_of(words.iter().copied());
-        assert_eq!(of(&["smbd", "-D", "-s", "/a b.conf"]), Some("/a b.conf"));
-        assert_eq!(of(&["smbd", "--configfile=/a", "-F"]), Some("/a"));
-        assert_eq!(of(&["smbd", "--configfile", "/a"]), Some("/a"));
-        assert_eq!(of(&["smbd", "-s/a"]), Some("/a"));
-        assert_eq!(of(&["/usr/sbin/smbd", "--foreground", "--no-process-group"]), None);
-        assert_eq!(of(&["smbd", "-s"]), None);
+        let configuration = |words: &[&'static str]| file_of(words.iter().copied());
+        assert_eq!(configuration(&["smbd", "-D", "-s", "/a b.conf"]), Some("/a b.conf"));
+        assert_eq!(configuration(&["smbd", "--configfile=/a", "-F"]), Some("/a"));
+        assert_eq!(configuration(&["smbd", "--configfile", "/a"]), Some("/a"));
+        assert_eq!(configuration(&["smbd", "-s/a"]), Some("/a"));
+        assert_eq!(configuration(&["/usr/sbin/smbd", "--foreground", "--no-process-group"]), None);
+        assert_eq!(configuration(&["smbd", "-s"]), None);
     }
 
     proptest! {

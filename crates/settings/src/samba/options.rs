@@ -142,11 +142,11 @@ mod tests {
 
     #[test]
     fn values_in_other_words() {
-        let of = |name: &str, one: &str, other: &str| find(name).unwrap().is_same(one, other);
-        assert!(of("use sendfile", "Yes", "yes") && !of("use sendfile", "Yes", "no"));
-        assert!(of("server signing", "required", "mandatory"));
+        let is_same = |name: &str, one: &str, other: &str| find(name).unwrap().is_same(one, other);
+        assert!(is_same("use sendfile", "Yes", "yes") && !is_same("use sendfile", "Yes", "no"));
+        assert!(is_same("server signing", "required", "mandatory"));
         assert_eq!(find("aio read size").unwrap().written("16KiB"), "16384");
-        assert!(of("aio read size", "16384", "16KiB") && !of("aio read size", "1", "0"));
-        assert!(of("socket options", "TCP_NODELAY  X=1", "TCP_NODELAY X=1"));
+        assert!(is_same("aio read size", "16384", "16KiB") && !is_same("aio read size", "1", "0"));
+        assert!(is_same("socket options", "TCP_NODELAY  X=1", "TCP_NODELAY X=1"));
     }
 }

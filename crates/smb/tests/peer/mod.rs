@@ -36,7 +36,7 @@ pub fn content(offset: u64, length: usize) -> Vec<u8> {
 
 /// What the peer has seen.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct PeerRecord {
     pub frames: u64,
     pub requests: Vec<u16>,
     /// Flags of each WRITE.
@@ -44,7 +44,7 @@ pub struct Seen {
 }
 
 /// Starts a peer for one connection with so many credits granted already; the client's end.
-pub fn connect(manners: Manners, credits: u32, dialect: Dialect) -> (Link, JoinHandle<Seen>) {
+pub fn connect(manners: Manners, credits: u32, dialect: Dialect) -> (Link, JoinHandle<PeerRecord>) {
     let listener = TcpListener::bind((another_address(), 0)).unwrap();
     let address = listener.local_addr().unwrap();
     let protection = manners.protection;
@@ -58,7 +58,7 @@ pub fn connect(manners: Manners, credits: u32, dialect: Dialect) -> (Link, JoinH
             manners,
             next_id,
             credits,
-            seen: Seen::default(),
+            seen: PeerRecord::default(),
             nonce: 0,
             scratch: vec![],
             said: 0,
@@ -126,7 +126,7 @@ struct Peer {
     manners: Manners,
     next_id: u64,
     credits: u32,
-    seen: Seen,
+    seen: PeerRecord,
     nonce: u128,
     scratch: Vec<u8>,
     /// Replies made, and frames sent.

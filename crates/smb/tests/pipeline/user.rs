@@ -1,6 +1,6 @@
 //! The caller of a pipeline: what it sends, and what became of its calls.
 
-use super::super::peer::{self, Manners, Seen, content};
+use super::super::peer::{self, Manners, PeerRecord, content};
 use plimsoll_smb::{
     Completion, Dialect, Done, Error, Exchange, FileId, Pipeline, PipelineOptions, Request, Smb2,
 };
@@ -81,7 +81,7 @@ pub fn options(depth: u16) -> PipelineOptions {
     PipelineOptions { depth, read_most: 1 << 20, write_most: 1 << 20, unread: false }
 }
 
-pub fn pipeline(manners: Manners, depth: u16) -> (Pipeline, std::thread::JoinHandle<Seen>) {
+pub fn pipeline(manners: Manners, depth: u16) -> (Pipeline, std::thread::JoinHandle<PeerRecord>) {
     let (link, peer) = peer::connect(manners, 40, Dialect::Smb3_1_1);
     (Smb2::pipeline(link, options(depth)), peer)
 }

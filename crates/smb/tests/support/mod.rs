@@ -97,12 +97,12 @@ impl Way {
     };
 
     pub fn options(self) -> Options {
-        let asked = |asked: bool| if asked { Protection::On } else { Protection::Off };
+        let protection = |asked: bool| if asked { Protection::On } else { Protection::Off };
         let defaults = Options::default();
         Options {
             dialects: vec![self.dialect],
-            sign: asked(self.signing.is_some()),
-            encrypt: asked(self.cipher.is_some()),
+            sign: protection(self.signing.is_some()),
+            encrypt: protection(self.cipher.is_some()),
             signing_algorithms: self.signing.map_or(defaults.signing_algorithms, |s| vec![s]),
             ciphers: self.cipher.map_or(defaults.ciphers, |c| vec![c]),
             guests: false,

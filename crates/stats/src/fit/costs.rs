@@ -225,12 +225,12 @@ mod tests {
     #[test]
     fn costs_are_found_and_shared() {
         let groups = |file| Groups { file, operation: 7, byte: 3 };
-        let of = |file: u32, work| {
+        let cell = |file: u32, work| {
             exact(work, groups(file), [if file == 0 { 0.02 } else { 0.0 }, 1e-3, 1e-7], 3)
         };
         let works =
             [work(1, 1 << 30, 16_384), work(1, 1 << 30, 32_768), work(9_000, 9_000, 16_384)];
-        let cells: Vec<Cell> = (0..2).flat_map(|file| works.map(|work| of(file, work))).collect();
+        let cells: Vec<Cell> = (0..2).flat_map(|file| works.map(|work| cell(file, work))).collect();
         let costs = fit(&cells).unwrap();
         let found = |kind, group| costs.cost(kind, group, RULE).unwrap();
         for (cost, truth) in [

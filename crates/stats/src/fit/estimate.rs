@@ -44,24 +44,24 @@ impl Estimate {
 
     /// So many times the figure.
     pub fn scaled(self, by: f64) -> Estimate {
-        let of = |i: Interval| Interval {
+        let scale = |i: Interval| Interval {
             low: i.low * by,
             estimate: i.estimate * by,
             high: i.high * by,
         };
-        Estimate { value: self.value * by, interval: self.interval.map(of) }
+        Estimate { value: self.value * by, interval: self.interval.map(scale) }
     }
 
     /// 1/figure, such as bytes per second from seconds per byte. Without an interval where that of the
     /// figure reaches zero. `None` where the figure is zero.
     pub fn reciprocal(self) -> Option<Estimate> {
-        let of = |i: Interval| Interval {
+        let invert = |i: Interval| Interval {
             low: 1.0 / i.high,
             estimate: 1.0 / i.estimate,
             high: 1.0 / i.low,
         };
         let value = 1.0 / self.value;
-        let interval = self.interval.map(of).filter(Interval::is_ratio);
+        let interval = self.interval.map(invert).filter(Interval::is_ratio);
         value.is_finite().then_some(Estimate { value, interval })
     }
 }

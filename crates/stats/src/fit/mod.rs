@@ -218,11 +218,11 @@ impl Fit {
         if !usable || amounts.len() != self.most.len() {
             return None;
         }
-        let of: Vec<f64> = self.identified.iter().map(|c| amounts[c[0].0]).collect();
-        let mean = self.estimate(&of, rule, 0.0)?;
+        let identified: Vec<f64> = self.identified.iter().map(|c| amounts[c[0].0]).collect();
+        let mean = self.estimate(&identified, rule, 0.0)?;
         let mut left = amounts.to_vec();
-        for (combination, of) in self.identified.iter().zip(&of) {
-            combination.iter().for_each(|&(cost, by)| left[cost] -= by * of);
+        for (combination, amount) in self.identified.iter().zip(&identified) {
+            combination.iter().for_each(|&(cost, by)| left[cost] -= by * amount);
         }
         let rounding = |cost: usize| 1e-9 * amounts[cost];
         let open = left.iter().enumerate().filter(|(cost, left)| left.abs() > rounding(*cost));

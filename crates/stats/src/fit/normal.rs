@@ -53,7 +53,7 @@ impl<'a> Normal<'a> {
             })
             .collect();
         let others: Vec<usize> = (0..size).filter(|column| !pivots.contains(column)).collect();
-        let of = |pivot: usize| {
+        let combination = |pivot: usize| {
             let coefficient = |&other: &usize| {
                 let scaled = swept[pivot][other];
                 (scaled.abs() > EXPLAINED)
@@ -61,7 +61,7 @@ impl<'a> Normal<'a> {
             };
             std::iter::once((pivot, 1.0)).chain(others.iter().filter_map(coefficient)).collect()
         };
-        pivots.iter().map(|&pivot| of(pivot)).collect()
+        pivots.iter().map(|&pivot| combination(pivot)).collect()
     }
 
     /// Least squares of the parameters in `passive`; the others are 0.
@@ -119,12 +119,12 @@ impl<'a> Normal<'a> {
 
     /// Xᵀy.
     fn right(&self, values: &[f64]) -> Vec<f64> {
-        let of = |(column, scale): (usize, &f64)| {
+        let product = |(column, scale): (usize, &f64)| {
             let rows = self.rows.iter().zip(self.weights).zip(values);
             let sum: f64 = rows.map(|((row, w), value)| (row[column] * w) * (value * w)).sum();
             if *scale > 0.0 { sum / scale } else { 0.0 }
         };
-        self.scale.iter().enumerate().map(of).collect()
+        self.scale.iter().enumerate().map(product).collect()
     }
 
     fn solved(&self, right: &[f64], passive: &[bool]) -> Vec<f64> {
@@ -221,11 +221,11 @@ mod tests {
             let normal = Normal::new(&rows, &weights).unwrap();
             prop_assume!(normal.identified().len() == 5);
             let (solution, passive) = normal.non_negative(&values[..rows.len()], &free);
-            let left = |row: &Vec<f64>, value: &f64| {
+            let residual = |row: &Vec<f64>, value: &f64| {
                 value - row.iter().zip(&solution).map(|(x, p)| x * p).sum::<f64>()
             };
             for i in 0..5 {
-                let slope: f64 = rows.iter().zip(&values).map(|(r, v)| r[i] * left(r, v)).sum();
+                let slope: f64 = rows.iter().zip(&values).map(|(r, v)| r[i] * residual(r, v)).sum();
                 prop_assert!(free[i] || solution[i] >= 0.0, "{solution:?}");
                 prop_assert!(slope < 1e-7 && (!passive[i] || slope > -1e-7), "{i}: {slope}");
             }

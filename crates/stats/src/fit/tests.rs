@@ -72,8 +72,8 @@ fn errors_are_relative_to_the_fit() {
 fn weights_settle_also_where_the_model_is_far_off() {
     let cells =
         [(5.5, 9.0, 2.1), (8.5, 0.1, 12.5), (3.2, 7.7, 1.4), (0.1, 8.1, 4.3), (8.0, 9.1, 2.7)];
-    let of = |(a, b, seconds): (f64, f64, f64)| observation(&[a, b], &[2.0 * seconds]);
-    let fit = fit(&cells.map(of)).unwrap();
+    let observed = |(a, b, seconds): (f64, f64, f64)| observation(&[a, b], &[2.0 * seconds]);
+    let fit = fit(&cells.map(observed)).unwrap();
     let sum: f64 = fit.errors().iter().map(|error| 1.0 / (1.0 + error) - 1.0).sum();
     assert!(sum.abs() < 1e-9, "{sum}: {:?}", fit.errors());
     assert!(fit.errors().iter().any(|error| error.abs() > 0.5), "{:?}", fit.errors());
@@ -268,14 +268,14 @@ proptest! {
         scales in (1e-6..1e6f64, 1e-6..1e6f64, 1e-3..1e3f64),
     ) {
         let (a, b, time) = scales;
-        let of = |a: f64, b: f64, time: f64| {
+        let observations = |a: f64, b: f64, time: f64| {
             let cell = |(x, y, noise): &(f64, f64, f64)| {
                 observation(&[x * a, y * b], &[(x + 0.3 * y) * noise * time])
             };
             cells.iter().map(cell).collect::<Vec<_>>()
         };
-        let plain = fit(&of(1.0, 1.0, 1.0)).unwrap();
-        let mut turned = of(a, b, time);
+        let plain = fit(&observations(1.0, 1.0, 1.0)).unwrap();
+        let mut turned = observations(a, b, time);
         turned.reverse();
         let other = fit(&turned).unwrap();
         prop_assume!(plain.identified().len() == 2);

@@ -117,13 +117,13 @@ impl Found {
 pub(super) fn found(search: &Search) -> Found {
     let goals = &search.settings.goals;
     let rate = |step: i64| search.rate_of(step);
-    let of = |goal: &f64| {
+    let kept_rates = |goal: &f64| {
         let (lower, upper) = search.kept_steps(*goal);
         Kept { loss: *goal, lower: lower.map(rate), upper: upper.map(rate) }
     };
     let counted = search.events.iter().filter(|seen| seen.seconds >= LONG_ENOUGH);
     let mut found = Found {
-        kept: goals.iter().map(of).collect(),
+        kept: goals.iter().map(kept_rates).collect(),
         plateau: search.overload.map(|seen| seen.plateau),
         caveats: Vec::new(),
         void_ratio: void_ratio(search),

@@ -34,7 +34,7 @@ impl Conductor<'_> {
 
     /// Seconds until the study's end, which nothing goes on long after, as with a server whose replies come byte by
     /// byte.
-    pub(super) fn left(&self) -> f64 {
+    pub(super) fn seconds_left(&self) -> f64 {
         (self.latest_end() - self.elapsed()).max(LEAST_TIMEOUT_SECONDS)
     }
 
@@ -47,7 +47,7 @@ impl Conductor<'_> {
     pub(super) fn in_time(&self, workload: Workload) -> Workload {
         let length = match workload.length {
             Length::UntilDone { at_most_seconds } => {
-                Length::UntilDone { at_most_seconds: at_most_seconds.min(self.left()) }
+                Length::UntilDone { at_most_seconds: at_most_seconds.min(self.seconds_left()) }
             }
             timed @ Length::For { .. } => timed,
         };

@@ -1,7 +1,7 @@
 //! One trial: a point, or those of its steps, with the loads of the hosts meanwhile.
 
 use super::{Conductor, add_new};
-use crate::left::{Later, Left};
+use crate::left::{Later, RemainingTime};
 use crate::observers::Watching;
 use crate::progress::Progress;
 use crate::{costs, disturbed, resume, steps};
@@ -42,7 +42,10 @@ impl Conductor<'_> {
             cell,
             workload: &workload,
             planned: number + left,
-            seconds_left: self.took.left(cell.workload, &workload, &later).unwrap_or(until_cap),
+            seconds_left: self
+                .took
+                .seconds_left(cell.workload, &workload, &later)
+                .unwrap_or(until_cap),
         });
         if self.study.plan.storage.drop_caches {
             let kept = self.settings.drop_caches();
@@ -56,7 +59,7 @@ impl Conductor<'_> {
         let spec = PointSpec { rotation, ..spec };
         let (mut result, loads, points) = match &workload.steps {
             None => {
-                let (result, loads) = self.point(&spec, Left::new(&workload, later));
+                let (result, loads) = self.point(&spec, RemainingTime::new(&workload, later));
                 (result, loads, Vec::new())
             }
             Some(steps) => {
@@ -71,7 +74,7 @@ impl Conductor<'_> {
                 let mut point = |workload: &Workload, most_seconds: f64| {
                     let spec = PointSpec {
                         workload: self.in_time(workload.clone()),
-                        left_seconds: self.left().min(most_seconds),
+                        left_seconds: self.seconds_left().min(most_seconds),
                         ..spec.clone()
                     };
                     self.point(&spec, None)
@@ -131,7 +134,7 @@ impl Conductor<'_> {
             workload: self.in_time(workload),
             rotation: 0,
             window_seconds: WINDOW_SECONDS,
-            left_seconds: self.left(),
+            left_seconds: self.seconds_left(),
             seed: plimsoll_stats::order::sub_seed(plan.design.seed, name),
         }
     }
@@ -143,7 +146,11 @@ impl Conductor<'_> {
     }
 
     /// One point, and the loads of the hosts meanwhile.
-    fn point(&mut self, spec: &PointSpec, left: Option<Left>) -> (PointResult, Vec<HostLoad>) {
+    fn point(
+        &mut self,
+        spec: &PointSpec,
+        left: Option<RemainingTime>,
+    ) -> (PointResult, Vec<HostLoad>) {
         let directory = match self.study.plan.target(spec.subject) {
             // As tables of mounts have it; a link on another host is not followed from here.
             Some(Target::Directory(there)) if self.study.plan.is_remote() => {

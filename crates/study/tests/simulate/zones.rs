@@ -84,8 +84,8 @@ fn verdicts(seed: u64, allocation: Allocation) -> Vec<Verdict> {
 /// Studies, those with a false "faster", and those in which all is found to be the same.
 fn count(studies: u32, allocation: Allocation) -> (u32, u32, u32) {
     let seed = setting("PLIMSOLL_SEED", 2026);
-    let of = |i: u32| verdicts(sub_seed(seed, &format!("zones {i}")), allocation);
-    let all: Vec<Vec<Verdict>> = (0..studies).map(of).collect();
+    let verdicts_of_study = |i: u32| verdicts(sub_seed(seed, &format!("zones {i}")), allocation);
+    let all: Vec<Vec<Verdict>> = (0..studies).map(verdicts_of_study).collect();
     let faster = |v: &&Vec<Verdict>| v.iter().any(|v| matches!(v, Verdict::Faster(_)));
     let same = |v: &&Vec<Verdict>| {
         v.len() == 2 && v.iter().all(|v| matches!(v, Verdict::NoPracticalDifference(_)))

@@ -35,11 +35,11 @@ impl From<Error> for BadFrame {
 }
 
 /// What is asked for, and how often it still is.
-type Asked = (u32, u32);
+type RequestCount = (u32, u32);
 
 impl Protocol for Numbers {
     type Request<'a> = u32;
-    type Call = Asked;
+    type Call = RequestCount;
     type Done<'a> = u32;
     type Error = BadFrame;
     type Mark = Length;
@@ -48,14 +48,14 @@ impl Protocol for Numbers {
         &mut self.replies
     }
 
-    fn begin(&mut self, request: &mut u32, call: &mut Asked) {
+    fn begin(&mut self, request: &mut u32, call: &mut RequestCount) {
         *call = (*request, 1 + *request % 2);
     }
 
     fn encode(
         &mut self,
         _: u16,
-        slot: &mut Slot<Asked>,
+        slot: &mut Slot<RequestCount>,
         to: &mut Outgoing,
         _: &mut impl Exchange<Self>,
     ) -> Result<Encoded<BadFrame>, BadFrame> {
@@ -78,7 +78,7 @@ impl Protocol for Numbers {
         self.unread
     }
 
-    fn is_unread(&mut self, head: Range<usize>, _: &mut InFlight<Asked>) -> bool {
+    fn is_unread(&mut self, head: Range<usize>, _: &mut InFlight<RequestCount>) -> bool {
         assert!(head.len() >= HEAD_BYTES);
         let number = self.replies.frame(head).first_chunk().copied().map(u32::from_be_bytes);
         number.is_some_and(is_dropped)
@@ -86,7 +86,7 @@ impl Protocol for Numbers {
 
     fn complete<X: Exchange<Self>>(
         &mut self,
-        Received { place, done, calls, with }: Received<'_, Asked, X>,
+        Received { place, done, calls, with }: Received<'_, RequestCount, X>,
     ) -> Result<usize, BadFrame> {
         let frame = self.replies.frame(place);
         let number = frame.first_chunk().copied().map(u32::from_be_bytes);

@@ -67,12 +67,12 @@ impl GroupCounters {
 
     /// Reads cpu.stat.
     pub(super) fn stat(&mut self, text: &str) {
-        let of = |name: &str| {
+        let counter = |name: &str| {
             text.lines().find_map(|line| number(line.strip_prefix(name)?.strip_prefix(' ')?, 0))
         };
-        let used = of("usage_usec").map(|micros| micros as f64 * 1e-6);
+        let used = counter("usage_usec").map(|micros| micros as f64 * 1e-6);
         self.cpu_seconds = used.or(self.cpu_seconds);
-        (self.periods, self.throttled) = (of("nr_periods"), of("nr_throttled"));
+        (self.periods, self.throttled) = (counter("nr_periods"), counter("nr_throttled"));
     }
 
     /// Reads cpuacct.usage.

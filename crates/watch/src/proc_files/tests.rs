@@ -131,16 +131,19 @@ fn model_and_accounting() {
         ("x", disk(false, None)),
     ];
     assert_eq!(disks, known.map(|(name, facts)| (name.to_owned(), facts)).into());
-    let of = |config: &str, nohz| cpu_accounting(config, nohz);
+    let accounting = |config: &str, nohz| cpu_accounting(config, nohz);
     let general = "CONFIG_VIRT_CPU_ACCOUNTING_GEN=y\n";
-    assert_eq!(of("", ""), "unknown");
-    assert_eq!(of("CONFIG_TICK_CPU_ACCOUNTING=y\n", ""), "ticks");
-    assert_eq!(of(general, "(null)\n"), "ticks", "it falls back to ticks");
-    assert_eq!(of(general, "1-3\n"), "ticks, precise on cores without a tick");
-    assert_eq!(of(&format!("{general}CONFIG_CONTEXT_TRACKING_USER_FORCE=y\n"), ""), "precise");
-    assert_eq!(of("CONFIG_VIRT_CPU_ACCOUNTING_NATIVE=y\n", ""), "precise");
+    assert_eq!(accounting("", ""), "unknown");
+    assert_eq!(accounting("CONFIG_TICK_CPU_ACCOUNTING=y\n", ""), "ticks");
+    assert_eq!(accounting(general, "(null)\n"), "ticks", "it falls back to ticks");
+    assert_eq!(accounting(general, "1-3\n"), "ticks, precise on cores without a tick");
+    assert_eq!(
+        accounting(&format!("{general}CONFIG_CONTEXT_TRACKING_USER_FORCE=y\n"), ""),
+        "precise"
+    );
+    assert_eq!(accounting("CONFIG_VIRT_CPU_ACCOUNTING_NATIVE=y\n", ""), "precise");
     let irq = format!("{general}CONFIG_IRQ_TIME_ACCOUNTING=y\n");
-    assert_eq!(of(&irq, ""), "ticks, interrupts measured");
+    assert_eq!(accounting(&irq, ""), "ticks, interrupts measured");
 }
 
 #[test]

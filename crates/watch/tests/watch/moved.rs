@@ -55,9 +55,9 @@ fn a_disk_moved_what_its_writer_and_reader_moved() {
     let bytes = BLOCK as u64 * BLOCKS;
 
     let load = meanwhile(|| {
-        let of = |words: &[&str]| said("dd", words);
+        let dd = |words: &[&str]| said("dd", words);
         let out = format!("of={}", disk.device);
-        of(&["if=/dev/zero", &out, "bs=64k", "count=512", "oflag=direct", "status=none"]);
+        dd(&["if=/dev/zero", &out, "bs=64k", "count=512", "oflag=direct", "status=none"]);
     });
     let wrote = load.disks.iter().find(|d| d.name == name).unwrap();
     within_1_percent(wrote.written_bytes, bytes);

@@ -62,10 +62,11 @@ impl Images<'_> {
     /// Those in `$PLIMSOLL_LAB_CACHE`, else in `$XDG_CACHE_HOME/plimsoll/lab` or
     /// `~/.cache/plimsoll/lab`.
     pub fn from_environment() -> Images<'static> {
-        let of = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-        let cache = of(CACHE_VARIABLE).unwrap_or_else(|| {
-            let home = || of("HOME").unwrap_or_else(|| "/root".into()).join(".cache");
-            of("XDG_CACHE_HOME").unwrap_or_else(home).join("plimsoll/lab")
+        let path_in =
+            |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+        let cache = path_in(CACHE_VARIABLE).unwrap_or_else(|| {
+            let home = || path_in("HOME").unwrap_or_else(|| "/root".into()).join(".cache");
+            path_in("XDG_CACHE_HOME").unwrap_or_else(home).join("plimsoll/lab")
         });
         let mirror = std::env::var(MIRROR_VARIABLE).ok().filter(|value| !value.is_empty());
         let images = Images::at(cache);

@@ -18,7 +18,7 @@ use super::tree::COPY;
 use super::{Asks, Counted, NotGood, Point, StorageJob, Workspace, can_do};
 use crate::content::Content;
 use crate::dataset::{self, FileSet};
-use crate::prepare::{Means, Pass};
+use crate::prepare::{OperationContext, Pass};
 use crate::share::{Lane, LaneRequest, Share};
 use ceiling::Ceiling;
 use local::LocalTree;
@@ -121,13 +121,13 @@ impl CopyRun {
             (Some(uploaded), Transfer::Down | Transfer::Update) => uploaded.clone(),
             _ => {
                 let tree = format!("{prefix}{}", self.next);
-                Arc::new(Names::new(&at.means.paths, tree, files))
+                Arc::new(Names::new(&at.context.paths, tree, files))
             }
         };
         let round = Round::new(names, &**files, transfer);
         Ok(Arc::new(Copies {
             files: files.clone(),
-            paths: at.means.paths.clone(),
+            paths: at.context.paths.clone(),
             prefix,
             transfer,
             method,
@@ -180,9 +180,9 @@ impl CopyRun {
         let pipelined = Method::Pipelined { files: UPLOADED_AT_A_TIME };
         let method = if self.needs_times() { Method::Rsync } else { pipelined };
         let copies = self.copies(at, files, Transfer::Up, method, true)?;
-        let means = self.means(at.means);
+        let context = self.context(at.context);
         let (share, block) = (at.share, self.block);
-        let pass = Pass { share, means: &means, block, verify: false };
+        let pass = Pass { share, context: &context, block, verify: false };
         let mut progress = |bytes| at.run.event(Event::Progress { bytes });
         let progress: &mut dyn FnMut(u64) = &mut progress;
         pass.over("upload the files for the download", |lane| Uploading {
@@ -197,12 +197,17 @@ impl CopyRun {
     }
 
     /// What the client itself can do of this copy; `None` where it only discards.
-    fn try_ceiling(&self, means: &Means, files: &dyn FileSet, point: &Point) -> Option<Ceiling> {
+    fn try_ceiling(
+        &self,
+        context: &OperationContext,
+        files: &dyn FileSet,
+        point: &Point,
+    ) -> Option<Ceiling> {
         let compares = self.asks().verify;
         if self.job.transfer == Transfer::Down && !compares {
             return None;
         }
-        let (content, clock) = (self.content.as_deref()?, &**means.deadline.clock());
+        let (content, clock) = (self.content.as_deref()?, &**context.deadline.clock());
         let trial = ceiling::Trial { files, content, block: self.block, clock, compares };
         trial.ceiling(point.workers)
     }
@@ -212,7 +217,7 @@ impl CopyRun {
         let Some(copies) = &self.copies else { return };
         let names = copies.round.lock().unwrap_or_else(PoisonError::into_inner).1.names.clone();
         for file in (0..copies.files.files()).filter(|file| copies.has_changed(*file)) {
-            let path = at.means.paths.get(names.temporary(file));
+            let path = at.context.paths.get(names.temporary(file));
             if let (Some(path), Ok((there, _))) = (path, at.run.names()) {
                 // Most of them are not there.
                 let _ = there.remove_file(&path);
@@ -265,7 +270,7 @@ impl CopyRun {
         }
         let Some(local) = &self.local else { return Ok(()) };
         let round = copies.round.lock().unwrap_or_else(PoisonError::into_inner).1.clone();
-        let tree = at.means.paths.get(round.names.tree()).unwrap_or_default();
+        let tree = at.context.paths.get(round.names.tree()).unwrap_or_default();
         let tree = target.join(&*tree);
         let changed = || (0..files.files()).filter(|file| copies.has_changed(*file));
         let (from, to, count) = match self.job.transfer {
@@ -304,7 +309,7 @@ impl StorageJob for CopyRun {
             (self.job.method, &self.local, &self.content)
         {
             self.mounted(at.share, &*files)?;
-            let paths = &at.means.paths;
+            let paths = &at.context.paths;
             // Below any tree they have the same names.
             let names = Names::new(paths, self.prefix(), &files);
             let fill = self.job.transfer != Transfer::Down;
@@ -322,7 +327,7 @@ impl StorageJob for CopyRun {
         self.prepare(at)?;
         let files = self.list()?;
         if self.ceiling.as_ref().is_none_or(|(workers, _)| *workers != point.workers) {
-            self.ceiling = Some((point.workers, self.try_ceiling(at.means, &*files, point)));
+            self.ceiling = Some((point.workers, self.try_ceiling(at.context, &*files, point)));
         }
         let copies = self.copies(at, &files, self.job.transfer, self.job.method, point.once)?;
         if self.job.method == Method::ByRsync {
@@ -343,14 +348,14 @@ impl StorageJob for CopyRun {
         Asks { block: self.block, verify: down && self.job.verify, kinds }
     }
 
-    fn means(&self, of_study: &Means) -> Means {
+    fn context(&self, of_study: &OperationContext) -> OperationContext {
         let content = self.content.clone().unwrap_or_else(|| of_study.content.clone());
         let operation_timeout = match self.job.method {
             // A file takes as long as it takes: what rsync does in between is not seen.
             Method::ByRsync => Duration::from_secs(10_000_000),
             _ => of_study.operation_timeout,
         };
-        Means { content, operation_timeout, ..of_study.clone() }
+        OperationContext { content, operation_timeout, ..of_study.clone() }
     }
 
     fn lane(&self, share: &dyn Share, request: LaneRequest) -> Result<Box<dyn Lane>, Failure> {

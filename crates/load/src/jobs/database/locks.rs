@@ -5,7 +5,7 @@
 use super::source::Locking;
 use crate::jobs::Workspace;
 use crate::op::{ByteRange, FileId, LockMode, Op, OpError, Tag};
-use crate::prepare::{Means, failure};
+use crate::prepare::{OperationContext, failure};
 use crate::share::{Lane, LaneDead};
 use plimsoll_model::{Cause, ErrorKind, Failure, Flag, OpKind};
 use std::num::NonZeroU16;
@@ -53,7 +53,7 @@ pub(super) fn find(at: &mut Workspace<'_>, path: &str) -> Result<(Locking, Vec<F
 }
 
 fn between(at: &Workspace<'_>, [first, second]: [FileId; 2]) -> Result<Locks, Failure> {
-    let lane = || at.share.lane(at.means.lane(NonZeroU16::MIN, BLOCK, false));
+    let lane = || at.share.lane(at.context.lane(NonZeroU16::MIN, BLOCK, false));
     let (mut one, mut other) = (lane()?, lane()?);
     if ![OpKind::LOCK, OpKind::UNLOCK].iter().all(|kind| one.does(*kind)) {
         return Ok(Locks::None);
@@ -63,7 +63,7 @@ fn between(at: &Workspace<'_>, [first, second]: [FileId; 2]) -> Result<Locks, Fa
     let unlock = |file| Op::Unlock(file, bytes);
     // An error of the target is a refusal; one of the way to it ends the study.
     let run = |lane: &mut dyn Lane, op: Op| -> Result<Result<(), String>, Failure> {
-        let Err(error) = once(lane, &op, at.means) else { return Ok(Ok(())) };
+        let Err(error) = once(lane, &op, at.context) else { return Ok(Ok(())) };
         let failure = failure(TRIED, at.share.facts().given, &error);
         match failure.cause {
             Cause::Trial | Cause::NotPermitted => Ok(Err(failure.happened)),
@@ -98,8 +98,12 @@ fn between(at: &Workspace<'_>, [first, second]: [FileId; 2]) -> Result<Locks, Fa
 }
 
 /// Does one operation.
-pub(super) fn once(lane: &mut dyn Lane, op: &Op, means: &Means) -> Result<(), OpError> {
-    let clock = means.deadline.clock().clone();
+pub(super) fn once(
+    lane: &mut dyn Lane,
+    op: &Op,
+    context: &OperationContext,
+) -> Result<(), OpError> {
+    let clock = context.deadline.clock().clone();
     let begun = clock.now();
     let error = |kind, detail: &str| OpError { kind, detail: detail.into() };
     lane.submit(Tag(0), op, begun)
@@ -111,7 +115,8 @@ pub(super) fn once(lane: &mut dyn Lane, op: &Op, means: &Means) -> Result<(), Op
         if let Some(done) = done.pop() {
             return done.result.map(drop);
         }
-        if clock.now().since(begun) > means.operation_timeout || means.deadline.remaining().is_err()
+        if clock.now().since(begun) > context.operation_timeout
+            || context.deadline.remaining().is_err()
         {
             return Err(error(ErrorKind::TimedOut, "no answer"));
         }

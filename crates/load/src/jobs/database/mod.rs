@@ -76,7 +76,7 @@ impl DatabaseRun {
         };
         let mut progress = |bytes| at.run.event(Event::Progress { bytes });
         let laid_out = LaidOut { file, generation: 0 };
-        let made = lay_out(at.share, at.means, laid_out, bytes, &mut progress);
+        let made = lay_out(at.share, at.context, laid_out, bytes, &mut progress);
         at.run.names()?.0.close(file);
         made?;
         match self.made.get_mut(worker) {
@@ -126,7 +126,7 @@ impl StorageJob for DatabaseRun {
             let database = at.run.names()?.0.open_to_write(&path)?;
             let name = tree::long_file(self.journals);
             self.journals += 1;
-            let journal = at.means.paths.add(format!("{within}/{name}"));
+            let journal = at.context.paths.add(format!("{within}/{name}"));
             self.open.push(Open { database, journal });
         }
         Ok(())
@@ -145,14 +145,14 @@ impl StorageJob for DatabaseRun {
         super::can_do("commit transactions", lane, NEEDED)?;
         let open = self.open.get(usize::from(worker));
         let open = open.ok_or_else(|| not_as_made("the database was not created"))?;
-        let of = Database {
+        let database = Database {
             file: open.database,
             journal: open.journal,
             page: self.page(),
             pages: self.job.pages(point.workers.get()),
             seed: point.seed.wrapping_add(u64::from(worker) << 32),
         };
-        Ok(DatabaseSource::new(of, self.locking, Commits::new(point.warm_up)))
+        Ok(DatabaseSource::new(database, self.locking, Commits::new(point.warm_up)))
     }
 
     fn finish(
@@ -165,10 +165,10 @@ impl StorageJob for DatabaseRun {
         // the run's directory, and what is still locked fails in the next point.
         let locked: Vec<Op> = sources.iter().flat_map(DatabaseSource::to_unlock).collect();
         if !locked.is_empty()
-            && let Ok(mut lane) = at.share.lane(at.means.lane(NonZeroU16::MIN, HEAD, false))
+            && let Ok(mut lane) = at.share.lane(at.context.lane(NonZeroU16::MIN, HEAD, false))
         {
             for unlock in &locked {
-                let _ = locks::once(&mut *lane, unlock, at.means);
+                let _ = locks::once(&mut *lane, unlock, at.context);
             }
         }
         if let Ok((names, _)) = at.run.names() {

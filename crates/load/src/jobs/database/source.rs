@@ -224,8 +224,8 @@ mod tests {
 
     fn source(locking: Locking) -> DatabaseSource {
         let (journal, page, pages, seed) = (PathId(7), 4096, 100, 3);
-        let of = Database { file: DATABASE, journal, page, pages, seed };
-        DatabaseSource::new(of, locking, Commits::new(Duration::ZERO))
+        let database = Database { file: DATABASE, journal, page, pages, seed };
+        DatabaseSource::new(database, locking, Commits::new(Duration::ZERO))
     }
 
     /// The next operation, which takes a millisecond.
@@ -263,7 +263,7 @@ mod tests {
     /// On Unix a lock of those who read becomes one of the writer, on Windows it is given back first.
     #[test]
     fn a_reader_becomes_a_writer_in_one_step_or_two() {
-        let of = |locking: Locking| {
+        let operations = |locking: Locking| {
             let (mut source, mut now) = (source(locking), 0);
             let all =
                 locking.acts().iter().map(|_| step(&mut source, &mut now)).collect::<Vec<_>>();
@@ -273,9 +273,9 @@ mod tests {
         let lock = |mode| Op::Lock(DATABASE, SHARED, mode);
         let (shared, exclusive) = (lock(LockMode::Shared), lock(LockMode::Exclusive));
         let unlock = Op::Unlock(DATABASE, SHARED);
-        assert_eq!(of(Locking::Upgrade), [shared, exclusive, unlock]);
-        assert_eq!(of(Locking::Anew), [shared, unlock, exclusive, unlock]);
-        assert_eq!(of(Locking::None), []);
+        assert_eq!(operations(Locking::Upgrade), [shared, exclusive, unlock]);
+        assert_eq!(operations(Locking::Anew), [shared, unlock, exclusive, unlock]);
+        assert_eq!(operations(Locking::None), []);
     }
 
     #[test]

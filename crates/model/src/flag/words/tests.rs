@@ -17,23 +17,23 @@ fn no_thread_of_the_kernel_is_to_be_stopped() {
 
 #[test]
 fn a_client_that_is_another_host_is_named() {
-    let of = |host: Option<&str>| {
+    let texts = |host: Option<&str>| {
         let host = host.map(str::to_owned);
         let flag = Flag::ClientSaturated { host, core_busy: 0.97, serves: false };
         (flag.message(), flag.advice())
     };
-    let (message, advice) = of(Some("ssh://root@laptop"));
+    let (message, advice) = texts(Some("ssh://root@laptop"));
     let said = "ssh://root@laptop may be the bottleneck, not the server: a core was 97% busy";
     assert_eq!(message, said);
     assert_eq!(advice, "Use fewer workers or a faster client.");
-    assert!(of(None).0.starts_with("This machine may be the bottleneck"), "{}", of(None).0);
+    assert!(texts(None).0.starts_with("This machine may be the bottleneck"), "{}", texts(None).0);
     // No faster client helps where the server is on the same machine.
     let both = Flag::ClientSaturated { host: None, core_busy: 0.97, serves: true };
     assert!(both.advice().contains("with --host local,"), "{}", both.advice());
     // Studies of older versions have no host.
     let old: Flag =
         serde_json::from_str(r#"{"flag":"client_saturated","core_busy":0.97}"#).unwrap();
-    assert_eq!((old.message(), old.advice()), of(None));
+    assert_eq!((old.message(), old.advice()), texts(None));
 }
 
 /// A table of an export has observations: no effect on figures of a screen, and no marks of one.

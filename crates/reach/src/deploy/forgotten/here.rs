@@ -41,7 +41,7 @@ pub(super) fn look(
     let mut seen = Vec::new();
     for place in places {
         // Of a place that cannot be read nothing is known.
-        let Ok(Some(there)) = left_in(place) else { continue };
+        let Ok(Some(there)) = leftovers_in(place) else { continue };
         // HOME can be one of the others.
         if !seen.contains(&there.path) {
             there.judge(ended, command_line, &mut found);
@@ -52,7 +52,7 @@ pub(super) fn look(
 }
 
 /// Directories with programs in one place.
-struct Left {
+struct LeftoverDirectories {
     place: OpenDirectory,
     /// The place without links.
     path: PathBuf,
@@ -60,7 +60,7 @@ struct Left {
 }
 
 /// The directories of this user in a place that have names of ours; `None` where there are none, as nearly always.
-fn left_in(place: &Path) -> io::Result<Option<Left>> {
+fn leftovers_in(place: &Path) -> io::Result<Option<LeftoverDirectories>> {
     let place = OpenDirectory::open(place, OFlag::empty())?;
     let entries = fs::read_dir(place.path())?.flatten().map(|entry| entry.file_name());
     let mut names: Vec<OsString> =
@@ -74,10 +74,10 @@ fn left_in(place: &Path) -> io::Result<Option<Left>> {
     }
     names.sort();
     let path = fs::read_link(place.path())?;
-    Ok(Some(Left { place, path, names }))
+    Ok(Some(LeftoverDirectories { place, path, names }))
 }
 
-impl Left {
+impl LeftoverDirectories {
     /// Removes each that no process uses and that only processes which could be seen here would use.
     fn judge(&self, ended: &[String], command_line: fn(&str) -> Vec<u8>, found: &mut Forgotten) {
         // The guard is there before its directory, so whoever uses one of them is among these.

@@ -87,7 +87,7 @@ mod tests {
     fn finds_those_without_a_guard(look: Look) {
         let home = tempfile::tempdir().unwrap();
         let below = |name: &str| home.path().join(name);
-        let left = |number: u8, owner: Option<&str>| {
+        let leftover = |number: u8, owner: Option<&str>| {
             let place = below(&format!("plimsoll-0123456789abcde{number}"));
             create_dir(&place).unwrap();
             write(place.join("plimsoll-runner"), "").unwrap();
@@ -98,8 +98,8 @@ mod tests {
         };
         let (own, boot) = (plimsoll_process::space(), plimsoll_process::boot());
         let gone = format!("{boot} pid:[17]");
-        let dead = [left(0, Some(&own)), left(1, Some(&gone))];
-        let unknown = [left(2, None), left(3, Some("another-boot pid:[4026531836]"))];
+        let dead = [leftover(0, Some(&own)), leftover(1, Some(&gone))];
+        let unknown = [leftover(2, None), leftover(3, Some("another-boot pid:[4026531836]"))];
         for other in ["plimsoll-0123456789abcdeX", "plimsoll-notes", "music-0123456789abcdef"] {
             create_dir(below(other)).unwrap();
         }
@@ -130,7 +130,7 @@ mod tests {
 
         // Others can exchange names there.
         set_permissions(home.path(), Permissions::from_mode(0o777)).unwrap();
-        let own = left(4, Some(&own));
+        let own = leftover(4, Some(&own));
         let found = look(home.path(), &[], true);
         assert!(own.exists() && own_of(found.removed).is_empty());
         assert_eq!(own_of(found.kept).len(), 3);

@@ -92,12 +92,14 @@ fn path_runs(document: &Document) -> Vec<Parsed<PathRun>> {
             None => servers.push((server, vec![name])),
         }
     }
-    let of = |(server, names): &(&str, Vec<&str>)| path_run(document, server, names, &servers);
+    let run_of_server =
+        |(server, names): &(&str, Vec<&str>)| path_run(document, server, names, &servers);
     let role_of = |name: &str| role(name, facts_of(document, name));
     let is_measured = |(_, names): &&(&str, Vec<&str>)| {
         names.iter().any(|name| matches!(role_of(name), Role::Stream { .. } | Role::RoundTrips))
     };
-    let runs: Vec<Parsed<PathRun>> = servers.iter().filter(is_measured).map(of).collect();
+    let runs: Vec<Parsed<PathRun>> =
+        servers.iter().filter(is_measured).map(run_of_server).collect();
     if runs.is_empty() {
         let name = word(metadata.name.as_deref().unwrap_or("unknown"));
         let happened =
@@ -276,11 +278,11 @@ fn goodput(
 
 /// Round trips that TCP measured within streams.
 fn flow_round_trips(document: &Document, names: &[&str]) -> BTreeMap<Metric, f64> {
-    let of = |name: &&str| {
+    let milliseconds = |name: &&str| {
         let samples = samples(document, name).iter();
         samples.filter_map(|sample| sample.tcp_rtt?.known()).collect::<Vec<f64>>()
     };
-    let mut all: Vec<f64> = names.iter().flat_map(of).filter(|ms| *ms > 0.0).collect();
+    let mut all: Vec<f64> = names.iter().flat_map(milliseconds).filter(|ms| *ms > 0.0).collect();
     all.sort_by(f64::total_cmp);
     let seconds = |at: usize| all.get(at).map(|ms| ms / 1e3);
     paths::known([

@@ -57,7 +57,7 @@ fn text<'a>(value: &'a Value, path: &[&str]) -> Option<&'a str> {
 }
 
 /// A number of the settings of a test.
-fn asked(run: &Run, key: &str) -> Option<f64> {
+fn test_setting(run: &Run, key: &str) -> Option<f64> {
     number(&run.result, &["start", "test_start", key]).filter(|value| *value > 0.0)
 }
 
@@ -106,11 +106,11 @@ fn path_run(run: &Run, file: &ImportFile) -> Parsed<PathRun> {
         protocol: None,
         parts: vec![(job, result)],
         // Without a length, a test lasts until so many bytes are sent.
-        seconds: asked(run, "duration").unwrap_or(runtime).min(LONGEST_SECONDS),
+        seconds: test_setting(run, "duration").unwrap_or(runtime).min(LONGEST_SECONDS),
         runtime_seconds: runtime,
         failure,
         notes: notes(run, &ways),
-        held: held(run),
+        held: rate_limit(run),
     })
 }
 
@@ -159,8 +159,9 @@ fn tool(run: &Run) -> String {
 /// What the client of a run did.
 fn job(run: &Run) -> Parsed<Job> {
     let flow = ways::flow(&run.result);
-    let streams = asked(run, "num_streams").unwrap_or(1.0).clamp(1.0, f64::from(u16::MAX)) as u16;
-    let block = Bytes(asked(run, "blksize").unwrap_or(0.0) as u64);
+    let streams =
+        test_setting(run, "num_streams").unwrap_or(1.0).clamp(1.0, f64::from(u16::MAX)) as u16;
+    let block = Bytes(test_setting(run, "blksize").unwrap_or(0.0) as u64);
     match text(&run.result, &["start", "test_start", "protocol"]) {
         Some("TCP") => Ok(TcpStreamJob { streams, block, ..TcpStreamJob::new(flow) }.into()),
         Some("UDP") => {
@@ -179,14 +180,15 @@ fn job(run: &Run) -> Parsed<Job> {
 
 /// Bytes per second to which the user limited each stream (-b, --fq-rate).
 fn rate(run: &Run) -> Option<f64> {
-    let of = |key: &str| number(&run.result, &["start", key]).filter(|value| *value > 0.0);
-    let target = asked(run, "target_bitrate").or(of("target_bitrate"));
-    let paced = asked(run, "fqrate").or(of("fq_rate"));
+    let start_setting =
+        |key: &str| number(&run.result, &["start", key]).filter(|value| *value > 0.0);
+    let target = test_setting(run, "target_bitrate").or(start_setting("target_bitrate"));
+    let paced = test_setting(run, "fqrate").or(start_setting("fq_rate"));
     target.into_iter().chain(paced).reduce(f64::min).map(|bits| bits / 8.0)
 }
 
 /// What kept TCP from going as fast as it can.
-fn held(run: &Run) -> Option<String> {
+fn rate_limit(run: &Run) -> Option<String> {
     let is_tcp = text(&run.result, &["start", "test_start", "protocol"]) == Some("TCP");
     let rate = rate(run).filter(|_| is_tcp)?;
     Some(format!("{} for each stream, an option of iperf3", bit_rate(rate)))
@@ -290,10 +292,12 @@ fn notes(run: &Run, ways: &[Way]) -> Vec<String> {
     if is_udp && rate(run).is_none() {
         notes.push("the rate that was asked for is not known: iperf3 sends 1 Mbit/s for each stream unless -b names another".to_owned());
     }
-    let left_out = asked(run, "omit");
+    let left_out = test_setting(run, "omit");
     notes.extend(left_out.map(|seconds| format!("the first {seconds} s are left out (--omit)")));
-    let bytes = asked(run, "bytes").map(|bytes| format!("until {} were sent", Bytes(bytes as u64)));
-    let blocks = asked(run, "blocks").map(|blocks| format!("until {blocks} blocks were sent"));
+    let bytes =
+        test_setting(run, "bytes").map(|bytes| format!("until {} were sent", Bytes(bytes as u64)));
+    let blocks =
+        test_setting(run, "blocks").map(|blocks| format!("until {blocks} blocks were sent"));
     notes.extend(bytes.or(blocks));
     let congestion = text(&run.result["end"], &["sender_tcp_congestion"]);
     notes.extend(congestion.map(paths::congestion));

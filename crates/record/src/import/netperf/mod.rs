@@ -118,13 +118,13 @@ fn cpu(
     microseconds: f64,
     measures: [Measure; 2],
 ) -> [(Measure, Option<f64>); 2] {
-    let of = |key: &str| {
+    let service_demand = |key: &str| {
         run.number(key).filter(|demand| *demand > 0.0 && run.text("SD_UNITS") == Some(unit))
     };
     let [near, far] = measures;
     [
-        (near, of("LOCAL_SD").map(|d| d * microseconds)),
-        (far, of("REMOTE_SD").map(|d| d * microseconds)),
+        (near, service_demand("LOCAL_SD").map(|d| d * microseconds)),
+        (far, service_demand("REMOTE_SD").map(|d| d * microseconds)),
     ]
 }
 

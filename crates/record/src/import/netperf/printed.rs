@@ -284,12 +284,12 @@ fn columns_of(lines: &[&str]) -> Option<Values> {
     if !lines.first()?.split_whitespace().any(is_heading) {
         return None;
     }
-    let of = |headings: usize| {
+    let with_headings = |headings: usize| {
         let lines = lines.get(..=headings)?;
         let is_short = lines.iter().all(|line| line.len() <= LONGEST_LINE);
         is_short.then(|| (columns(&lines[..headings], lines[headings]), headings + 1))
     };
-    let found = (1..=HEADINGS).filter_map(of).max_by_key(|(found, _)| found.len());
+    let found = (1..=HEADINGS).filter_map(with_headings).max_by_key(|(found, _)| found.len());
     found.filter(|(found, _)| !found.is_empty())
 }
 
@@ -323,8 +323,8 @@ fn columns(headings: &[&str], values: &str) -> BTreeMap<&'static str, String> {
         // The longest heading that is known.
         let known = (next..parts.len().min(next + HEADING_WORDS)).rev().find_map(|last| {
             let heading = heading(from, parts[last].1);
-            let of = |(_, known): &&(&str, &str)| *known == heading;
-            let (key, _) = KEYS.iter().find(of)?;
+            let is_known = |(_, known): &&(&str, &str)| *known == heading;
+            let (key, _) = KEYS.iter().find(is_known)?;
             Some((*key, last))
         });
         if let Some((key, last)) = known {

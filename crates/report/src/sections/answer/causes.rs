@@ -29,10 +29,10 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
     }));
     let full: Vec<(Cell, ConntrackLoad)> = tables(shown).collect();
     sentences.extend(full.iter().map(|(_, table)| *table).reduce(|all, one| all + one).map(|table| {
-        let of = table.most_entries.map_or_else(String::new, |most| format!(" of {most}"));
+        let limit = table.most_entries.map_or_else(String::new, |most| format!(" of {most}"));
         let cells: Vec<Cell> = full.iter().map(|(cell, _)| *cell).collect();
         format!(
-            "The connection table of R was full ({}): {}{of} connections; {} dropped, {} removed early.",
+            "The connection table of R was full ({}): {}{limit} connections; {} dropped, {} removed early.",
             loads(shown, brief, &cells),
             table.entries,
             counted(table.dropped, "packet"),

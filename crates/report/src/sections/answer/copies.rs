@@ -97,8 +97,8 @@ fn pairs<'a>(shown: &'a Shown<'_>) -> impl Iterator<Item = &'a Pair> {
 
 /// How a cell stands against what it is compared with.
 fn mark(shown: &Shown<'_>, cell: Cell) -> Option<&'static str> {
-    let of = |pair: &&Pair| pair.contrast.claim && pair.contrast.of.cell == cell;
-    let pair = pairs(shown).find(of)?;
+    let is_claim = |pair: &&Pair| pair.contrast.claim && pair.contrast.of.cell == cell;
+    let pair = pairs(shown).find(is_claim)?;
     let verdict = pair.claim.as_ref()?.verdict?;
     let by = shown.shape(pair.contrast.of.metric.measure).compared;
     let side = lead(&verdict, by).faster;

@@ -90,7 +90,7 @@ pub(super) fn figure(shown: &Shown<'_>, measurand: &Measurand) -> String {
 }
 
 /// A figure that is not the headline.
-pub(super) struct Beside {
+pub(super) struct OtherFigure {
     pub(super) name: String,
     part: usize,
     /// The part of the headline.
@@ -98,7 +98,7 @@ pub(super) struct Beside {
     measure: Measure,
 }
 
-impl Beside {
+impl OtherFigure {
     /// The figure of a cell.
     pub(super) fn figure(&self, shown: &Shown<'_>, cell: Option<&CellFindings>) -> String {
         let levels = cell.and_then(|cell| levels_of_part(cell, self.part, self.headline));
@@ -109,7 +109,7 @@ impl Beside {
 
 /// The speeds of what else ran in imported work, and of each direction if they are known. The details of measured work
 /// have them.
-pub(super) fn besides(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<Beside> {
+pub(super) fn other_figures(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<OtherFigure> {
     let headline = usize::from(found.workload.headline_part());
     let parts = found.workload.parts.iter().enumerate();
     let parts = parts.filter(|_| shown.findings.imported);
@@ -122,8 +122,8 @@ pub(super) fn besides(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<Beside
         };
         let ways = [(Measure::GOODPUT_OUT, ": out"), (Measure::GOODPUT_IN, ": in")];
         let ways = ways.into_iter().filter(|(measure, _)| is_known(*measure));
-        let mut all: Vec<Beside> = ways
-            .map(|(measure, way)| Beside {
+        let mut all: Vec<OtherFigure> = ways
+            .map(|(measure, way)| OtherFigure {
                 name: format!("{title}{way}"),
                 part: number,
                 headline,
@@ -131,7 +131,12 @@ pub(super) fn besides(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<Beside
             })
             .collect();
         if all.is_empty() && number != headline {
-            all.push(Beside { name: title, part: number, headline, measure: part.job.speed() });
+            all.push(OtherFigure {
+                name: title,
+                part: number,
+                headline,
+                measure: part.job.speed(),
+            });
         }
         all
     };

@@ -278,11 +278,11 @@ fn capped(shown: &Shown<'_>, workload: u16) -> Option<u64> {
 
 /// What passes once the credit is used up, where there is one.
 fn sustained(shown: &Shown<'_>, cell: Cell) -> Option<f64> {
-    let mut of = caveats(shown, cell).filter_map(|caveat| match caveat {
+    let mut rates = caveats(shown, cell).filter_map(|caveat| match caveat {
         RateCaveat::BurstCredit { frames_per_second, .. } => Some(frames_per_second),
         _ => None,
     });
-    of.next()
+    rates.next()
 }
 
 fn has_credit(shown: &Shown<'_>, cell: Cell) -> bool {

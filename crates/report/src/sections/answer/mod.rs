@@ -354,8 +354,8 @@ fn helps(shown: &Shown<'_>) -> Option<String> {
     let text = match binding_most(shown, &all, is_disturbed) {
         Some((what, is_every)) => {
             // The rows of a table can hold several of these.
-            let of = if is_every { "every row" } else { "most of the work" };
-            format!("{what} helps most: bottleneck of {of}.")
+            let extent = if is_every { "every row" } else { "most of the work" };
+            format!("{what} helps most: bottleneck of {extent}.")
         }
         None => helps_each(shown, is_disturbed).or_else(|| helps_alike(shown, is_disturbed))?,
     };
@@ -380,7 +380,7 @@ fn binding_most(shown: &Shown<'_>, all: &[&Limits], is_disturbed: bool) -> Optio
 fn helps_each(shown: &Shown<'_>, is_disturbed: bool) -> Option<String> {
     let setups: Vec<Cell> = shown.names.every_setup().collect();
     let [first, second] = setups[..] else { return None };
-    let of = |setup: Cell| {
+    let helps = |setup: Cell| {
         let is_own = |limits: &&Limits| {
             (limits.cell.setting, limits.cell.subject) == (setup.setting, setup.subject)
         };
@@ -388,13 +388,13 @@ fn helps_each(shown: &Shown<'_>, is_disturbed: bool) -> Option<String> {
         let (what, _) = binding_most(shown, &own, is_disturbed)?;
         Some((shown.names.setup(setup), what))
     };
-    let ((a, what_a), (b, what_b)) = (of(first)?, of(second)?);
+    let ((a, what_a), (b, what_b)) = (helps(first)?, helps(second)?);
     Some(format!("for {a}, {what_a} helps most; for {b}, {what_b}."))
 }
 
 /// The same two resources in every row.
 fn helps_alike(shown: &Shown<'_>, is_disturbed: bool) -> Option<String> {
-    let of = |limits: &Limits| -> Option<[String; 2]> {
+    let two_resources = |limits: &Limits| -> Option<[String; 2]> {
         let Limit::Several { uses, waiting: false } = &limits.verdict else { return None };
         let [a, b] = uses[..] else { return None };
         let [a, b] = [limits.uses.get(a)?, limits.uses.get(b)?];
@@ -402,7 +402,7 @@ fn helps_alike(shown: &Shown<'_>, is_disturbed: bool) -> Option<String> {
         is_known.then(|| [a, b].map(|one| faster(&whose(shown, limits.cell, one), one)))
     };
     let mut pairs = shown.limits.iter().map(|limits| {
-        of(limits).map(|mut pair| {
+        two_resources(limits).map(|mut pair| {
             pair.sort();
             pair
         })

@@ -126,11 +126,11 @@ fn times(
     let selections: [&[OpKind]; 3] = [operations.kinds(), &SOME, &FEW];
     if columns.len() == 1 {
         let header = vec!["operation".to_owned(), format!("mean [{confidence}]")];
-        let of = |kinds: &[OpKind]| {
+        let table = |kinds: &[OpKind]| {
             let rows = rows(shown, operations, kinds, &columns, Kind::with_ends);
             halves(header.clone(), rows)
         };
-        section.forms(selections.map(of), Layout::Figures);
+        section.forms(selections.map(table), Layout::Figures);
         return None;
     }
     let names: Vec<String> = columns.iter().map(|column| whose(shown, brief, column)).collect();
@@ -140,7 +140,7 @@ fn times(
         false => (Kind::with_ends, format!("operation, mean [{confidence}]")),
     };
     let header: Vec<String> = std::iter::once(first).chain(names).collect();
-    let of = |kinds: &[OpKind]| {
+    let table = |kinds: &[OpKind]| {
         let mut rows = rows(shown, operations, kinds, &columns, figure);
         rows.extend(scan_rows(shown, &columns, narrow));
         match narrow {
@@ -149,9 +149,9 @@ fn times(
         }
     };
     match (narrow, columns.len()) {
-        (true, _) => section.table(of(&FEW), Layout::Figures),
-        (false, 2) => section.forms(selections.map(of), Layout::Figures),
-        (false, _) => section.table(of(operations.kinds()), Layout::Figures),
+        (true, _) => section.table(table(&FEW), Layout::Figures),
+        (false, 2) => section.forms(selections.map(table), Layout::Figures),
+        (false, _) => section.table(table(operations.kinds()), Layout::Figures),
     }
     let scan = columns.iter().find_map(|column| column.scan(shown))?;
     Some(format!("Scans: {NAMES} names, directories of {}.", scan.entries))
@@ -165,14 +165,14 @@ fn plain(kind: Kind, value: f64, _: Option<Interval>) -> String {
 /// "Mean of all kinds: 5.00 ms (7.00 over all time).", of those whose server stalled.
 fn over_all_time(shown: &Shown<'_>, brief: &Brief, operations: &Operations<'_>) -> Option<String> {
     let columns = operations.columns(shown);
-    let of = |column: &Column<'_>| {
+    let mean_time = |column: &Column<'_>| {
         let time = stalls::time_over_all(shown, column.workload, column.found?)?;
         Some(match columns.len() {
             1 => time,
             _ => format!("{} {time}", whose(shown, brief, column)),
         })
     };
-    let times: Vec<String> = columns.iter().filter_map(of).collect();
+    let times: Vec<String> = columns.iter().filter_map(mean_time).collect();
     (!times.is_empty()).then(|| format!("Mean of all kinds: {}.", times.join("; ")))
 }
 
@@ -189,13 +189,13 @@ fn halves(header: Vec<String>, mut rows: Vec<Vec<String>>) -> Table {
 /// What a scan takes, of each; of two subjects the one that most programs do.
 fn scan_rows(shown: &Shown<'_>, columns: &[Column<'_>], narrow: bool) -> Vec<Vec<String>> {
     let scans: Vec<Option<Scan>> = columns.iter().map(|column| column.scan(shown)).collect();
-    let of = |name: &str, seconds: fn(&Scan) -> Option<f64>| {
+    let row_if_known = |name: &str, seconds: fn(&Scan) -> Option<f64>| {
         let seconds: Vec<_> = scans.iter().map(|scan| scan.as_ref().and_then(seconds)).collect();
         let known = seconds.iter().any(Option::is_some);
         known.then(|| row(name.to_owned(), seconds))
     };
     let rows = [
-        of("scan, listings", |scan| Some(scan.listings)).filter(|_| !narrow),
+        row_if_known("scan, listings", |scan| Some(scan.listings)).filter(|_| !narrow),
         scans.iter().any(Option::is_some).then(|| {
             let times = scans.iter().map(|scan| match scan {
                 Some(scan) => time_with_lookups(scan),
@@ -203,7 +203,7 @@ fn scan_rows(shown: &Shown<'_>, columns: &[Column<'_>], narrow: bool) -> Vec<Vec
             });
             std::iter::once("scan, lookups".to_owned()).chain(times).collect()
         }),
-        of("scan on a mount", |scan| scan.mounted).filter(|_| !narrow),
+        row_if_known("scan on a mount", |scan| scan.mounted).filter(|_| !narrow),
     ];
     rows.into_iter().flatten().collect()
 }
@@ -300,8 +300,9 @@ fn enough(transfers: &Transfers) -> Option<String> {
 
 /// The same of one setup, in a line: "90% of these rates with: read 64 KiB, ≥ 64 in flight; write 256 KiB, 8 in flight."
 fn enough_of_one(shown: &Shown<'_>) -> Option<String> {
-    let of = |transfers: &Transfers| Some(format!("{} {}", way(transfers), enough(transfers)?));
-    let all: Vec<String> = shown.transfers.iter().filter_map(of).collect();
+    let enough_for =
+        |transfers: &Transfers| Some(format!("{} {}", way(transfers), enough(transfers)?));
+    let all: Vec<String> = shown.transfers.iter().filter_map(enough_for).collect();
     let one = shown.names.setups() == 1 && !all.is_empty();
     one.then(|| format!("90% of these rates with: {}.", all.join("; ")))
 }
@@ -333,11 +334,11 @@ fn several_calls(shown: &Shown<'_>, subject: u16) -> Option<Bytes> {
 
 /// The same of several subjects: "Several calls: sizes above 64 KiB (old) and 1 MiB (new)."
 pub(crate) fn calls_of_several(shown: &Shown<'_>) -> Option<String> {
-    let of = |subject: u16| {
+    let calls = |subject: u16| {
         Some(format!("{} ({})", several_calls(shown, subject)?, shown.names.subject(subject)))
     };
     let all: Vec<String> =
-        (0..).zip(&shown.study.subjects).filter_map(|(subject, _)| of(subject)).collect();
+        (0..).zip(&shown.study.subjects).filter_map(|(subject, _)| calls(subject)).collect();
     let several = shown.study.subjects.len() > 1 && !all.is_empty();
     several.then(|| format!("Several calls: sizes above {}.", listed(&all)))
 }
@@ -425,8 +426,9 @@ fn many_calls(transfers: &Transfers) -> Option<String> {
 
 /// A round trip that is no bound of what operations take, in a sentence.
 fn broken_round_trip(shown: &Shown<'_>) -> Option<String> {
-    let of = |setup: Cell| RoundTrip::to_subject(shown.study, setup.subject);
-    let trip = shown.names.every_setup().filter_map(of).find(|trip| trip.bound().is_none())?;
+    let round_trip = |setup: Cell| RoundTrip::to_subject(shown.study, setup.subject);
+    let trip =
+        shown.names.every_setup().filter_map(round_trip).find(|trip| trip.bound().is_none())?;
     let shorter = trip.longer_than.iter().map(|(kind, seconds)| {
         format!("{} ({})", kind.name().replace('_', " "), TIME.value(*seconds))
     });

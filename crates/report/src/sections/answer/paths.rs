@@ -262,14 +262,14 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
 
 /// "Responsiveness: 317 RPM during TCP both (…)."
 fn responsiveness(shown: &Shown<'_>) -> Option<String> {
-    let of = |found: &WorkloadFindings| {
+    let under_load = |found: &WorkloadFindings| {
         let levels = &found.cells.first()?.levels;
         let per_second = levels.get(&Metric::all(Measure::RESPONSIVENESS))?.estimate;
         let name = shown.names.workload(found.number);
         let load = name.split_once(" during ").map_or(name.as_str(), |(_, load)| load);
         Some(format!("{:.0} RPM during {load}", 60.0 * per_second))
     };
-    let all: Vec<String> = shown.findings.workloads.iter().filter_map(of).collect();
+    let all: Vec<String> = shown.findings.workloads.iter().filter_map(under_load).collect();
     (!all.is_empty())
         .then(|| format!("Responsiveness: {} (draft-ietf-ippm-responsiveness-09).", listed(&all)))
 }

@@ -28,14 +28,14 @@ pub(super) fn are_shown(shown: &Shown<'_>) -> bool {
 /// sentence for each subject and setting.
 pub(super) fn sentence(shown: &Shown<'_>, brief: &Brief) -> String {
     let several = shown.playback.len() > 1;
-    let of = |one: &Playback| {
+    let said_of = |one: &Playback| {
         let said = answer(shown, one);
         match several {
             true => format!("{}: {said}", brief.setup(shown, cell(one))),
             false => said,
         }
     };
-    shown.playback.iter().map(of).collect::<Vec<_>>().join(" ")
+    shown.playback.iter().map(said_of).collect::<Vec<_>>().join(" ")
 }
 
 fn cell(of: &Playback) -> Cell {

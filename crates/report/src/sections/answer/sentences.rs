@@ -188,22 +188,22 @@ fn resolved(shown: &Shown<'_>, compared: Vec<Against<'_>>) -> Vec<String> {
 /// The blocks of claims without a verdict: "At scan, async 9.90 to 14.5 times as fast as sync, in 2 of 2
 /// blocks; no verdict from 2." `None` where none is far off, or all have one.
 fn of_blocks((a, b): &(String, String), claims: &[Matter<'_>]) -> Option<String> {
-    let of = |Matter { name, claim, by }: &Matter<'_>| {
+    let ratios = |Matter { name, claim, by }: &Matter<'_>| {
         let words = showed(claim, Two { a, b, by: *by })?;
         let words = words.split_once("; ").map_or(words.as_str(), |(words, _)| words);
         Some(format!("at {name} {words}"))
     };
-    let all: Vec<String> = claims.iter().filter_map(of).collect();
+    let all: Vec<String> = claims.iter().filter_map(ratios).collect();
     (!all.is_empty()).then(|| format!("{}.", capital(&all.join("; "))))
 }
 
 /// "smb is faster than nfs at A and B; nfs at C. No practical difference: D. Not resolved: E."
 fn against(shown: &Shown<'_>, (a, b): &(String, String), claims: &[Matter<'_>]) -> Option<String> {
     let picked = |is: &dyn Fn(&Verdict, Compared) -> bool| -> Option<String> {
-        let of = |Matter { name, claim, by }: &Matter<'_>| {
+        let name_if_picked = |Matter { name, claim, by }: &Matter<'_>| {
             claim.verdict.filter(|verdict| is(verdict, *by)).map(|_| name.clone())
         };
-        let items: Vec<String> = claims.iter().filter_map(of).collect();
+        let items: Vec<String> = claims.iter().filter_map(name_if_picked).collect();
         (!items.is_empty()).then(|| listed(&items))
     };
     let margin = percent(shown.study.plan.design.margin);

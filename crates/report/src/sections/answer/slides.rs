@@ -48,7 +48,7 @@ pub(super) fn sentence(shown: &Shown<'_>) -> String {
         found.cells.iter().filter_map(figures).map(|slides| slides.late).fold(0.0, f64::max)
     };
     let found = || shown.findings.workloads.iter();
-    let of = |one: &WorkloadFindings| {
+    let sentence = |one: &WorkloadFindings| {
         let slides = job(one).filter(|job| !job.ahead)?;
         let ahead = |other: &&WorkloadFindings| {
             job(other).is_some_and(|job| job.ahead && job.photo == slides.photo)
@@ -67,7 +67,7 @@ pub(super) fn sentence(shown: &Shown<'_>) -> String {
     if found().all(|one| late(&one) == 0.0) {
         return "No photo is late.".to_owned();
     }
-    let all: Vec<String> = found().filter_map(of).collect();
+    let all: Vec<String> = found().filter_map(sentence).collect();
     format!("Photos that are late: {}.", listed(&all))
 }
 

@@ -18,14 +18,14 @@ pub(super) fn figure(shown: &Shown<'_>) -> Option<Figure> {
     if !(2..=BARS).contains(&bars) {
         return None;
     }
-    let of = match shown.findings.imported {
+    let meaning = match shown.findings.imported {
         true => "Bar: geometric mean of the runs, which has no interval.".to_owned(),
         false => format!(
             "Bar: geometric mean of the blocks; line: its {} interval, open if it has no end.",
             crate::verdict::percent(shown.study.plan.design.confidence)
         ),
     };
-    let caption = format!("{of} Bars of the same unit have the same scale.");
+    let caption = format!("{meaning} Bars of the same unit have the same scale.");
     let title = "Speed".to_owned();
     let chart = Groups { title, description: caption.clone(), groups };
     Some(Figure::new("speeds".to_owned(), Box::new(chart), caption))

@@ -144,13 +144,13 @@ fn agreed(
 
 /// "nfs is faster than smb for random read; they are practically equal for sequential read."
 fn of_two(shown: &Shown<'_>, (a, b): &(String, String), claims: &[Matter<'_>]) -> String {
-    let of = |wanted: Class| -> Vec<&str> {
+    let names_in = |wanted: Class| -> Vec<&str> {
         let own = claims.iter().filter(|matter| class(matter) == wanted);
         own.map(|matter| matter.name.as_str()).collect()
     };
     let works = |names: &[&str]| works(shown, names, claims.len());
     let mut ahead: Vec<(&str, &str, Vec<&str>)> =
-        vec![(b, a, of(Class::Ahead(Side::B))), (a, b, of(Class::Ahead(Side::A)))];
+        vec![(b, a, names_in(Class::Ahead(Side::B))), (a, b, names_in(Class::Ahead(Side::A)))];
     ahead.retain(|(_, _, names)| !names.is_empty());
     ahead.sort_by_key(|(_, _, names)| std::cmp::Reverse(names.len()));
     let more = match claims.iter().all(|matter| matter.by == Compared::Amount) {
@@ -164,7 +164,7 @@ fn of_two(shown: &Shown<'_>, (a, b): &(String, String), claims: &[Matter<'_>]) -
             _ => format!("{faster} is {more} for {}", works(names)),
         });
     }
-    let equal = of(Class::Equal);
+    let equal = names_in(Class::Equal);
     if !equal.is_empty() {
         let cells = |name: &&str| -> Vec<Cell> {
             let found = shown.findings.workloads.iter();
@@ -178,7 +178,7 @@ fn of_two(shown: &Shown<'_>, (a, b): &(String, String), claims: &[Matter<'_>]) -
             None => format!("{both} are practically equal for {}", works(&equal)),
         });
     }
-    let open = of(Class::Open);
+    let open = names_in(Class::Open);
     if !open.is_empty() {
         parts.push(format!(
             "{} {} undecided",
@@ -226,12 +226,12 @@ fn works(shown: &Shown<'_>, names: &[&str], all: usize) -> String {
 
 /// The files of copies by their size, if all of these are copies of them, by each way that was measured.
 fn files(shown: &Shown<'_>, names: &[&str]) -> Option<String> {
-    let of = |found: &WorkloadFindings| {
+    let name_and_files = |found: &WorkloadFindings| {
         let work = found.workload.file_work()?;
         Some((shown.names.workload(found.number), work.files_of))
     };
     let all: Vec<(String, &str)> =
-        shown.findings.workloads.iter().map(of).collect::<Option<_>>()?;
+        shown.findings.workloads.iter().map(name_and_files).collect::<Option<_>>()?;
     let mut own: Vec<&str> = Vec::new();
     for name in names {
         let files = all.iter().find(|(known, _)| known == name)?.1;
@@ -279,13 +279,13 @@ fn of_methods(shown: &Shown<'_>) -> Option<String> {
         let two = (first.to_string(), second.to_string());
         return Some(undecided(shown, Some(&two), &all));
     }
-    let of = |wanted: Class| -> Vec<&ByMethod<'_>> {
+    let rows_in = |wanted: Class| -> Vec<&ByMethod<'_>> {
         rows.iter().filter(|row| class(&row.matter) == wanted).collect()
     };
     let names = |some: &[&ByMethod<'_>]| copies(some, &rows);
     let mut parts = Vec::new();
     for (side, faster, slower) in [(Side::B, second, first), (Side::A, first, second)] {
-        let own = of(Class::Ahead(side));
+        let own = rows_in(Class::Ahead(side));
         let lead = |row: &&ByMethod<'_>| {
             let Matter { claim, by, .. } = row.matter;
             Some(lead(&claim.verdict?, by).by.low)
@@ -298,7 +298,7 @@ fn of_methods(shown: &Shown<'_>) -> Option<String> {
             names(&own)
         ));
     }
-    let equal = of(Class::Equal);
+    let equal = rows_in(Class::Equal);
     if !equal.is_empty() {
         let cells: Vec<Cell> = equal.iter().flat_map(|row| row.cells).collect();
         let names = names(&equal);
@@ -307,7 +307,7 @@ fn of_methods(shown: &Shown<'_>) -> Option<String> {
             None => format!("both methods are practically equal for {names}"),
         });
     }
-    let open = of(Class::Open);
+    let open = rows_in(Class::Open);
     if !open.is_empty() {
         let are = if open.len() == 1 { "is" } else { "are" };
         parts.push(format!("{} {are} undecided", names(&open)));

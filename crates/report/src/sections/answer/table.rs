@@ -1,6 +1,6 @@
 //! A row for each kind of work: how fast each is, which is faster, and the bottleneck.
 
-use super::figures::{besides, figure, figure_of, level_of, of_setup};
+use super::figures::{figure, figure_of, level_of, of_setup, other_figures};
 use super::fit::is_narrow;
 use super::names::Brief;
 use super::rows::{NOTHING, Rows};
@@ -83,10 +83,10 @@ fn two(shown: &Shown<'_>, brief: &Brief) -> Rows {
             let cells = [a, b].map(|cell| Cell { workload: found.number, ..cell }).into();
             table.push(vec![name, left, right, verdict], cells);
         }
-        for beside in besides(shown, found) {
-            let figure = |cell| beside.figure(shown, of_setup(found, cell));
+        for other in other_figures(shown, found) {
+            let figure = |cell| other.figure(shown, of_setup(found, cell));
             let (left, right) = (figure(a), figure(b));
-            table.push(vec![beside.name, left, right, NOTHING.to_owned()], Vec::new());
+            table.push(vec![other.name, left, right, NOTHING.to_owned()], Vec::new());
         }
     }
     table
@@ -150,11 +150,11 @@ fn each(shown: &Shown<'_>, brief: &Brief) -> Rows {
             let row = vec![String::new(), name, figure, verdict(shown, brief, pair)];
             table.push(row, vec![pair.contrast.of.cell]);
         }
-        for beside in besides(shown, found) {
-            let mut work = beside.name.clone();
+        for other in other_figures(shown, found) {
+            let mut work = other.name.clone();
             for cell in &found.cells {
                 let name = brief.setup(shown, cell.cell);
-                let figure = beside.figure(shown, Some(cell));
+                let figure = other.figure(shown, Some(cell));
                 let row = vec![std::mem::take(&mut work), name, figure, NOTHING.to_owned()];
                 table.push(row, vec![cell.cell]);
             }
@@ -173,7 +173,7 @@ fn extremes(shown: &Shown<'_>, brief: &Brief) -> Rows {
             |cell: &&CellFindings| cell.levels.get(&metric).map_or(f64::NAN, |l| l.estimate);
         let measured = || found.cells.iter().filter(|cell| level(cell).is_finite());
         let by = |a: &&CellFindings, b: &&CellFindings| level(a).total_cmp(&level(b));
-        let of = |cell: Option<&CellFindings>| match cell {
+        let setup_and_figure = |cell: Option<&CellFindings>| match cell {
             Some(cell) => {
                 let figure = figure_of(shown, found, cell.cell);
                 format!("{}\n{figure}", brief.setup(shown, cell.cell))
@@ -182,8 +182,8 @@ fn extremes(shown: &Shown<'_>, brief: &Brief) -> Rows {
         };
         let row = vec![
             super::work(shown, found),
-            of(measured().max_by(by)),
-            of(measured().min_by(by)),
+            setup_and_figure(measured().max_by(by)),
+            setup_and_figure(measured().min_by(by)),
             counts(shown, found),
         ];
         table.push(row, Vec::new());
@@ -276,10 +276,10 @@ fn levels(shown: &Shown<'_>, brief: &Brief) -> Rows {
                 level.map_or(NOTHING.to_owned(), |l| shown.shape(*measure).kind.value(l.estimate))
             }));
             table.push(row, vec![cell.cell]);
-            for beside in besides(shown, found) {
+            for other in other_figures(shown, found) {
                 let setup = many.then(|| brief.setup(shown, cell.cell));
-                let figure = beside.figure(shown, Some(cell));
-                let row = std::iter::once(beside.name).chain(setup).chain([figure]);
+                let figure = other.figure(shown, Some(cell));
+                let row = std::iter::once(other.name).chain(setup).chain([figure]);
                 let row = row.chain(known.iter().map(|_| NOTHING.to_owned())).collect();
                 table.push(row, vec![cell.cell]);
             }

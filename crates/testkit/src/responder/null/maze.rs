@@ -55,15 +55,15 @@ fn opaque(bytes: &[u8], to: &mut Vec<u8>) {
 pub fn maze(procedure: u32, arguments: &[u8], results: &mut Vec<u8>) {
     let mut here = Directory::default();
     compound(procedure, arguments, results, |operation, arguments, at, results| {
-        let of = |place: usize| word(arguments, at + place);
-        let bitmap = |place: usize| place + 4 + 4 * of(place) as usize;
+        let word_at = |place: usize| word(arguments, at + place);
+        let bitmap = |place: usize| place + 4 + 4 * word_at(place) as usize;
         Ok(match operation {
             PUT_ROOT => {
                 here = Directory::default();
                 0
             }
             PUT_HANDLE => {
-                here = Directory { depth: of(4), exported: of(8) };
+                here = Directory { depth: word_at(4), exported: word_at(8) };
                 skip(arguments, at) - at
             }
             GET_HANDLE => {
@@ -71,12 +71,12 @@ pub fn maze(procedure: u32, arguments: &[u8], results: &mut Vec<u8>) {
                 0
             }
             LOOKUP => {
-                let name = arguments.get(at + 4..at + 4 + of(0) as usize).unwrap_or_default();
+                let name = arguments.get(at + 4..at + 4 + word_at(0) as usize).unwrap_or_default();
                 here = here.below(name);
                 skip(arguments, at) - at
             }
             GET_ATTRIBUTES => {
-                here.attributes(of(4), results);
+                here.attributes(word_at(4), results);
                 bitmap(0)
             }
             READ_DIRECTORY => {
@@ -84,7 +84,7 @@ pub fn maze(procedure: u32, arguments: &[u8], results: &mut Vec<u8>) {
                 for (number, name) in ["again", "and again", MAZE_NAME].into_iter().enumerate() {
                     put(results, &[1, 0, number as u32 + 1]);
                     opaque(name.as_bytes(), results);
-                    here.below(name.as_bytes()).attributes(of(28), results);
+                    here.below(name.as_bytes()).attributes(word_at(28), results);
                 }
                 put(results, &[0, 1]);
                 bitmap(24)

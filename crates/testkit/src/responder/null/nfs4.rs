@@ -65,7 +65,7 @@ pub(super) fn length(
     at: usize,
     results: &mut Vec<u8>,
 ) -> Result<usize, u32> {
-    let of = |place: usize| word(arguments, at + place);
+    let word_at = |place: usize| word(arguments, at + place);
     Ok(match operation {
         SEQUENCE => {
             let same = arguments.get(at..at + 24).ok_or(NOT_SUPPORTED)?; // session, number, slot
@@ -75,7 +75,7 @@ pub(super) fn length(
         }
         PUT_HANDLE => skip(arguments, at) - at,
         READ => {
-            let count = of(24).min(LONGEST);
+            let count = word_at(24).min(LONGEST);
             put(results, &[0, count]); // not the end of the file
             results.resize(results.len() + (count as usize).next_multiple_of(4), 0);
             28
@@ -85,7 +85,7 @@ pub(super) fn length(
             skip(arguments, at) - at
         }
         WRITE => {
-            put(results, &[of(28), 2, 0, 0]); // FILE_SYNC, whatever was asked for
+            put(results, &[word_at(28), 2, 0, 0]); // FILE_SYNC, whatever was asked for
             skip(arguments, at + 28) - at
         }
         COMMIT => {
@@ -99,7 +99,7 @@ pub(super) fn length(
             skip(arguments, at + 8) - at + 12 // without protection and implementation
         }
         CREATE_SESSION => {
-            put(results, &[1, 2, 3, 4, of(8), 0]); // its name, the client's number, no flags
+            put(results, &[1, 2, 3, 4, word_at(8), 0]); // its name, the client's number, no flags
             for _ in 0..2 {
                 put(results, &[0, LONGEST, LONGEST, 0, 8, SLOTS, 0]);
             }

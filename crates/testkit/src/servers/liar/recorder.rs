@@ -57,7 +57,7 @@ impl Recorder {
     /// What was answered until now. The numbers of messages are left out.
     pub fn transcript(&self) -> Transcript {
         let mut steps = Vec::new();
-        for connection in held(&self.passed).iter() {
+        for connection in connections(&self.passed).iter() {
             let mut flags = FIRST;
             for numbers in &connection.requests {
                 let answers = |frame: &&Vec<u8>| {
@@ -91,7 +91,7 @@ impl Drop for Recorder {
 fn between(wire: Wire, client: TcpStream, server: SocketAddr, passed: &Passed) -> io::Result<()> {
     let server = TcpStream::connect(server)?;
     let number = {
-        let mut all = held(passed);
+        let mut all = connections(passed);
         all.push(Connection::default());
         all.len() - 1
     };
@@ -99,15 +99,17 @@ fn between(wire: Wire, client: TcpStream, server: SocketAddr, passed: &Passed) -
     std::thread::scope(|scope| {
         scope.spawn(|| {
             pass(wire, requests, to, |frame| {
-                held(passed)[number].requests.push(wire.numbers(frame));
+                connections(passed)[number].requests.push(wire.numbers(frame));
             });
         });
-        pass(wire, server, client, |frame| held(passed)[number].replies.push(frame.to_vec()));
+        pass(wire, server, client, |frame| {
+            connections(passed)[number].replies.push(frame.to_vec())
+        });
     });
     Ok(())
 }
 
-fn held(passed: &Passed) -> MutexGuard<'_, Vec<Connection>> {
+fn connections(passed: &Passed) -> MutexGuard<'_, Vec<Connection>> {
     passed.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -3,7 +3,7 @@
 use crate::columns::Columns;
 use crate::device;
 use crate::document::{Document, Layout, Section};
-use crate::sections::{beside_copies, published_sizes};
+use crate::sections::{compared_copies, published_sizes};
 use crate::study::{Shown, head};
 use crate::text::printable;
 use plimsoll_model::Study;
@@ -12,15 +12,15 @@ use plimsoll_references::{Source, of_source};
 impl Document {
     /// The figures of a study beside those of a source that correspond: devices and paths beside platforms, copies
     /// beside copies, patterns beside patterns. Where none does it says so, and what the source has.
-    pub fn beside(study: &Study, source: &Source) -> Document {
+    pub fn compared_with_source(study: &Study, source: &Source) -> Document {
         let shown = Shown::new(study);
         let mut sections = match source.key {
             "kofler2011" => {
-                let mut sections = device::beside_platforms(&shown);
+                let mut sections = device::platform_comparisons(&shown);
                 sections.push(published_sizes(&shown));
                 sections
             }
-            "puskas2017" => vec![beside_copies(&shown)],
+            "puskas2017" => vec![compared_copies(&shown)],
             "jonfk2024" => vec![super::patterns::section(&shown)],
             _ => Vec::new(),
         };

@@ -54,7 +54,7 @@ pub(crate) fn section(shown: &Shown<'_>) -> Section {
         };
         columns.columns.push((heading, Vec::new()));
     }
-    let of = |column: &CopyColumn, way: &str| -> Option<&CopyCosts> {
+    let costs_of = |column: &CopyColumn, way: &str| -> Option<&CopyCosts> {
         let same = |costs: &&CopyCosts| {
             same_setup(costs.cell, column.setup) && costs.way() == (way, column.method)
         };
@@ -71,7 +71,7 @@ pub(crate) fn section(shown: &Shown<'_>) -> Section {
             let published = EXPORTS.map(|export| rate(rows, class, direction, export));
             let own = |column| {
                 let dataset =
-                    of(column, way)?.datasets.iter().find(|d| d.work.class == Some(class))?;
+                    costs_of(column, way)?.datasets.iter().find(|d| d.work.class == Some(class))?;
                 Some(BANDWIDTH.value(dataset.work.bytes.0 as f64 / dataset.seconds.value))
             };
             let own: Vec<Option<String>> = copies.columns.iter().map(own).collect();
@@ -80,7 +80,7 @@ pub(crate) fn section(shown: &Shown<'_>) -> Section {
             }
         }
         let own = |column| {
-            let costs = of(column, way).filter(|costs| costs.contradiction().is_none())?;
+            let costs = costs_of(column, way).filter(|costs| costs.contradiction().is_none())?;
             Some(TIME.value(costs.cost(CostKind::File)?.value))
         };
         let own: Vec<Option<String>> = copies.columns.iter().map(own).collect();

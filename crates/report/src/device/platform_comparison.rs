@@ -44,8 +44,8 @@ pub(super) fn section(host: &Host<'_>) -> Section {
         columns: std::iter::once(("this device".to_owned(), this)).chain(published).collect(),
     };
     section.claims.push(format!("Published: {SOURCE}."));
-    let beside = |m: &Measured| matches!(m.part, Part::Cpu | Part::Memory);
-    if host.measured.iter().any(|m| beside(m) && host.is_disturbed(m.part, &m.figure)) {
+    let is_compared = |m: &Measured| matches!(m.part, Part::Cpu | Part::Memory);
+    if host.measured.iter().any(|m| is_compared(m) && host.is_disturbed(m.part, &m.figure)) {
         let warning = "Figures of this device were disturbed, so they do not describe the device.";
         section.warnings.push(warning.to_owned());
     }

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn asked(text: &str) -> Result<(Option<String>, String, Vec<String>), Failure> {
+    fn parts(text: &str) -> Result<(Option<String>, String, Vec<String>), Failure> {
         let Asked { host, knob, levels } = text.parse()?;
         let levels = levels.iter().map(ToString::to_string).collect();
         Ok((host.map(|host| host.to_string()), knob, levels))
@@ -102,30 +102,30 @@ mod tests {
 
     #[test]
     fn settings_with_and_without_a_host() {
-        let of = |text: &str| asked(text).unwrap();
+        let parsed = |text: &str| parts(text).unwrap();
         let expected = |host: Option<&str>, knob: &str, levels: &[&str]| {
             let levels = levels.iter().map(|level| (*level).to_owned()).collect();
             (host.map(str::to_owned), knob.to_owned(), levels)
         };
         assert_eq!(
-            of("sysctl:vm.dirty_ratio=as-found,5"),
+            parsed("sysctl:vm.dirty_ratio=as-found,5"),
             expected(None, "sysctl:vm.dirty_ratio", &["as found", "5"])
         );
         assert_eq!(
-            of("local/sysctl:net/ipv4/tcp_rmem=4096 87380 6291456"),
+            parsed("local/sysctl:net/ipv4/tcp_rmem=4096 87380 6291456"),
             expected(Some("local"), "sysctl:net.ipv4.tcp_rmem", &["4096 87380 6291456"])
         );
         assert_eq!(
-            of("ssh://root@nas:22/export-sync:/srv/my films=sync,async"),
+            parsed("ssh://root@nas:22/export-sync:/srv/my films=sync,async"),
             expected(Some("ssh://root@nas:22"), "export-sync:/srv/my films", &["sync", "async"])
         );
         assert_eq!(
-            of("ssh://nas/nfsd-threads=as-found,8"),
+            parsed("ssh://nas/nfsd-threads=as-found,8"),
             expected(Some("ssh://nas"), "nfsd-threads", &["as found", "8"])
         );
-        assert_eq!(of("governor=performance"), expected(None, "governor", &["performance"]));
+        assert_eq!(parsed("governor=performance"), expected(None, "governor", &["performance"]));
         assert_eq!(
-            of("lab://cut/server/export-sync:/srv/a=b=async"),
+            parsed("lab://cut/server/export-sync:/srv/a=b=async"),
             expected(Some("lab://cut/server"), "export-sync:/srv/a=b", &["async"])
         );
     }
@@ -148,7 +148,7 @@ mod tests {
             "nfsd-versions=3+3",
             "export-sync:srv=sync",
         ] {
-            let failure = asked(text).unwrap_err();
+            let failure = parts(text).unwrap_err();
             assert_eq!(failure.cause, Cause::Usage, "{text}");
             assert!(!failure.next.is_empty(), "{text}: {failure}");
         }
