@@ -3,7 +3,7 @@
 
 use super::Plimsoll;
 use plimsoll_model::{Failure, HostName};
-use plimsoll_settings::{Asked, Factor, Journal, Session, guard, knob};
+use plimsoll_settings::{Factor, FactorRequest, Journal, Session, guard, knob};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub fn session(journal: Journal, sets: &[&str]) -> Result<Session, Failure> {
 /// The same, where a host that is cut off waits so long.
 fn session_within(journal: Journal, sets: &[&str], patience: Duration) -> Result<Session, Failure> {
     let factor = |text: &&str| {
-        let Asked { host, knob: name, levels } = text.parse()?;
+        let FactorRequest { host, knob: name, levels } = text.parse()?;
         let name_of_host = host.expect("a host");
         let host = open(&name_of_host)?;
         Ok(Factor { knob: knob(&name)?, name: name_of_host, host, levels })
@@ -47,7 +47,7 @@ fn session_within(journal: Journal, sets: &[&str], patience: Duration) -> Result
 pub fn set_until_killed() {
     let Ok(sets) = std::env::var(SETS) else { return };
     let sets: Vec<&str> = sets.lines().collect();
-    let count = |set: &&str| set.parse::<Asked>().unwrap().levels.len();
+    let count = |set: &&str| set.parse::<FactorRequest>().unwrap().levels.len();
     let levels: Vec<usize> = sets.iter().map(count).collect();
     let patience: Option<u64> = std::env::var(PATIENCE).ok().and_then(|text| text.parse().ok());
     let within = Duration::from_secs(patience.unwrap_or(600));

@@ -2,7 +2,7 @@
 
 use crate::report::{Report, Stream};
 use plimsoll_model::{Job, Measure, Metric, PartResult, StreamJob};
-use plimsoll_stats::kept::{Seen, Segment, count};
+use plimsoll_stats::kept::{RateTrial, Segment, count};
 
 /// Nanoseconds of a second.
 const NANOSECONDS: f64 = 1e9;
@@ -33,7 +33,7 @@ pub(crate) fn add(job: &Job, near: &Report, far: &Report, lead_seconds: f64, to:
     }
     let longest = |way: &Way<'_>| Some(way.receiver.times("delay")?.max_seconds);
     put(Measure::QUEUE_MOST, most(&longest));
-    let seen: Vec<Seen> = ways
+    let seen: Vec<RateTrial> = ways
         .iter()
         .map(Way::segments)
         .filter(|segments| !segments.is_empty())
@@ -41,8 +41,8 @@ pub(crate) fn add(job: &Job, near: &Report, far: &Report, lead_seconds: f64, to:
         .collect();
     let worse = seen.iter().max_by(|a, b| a.loss(0.0).total_cmp(&b.loss(0.0)));
     let Some(worse) = worse else { return };
-    let least = |of: fn(&Seen) -> f64| seen.iter().map(of).reduce(f64::min);
-    let most = |of: fn(&Seen) -> f64| seen.iter().map(of).reduce(f64::max);
+    let least = |of: fn(&RateTrial) -> f64| seen.iter().map(of).reduce(f64::min);
+    let most = |of: fn(&RateTrial) -> f64| seen.iter().map(of).reduce(f64::max);
     put(Measure::COUNTED, least(|seen| seen.seconds));
     put(Measure::HELD, least(|seen| seen.held_seconds));
     put(Measure::VOID, most(|seen| seen.void_ratio));

@@ -11,7 +11,7 @@ use plimsoll_model::{
     Cause, Commands, Deadline, Factor, Failure, Flag, HostName, Over, Plan, StudyId,
 };
 use plimsoll_reach::{Local, Reach};
-use plimsoll_settings::{Asked, Journal, Knob, Session, by_commands, is_tunnel, knob};
+use plimsoll_settings::{FactorRequest, Journal, Knob, Session, by_commands, is_tunnel, knob};
 use plimsoll_study::{NoSettings, Settings};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub fn factors(given: &[String], client: &HostName) -> Result<Vec<Factor>, Failu
 /// The factor that is asked for; where no host is named, of the first client. It may be one of those that a
 /// plan defines by commands.
 pub fn factor(
-    asked: Asked,
+    asked: FactorRequest,
     client: &HostName,
     commands: &BTreeMap<String, Commands>,
 ) -> Result<Factor, Failure> {

@@ -13,7 +13,7 @@ const MOST_LEVELS: usize = 64;
 /// A factor as the user asks for it: a setting, perhaps with its host, and levels to compare, as in
 /// `ssh://root@nas/sysctl:vm.dirty_ratio=as-found,5,40`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct FactorRequest {
     /// The host; `None` where the user named none.
     pub host: Option<HostName>,
     /// The setting's canonical name, for [`knob`].
@@ -22,7 +22,7 @@ pub struct Asked {
     pub levels: Vec<FactorLevel>,
 }
 
-impl Asked {
+impl FactorRequest {
     /// A setting by its name, with its levels in the words of `--set`.
     ///
     /// # Errors
@@ -31,7 +31,7 @@ impl Asked {
         host: Option<HostName>,
         name: &str,
         levels: impl IntoIterator<Item = &'a str>,
-    ) -> Result<Asked, Failure> {
+    ) -> Result<FactorRequest, Failure> {
         let usage = |happened: String| {
             let next = "Give valid values, each once; 'as-found' is a value, too.";
             Failure::new(Cause::Usage, "understand the values of a setting")
@@ -40,7 +40,7 @@ impl Asked {
                 .next(next)
         };
         let knob = knob(name)?;
-        let mut asked = Asked { host, knob: knob.name(), levels: Vec::new() };
+        let mut asked = FactorRequest { host, knob: knob.name(), levels: Vec::new() };
         for level in levels {
             let level = match level {
                 AS_FOUND => FactorLevel::AsFound,
@@ -62,12 +62,12 @@ impl Asked {
     }
 }
 
-impl FromStr for Asked {
+impl FromStr for FactorRequest {
     type Err = Failure;
 
     /// # Errors
     /// [`Cause::Usage`] for what is no setting, no host, or no level of the setting.
-    fn from_str(text: &str) -> Result<Asked, Failure> {
+    fn from_str(text: &str) -> Result<FactorRequest, Failure> {
         let usage = |happened: String| {
             let next = "Give [HOST/]NAME=VALUE,…, such as local/sysctl:vm.dirty_ratio=as-found,5.";
             Failure::new(Cause::Usage, "understand --set").on(text).happened(happened).next(next)
@@ -85,7 +85,7 @@ impl FromStr for Asked {
                 }
             }
         };
-        Asked::new(host, name, levels.split(','))
+        FactorRequest::new(host, name, levels.split(','))
     }
 }
 
@@ -95,7 +95,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn parts(text: &str) -> Result<(Option<String>, String, Vec<String>), Failure> {
-        let Asked { host, knob, levels } = text.parse()?;
+        let FactorRequest { host, knob, levels } = text.parse()?;
         let levels = levels.iter().map(ToString::to_string).collect();
         Ok((host.map(|host| host.to_string()), knob, levels))
     }
@@ -157,7 +157,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text(text in "\\PC{0,60}|(ssh://a/|local/)?(sysctl|export-sync|read-ahead|governor|nfsd-versions):?\\PC{0,20}=\\PC{0,20}") {
-            if let Ok(Asked { knob: name, levels, .. }) = text.parse::<Asked>() {
+            if let Ok(FactorRequest { knob: name, levels, .. }) = text.parse::<FactorRequest>() {
                 let knob = knob(&name).unwrap();
                 prop_assert_eq!(knob.name(), name);
                 for level in levels {

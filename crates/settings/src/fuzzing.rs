@@ -2,7 +2,7 @@
 
 use super::export::file::{Writes, clients, path_of, with_sync, with_sync_of};
 use super::samba::block::{Place, with, without};
-use super::{Asked, Entry, knob};
+use super::{Entry, FactorRequest, knob};
 
 /// An entry of an undo journal, as it may lie on a host.
 ///
@@ -63,5 +63,5 @@ pub fn listings(text: &str) {
 
 /// A factor on the command line.
 pub fn factor_request(text: &str) {
-    let _ = text.parse::<Asked>();
+    let _ = text.parse::<FactorRequest>();
 }

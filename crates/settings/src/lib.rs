@@ -49,7 +49,7 @@ mod zfs;
 
 pub use commands::by_commands;
 pub use entry::{Entry, MOST_BYTES};
-pub use factor_request::Asked;
+pub use factor_request::FactorRequest;
 pub use journal::{Journal, Unreadable};
 pub use nft::found_ruleset;
 pub use nft_listing::{RulesetParts, ruleset_parts};

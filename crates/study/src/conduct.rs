@@ -10,11 +10,11 @@ mod time;
 mod trial;
 mod vary;
 
-use crate::held::Held;
 use crate::hosts::Hosts;
 use crate::keep::Keep;
-use crate::left::{Ahead, Took};
+use crate::kept_trials::KeptTrials;
 use crate::progress::Progress;
+use crate::remaining_time::{Ahead, Took};
 use crate::schedule::Schedule;
 use crate::settings::Settings;
 use crate::{check, resume};
@@ -132,7 +132,7 @@ pub(crate) fn carry_out<'a>(
         tried_out: 0,
         took: Took::default(),
         writes: Vec::new(),
-        held: Held::default(),
+        held: KeptTrials::default(),
     };
     let outcome = conductor.prepare().and_then(|()| conductor.blocks());
     conductor.finish(outcome)
@@ -171,7 +171,7 @@ struct Conductor<'a> {
     /// What is known of writes before the first block, by subject.
     writes: Vec<(usize, WriteState)>,
     /// What is held of trials that are kept.
-    held: Held,
+    held: KeptTrials,
 }
 
 impl Conductor<'_> {

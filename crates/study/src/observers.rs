@@ -1,8 +1,8 @@
 //! What passes progress on to the study's own observer.
 
 use crate::hosts::{self, Hosts};
-use crate::left::RemainingTime;
 use crate::progress::Progress;
+use crate::remaining_time::RemainingTime;
 use plimsoll_model::{Event, LoadObserver};
 
 /// Passes progress on while subjects are prepared; there is no load to account for.

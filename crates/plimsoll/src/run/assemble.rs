@@ -13,7 +13,7 @@ use plimsoll_config::nearest;
 use plimsoll_model::{
     Commands, Factor, Failure, HostName, Length, Plan, StorageOptions, Switch, factor,
 };
-use plimsoll_settings::{Asked, by_commands, knob};
+use plimsoll_settings::{FactorRequest, by_commands, knob};
 use std::collections::BTreeMap;
 
 /// What the command line says beside the file.
@@ -189,7 +189,7 @@ fn factor_of(
         return Err(source.problem(&at("setting"), &happened, &nearest(own, &known)));
     }
     knob(&setting).map_err(|failure| source.placed(&at("setting"), failure))?;
-    let asked = Asked::new(host, &setting, levels.iter().map(String::as_str));
+    let asked = FactorRequest::new(host, &setting, levels.iter().map(String::as_str));
     let made = asked.and_then(|asked| settings::factor(asked, client, commands));
     made.map_err(|failure| source.placed(&at("levels"), failure))
 }

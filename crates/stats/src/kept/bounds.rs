@@ -1,6 +1,6 @@
 //! Which rates are lower and which are upper bounds of a goal, as RFC 9971 classifies them.
 
-use super::segments::Seen;
+use super::segments::RateTrial;
 use std::collections::BTreeMap;
 
 /// Share of the time at a rate in which the loss may exceed the goal.
@@ -27,19 +27,19 @@ pub(super) enum Class {
 
 /// The trials at each step of the grid.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Loads(BTreeMap<i64, Vec<Seen>>);
+pub(super) struct Loads(BTreeMap<i64, Vec<RateTrial>>);
 
 impl Loads {
-    pub fn add(&mut self, step: i64, seen: Seen) {
+    pub fn add(&mut self, step: i64, seen: RateTrial) {
         self.0.entry(step).or_default().push(seen);
     }
 
-    pub fn at(&self, step: i64) -> &[Seen] {
+    pub fn at(&self, step: i64) -> &[RateTrial] {
         self.0.get(&step).map_or(&[], Vec::as_slice)
     }
 
     /// Trials near these steps.
-    pub fn near(&self, low: i64, high: i64) -> impl Iterator<Item = &Seen> {
+    pub fn near(&self, low: i64, high: i64) -> impl Iterator<Item = &RateTrial> {
         self.0.range(low..=high.max(low)).flat_map(|(_, trials)| trials)
     }
 
@@ -88,8 +88,8 @@ mod tests {
     use super::super::lengths::Lengths;
     use super::*;
 
-    fn trial(seconds: f64, lost: f64) -> Seen {
-        Seen { seconds, sent: 1000.0, lost, ..Seen::default() }
+    fn trial(seconds: f64, lost: f64) -> RateTrial {
+        RateTrial { seconds, sent: 1000.0, lost, ..RateTrial::default() }
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub use finish::{Caveat, Found, Kept};
 pub use lengths::{MOST_SECONDS, QUICK_SECONDS, confirm_seconds};
 pub use search::{Purpose, Search, Settings, Trial};
 pub use segments::{
-    LEAD_SECONDS, LONGEST_LEAD_SECONDS, LONGEST_SECONDS, MOST_LENGTHS, SEGMENT_SECONDS, Seen,
+    LEAD_SECONDS, LONGEST_LEAD_SECONDS, LONGEST_SECONDS, MOST_LENGTHS, RateTrial, SEGMENT_SECONDS,
     Segment, count, late_seconds,
 };
 pub use slope::Slope;

@@ -3,7 +3,7 @@
 use super::bounds::{Class, Loads, Phase, WHOLE};
 use super::finish::{Found, LEAST_OF_PASSED, OWN_LIMIT, found};
 use super::lengths::{Lengths, for_bounds, most_of_bound, most_of_long, whole};
-use super::segments::{LEAD_SECONDS, LONGEST_LEAD_SECONDS, Seen};
+use super::segments::{LEAD_SECONDS, LONGEST_LEAD_SECONDS, RateTrial};
 
 /// Length of the trial that shows what the sender can send.
 const TOP_SECONDS: f64 = 0.5;
@@ -98,10 +98,10 @@ pub struct Search {
     spent: f64,
     /// Shares of the segments that were void, of the trials for bounds.
     pub(super) void: Vec<f64>,
-    pub(super) overload: Option<Seen>,
-    pub(super) confirm: Option<Seen>,
+    pub(super) overload: Option<RateTrial>,
+    pub(super) confirm: Option<RateTrial>,
     /// At each of [`EVENTS_AT`].
-    pub(super) events: Vec<Seen>,
+    pub(super) events: Vec<RateTrial>,
 }
 
 impl Search {
@@ -285,7 +285,14 @@ impl Search {
 
     /// Takes what a trial showed. `offered` and `received` are packets per second by the clocks of both ends, whatever
     /// the segments say; `spent` are the seconds since the search began.
-    pub fn take(&mut self, trial: &Trial, seen: Seen, offered: f64, received: f64, spent: f64) {
+    pub fn take(
+        &mut self,
+        trial: &Trial,
+        seen: RateTrial,
+        offered: f64,
+        received: f64,
+        spent: f64,
+    ) {
         self.spent = spent;
         match trial.purpose {
             Purpose::Top => {

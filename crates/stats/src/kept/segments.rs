@@ -46,7 +46,7 @@ pub struct Segment {
 
 /// The figures of one trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Seen {
+pub struct RateTrial {
     /// Time of the segments that count.
     pub seconds: f64,
     /// Time of the segments after the shortest lead-in in which the sender was not late.
@@ -75,7 +75,7 @@ pub struct Seen {
     pub queue_seconds: f64,
 }
 
-impl Seen {
+impl RateTrial {
     /// The share that counts as lost: what was lost, and what a growing queue took, if it grows faster than `least`
     /// allows.
     pub fn loss(&self, goal: f64) -> f64 {
@@ -109,17 +109,17 @@ fn whole_segments(seconds: f64) -> usize {
 }
 
 /// The figures of a trial with this lead-in at least. Its last segment is left out unless it is whole.
-pub fn count(segments: &[Segment], lead_seconds: f64) -> Seen {
+pub fn count(segments: &[Segment], lead_seconds: f64) -> RateTrial {
     let segments = match segments {
         [first, .., last] if last.sent < first.sent => &segments[..segments.len() - 1],
         all => all,
     };
     let shortest = whole_segments(lead_seconds);
     let lead = lead(segments, shortest).min(segments.len());
-    let mut seen = Seen {
+    let mut seen = RateTrial {
         all_received: segments.iter().map(|segment| segment.received).sum(),
         all_seconds: segments.len() as f64 * SEGMENT_SECONDS,
-        ..Seen::default()
+        ..RateTrial::default()
     };
     let (sent, received) = sums(&segments[..lead]);
     seen.lead_loss_ratio = if sent > 0.0 { ((sent - received) / sent).max(0.0) } else { 0.0 };
@@ -180,7 +180,7 @@ mod tests {
         Segment { sent: 100.0, received, late_seconds: 0.0, delay_seconds: Some(0.001) }
     }
 
-    fn counted(segments: &[Segment]) -> Seen {
+    fn counted(segments: &[Segment]) -> RateTrial {
         count(segments, LEAD_SECONDS)
     }
 
@@ -226,8 +226,8 @@ mod tests {
         segments.push(Segment { sent: 30.0, received: 0.0, ..Segment::default() });
         let seen = counted(&segments);
         assert_eq!((seen.sent, seen.lost), (1000.0, 0.0));
-        assert_eq!(counted(&[]), Seen::default());
-        assert_eq!(Seen::default().loss(0.005), 1.0, "nothing sent is nothing kept");
+        assert_eq!(counted(&[]), RateTrial::default());
+        assert_eq!(RateTrial::default().loss(0.005), 1.0, "nothing sent is nothing kept");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! watched, and lengths and rates are chosen.
 
 use super::{Conductor, add_new, interrupted};
-use crate::held::Held;
+use crate::kept_trials::KeptTrials;
 use crate::observers::Preparing;
 use crate::progress::Progress;
 use crate::schedule::Schedule;
@@ -65,7 +65,7 @@ impl Conductor<'_> {
                 self.is_kept = true;
             }
         }
-        self.held = Held::new(&self.study, &*self.keep);
+        self.held = KeptTrials::new(&self.study, &*self.keep);
         Ok(())
     }
 

@@ -1,9 +1,9 @@
 //! One trial: a point, or those of its steps, with the loads of the hosts meanwhile.
 
 use super::{Conductor, add_new};
-use crate::left::{Later, RemainingTime};
 use crate::observers::Watching;
 use crate::progress::Progress;
+use crate::remaining_time::{Later, RemainingTime};
 use crate::{costs, disturbed, resume, steps};
 use plimsoll_model::{
     Cell, Failure, HostLoad, HostName, Measure, Metric, Outcome, PointResult, PointSpec, Target,

@@ -6,7 +6,7 @@ use plimsoll_model::units::Bytes;
 use plimsoll_model::{
     Accept, Flag, HostLoad, Length, Measure, Metric, Outcome, Point, PointResult, RateCaveat,
 };
-use plimsoll_stats::kept::{Caveat, Found, Purpose, Search, Seen, Settings, Slope};
+use plimsoll_stats::kept::{Caveat, Found, Purpose, RateTrial, Search, Settings, Slope};
 
 /// What is searched, in frames per second.
 pub(super) struct Range<'a> {
@@ -69,7 +69,7 @@ impl Trial<'_> {
             if result.outcome != Outcome::Complete {
                 return Err(Box::new(result));
             }
-            let (mut seen, offered, received) = seen(&result);
+            let (mut seen, offered, received) = rate_trial(&result);
             let bounded = range.accept.map(|accept| (bounded(&result, accept), accept.at_most));
             match bounded.filter(|(value, most)| value.is_none_or(|value| value > *most)) {
                 // Frames that come too late count as lost.
@@ -197,11 +197,11 @@ fn unkept(found: &Found, accept: Option<&Accept>) -> Box<PointResult> {
 }
 
 /// The figures of a trial, with the rates at which frames were sent and received.
-fn seen(result: &PointResult) -> (Seen, f64, f64) {
+fn rate_trial(result: &PointResult) -> (RateTrial, f64, f64) {
     let known = |measure: Measure| result.value(0, Metric::all(measure));
     let value = |measure: Measure| known(measure).unwrap_or_default();
     let slope = known(Measure::DELAY_SLOPE).zip(known(Measure::DELAY_SLOPE_LOW));
-    let seen = Seen {
+    let seen = RateTrial {
         seconds: value(Measure::COUNTED),
         held_seconds: value(Measure::HELD),
         sent: value(Measure::COUNTED_SENT),

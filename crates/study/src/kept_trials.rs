@@ -7,17 +7,17 @@ use plimsoll_model::{Failure, Series, Study, Trial};
 
 /// Lets go of what is kept elsewhere, and takes it back.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Held {
+pub(crate) struct KeptTrials {
     /// Trials can be read back, and nothing needs them whole meanwhile.
     lets_go: bool,
 }
 
-impl Held {
+impl KeptTrials {
     /// For a study that has begun to be kept. Quantiles of several trials together are made of their
     /// distributions, at every look: those are held where a comparison is of one.
-    pub(crate) fn new(study: &Study, keep: &dyn Keep) -> Held {
+    pub(crate) fn new(study: &Study, keep: &dyn Keep) -> KeptTrials {
         let quantiles = plimsoll_explain::compares_quantiles(&study.plan);
-        Held { lets_go: !quantiles && matches!(keep.trials(&study.id), Some(Ok(_))) }
+        KeptTrials { lets_go: !quantiles && matches!(keep.trials(&study.id), Some(Ok(_))) }
     }
 
     /// The last of these has just been kept: its distributions and stretches are let go, and of the cell's
@@ -76,7 +76,7 @@ mod tests {
             mount: None,
             imported: None,
         };
-        let (mut held, mut trials) = (Held::default(), vec![trial(0)]);
+        let (mut held, mut trials) = (KeptTrials::default(), vec![trial(0)]);
         held.let_go(&mut trials);
         assert_eq!(trials, [trial(0)], "nowhere to take it back from");
         held.lets_go = true;
