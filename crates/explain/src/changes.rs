@@ -90,11 +90,11 @@ impl Found {
         for before in &before.interfaces {
             let is_same = |after: &&Nic| after.name == before.name;
             let Some(after) = after.interfaces.iter().find(is_same) else { continue };
-            let of = format!("{} of {name}", before.name.as_deref().unwrap_or_default());
+            let interface = format!("{} of {name}", before.name.as_deref().unwrap_or_default());
             let [one, other] = [before, after].map(disciplines);
-            self.add(&format!("queueing discipline of {of}"), &one, &other);
+            self.add(&format!("queueing discipline of {interface}"), &one, &other);
             let [one, other] = [before, after].map(steering);
-            self.add(&format!("receive steering of {of}"), &one, &other);
+            self.add(&format!("receive steering of {interface}"), &one, &other);
             // A host without ethtool says nothing of them.
             if before.offloads.is_empty() || after.offloads.is_empty() {
                 continue;
@@ -103,13 +103,13 @@ impl Found {
                 before.offloads.iter().chain(&after.offloads).collect();
             for offload in offloads {
                 let state = |nic: &Nic| if nic.offloads.contains(offload) { "on" } else { "off" };
-                self.add(&format!("{offload} of {of}"), state(before), state(after));
+                self.add(&format!("{offload} of {interface}"), state(before), state(after));
             }
         }
     }
 
     fn target(&mut self, before: &TargetFacts, after: &TargetFacts) {
-        let of = if before.label.is_empty() { &before.given } else { &before.label };
+        let target = if before.label.is_empty() { &before.given } else { &before.label };
         let sizes = |facts: &TargetFacts| {
             [facts.read_size_bytes, facts.write_size_bytes].map(|b| bytes(b.into()))
         };
@@ -122,7 +122,7 @@ impl Found {
             ("write size", &write_a, &write_b),
             ("client's cache", &before.client_cache, &after.client_cache),
         ] {
-            self.add(&format!("{what} of {of}"), before, after);
+            self.add(&format!("{what} of {target}"), before, after);
         }
     }
 }
@@ -164,7 +164,7 @@ fn disciplines(nic: &Nic) -> String {
 
 /// Masks of the receive queues, each once; empty where they are not known.
 fn steering(nic: &Nic) -> String {
-    let of = |queue: &Queue| {
+    let mask_of = |queue: &Queue| {
         queue.name.as_deref().filter(|name| name.starts_with("rx-"))?;
         let mask: String =
             queue.steering_cores_mask.as_deref()?.chars().filter(|c| *c != ',').collect();
@@ -173,7 +173,7 @@ fn steering(nic: &Nic) -> String {
             mask => Some(mask.to_owned()),
         }
     };
-    let masks: BTreeSet<String> = nic.queues.iter().filter_map(of).collect();
+    let masks: BTreeSet<String> = nic.queues.iter().filter_map(mask_of).collect();
     masks.into_iter().collect::<Vec<_>>().join(", ")
 }
 

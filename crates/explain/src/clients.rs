@@ -322,7 +322,7 @@ fn ratio(name: &str, kernel: &Looked, own: &Looked, rule: Rule) -> Option<Estima
     let log = |(block, own): (&u32, &f64)| Some((own / kernel.get(block)?).ln());
     let logs: Vec<f64> = own.iter().filter_map(log).filter(|log| log.is_finite()).collect();
     let log = Estimate::mean(&logs, rule)?;
-    let of =
+    let exp =
         |i: Interval| Interval { low: i.low.exp(), estimate: i.estimate.exp(), high: i.high.exp() };
-    Some(Estimate { value: log.value.exp(), interval: log.interval.map(of) })
+    Some(Estimate { value: log.value.exp(), interval: log.interval.map(exp) })
 }

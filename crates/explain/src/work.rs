@@ -60,9 +60,9 @@ pub(crate) fn differences(a: &Study, in_a: Cell, b: &Study, in_b: Cell) -> Vec<C
         // Imported jobs may have files of unknown size.
         let unknown = key == "size" && [before, after].iter().any(|size| size.as_u64() == Some(0));
         if before != after && !unknown {
-            let of = [before, after];
-            let words =
-                of.map(|value| words(key, value, of.iter().any(|value| value.is_boolean())));
+            let values = [before, after];
+            let words = values
+                .map(|value| words(key, value, values.iter().any(|value| value.is_boolean())));
             found.push(change(&named(name, key), words));
         }
     }

@@ -340,8 +340,8 @@ impl Workload {
 
     /// The most operations that the main part has in flight, over all its workers.
     pub fn in_flight(&self) -> f64 {
-        let of = |main: &Part| f64::from(main.workers.get()) * f64::from(main.depth().get());
-        self.main().map_or(1.0, of)
+        let in_flight = |main: &Part| f64::from(main.workers.get()) * f64::from(main.depth().get());
+        self.main().map_or(1.0, in_flight)
     }
 
     /// The workload at one value of its varied parameter: in the first part, or in all parts if all

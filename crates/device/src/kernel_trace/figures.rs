@@ -224,13 +224,13 @@ mod tests {
     fn the_number_that_most_calls_have_counts() {
         let result = figures(&[2, 2, 5, 2], 5000);
         let figure = |measure| result.quantities[&Metric::all(measure)];
-        let of = |block: &str, measure| {
+        let block_figure = |block: &str, measure| {
             result.quantities.get(&Metric::for_kind(block_kind(block).unwrap(), measure)).copied()
         };
         // udp_sendmsg, ip_output, nft_do_chain and two rules.
         assert_eq!((figure(TraceJob::FUNCTIONS), figure(TraceJob::SAME)), (5.0, 0.75));
-        assert_eq!(of("netfilter", TraceJob::FUNCTIONS), Some(3.0));
-        assert_eq!(of("netfilter", TraceJob::SAME), Some(0.75));
+        assert_eq!(block_figure("netfilter", TraceJob::FUNCTIONS), Some(3.0));
+        assert_eq!(block_figure("netfilter", TraceJob::SAME), Some(0.75));
         assert_eq!(figure(TraceJob::UNTRACED), 5e-6);
         assert_eq!(figure(TraceJob::TRACED), 9e-6);
         let tree: Vec<(u16, &str)> =
@@ -238,7 +238,7 @@ mod tests {
         let rule = (3, "nft_meta_get_eval");
         assert_eq!(tree, [(0, "udp_sendmsg"), (1, "ip_output"), (2, "nft_do_chain"), rule, rule]);
         // 1200 ns for four calls below the first are far from 5000 ns.
-        assert_eq!(of("netfilter", TraceJob::CORRECTED), None);
+        assert_eq!(block_figure("netfilter", TraceJob::CORRECTED), None);
         assert!(!result.quantities.contains_key(&Metric::all(TraceJob::CORRECTED)));
     }
 

@@ -170,9 +170,10 @@ mod tests {
         let blocks = blocks.map(|(name, count)| (name.to_owned(), count)).into();
         let found = result(&SampleCounts { blocks, all: 45 }, 7_000.0);
         let figure = |metric| found.quantities.get(&metric).copied();
-        let of = |name| figure(Metric::for_kind(block_kind(name).unwrap(), SampleJob::SAMPLES));
+        let samples =
+            |name| figure(Metric::for_kind(block_kind(name).unwrap(), SampleJob::SAMPLES));
         assert_eq!(
-            (of("netfilter"), of("locks and RCU"), of("IP")),
+            (samples("netfilter"), samples("locks and RCU"), samples("IP")),
             (Some(30.0), Some(12.0), None)
         );
         assert_eq!(figure(Metric::all(SampleJob::SAMPLES)), Some(45.0));

@@ -284,11 +284,11 @@ impl JobFacts for PatternJob {
     }
 
     fn footprint(&self) -> Footprint {
-        let of = |used: bool, bytes: u64| if used { bytes } else { 0 };
+        let if_used = |used: bool, bytes: u64| if used { bytes } else { 0 };
         let files = self.file_bytes().saturating_mul(u64::from(Self::FILES)).max(self.size.0);
         Footprint {
-            read: of(self.pattern.reads(), files),
-            written: of(self.pattern.writes(), files),
+            read: if_used(self.pattern.reads(), files),
+            written: if_used(self.pattern.writes(), files),
             names: 0,
             shared: true,
             ..Footprint::default()

@@ -58,8 +58,9 @@ impl Claims<'_> {
                 let (first, others) = targets.split_first().unwrap_or((&0, &[]));
                 for (setting, workload) in pairs(&settings, &flat(&jobs)) {
                     let measurand = |subject| self.measurand(subject, workload, setting);
-                    let of = |other: &usize| contrast(measurand(*other), measurand(*first));
-                    contrasts.extend(others.iter().filter_map(of));
+                    let against_first =
+                        |other: &usize| contrast(measurand(*other), measurand(*first));
+                    contrasts.extend(others.iter().filter_map(against_first));
                 }
             }
             JOBS => {
@@ -133,8 +134,8 @@ impl Claims<'_> {
     /// Jobs are compared by a figure that both have.
     fn expect_alike(&self, a: &JobOf, b: &JobOf) -> Result<(), Failure> {
         let headlines = |job: &JobOf| -> Vec<_> {
-            let of = job.workloads.clone().map(|workload| self.measurand(0, workload, 0));
-            of.map(|measurand| measurand.map(|m| m.metric)).collect()
+            let measurands = job.workloads.clone().map(|workload| self.measurand(0, workload, 0));
+            measurands.map(|measurand| measurand.map(|m| m.metric)).collect()
         };
         match headlines(a) == headlines(b) {
             true => Ok(()),

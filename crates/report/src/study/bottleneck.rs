@@ -151,11 +151,11 @@ pub(crate) fn lines(shown: &Shown<'_>, cells: &[Cell], notes: &mut Notes) -> Vec
         return Vec::new();
     }
     let mut line = |text: &dyn Fn(&Bottleneck, &[f64]) -> String| {
-        let of = |(found, cells): &(Bottleneck, Vec<Utilisation>)| {
+        let marked = |(found, cells): &(Bottleneck, Vec<Utilisation>)| {
             let shares: Vec<f64> = cells.iter().filter_map(|(_, busy)| *busy).collect();
             text(found, &shares) + &notes.mark(&found.reason)
         };
-        groups.iter().map(of).collect::<Vec<_>>().join(BY_COLUMN)
+        groups.iter().map(marked).collect::<Vec<_>>().join(BY_COLUMN)
     };
     let name =
         |found: &Bottleneck| found.short.clone().unwrap_or_else(|| found.name.replace('\n', " "));

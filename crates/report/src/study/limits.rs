@@ -187,14 +187,14 @@ fn share(all: &[&Limits]) -> String {
     let shares: Vec<f64> = all.iter().filter_map(|limits| share(&limits)).collect();
     let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
     let most = shares.iter().copied().fold(0.0, f64::max);
-    let of = match all.first().and_then(|limits| limits.binding()) {
+    let whole = match all.first().and_then(|limits| limits.binding()) {
         Some(one) if one.is_delay() => " of the time",
         _ => "",
     };
     match (percent(least), percent(most)) {
         _ if shares.is_empty() => String::new(),
-        (least, most) if least == most => format!(" ({most}{of})"),
-        (least, most) => format!(" ({}–{most}{of})", least.trim_end_matches('%')),
+        (least, most) if least == most => format!(" ({most}{whole})"),
+        (least, most) => format!(" ({}–{most}{whole})", least.trim_end_matches('%')),
     }
 }
 
@@ -333,7 +333,7 @@ pub(crate) fn lead(some: &[Limits], title: &dyn Fn(&Limits) -> String) -> String
         }
     }
     groups.sort_by_key(|(_, titles)| std::cmp::Reverse(titles.len()));
-    let of = |(told, titles): &(String, Vec<String>)| {
+    let rows_told = |(told, titles): &(String, Vec<String>)| {
         let rows = match titles.len() {
             all if all == some.len() && all > 1 => format!("all {all} rows"),
             few if few <= SOME => listed(titles),
@@ -341,7 +341,7 @@ pub(crate) fn lead(some: &[Limits], title: &dyn Fn(&Limits) -> String) -> String
         };
         told.replace(ROWS, &rows)
     };
-    let parts: Vec<String> = groups.iter().map(of).collect();
+    let parts: Vec<String> = groups.iter().map(rows_told).collect();
     capital(&parts.join("; ")) + "."
 }
 
@@ -378,8 +378,8 @@ pub(crate) fn notes(limits: &Limits) -> Vec<String> {
     if let Some(one) = limits.binding() {
         if matches!(one.resource, Resource::Quota { .. }) {
             let name = capital(&resource(one));
-            let of = figure(limits).unwrap_or_default();
-            let cores = of.split_once(" of ").map_or("", |(_, cores)| cores);
+            let cores_used = figure(limits).unwrap_or_default();
+            let cores = cores_used.split_once(" of ").map_or("", |(_, cores)| cores);
             notes.push(format!("{name} has a quota of {cores}."));
         }
         notes

@@ -124,14 +124,15 @@ fn a_plan_says_all_that_the_command_line_does() {
     assert_eq!(targets, ["nfs://nas/a", "nfs://nas/a?rsize=4096"]);
     assert!(plan.storage.drop_caches);
     assert_eq!(plan.watched[1].host.to_string(), "ssh://root@nas");
-    let of: Vec<_> = plan.workloads.iter().map(|w| w.main().unwrap()).collect();
-    let kinds: Vec<_> = of.iter().map(|part| part.job.kind()).collect();
+    let parts: Vec<_> = plan.workloads.iter().map(|w| w.main().unwrap()).collect();
+    let kinds: Vec<_> = parts.iter().map(|part| part.job.kind()).collect();
     assert_eq!(kinds, ["copy-pictures-up-rsync", "random-read", "random-write", "scan"]);
     // Each with its own options, and the defaults of the command line.
-    let workers: Vec<_> = of.iter().map(|part| (part.workers.get(), part.depth().get())).collect();
+    let workers: Vec<_> =
+        parts.iter().map(|part| (part.workers.get(), part.depth().get())).collect();
     assert_eq!(workers, [(1, 4), (2, 1), (2, 1), (4, 1)]);
-    assert!(of[1].job.settings().contains(&"content verified".to_owned()));
-    assert!(of[3].job.settings().iter().any(|word| word.contains("3 directories")));
+    assert!(parts[1].job.settings().contains(&"content verified".to_owned()));
+    assert!(parts[3].job.settings().iter().any(|word| word.contains("3 directories")));
     let lengths: Vec<_> = plan.workloads.iter().map(|workload| workload.length).collect();
     assert_eq!(lengths[0], Length::UntilDone { at_most_seconds: 3600.0 });
     assert_eq!(lengths[1], Length::For { seconds: 1.0, warm_up_seconds: 0.1 });

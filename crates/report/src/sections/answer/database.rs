@@ -26,18 +26,18 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
     for cell in cells.filter(|cell| cell.complete > 0) {
         let subject = usize::from(cell.cell.subject);
         let name = if several { Some(brief.setup(shown, cell.cell)) } else { None };
-        let of = |text: String| match &name {
+        let named = |text: String| match &name {
             Some(name) => format!("{name}: {text}"),
             None => text,
         };
-        sentences.extend(commits(cell).map(of));
+        sentences.extend(commits(cell).map(named));
         let facts = shown.study.subjects.get(subject).and_then(|known| known.storage());
         let target = shown.study.plan.target(subject);
         if let (Some(facts), Some(target)) = (facts, target)
             && told.insert((cell.cell.subject, cell.cell.setting))
         {
             let locks = Locks::found(&shown.study.flags, facts, cell);
-            sentences.push(of(safety(facts, target, &locks)));
+            sentences.push(named(safety(facts, target, &locks)));
         }
     }
     sentences
@@ -227,20 +227,20 @@ mod tests {
 
     #[test]
     fn locks_on_a_mount_may_stay_on_the_client() {
-        let of = |protocol, options| said("/mnt", protocol, Some(options), &Locks::Exclusive);
+        let said_of = |protocol, options| said("/mnt", protocol, Some(options), &Locks::Exclusive);
         let nfs = "rw,relatime,vers=4.2,local_lock=none,addr=192.0.2.1";
-        assert!(of("directory on nfs4", nfs).starts_with("Safe for a database: locks keep"));
-        assert!(of("directory on nfs4", nfs).contains("only if all programs run on one host"));
+        assert!(said_of("directory on nfs4", nfs).starts_with("Safe for a database: locks keep"));
+        assert!(said_of("directory on nfs4", nfs).contains("only if all programs run on one host"));
         for (protocol, options, option) in [
             ("directory on nfs", "rw,vers=3,nolock,local_lock=all", "nolock"),
             ("directory on nfs", "rw,vers=3,local_lock=posix", "local_lock=posix"),
             ("directory on cifs", "rw,vers=3.1.1,nobrl,cache=strict", "nobrl"),
         ] {
-            let said = of(protocol, options);
+            let said = said_of(protocol, options);
             assert!(said.contains("on this host") && said.contains(option), "{said}");
         }
-        assert!(of("directory on fuse.sshfs", "rw").contains("depends on fuse.sshfs"));
-        let local = of("directory on ext4", "rw,relatime");
+        assert!(said_of("directory on fuse.sshfs", "rw").contains("depends on fuse.sshfs"));
+        let local = said_of("directory on ext4", "rw,relatime");
         assert!(local.contains("can share memory"), "{local}");
         let smb = said("smb://nas/a", "SMB 3.1.1, not signed", None, &Locks::Exclusive);
         assert!(smb.contains("only if all programs run on one host"), "{smb}");
