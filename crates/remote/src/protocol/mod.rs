@@ -25,9 +25,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::time::Duration;
 
-/// The version of the protocol. The two programs come from one build: others are refused. 3: files are
-/// prepared a step at a time, and a point names the file that it begins with alone.
-pub const PROTOCOL: u32 = 3;
+/// The version of the protocol. The two programs come from one build: others are refused. 4: a point has
+/// a rotation, and no time limit of its own for an operation.
+pub const PROTOCOL: u32 = 4;
 
 /// How often each side says that it is alive.
 pub const PULSE: Duration = Duration::from_secs(5);
