@@ -306,6 +306,14 @@ fn encryption_is_a_bound_by_the_cipher() {
     let really = Truth { server: 302.4e-6, ..truth };
     let really = really.carries(16) / truth.carries(16);
     assert!(high / found.today < 0.8 && really <= 1.01 * high / found.today, "{found:?} {really}");
+    // A server that is busy whether there is load or not: what an operation takes of it is not known.
+    let mut busy = study.clone();
+    for (trial, idle) in busy.trials.iter_mut().zip([0.1, 1.9, 3.0].into_iter().cycle()) {
+        let load = trial.loads.iter_mut().find(|load| load.host == SERVER).unwrap();
+        load.idle_baseline = idle;
+    }
+    let unknown = refusal(&busy, &change(Encryption::Disk)).why;
+    assert_eq!(unknown, Why::NotMonitored(Part::ServerProcessor));
     study.plan.subjects = vec![Subject::from("smb://me@nas/a".parse::<Target>().unwrap())];
     let found = one(&study, &change(Encryption::Smb));
     assert!(matches!(found.answer, Answer::AtMost { low: None, .. }), "{found:?}");

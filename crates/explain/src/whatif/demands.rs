@@ -87,6 +87,12 @@ impl<'a> Demands<'a> {
         self.limits.unseen.contains(&unseen)
     }
 
+    /// Whether the CPU time of an operation on the server is known.
+    pub(super) fn knows_server_processor(&self) -> bool {
+        let blind = [Unseen::Server, Unseen::SharedProcessor, Unseen::FewTicks];
+        !blind.iter().any(|unseen| self.is_unseen(*unseen))
+    }
+
     pub(super) fn workload(&self) -> Option<&'a Workload> {
         self.study.plan.workload(self.limits.cell)
     }
@@ -188,8 +194,7 @@ impl<'a> Demands<'a> {
 
     fn processor_of(&mut self, role: Role, speed: ProcessorSpeed) -> Applied {
         let is_server = role == Role::Server;
-        let blind = [Unseen::Server, Unseen::SharedProcessor, Unseen::FewTicks];
-        if is_server && blind.iter().any(|unseen| self.is_unseen(*unseen)) {
+        if is_server && !self.knows_server_processor() {
             return refused(Why::NotMonitored(Part::ServerProcessor), Settle::Monitor);
         }
         let is_processor = |one: &Use| {

@@ -106,8 +106,7 @@ impl Demands<'_> {
             }
             _ => {}
         }
-        let blind = [Unseen::Server, Unseen::SharedProcessor];
-        if blind.iter().any(|unseen| self.is_unseen(*unseen)) {
+        if !self.knows_server_processor() {
             return refused(Why::NotMonitored(Part::ServerProcessor), Settle::Monitor);
         }
         let more = seconds_per_byte * self.limits.bytes_per_operation;
