@@ -274,7 +274,7 @@ fn calls_of_one(kind: OpKind, part: &Part, facts: &TargetFacts) -> f64 {
 
 /// What the kernel calls the call that an operation of plimsoll's client is; `None` where it is none, or
 /// several different ones.
-fn call_name(kind: OpKind, spoken: Option<Spoken<'_>>) -> Option<&'static str> {
+fn call_name(kind: OpKind, spoken: Option<Spoken>) -> Option<&'static str> {
     let names: [Option<&str>; 3] = match kind {
         OpKind::READ => [Some("READ"), Some("READ"), Some("Reads")],
         OpKind::WRITE => [Some("WRITE"), Some("WRITE"), Some("Writes")],
@@ -292,7 +292,7 @@ fn call_name(kind: OpKind, spoken: Option<Spoken<'_>>) -> Option<&'static str> {
         _ => [None; 3],
     };
     match spoken? {
-        Spoken::Nfs(version) if version.starts_with('4') => names[1],
+        Spoken::Nfs(version) if version.is_4() => names[1],
         Spoken::Nfs(_) => names[0],
         Spoken::Smb => names[2],
     }

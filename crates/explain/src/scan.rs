@@ -9,10 +9,10 @@ use plimsoll_model::{Job, Measure, Metric, OpKind, Protocol, Study, Workload};
 /// Names of the scan that is predicted.
 pub const NAMES: u32 = 5_000;
 
-/// What Linux sends for a directory beside its listing. Of NFS it sends GETATTR and ACCESS as the directory is opened. Of SMB it looks at the directory by
-/// CREATE, QUERY_INFO and CLOSE in one request, which is a lookup of plimsoll's client, and asks for the first
-/// names in the request that opens the directory, which plimsoll's does after that. Names below it cost no call:
-/// their attributes come with the listing, and are believed for a second or more. Counted by mountstats and
+/// What Linux sends for a directory beside its listing. Of NFS it sends GETATTR and ACCESS as the directory is opened. Of
+/// SMB it looks at the directory by CREATE, QUERY_INFO and CLOSE in one request, which is a lookup of plimsoll's client,
+/// and asks for the first names in the request that opens the directory, which plimsoll's does after that. Names below it
+/// cost no call: their attributes come with the listing, and are believed for a second or more. Counted by mountstats and
 /// /proc/fs/cifs/Stats on Linux 6.1, for 501 directories: 503 GETATTR, 502 ACCESS and 502 READDIRPLUS; 490
 /// QUERY_INFO, 990 CREATE and CLOSE and 1005 QUERY_DIRECTORY.
 struct CallsBeside {

@@ -87,8 +87,8 @@ pub use subject::{
 pub use subject_key::{SubjectKey, without_slash};
 pub use target::{
     AdvertisedSizes, DirectoryTarget, Engine, InPlace, NfsTarget, NfsTransport, NfsVersion,
-    PageCache, Protection, Protocol, SmbDialect, SmbProtection, SmbTarget, SourcePort, Target, TargetFacts,
-    WriteState, suggested_url, with_letters, without_password,
+    PageCache, Protection, Protocol, SmbDialect, SmbProtection, SmbTarget, SourcePort, Target,
+    TargetFacts, WriteState, suggested_url, with_letters, without_password,
 };
 pub use trial::{
     BufferSeries, ClientMemory, Outcome, PartResult, Point, PointResult, PointSpec, Stall,

@@ -70,7 +70,9 @@ pub fn estimate(plan: &Plan) -> Estimate {
         first_blocks_seconds: 0.0,
         is_known: is_known(plan),
         written: Bytes(0),
-        held: Bytes(size::most_stored(&plan.workloads, u64::MAX).unwrap_or(0).saturating_add(repeated)),
+        held: Bytes(
+            size::most_stored(&plan.workloads, u64::MAX).unwrap_or(0).saturating_add(repeated),
+        ),
         rests_on: vec![format!(
             "{:.0} MB/s and {:.0} ms for a file",
             BYTES_PER_SECOND / 1e6,

@@ -60,7 +60,7 @@ impl LoadObserver for Watching<'_> {
             && let Some(seconds) =
                 self.left.as_mut().and_then(|left| left.window(*at_seconds, window))
         {
-            (self.observer)(Progress::RemainingTime { seconds });
+            (self.observer)(Progress::Left { seconds });
         }
         (self.observer)(Progress::Event(&event));
     }

@@ -409,9 +409,9 @@ mod tests {
         let alone = Workload::new(part.clone(), Length::UntilDone { at_most_seconds: 60.0 });
         let mut both = alone.clone();
         both.parts.push(part);
-        let held = |workloads: &[Workload]| super::held(workloads, u64::MAX);
-        assert_eq!(held(&[alone.clone(), alone.clone()]), Some(3 * MIB), "one after the other");
-        assert_eq!(held(&[alone, both]), Some(6 * MIB));
+        let stored = |workloads: &[Workload]| most_stored(workloads, u64::MAX);
+        assert_eq!(stored(&[alone.clone(), alone.clone()]), Some(3 * MIB), "one after the other");
+        assert_eq!(stored(&[alone, both]), Some(6 * MIB));
     }
 
     /// What cannot be made smaller does not fit: it once was halved for ever.

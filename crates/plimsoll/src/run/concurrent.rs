@@ -56,7 +56,7 @@ pub fn add(source: &Source<'_>, jobs: &[JobOf], plan: &mut Plan) -> Result<(), F
     for (number, job) in jobs.iter().enumerate().filter(|(_, job)| !job.others.is_empty()) {
         let at = ["job", &number.to_string(), KEY];
         let problem = |wrong: Wrong| source.problem(&at, &wrong.happened, &wrong.next);
-        if plan.clients.len() > 1 {
+        if plan.clients().count() > 1 {
             let happened = "several hosts run the load, and `while` needs a single one";
             return Err(problem(Wrong::new(happened, "Name one host with `on` or --on.")));
         }

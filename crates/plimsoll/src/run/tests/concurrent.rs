@@ -85,7 +85,8 @@ fn the_first_job_alone_is_swept() {
     let both = &plan.workloads[2];
     let over = Parameter::Workers;
     assert_eq!(both.steps, Some(Steps::Sweep { over, values: vec![1.0, 8.0] }));
-    let workers = both.at(over, 8.0).parts.iter().map(|p| p.workers.get()).collect::<Vec<_>>();
+    let at = both.at(over, 8.0).unwrap();
+    let workers: Vec<u16> = at.parts.iter().map(|part| part.workers.get()).collect();
     assert_eq!(workers, [8, 1]);
 }
 
