@@ -285,6 +285,9 @@ fn a_job_is_repeated_during_another_one() {
     let details = program.run(&["show", "--details"]).expect(0).out;
     let heading = "Random read during pictures update, as rsync";
     assert!(details.contains(heading), "'{heading}' is missing in:\n{details}");
+    let screen = unwrapped(&program.run(&["show"]).expect(0).out);
+    assert!(screen.contains("random read during pictures update"), "{screen}");
+    assert!(!screen.contains(" of random read during"), "its first job is named twice: {screen}");
     assert_eq!(run_directories(there.path()).len(), 0);
 }
 

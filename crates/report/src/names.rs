@@ -138,8 +138,12 @@ impl Names {
             let workload = plan.workload(measurand.cell);
             let part = workload.map_or_else(String::new, |w| part(plan, w, measurand.part));
             let whole = self.workload(measurand.cell.workload);
-            let only = workload.is_none_or(|workload| workload.parts.len() == 1);
-            match only || part == whole || part.is_empty() {
+            // A name such as "random read during scan" begins with the part that verdicts are about.
+            let is_named = workload.is_none_or(|workload| {
+                let is_first = measurand.part == workload.headline_part();
+                workload.parts.len() == 1 || is_first && whole.starts_with(&part)
+            });
+            match is_named || part == whole || part.is_empty() {
                 true => format!("{setup}, {whole}"),
                 false => format!("{setup}, {part} of {whole}"),
             }
