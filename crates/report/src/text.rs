@@ -78,9 +78,13 @@ pub(crate) fn listed(items: &[String]) -> String {
     }
 }
 
-/// "1 block", "2 blocks".
+/// "1 block", "2 blocks", "3 studies".
 pub fn counted(count: u64, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+    match (count, noun.strip_suffix("dy")) {
+        (1, _) => format!("1 {noun}"),
+        (_, Some(stem)) => format!("{count} {stem}dies"),
+        (_, None) => format!("{count} {noun}s"),
+    }
 }
 
 /// With a capital first letter.
@@ -93,6 +97,13 @@ pub(crate) fn capital(text: &str) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn nouns_have_plurals() {
+        let all = [(0, "block"), (1, "study"), (2, "study")];
+        let words = all.map(|(count, noun)| counted(count, noun));
+        assert_eq!(words, ["0 blocks", "1 study", "2 studies"]);
+    }
 
     #[test]
     fn lines_are_wrapped_under_their_beginning() {

@@ -4,7 +4,7 @@ use crate::chart::Table;
 use crate::document::{Document, Layout, Section};
 use crate::measure::shape;
 use crate::names::Names;
-use crate::text::printable;
+use crate::text::{counted, printable};
 use crate::verdict::percent;
 use plimsoll_explain::{FEWEST_BASELINES, GateOutcome, GateResult, GateRow};
 use plimsoll_model::{GateSide, Study, StudyId};
@@ -93,8 +93,7 @@ fn sentences(result: &GateResult, baseline: Option<&StudyId>) -> Vec<String> {
     let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
     let studies = match (least, most) {
         (0, 0) => "no earlier study of equal work".to_owned(),
-        (1, 1) => "1 study".to_owned(),
-        (least, most) if least == most => format!("{most} studies"),
+        (least, most) if least == most => counted(most as u64, "study"),
         (least, most) => format!("{least} to {most} studies"),
     };
     let up_to = baseline.filter(|_| most > 0);
@@ -126,8 +125,8 @@ pub(crate) fn in_words(study: &Study, row: &GateRow) -> (String, String, &'stati
     let names = Names::new(study);
     let [baseline, now, change, by_chance] = figures(study, row);
     let text = format!(
-        "{now}, baseline {baseline} from {} studies, change {change}, by chance {by_chance}",
-        row.studies
+        "{now}, baseline {baseline} from {}, change {change}, by chance {by_chance}",
+        counted(row.studies as u64, "study")
     );
     (name(&names, row), text, outcome(row.outcome))
 }

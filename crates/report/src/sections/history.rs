@@ -92,7 +92,7 @@ impl Document {
         sections.push(recorded(history));
         sections.push(predictions::section(history, predicted));
         sections.push(method(history));
-        let studies = studies(history.moments.len());
+        let studies = counted(history.moments.len() as u64, "study");
         let span = match (history.moments.first(), history.moments.last()) {
             (Some(first), Some(last)) if begun(first) == begun(last) => {
                 format!("{studies} on {}", begun(last))
@@ -344,7 +344,11 @@ fn section(history: &History<'_>, number: usize, of: &Named<'_>) -> Section {
     let (study, cell) = series.last;
     let mut section = Section::details(format!("series-{}", number + 1), capital(&of.name));
     let work = study.plan.workload(cell).map(names::settings).unwrap_or_default();
-    section.text(format!("{}. {} with a figure.", capital(&work), studies(series.len())));
+    section.text(format!(
+        "{}. {} with a figure.",
+        capital(&work),
+        counted(series.len() as u64, "study")
+    ));
     let shifts = series.shifts.iter().map(|shift| {
         let moment = &history.moments[shift.at];
         format!("Since study {} of {}: {}.", id(moment), begun(moment), of.shifted(shift))
@@ -379,10 +383,6 @@ fn section(history: &History<'_>, number: usize, of: &Named<'_>) -> Section {
     }
     section.table(table, Layout::Figures);
     section
-}
-
-fn studies(count: usize) -> String {
-    if count == 1 { "1 study".to_owned() } else { format!("{count} studies") }
 }
 
 /// Every recorded change.
