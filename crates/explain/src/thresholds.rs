@@ -34,8 +34,8 @@ pub(crate) const NEARLY_SATURATED: f64 = 0.85;
 /// Utilisation from which a resource that is no bottleneck stands beside "none found". Chosen: half of the time is a
 /// large part.
 pub const BESIDE_NONE_FOUND: f64 = 0.5;
-/// Utilisation from which a resource may be the bottleneck at another load, so that it is said if its demand depends on
-/// load. Chosen.
+/// Utilisation from which a resource may be the bottleneck at another load, so the details report whether its demand
+/// depends on the load. Chosen.
 pub const MAY_BIND_ELSEWHERE: f64 = 0.25;
 /// Share of what TCP carries over a link of a common rate from which a rate is about that of the link, and up to which.
 /// Chosen.

@@ -1,14 +1,10 @@
 //! What a trial cost the machines, by the operations of the whole trial.
 
+use plimsoll_explain::thresholds::{CORE_SATURATED, FEW_TICKS_SECONDS};
 use plimsoll_model::{
     Count, CpuSeconds, CpuTimes, Flag, HostLoad, Measure, Metric, PartResult, PointResult,
     PointSpec, Study, Target,
 };
-
-/// Busy share of a core that is nearly full.
-const FULL: f64 = plimsoll_explain::thresholds::CORE_SATURATED;
-/// Twenty ticks of the kernels' 10 ms: what fewer say of a core is chance.
-const TICKS_SECONDS: f64 = plimsoll_explain::thresholds::FEW_TICKS_SECONDS;
 
 /// CPU of each client machine and of the hosts at the subject's other end, busy minus idle baseline, per operation
 /// and per byte; and which of them was nearly full. What several different jobs at once cost a machine
@@ -85,7 +81,7 @@ pub(crate) fn add_of_router(
 
 /// The busiest core, if it is nearly full. Of a few ticks in a short trial one more or less says so.
 fn full(load: &HostLoad) -> Option<f64> {
-    let is_full = |busy: &f64| *busy > FULL && busy * load.seconds >= TICKS_SECONDS;
+    let is_full = |busy: &f64| *busy > CORE_SATURATED && busy * load.seconds >= FEW_TICKS_SECONDS;
     load.cores_busy.iter().copied().reduce(f64::max).filter(is_full)
 }
 
