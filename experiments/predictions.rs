@@ -132,10 +132,23 @@ impl Row {
         place(&format!("predictions-{}-{:?}-{}.json", self.seed, self.case.bed, self.number))
     }
 
+    /// The study before the change.
+    fn study(&self) -> Study {
+        let text = fs::read_to_string(self.place()).expect("the study was kept");
+        serde_json::from_str(&text).expect("a study")
+    }
+
+    /// Whether `explain` names another bottleneck afterwards than before; `None` if it names none of the two.
+    fn is_moved(&self) -> Option<bool> {
+        let before = named(&found(&self.study())?).what;
+        let names = self.case.bed.candidates();
+        let is_known = |name: &str| names.contains(&name);
+        (is_known(&before) && is_known(&self.afterwards)).then(|| before != self.afterwards)
+    }
+
     /// The prediction of today's rules.
     fn prediction(&self) -> Predicted {
-        let text = fs::read_to_string(self.place()).expect("the study was kept");
-        let study: Study = serde_json::from_str(&text).expect("a study");
+        let study = self.study();
         let change = what_if(&self.case, self.which, self.factor, &study);
         let predictions = predict(&study, &[change]);
         let range = predicted_rows(&study, &predictions)
@@ -214,7 +227,18 @@ fn measure_predictions() {
             }
         }
     }
-    judge(&counted);
+    println!("all:");
+    judge(&counted.iter().collect::<Vec<_>>());
+    for (title, moved) in [
+        ("bottleneck moved", Some(true)),
+        ("bottleneck as before", Some(false)),
+        ("bottleneck not named before or afterwards", None),
+    ] {
+        println!("{title}:");
+        let rows: Vec<Counted> =
+            counted.iter().filter(|(row, _)| row.is_moved() == moved).collect();
+        judge(&rows);
+    }
     println!("load average at the end: {}", load_average());
 }
 
@@ -235,8 +259,10 @@ fn show(row: &Row, found: &Predicted) {
     );
 }
 
-/// Everything that is wanted of the cases, and of those whose bottleneck moved.
-fn judge(counted: &[(Row, Predicted)]) {
+type Counted<'a> = &'a (Row, Predicted);
+
+/// Prints each figure of these cases next to the goal for all forty.
+fn judge(counted: &[Counted]) {
     let all = counted.len() as u32;
     let silent = counted.iter().filter(|(_, found)| found.range.is_none()).count() as u32;
     let wrong = counted.iter().filter(|(row, found)| row.is_named(found) == Some(false)).count();
