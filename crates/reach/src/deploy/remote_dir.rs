@@ -15,6 +15,7 @@ use crate::{Channel, Output, Reach, private_dir, put, quote};
 use plimsoll_model::{Cause, Failure};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// What the guard says when the directory is there, before its path.
@@ -29,7 +30,8 @@ pub(crate) struct RemoteDir {
     /// Its path.
     pub directory: String,
     bundle: Bundle,
-    guard: Option<Box<dyn Channel>>,
+    /// Used only to remove the directory. The lock lets several threads use what is in the directory.
+    guard: Mutex<Option<Box<dyn Channel>>>,
 }
 
 impl RemoteDir {
@@ -63,7 +65,8 @@ impl RemoteDir {
         let until = Instant::now() + PATIENCE;
         loop {
             if let Some(directory) = ready(&said, &name) {
-                return Ok(RemoteDir { directory, bundle, guard: Some(guard) });
+                let guard = Mutex::new(Some(guard));
+                return Ok(RemoteDir { directory, bundle, guard });
             }
             let mut buffer = [0; 512];
             match guard.read(&mut buffer, until) {
@@ -132,7 +135,8 @@ impl RemoteDir {
 
     /// Has the guard remove it, or without the guard, a shell.
     pub fn remove(&mut self, reach: &dyn Reach) -> Result<(), Failure> {
-        let Some(guard) = self.guard.take() else { return Ok(()) };
+        let guard = self.guard.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(guard) = guard else { return Ok(()) };
         if guard.finish(PATIENCE).is_ok_and(|output| output.status == Some(0)) {
             return Ok(());
         }
