@@ -48,6 +48,12 @@ impl Odd {
         }
     }
 
+    /// Adds the remarks of another measurement.
+    pub(super) fn append(&mut self, other: Odd) {
+        other.remarks.into_iter().for_each(|remark| self.add(remark));
+        self.more += other.more;
+    }
+
     /// The remarks.
     pub fn into_remarks(mut self) -> Vec<String> {
         if self.more > 0 {

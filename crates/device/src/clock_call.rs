@@ -1,17 +1,12 @@
-//! Clocks of hosts as the subjects of a study: in a point the probe calls clock_gettime on every core of a host.
+//! Clocks of hosts: the probe calls clock_gettime on every core of a host.
 
-use crate::{Verbs, point};
+use crate::host::Host;
 use plimsoll_model::clock_call::{ClockFacts, ClockJob};
-use plimsoll_model::{
-    Cause, Failure, Flag, HostName, Job, LoadObserver, Measure, Metric, PartResult, PointResult,
-    PointSpec, SubjectFacts, SubjectRunner,
-};
-use plimsoll_reach::Reach;
+use plimsoll_model::{Cause, Failure, HostName, Measure, Metric, PartResult};
 use plimsoll_reach::printed::printable;
 use plimsoll_reach::probe::Request;
 use plimsoll_watch::proc_files::parse_cpu_model;
 use serde_json::Value;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -26,57 +21,32 @@ const MOST_CORES: usize = 256;
 /// Longest believable call: one second, in picoseconds.
 const LONGEST_CALL_PS: u64 = 1_000_000_000_000;
 
-/// A host with the probe on it.
-pub struct ClockHost<'a> {
-    /// As the user named it.
-    pub name: HostName,
-    /// The way to it.
-    pub reach: Arc<dyn Reach>,
-    /// The probe.
-    pub verbs: Box<dyn Verbs + 'a>,
+/// Calls a clock for so many seconds, on all cores together.
+pub(super) fn measure(
+    host: &Host<'_>,
+    job: ClockJob,
+    seconds: f64,
+    stop: &AtomicBool,
+) -> Result<PartResult, Failure> {
+    let milliseconds = (1e3 * seconds).clamp(1.0, 60_000.0) as u64;
+    let request =
+        Request::new("clock_call").set("clock", job.clock.name()).set("duration_ms", milliseconds);
+    let mut cores = Vec::new();
+    host.verbs()?.run(&request, &mut |section| cores.extend(Core::read(&section)), stop)?;
+    cores.truncate(MOST_CORES);
+    match cores.is_empty() {
+        true => Err(Failure::new(Cause::Trial, "measure a clock")
+            .on(&host.name)
+            .happened("the probe reported no core")
+            .next("Try again with a longer --time.")),
+        false => Ok(result(&cores)),
+    }
 }
 
-/// Measures the clocks of hosts.
-pub struct ClockRunner<'a> {
-    hosts: Vec<ClockHost<'a>>,
-    facts: Vec<ClockFacts>,
-    stop: Arc<AtomicBool>,
-}
-
-impl<'a> ClockRunner<'a> {
-    /// A runner of these hosts, in the plan's order; `stop` is set when the user wants an end.
-    pub fn new(hosts: Vec<ClockHost<'a>>, stop: Arc<AtomicBool>) -> Self {
-        ClockRunner { hosts, facts: Vec::new(), stop }
-    }
-
-    fn measure(&self, spec: &PointSpec) -> Result<PartResult, Failure> {
-        let host = &self.hosts[spec.subject];
-        let failed = |happened: &str| {
-            let next = "Try again with a longer --time.";
-            Failure::new(Cause::Trial, "measure a clock")
-                .on(&host.name)
-                .happened(happened)
-                .next(next)
-        };
-        let job = match spec.workload.parts.as_slice() {
-            [part] => match &part.job {
-                Job::Clock(job) => job,
-                _ => return Err(failed("the job does not measure a clock")),
-            },
-            _ => return Err(failed("calls on one core at the same time disturb each other")),
-        };
-        let milliseconds = (1e3 * spec.workload.seconds()).clamp(1.0, 60_000.0) as u64;
-        let request = Request::new("clock_call")
-            .set("clock", job.clock.name())
-            .set("duration_ms", milliseconds);
-        let mut cores = Vec::new();
-        host.verbs.run(&request, &mut |section| cores.extend(Core::read(&section)), &self.stop)?;
-        cores.truncate(MOST_CORES);
-        match cores.is_empty() {
-            true => Err(failed("the probe reported no core")),
-            false => Ok(result(&cores)),
-        }
-    }
+/// Reads the facts of the clocks of a host.
+pub(super) fn read_facts(host: &Host<'_>) -> Result<ClockFacts, Failure> {
+    let output = host.reach.run(FACTS, b"", FACTS_LIMIT)?;
+    Ok(facts(&host.name, &output.output))
 }
 
 /// What one core did.
@@ -130,33 +100,6 @@ fn facts(given: &HostName, output: &[u8]) -> ClockFacts {
         given,
         source: Some(source).filter(|source| !source.is_empty()),
         cpu: parse_cpu_model(cpu),
-    }
-}
-
-impl SubjectRunner for ClockRunner<'_> {
-    /// Reads the facts.
-    fn attach(&mut self, subject: usize) -> Result<Vec<Flag>, Failure> {
-        let host = &self.hosts[subject];
-        let output = host.reach.run(FACTS, b"", FACTS_LIMIT)?;
-        self.facts.push(facts(&host.name, &output.output));
-        Ok(Vec::new())
-    }
-
-    fn facts(&self) -> Vec<SubjectFacts> {
-        self.facts.iter().cloned().map(SubjectFacts::Clock).collect()
-    }
-
-    fn point(&mut self, spec: &PointSpec, observer: &mut dyn LoadObserver) -> PointResult {
-        let stop = self.stop.clone();
-        point::measured(&stop, observer, || self.measure(spec))
-    }
-
-    fn close(&mut self) -> Vec<Flag> {
-        let mut flags = Vec::new();
-        for ClockHost { name, verbs, .. } in self.hosts.drain(..) {
-            flags.extend(verbs.remove().err().map(|left| Flag::program_left(&name, left)));
-        }
-        flags
     }
 }
 

@@ -1,73 +1,35 @@
-//! Hosts as the subjects of a study: a point is one part of a host, measured once.
+//! Hosts as the subjects of a study: a point is one job of a host, or several at the same time, each measured once.
 
-use super::Verbs;
-use super::bench::Bench;
-use super::clean::Odd;
-use plimsoll_model::device::{Device, Part, PartRecord};
+use crate::concurrent::together;
+use crate::host::{DeviceRequest, Host, HostRequest};
+use crate::known_host::{HostJob, KnownHost, Measurement};
+use plimsoll_model::device::Part;
 use plimsoll_model::{
-    BoxFacts, Cause, Clock, DeviceJob, Event, Failure, Flag, HostName, Job, LoadObserver,
-    MeasureInfo, Metric, Outcome, PartResult, PointResult, PointSpec, SubjectFacts, SubjectRunner,
+    Cause, Clock, DeviceJob, Event, Failure, Flag, HostName, Job, LoadObserver, MeasureInfo,
+    Outcome, Phase, PointResult, PointSpec, Prepared, SubjectFacts, SubjectRunner, Workload,
 };
-use plimsoll_reach::Reach;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
-/// What is to be found out about a host, beside the jobs of the plan.
-#[derive(Clone, Debug, Default)]
-pub struct HostRequest {
-    /// Whether its inventory is taken.
-    pub inventory: bool,
-    /// The CoreMark program on that host; otherwise it is looked for.
-    pub coremark: Option<String>,
-    /// The directory for the part `disk`, and one more to look behind.
-    pub disk: Option<String>,
-}
-
-/// A host that is reached.
-pub struct Host<'a> {
-    /// As the user named it.
-    pub name: HostName,
-    /// The way to it.
-    pub reach: Arc<dyn Reach>,
-    /// The probe on it, or why there is none.
-    pub verbs: Result<Box<dyn Verbs + 'a>, Failure>,
-    /// What is to be found out.
-    pub request: HostRequest,
-}
-
-/// Measures hosts part by part.
+/// Measures hosts: parts of their devices, and their clocks.
 pub struct HostRunner<'a> {
-    hosts: Vec<Measured<'a>>,
+    hosts: Vec<KnownHost<'a>>,
     measures: Vec<MeasureInfo>,
     clock: Arc<dyn Clock>,
     stop: Arc<AtomicBool>,
 }
 
-/// A host, and what was found out about it.
-struct Measured<'a> {
-    host: Host<'a>,
-    device: Device,
-    odd: Odd,
-    /// Why it cannot be reached any more.
-    lost: Option<Failure>,
-}
-
 impl<'a> HostRunner<'a> {
     /// A runner of these hosts, in the plan's order; `stop` is set when the user wants an end.
     pub fn new(hosts: Vec<Host<'a>>, clock: Arc<dyn Clock>, stop: Arc<AtomicBool>) -> Self {
-        let hosts = hosts.into_iter().map(|host| Measured {
-            host,
-            device: Device::default(),
-            odd: Odd::default(),
-            lost: None,
-        });
-        HostRunner { hosts: hosts.collect(), measures: Vec::new(), clock, stop }
+        let hosts = hosts.into_iter().map(KnownHost::new).collect();
+        HostRunner { hosts, measures: Vec::new(), clock, stop }
     }
 
-    /// Why a part was not measured whole. It ends the study only where no host is left.
+    /// Why a job was not measured whole. It ends the study only where no host is left.
     fn failure(&self, failure: Failure) -> Failure {
-        let left = self.hosts.iter().any(|host| host.lost.is_none());
-        Failure { cause: if left { Cause::Trial } else { failure.cause }, ..failure }
+        let is_any_left = self.hosts.iter().any(|host| host.lost.is_none());
+        Failure { cause: if is_any_left { Cause::Trial } else { failure.cause }, ..failure }
     }
 
     fn note(&mut self, info: MeasureInfo) {
@@ -75,109 +37,39 @@ impl<'a> HostRunner<'a> {
             self.measures.push(info);
         }
     }
-
-    /// The figures of a part; those whose words make no name are in the facts alone.
-    fn result(&mut self, new: &Device) -> PartResult {
-        let mut result = PartResult::default();
-        for figure in new.measured() {
-            if let Ok(info) = figure.info() {
-                result.quantities.insert(Metric::all(info.measure), figure.value);
-                self.note(info);
-            }
-        }
-        result
-    }
-}
-
-impl Measured<'_> {
-    /// Measures a part once; what it did alone, and how that went.
-    fn measure(
-        &mut self,
-        job: DeviceJob,
-        clock: &dyn Clock,
-        stop: &AtomicBool,
-        say: &mut dyn FnMut(&str),
-    ) -> (Device, PartRecord) {
-        let begun = clock.now();
-        let verbs = match &self.host.verbs {
-            Ok(verbs) => Ok(&**verbs),
-            Err(why) => Err(why.clone()),
-        };
-        let mut bench = Bench {
-            host: &self.host.name,
-            reach: &*self.host.reach,
-            verbs,
-            quick: job.quick,
-            stop,
-            say,
-            failures: Vec::new(),
-            notes: Vec::new(),
-        };
-        let new = match &self.lost {
-            Some(failure) => {
-                bench.failed(failure.clone());
-                Device::default()
-            }
-            None => bench.part(job.part, &self.host.request, &self.device, &mut self.odd),
-        };
-        let Bench { failures, notes, .. } = bench;
-        if self.lost.is_none() {
-            self.lost = failures.iter().find(|f| f.cause == Cause::Unreachable).cloned();
-        }
-        let stopped = stop.load(Ordering::Relaxed);
-        let record = PartRecord {
-            part: job.part,
-            seconds: clock.now().since(begun).as_secs_f64(),
-            complete: failures.is_empty() && !stopped,
-            // What failed because it was stopped is no failure.
-            failures: if stopped { Vec::new() } else { failures },
-            notes,
-        };
-        self.keep(&new, &record);
-        (new, record)
-    }
-
-    /// Keeps the details of the last measurement that was whole, or of what there is.
-    fn keep(&mut self, new: &Device, record: &PartRecord) {
-        fn replace<T: Clone>(known: &mut Option<T>, new: &Option<T>, complete: bool) {
-            if new.is_some() && (complete || known.is_none()) {
-                known.clone_from(new);
-            }
-        }
-        let (device, complete) = (&mut self.device, record.complete);
-        replace(&mut device.inventory, &new.inventory, complete);
-        replace(&mut device.cpu, &new.cpu, complete);
-        replace(&mut device.memory, &new.memory, complete);
-        replace(&mut device.crypto, &new.crypto, complete);
-        replace(&mut device.disk, &new.disk, complete);
-        match device.parts.iter_mut().find(|known| known.part == record.part) {
-            Some(known) => known.add(record.clone()),
-            None => device.parts.push(record.clone()),
-        }
-        device.parts.sort_by_key(|record| record.part);
-        device.odd = self.odd.clone().into_remarks();
-    }
 }
 
 impl SubjectRunner for HostRunner<'_> {
-    /// Takes the inventory.
+    /// Reads the facts.
     fn attach(&mut self, subject: usize) -> Result<Vec<Flag>, Failure> {
         let host = &mut self.hosts[subject];
-        if host.host.request.inventory {
-            let job = DeviceJob { part: Part::Inventory, quick: false };
-            host.measure(job, &*self.clock, &self.stop, &mut |_| {});
+        match host.host.request {
+            HostRequest::Device(DeviceRequest { inventory: true, .. }) => {
+                let job = HostJob::Device(DeviceJob { part: Part::Inventory, quick: false });
+                let inventory = host.measure(job, 0.0, &*self.clock, &self.stop, &mut |_| {});
+                host.keep(&inventory, true);
+            }
+            HostRequest::Device(_) => {}
+            HostRequest::Clock => host.read_clock()?,
         }
         // Without a host there is nothing to measure.
         host.lost.clone().map_or(Ok(Vec::new()), Err)
     }
 
+    /// Refuses workloads that cannot be measured.
+    fn prepare(
+        &mut self,
+        subject: usize,
+        workloads: &[Workload],
+        _: &mut dyn LoadObserver,
+    ) -> Result<Prepared, Failure> {
+        let name = &self.hosts[subject].host.name;
+        workloads.iter().try_for_each(|workload| jobs(workload, name).map(drop))?;
+        Ok(Prepared::default())
+    }
+
     fn facts(&self) -> Vec<SubjectFacts> {
-        let facts = |host: &Measured<'_>| {
-            let given = host.host.name.to_string();
-            let device = host.device.clone();
-            SubjectFacts::Host(Box::new(BoxFacts { label: given.clone(), given, device }))
-        };
-        self.hosts.iter().map(facts).collect()
+        self.hosts.iter().map_while(KnownHost::facts).collect()
     }
 
     fn measures(&self) -> Vec<MeasureInfo> {
@@ -185,53 +77,119 @@ impl SubjectRunner for HostRunner<'_> {
     }
 
     fn point(&mut self, spec: &PointSpec, observer: &mut dyn LoadObserver) -> PointResult {
-        let failed =
-            |failure| PointResult::empty(Outcome::Failed { phase: "measure".to_owned(), failure });
-        let [part] = &spec.workload.parts[..] else {
-            let (happened, next) = (
-                "parts that run at the same time disturb each other",
-                "Measure \
-            one part at a time.",
-            );
-            let tried = "measure a host";
-            return failed(
-                Failure::new(Cause::Usage, tried).on("a workload").happened(happened).next(next),
-            );
+        let failed = |failure| Outcome::Failed { phase: Phase::Measure.to_string(), failure };
+        let host = &self.hosts[spec.subject];
+        let jobs = match jobs(&spec.workload, &host.host.name) {
+            Ok(jobs) => jobs,
+            Err(failure) => return PointResult::empty(failed(failure)),
         };
-        let Job::Device(job) = &part.job else {
-            let happened = format!("the job {} does not measure a host", part.job.kind());
-            let next = "Name a part: cpu, memory, crypto or disk.";
-            return failed(
-                Failure::new(Cause::Usage, "measure a host")
-                    .on("a job")
-                    .happened(happened)
-                    .next(next),
-            );
-        };
+        observer.event(Event::Phase { phase: Phase::Measure, total_bytes: 0 });
         observer.load_begins();
-        let (clock, stop) = (self.clock.clone(), self.stop.clone());
-        let mut say = |what: &str| observer.event(Event::Step { what: what.to_owned() });
-        let (new, record) = self.hosts[spec.subject].measure(*job, &*clock, &stop, &mut say);
+        let (clock, seconds) = (&*self.clock, spec.workload.seconds());
+        let measured = together(
+            &jobs,
+            |job, stop, say| host.measure(*job, seconds, clock, stop, say),
+            |measurement: &Measurement| measurement.is_complete,
+            &self.stop,
+            &mut |what| observer.event(Event::Step { what: what.to_owned() }),
+        );
         observer.load_ends();
-        let result = self.result(&new);
-        let outcome = match record.failures.into_iter().next() {
-            None if record.complete => Outcome::Complete,
-            None => Outcome::Stopped,
-            Some(failure) => {
-                Outcome::Failed { phase: "measure".to_owned(), failure: self.failure(failure) }
+
+        let is_alone = jobs.len() == 1;
+        for measurement in &measured {
+            self.hosts[spec.subject].keep(measurement, is_alone);
+        }
+        let mut point = PointResult::empty(Outcome::Complete);
+        for (number, measurement) in measured.into_iter().enumerate() {
+            measurement.measures.into_iter().for_each(|info| self.note(info));
+            let outcome = match measurement.failures.into_iter().next() {
+                None if measurement.is_complete => Outcome::Complete,
+                None => Outcome::Stopped,
+                Some(failure) => failed(self.failure(named(failure, &spec.workload, number))),
+            };
+            point.outcome = point.outcome.worse(outcome);
+            point.parts.push(measurement.result);
+            // Jobs that run at the same time disturb each other, as they are meant to.
+            if let (Some(details), [HostJob::Device(job)]) = (measurement.details, &jobs[..]) {
+                point.flags.extend(details.device.disturbed(job.part));
             }
-        };
-        let parts = if result.quantities.is_empty() { Vec::new() } else { vec![result] };
-        let flags = new.disturbed(job.part).into_iter().collect();
-        PointResult { outcome, parts, together: None, flags }
+        }
+        if point.parts.iter().all(|part| part.quantities.is_empty()) {
+            point.parts.clear();
+        }
+        point
     }
 
     fn close(&mut self) -> Vec<Flag> {
         let mut flags = Vec::new();
-        for Measured { host, .. } in self.hosts.drain(..) {
+        for KnownHost { host, .. } in self.hosts.drain(..) {
             let removed = host.verbs.map_or(Ok(()), |verbs| verbs.remove());
             flags.extend(removed.err().map(|left| Flag::program_left(&host.name, left)));
         }
         flags
+    }
+}
+
+/// The jobs of a workload on a host.
+///
+/// # Errors
+/// A job that does not measure a host, or jobs that cannot run at the same time.
+fn jobs(workload: &Workload, host: &HostName) -> Result<Vec<HostJob>, Failure> {
+    let refused = |happened: String, next: &str| {
+        let tried = match workload.parts.len() {
+            0 | 1 => "measure a host".to_owned(),
+            _ => format!("measure {} at the same time", kinds(workload, None)),
+        };
+        Err(Failure::new(Cause::Usage, tried).on(host).happened(happened).next(next))
+    };
+    let mut jobs: Vec<HostJob> = Vec::new();
+    for part in &workload.parts {
+        let job = match &part.job {
+            Job::Device(job) => HostJob::Device(*job),
+            Job::Clock(job) => HostJob::Clock(*job),
+            other => {
+                let happened = format!("the job {} does not measure a host", other.kind());
+                return refused(happened, "Name a part (cpu, memory, crypto or disk) or a clock.");
+            }
+        };
+        for earlier in &jobs {
+            match (earlier, job) {
+                (HostJob::Device(one), HostJob::Device(other)) if one.part == other.part => {
+                    let happened =
+                        format!("the part {} is named twice, and has one result", one.part);
+                    return refused(happened, "Name each part once.");
+                }
+                (HostJob::Clock(_), HostJob::Clock(_)) => {
+                    let happened = "each clock is called on every core, so calls of two clocks \
+                                    disturb each other";
+                    return refused(happened.to_owned(), "Measure one clock at a time.");
+                }
+                _ => {}
+            }
+        }
+        jobs.push(job);
+    }
+    match jobs.is_empty() {
+        true => refused("the workload has no parts".to_owned(), "Name a part or a clock."),
+        false => Ok(jobs),
+    }
+}
+
+/// The kinds of the jobs of a workload but for that of one part: "cpu and memory".
+fn kinds(workload: &Workload, without: Option<usize>) -> String {
+    let parts = workload.parts.iter().enumerate().filter(|(number, _)| Some(*number) != without);
+    parts.map(|(_, part)| part.job.kind()).collect::<Vec<_>>().join(" and ")
+}
+
+/// A failure of a part that names the part, if there are several.
+fn named(failure: Failure, workload: &Workload, number: usize) -> Failure {
+    let (Some(part), 2..) = (workload.parts.get(number), workload.parts.len()) else {
+        return failure;
+    };
+    let others = kinds(workload, Some(number));
+    Failure {
+        tried: format!("measure {} at the same time as {others}", part.job.kind()),
+        happened: format!("could not {}: {}", failure.tried, failure.happened),
+        ..failure
     }
 }

@@ -6,7 +6,7 @@ use crate::output::Progress;
 use crate::signals::Signals;
 use crate::{hosts, plan, restore, resume};
 use clap::{Args, ValueEnum};
-use plimsoll_device::clock_call::{ClockHost, ClockRunner};
+use plimsoll_device::{Host, HostRequest, HostRunner, Verbs};
 use plimsoll_load::SystemClock;
 use plimsoll_model::clock_call::{ClockId, ClockJob, ClockSubject};
 use plimsoll_model::units::parse_duration;
@@ -120,9 +120,10 @@ fn measure(
             let directory = arguments.study.probe_dir.as_deref();
             let hosts::Measured { reach, placed } =
                 hosts::with_probe(host, directory, &deadline, &progress)?;
-            reached.push(ClockHost { name: host.clone(), reach, verbs: Box::new(placed?) });
+            let verbs = Ok(Box::new(placed?) as Box<dyn Verbs>);
+            reached.push(Host { name: host.clone(), reach, verbs, request: HostRequest::Clock });
         }
-        let runner = Box::new(ClockRunner::new(reached, signals.stop.clone()));
+        let runner = Box::new(HostRunner::new(reached, clock.clone(), signals.stop.clone()));
         // A host that is measured is not watched: that would be work beside.
         Ok(SetUp::unwatched(RunnerOfKind { kind: SubjectKind::Clock, runner }, clock))
     })

@@ -6,7 +6,7 @@ use crate::output::Progress;
 use crate::signals::Signals;
 use crate::{hosts, plan, restore};
 use clap::Args;
-use plimsoll_device::{Host, HostRequest, HostRunner, Verbs};
+use plimsoll_device::{DeviceRequest, Host, HostRequest, HostRunner, Verbs};
 use plimsoll_load::SystemClock;
 use plimsoll_model::device::Part;
 use plimsoll_model::{
@@ -93,7 +93,7 @@ fn request(
     arguments: &DeviceArguments,
     parts: &[Part],
     host: &HostName,
-) -> Result<HostRequest, Failure> {
+) -> Result<DeviceRequest, Failure> {
     let on_host = |option: &str, path: &Option<PathBuf>| {
         let Some(path) = path else { return Ok(None) };
         let named = || format!("{option} {}", path.display());
@@ -116,7 +116,7 @@ fn request(
             }
         }
     };
-    Ok(HostRequest {
+    Ok(DeviceRequest {
         inventory: parts.contains(&Part::Inventory),
         disk: on_host("--disk", &arguments.disk)?,
         coremark: on_host("--coremark", &arguments.coremark)?,
@@ -151,7 +151,7 @@ fn about_seconds(quick: bool) -> f64 {
 /// Reaches a host and deploys the probe there.
 fn reach(
     host: HostName,
-    request: HostRequest,
+    request: DeviceRequest,
     directory: Option<&str>,
     deadline: &Deadline,
     progress: &Progress,
@@ -160,7 +160,7 @@ fn reach(
         hosts::with_probe(&host, directory, deadline, progress)?;
     // Without a probe there is still something to measure.
     let verbs = placed.map(|placed| Box::new(placed) as Box<dyn Verbs>);
-    Ok(Host { name: host, reach, verbs, request })
+    Ok(Host { name: host, reach, verbs, request: HostRequest::Device(request) })
 }
 
 /// A part that was not measured whole leaves a partial result.

@@ -3,7 +3,7 @@
 
 pub mod shells;
 
-use plimsoll_device::{Host, HostRequest, HostRunner, Verbs};
+use plimsoll_device::{DeviceRequest, Host, HostRequest, HostRunner, Verbs};
 use plimsoll_model::device::Part;
 use plimsoll_model::{
     Cause, Clock, Device, DeviceJob, Failure, Job, Length, Nanos, PointResult, PointSpec,
@@ -168,6 +168,19 @@ impl Clock for Still {
     fn sleep_until(&self, _: Nanos) {}
 }
 
+/// The job of a part of a host.
+pub fn device(part: Part, quick: bool) -> Job {
+    DeviceJob { part, quick }.into()
+}
+
+/// A workload whose jobs run at the same time.
+pub fn workload(jobs: &[Job]) -> Workload {
+    let part =
+        |job: &Job| plimsoll_model::Part::closed(job.clone(), NonZeroU16::MIN, NonZeroU16::MIN);
+    let length = Length::UntilDone { at_most_seconds: 1.0 };
+    Workload { parts: jobs.iter().map(part).collect(), steps: None, length }
+}
+
 /// A runner of one host, and what stops it.
 pub struct Runner<'a> {
     pub runner: HostRunner<'a>,
@@ -182,10 +195,12 @@ impl<'a> Runner<'a> {
 
     /// One part of a host, once.
     pub fn point(&mut self, subject: usize, part: Part) -> PointResult {
-        let job = Job::Device(DeviceJob { part, quick: false });
-        let part = plimsoll_model::Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
-        let workload = Workload::new(part, Length::UntilDone { at_most_seconds: 1.0 });
-        let spec = PointSpec { subject, ..points::spec(workload) };
+        self.together(subject, &[device(part, false)])
+    }
+
+    /// Jobs of a host at the same time.
+    pub fn together(&mut self, subject: usize, jobs: &[Job]) -> PointResult {
+        let spec = PointSpec { subject, ..points::spec(workload(jobs)) };
         let mut loads = Loads::default();
         let result = self.runner.point(&spec, &mut loads);
         assert_eq!((loads.begun, loads.ended), (1, 1));
@@ -209,8 +224,8 @@ pub fn host<'a>(
     disk: Option<&str>,
 ) -> Host<'a> {
     let verbs = verbs.map(|verbs| Box::new(verbs) as Box<dyn Verbs + 'a>);
-    let request = HostRequest { inventory: true, coremark: None, disk: disk.map(str::to_owned) };
-    Host { name: name.parse().unwrap(), reach, verbs, request }
+    let request = DeviceRequest { inventory: true, coremark: None, disk: disk.map(str::to_owned) };
+    Host { name: name.parse().unwrap(), reach, verbs, request: HostRequest::Device(request) }
 }
 
 /// Measures all parts once, or with a disk those and it: what is known then, and the points.
