@@ -31,7 +31,6 @@ mod links;
 mod memory;
 mod openssl;
 mod parts;
-mod point;
 mod processor;
 mod router;
 mod runner;

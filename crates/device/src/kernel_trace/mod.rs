@@ -10,25 +10,25 @@
 mod capture;
 mod entry;
 mod figures;
+mod host;
 mod look;
 mod others;
+mod point;
 mod sampled;
 mod worked;
 
-use crate::point;
 use capture::Setup;
 use entry::{Entry, NULL_CALL, Work};
 use figures::{Times, Traced};
+pub use host::TraceHost;
 use look::{Look, look};
 pub use others::{Others, nfs_workload};
 use plimsoll_model::kernel_samples::SampleJob;
 use plimsoll_model::kernel_trace::{TraceJob, TracedOperation};
 use plimsoll_model::{
-    Cause, FactorLevel, Failure, Flag, HostName, Job, LoadObserver, PartResult, PointResult,
+    Cause, FactorLevel, Failure, Flag, HostName, Job, LoadObserver, Part, PartResult, PointResult,
     PointSpec, Prepared, SubjectFacts, SubjectRunner, Workload,
 };
-use plimsoll_reach::Reach;
-use plimsoll_reach::probe::Placed;
 use plimsoll_settings::tracer::{self, level, level_of_few};
 use plimsoll_settings::{Factor, Journal, Session, knob};
 use plimsoll_trace::Blocks;
@@ -41,16 +41,6 @@ const BUFFERS_KIB: [u32; 3] = [4 << 10, 16 << 10, 64 << 10];
 /// Levels of the tracer for each operation: one for each buffer, then that for the first function alone.
 const LEVELS: usize = BUFFERS_KIB.len() + 1;
 const ALONE: usize = BUFFERS_KIB.len();
-
-/// A host with the probe on it.
-pub struct TraceHost {
-    /// As the user named it.
-    pub name: HostName,
-    /// The way to it.
-    pub reach: Arc<dyn Reach>,
-    /// The probe.
-    pub probe: Placed,
-}
 
 /// What is traced on all hosts.
 pub struct Order {
@@ -132,16 +122,7 @@ impl Kernels {
                 .happened(happened)
                 .next(next)
         };
-        let (job, is_sampled) = match spec.workload.parts.as_slice() {
-            [part] => match part.job {
-                Job::Trace(job) => (job, false),
-                Job::Sample(SampleJob { operation, payload, calls }) => {
-                    (TraceJob { operation, payload, calls }, true)
-                }
-                _ => return Err(failed("the job does not trace a kernel", "")),
-            },
-            _ => return Err(failed("several operations at the same time are not traced", "")),
-        };
+        let (job, is_sampled) = only_job(&spec.workload, &host.name)?;
         let number = self.order.operations.iter().position(|own| *own == job.operation);
         let Some(number) = number else {
             return Err(failed("the operation is not one of the plan", ""));
@@ -179,6 +160,27 @@ impl Kernels {
         restored?;
         let result = figures::result(&traced, &untraced, &self.order.blocks);
         result.ok_or_else(|| failed("the trace has no call", "Try again."))
+    }
+}
+
+/// The job of a workload on a host, and whether perf samples it.
+///
+/// # Errors
+/// Several jobs, or one that traces no kernel.
+fn only_job(workload: &Workload, host: &HostName) -> Result<(TraceJob, bool), Failure> {
+    let refused = |happened: &str, next: &str| {
+        Failure::new(Cause::Usage, "trace the kernel").on(host).happened(happened).next(next)
+    };
+    match workload.parts.as_slice() {
+        [Part { job: Job::Trace(job), .. }] => Ok((*job, false)),
+        [Part { job: Job::Sample(SampleJob { operation, payload, calls }), .. }] => {
+            Ok((TraceJob { operation: *operation, payload: *payload, calls: *calls }, true))
+        }
+        [_] => Err(refused("the job does not trace a kernel", "Name a traced operation.")),
+        _ => {
+            let happened = "the kernel has one tracer, so it traces one operation at a time";
+            Err(refused(happened, "Trace the operations one after the other."))
+        }
     }
 }
 
@@ -276,6 +278,8 @@ impl SubjectRunner for TraceRunner {
         workloads: &[Workload],
         _: &mut dyn LoadObserver,
     ) -> Result<Prepared, Failure> {
+        let host = &self.kernels.hosts[subject].host.name;
+        workloads.iter().try_for_each(|workload| only_job(workload, host).map(drop))?;
         match subject {
             0 => self.others.prepare(workloads),
             _ => Ok(Prepared::default()),
@@ -316,6 +320,23 @@ impl SubjectRunner for TraceRunner {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_model::Length;
+    use plimsoll_model::units::Bytes;
+    use std::num::NonZeroU16;
+
+    #[test]
+    fn a_kernel_traces_one_operation_at_a_time() {
+        let job = |operation| TraceJob { operation, payload: Bytes(4096), calls: 10 };
+        let part = |job: TraceJob| Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
+        let (read, fsync) = (job(TracedOperation::NfsRead), job(TracedOperation::Fsync));
+        let length = Length::UntilDone { at_most_seconds: 1.0 };
+        let mut workload = Workload::new(part(read), length);
+        assert_eq!(only_job(&workload, &HostName::Local), Ok((read, false)));
+        workload.parts.push(part(fsync));
+        let failure = only_job(&workload, &HostName::Local).unwrap_err();
+        assert_eq!((failure.cause, failure.on.as_str()), (Cause::Usage, "local"));
+        assert!(failure.happened.contains("one tracer"), "{failure}");
+    }
 
     #[test]
     fn operations_have_a_level_for_each_buffer_and_one_for_few_functions() {

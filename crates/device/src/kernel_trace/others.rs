@@ -1,7 +1,7 @@
 //! Other hosts, which make a traced kernel work: one sends packets through it, one calls its NFS server.
 
-use super::TraceHost;
 use super::capture::{SEND, SPARE};
+use super::host::TraceHost;
 use plimsoll_model::kernel_trace::{TraceJob, TracedOperation};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{

@@ -3,10 +3,10 @@
 //! A timer of the probe's own CPU time takes a sample of the active functions at a fixed period. The share of the
 //! samples in a function is thus its share of the CPU time. A call may be shorter than the period.
 
-use super::TraceHost;
 use super::capture::Setup;
 use super::entry::{Entry, of_system_call, plain};
 use super::figures::{INTERRUPTS, median};
+use super::host::TraceHost;
 use plimsoll_model::kernel_samples::SampleJob;
 use plimsoll_model::kernel_trace::{TraceJob, TracedOperation, block_kind};
 use plimsoll_model::{Cause, Failure, Metric, PartResult};

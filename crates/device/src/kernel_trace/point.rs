@@ -4,7 +4,7 @@ use plimsoll_model::{Event, Failure, LoadObserver, Outcome, PartResult, Phase, P
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Measures, and tells the observer. What failed after `stop` was set is no failure.
-pub(crate) fn measured(
+pub(super) fn measured(
     stop: &AtomicBool,
     observer: &mut dyn LoadObserver,
     measure: impl FnOnce() -> Result<PartResult, Failure>,
