@@ -149,6 +149,19 @@ fn costs(a: &Results<'_>, b: &Results<'_>, metric: Metric, confidence: f64) -> O
     Some(Ratio { blocks: a.len() + b.len(), ..ratio })
 }
 
+/// Cell of B with the same work as a cell of A, as both are planned: none of their trials is needed.
+pub(crate) fn planned_counterpart(a: &Study, cell: Cell, b: &Study) -> Option<Cell> {
+    let partner = |pairs: Vec<(u16, u16)>, own: u16| {
+        pairs.into_iter().find_map(|(in_a, in_b)| (in_a == own).then_some(in_b))
+    };
+    let other = Cell {
+        subject: partner(subject_pairs(a, b), cell.subject)?,
+        workload: partner(workload_pairs(a, b), cell.workload)?,
+        setting: *setting_pairs(a, b).get(&cell.setting)?,
+    };
+    work::differences(a, cell, b, other).is_empty().then_some(other)
+}
+
 /// Indices of the subjects that correspond to each other.
 pub(crate) fn subject_pairs(a: &Study, b: &Study) -> Vec<(u16, u16)> {
     let given = |study: &Study, i: usize| match study.subjects.get(i) {

@@ -1,7 +1,7 @@
 //! What was measured after a change, beside what was predicted of it.
 
 use super::{Answer, Prediction, WhatIf, spread};
-use crate::across::across;
+use crate::across::planned_counterpart;
 use crate::gather::Gathered;
 use crate::limits;
 use plimsoll_model::{Cell, PredictedRow, Study};
@@ -41,7 +41,7 @@ pub fn predicted_rows(study: &Study, predictions: &[Prediction]) -> Vec<Predicte
 }
 
 /// The predicted rows that a later study measured with equal work. Whether the changes were really made is for the
-/// user to know: a study does not record all of them.
+/// user to know: a study does not record all of them. The trials of the study before the changes are not needed.
 pub fn scores(
     study: &Study,
     changes: &[WhatIf],
@@ -50,9 +50,9 @@ pub fn scores(
 ) -> Vec<Score> {
     let gathered = Gathered::new(later);
     let known = limits(later);
-    let pairs = across(&with_concurrency(study, changes), later).counterparts;
+    let planned = with_concurrency(study, changes);
     let score = |row: &PredictedRow| {
-        let cell = pairs.iter().find(|pair| pair.a == row.cell)?.b;
+        let cell = planned_counterpart(&planned, row.cell, later)?;
         let own = known.iter().find(|limits| limits.cell == cell);
         let measured = spread::today(later, &gathered, cell, own)?;
         let place = match (measured.figure * measured.low, measured.figure * measured.high) {
