@@ -8,6 +8,7 @@ use crate::kept::{Until, load_average, place, setting, until_quiet, words};
 use crate::support::beds::Beds;
 use crate::support::lab_file::LabFile;
 use plimsoll_model::Ended;
+use plimsoll_record::{Store, StudyStore};
 use plimsoll_stats::verdict::Verdict;
 use plimsoll_testkit::{Need, available};
 
@@ -77,7 +78,7 @@ fn measure_aa() {
     let mut count = Count::default();
     println!("load average at the beginning: {}", load_average());
     for seed in 1..=setting("PLIMSOLL_CASES", 100) {
-        let store = plimsoll_record::Store::open(&kept).unwrap();
+        let store = Store::open(&kept).unwrap();
         let known = store.list().unwrap().into_iter().filter(|s| s.ended != Ended::Open);
         let known = known.map(|summary| store.load(&summary.id.0).unwrap());
         let mut done = known.into_iter().filter(|study| study.plan.design.seed == seed);

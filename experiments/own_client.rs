@@ -7,6 +7,7 @@ use crate::support::beds::Beds;
 use crate::support::lab_file::LabFile;
 use plimsoll_explain::{BothClients, both_clients};
 use plimsoll_model::{Outcome, Study, SubjectFacts};
+use plimsoll_record::{Store, StudyStore};
 use plimsoll_testkit::{Need, available};
 
 /// Where processors are emulated, they are some ten times slower than real ones: so the delay is that of a
@@ -126,7 +127,7 @@ fn measure_own_client_beside_the_kernels() {
         words.extend(fixed.iter().chain(&["--max-time=1h", "--quiet"]).map(|w| (*w).to_owned()));
         let ran = beds.program.run(&words);
         assert!(matches!(ran.code, Some(0 | 1)), "{}{}", ran.out, ran.err);
-        let study = plimsoll_record::Store::open(&kept).unwrap().load("latest").unwrap();
+        let study = Store::open(&kept).unwrap().load("latest").unwrap();
         let whole = study.trials.iter().filter(|t| t.result.outcome == Outcome::Complete).count();
         println!("{}\n{whole} trials", ran.out);
         show(&study);

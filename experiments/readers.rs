@@ -6,6 +6,7 @@ use crate::support::beds::Beds;
 use crate::support::lab_file::LabFile;
 use plimsoll_explain::{WholeFile, WholeFiles, whole_files};
 use plimsoll_model::{Arrival, Ended};
+use plimsoll_record::{Store, StudyStore};
 use plimsoll_stats::fit::costs::CostKind;
 use plimsoll_testkit::{Need, available};
 
@@ -106,7 +107,7 @@ fn measure_readers_of_a_file_on_a_link() {
         &format!("--db={}", kept.display()),
     ]);
     println!("{}", ran.expect(0).out);
-    let study = plimsoll_record::Store::open(&kept).unwrap().load("latest").unwrap();
+    let study = Store::open(&kept).unwrap().load("latest").unwrap();
     assert_eq!(study.ended, Ended::Done);
     let groups = whole_files(&study);
     let [group] = &groups[..] else { panic!("{groups:?}") };

@@ -5,6 +5,7 @@ use crate::kept::{Kept, Until, load_average, place, setting, until_quiet};
 use crate::own_client::{beds, lab};
 use crate::support::beds::Beds;
 use plimsoll_explain::{Scan, scans};
+use plimsoll_record::{Store, StudyStore};
 use plimsoll_stats::interval::t_interval;
 use plimsoll_testkit::{Need, available};
 use serde::{Deserialize, Serialize};
@@ -82,7 +83,7 @@ fn predicted(beds: &Beds) -> Vec<Scan> {
     words.extend(fixed.iter().chain(&["--quiet"]).map(|word| (*word).to_owned()));
     let ran = beds.program.run(&words).expect(0);
     println!("{}", ran.out);
-    let study = plimsoll_record::Store::open(&kept).unwrap().load("latest").unwrap();
+    let study = Store::open(&kept).unwrap().load("latest").unwrap();
     scans(&study)
 }
 

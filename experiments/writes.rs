@@ -7,6 +7,7 @@ use crate::support::beds::Beds;
 use crate::support::lab_file::LabFile;
 use plimsoll_explain::{findings, writes};
 use plimsoll_model::{Burst, Measure, Metric, Study};
+use plimsoll_record::{Store, StudyStore};
 use plimsoll_stats::interval::mean;
 use plimsoll_testkit::{Need, available};
 use serde::{Deserialize, Serialize};
@@ -164,7 +165,7 @@ impl Storage {
             beds.program.run(&["clean", self.at, &on]);
             return None;
         }
-        Some(plimsoll_record::Store::open(&db).unwrap().load("latest").unwrap())
+        Some(Store::open(&db).unwrap().load("latest").unwrap())
     }
 
     fn pair(&self, beds: &Beds, fio: &Fio, fio_first: bool) -> Pair {

@@ -17,9 +17,10 @@ use plimsoll_model::{
     Part, PatternJob, Plan, Rule, StudyId, Switch, Target, Workload,
 };
 use plimsoll_reach::Local;
+use plimsoll_record::MemoryStore;
 use plimsoll_runner::{Runner, RunnerOptions};
 use plimsoll_settings::{Factor, Journal, Session, by_commands};
-use plimsoll_study::{Conduct, InMemory, Progress, conduct};
+use plimsoll_study::{Conduct, Progress, conduct};
 use plimsoll_testkit::enter_or_skip;
 use std::fs;
 use std::num::NonZeroU16;
@@ -284,7 +285,7 @@ fn a_study_goes_on_in_a_directory_that_is_mounted_anew_for_each_level() {
         begun: plimsoll_model::Clock::now(&*clock),
         clock,
         stop: Arc::default(),
-        keep: &mut InMemory,
+        store: &MemoryStore::default(),
         observer: &mut |progress| {
             if let Progress::Trial { cell, .. } = progress {
                 seen.push((cell.setting, printed(Command::new("sh").args(["-c", has]))));

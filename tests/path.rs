@@ -4,7 +4,7 @@
 use plimsoll_load::{MockShare, Op, Reply, VirtualClock};
 use plimsoll_model::units::{Bytes, MIB};
 use plimsoll_model::*;
-use plimsoll_record::Store;
+use plimsoll_record::{Store, StudyStore};
 use plimsoll_report::Style;
 use plimsoll_runner::{Runner, RunnerOptions};
 use plimsoll_stats::verdict::{Side, Verdict};
@@ -52,10 +52,10 @@ fn plan() -> Plan {
     Plan::new(paths.into(), workloads, design)
 }
 
-fn measured(plan: Plan, keep: &mut Store) -> Result<Study, Failure> {
+fn measured(plan: Plan, store: &dyn StudyStore) -> Result<Study, Failure> {
     let clock = Arc::new(VirtualClock::new());
     let runner = Box::new(path_runner(&clock));
-    conducted(plan, clock, runner, keep)
+    conducted(plan, clock, runner, store)
 }
 
 fn path_runner(clock: &Arc<VirtualClock>) -> PathRunner {
@@ -73,7 +73,7 @@ fn conducted(
     plan: Plan,
     clock: Arc<VirtualClock>,
     runner: Box<dyn SubjectRunner>,
-    keep: &mut Store,
+    store: &dyn StudyStore,
 ) -> Result<Study, Failure> {
     conduct(Conduct {
         id: id(),
@@ -87,7 +87,7 @@ fn conducted(
         begun: plimsoll_model::Clock::now(&*clock),
         clock,
         stop: Arc::default(),
-        keep,
+        store,
         observer: &mut |_| {},
     })
 }
@@ -120,8 +120,8 @@ fn a_study_holds_shares_and_paths() {
     ];
     let runner = Box::new(Dispatcher::new(&plan, runners).unwrap());
     let directory = tempfile::tempdir().unwrap();
-    let mut store = Store::open(directory.path().join("studies.db")).unwrap();
-    let study = conducted(plan, clock, runner, &mut store).unwrap();
+    let store = Store::open(directory.path().join("studies.db")).unwrap();
+    let study = conducted(plan, clock, runner, &store).unwrap();
     assert_eq!((&study.ended, study.trials.len()), (&Ended::Done, 4 * 3));
     let kinds: Vec<SubjectKind> = study.subjects.iter().map(SubjectFacts::kind).collect();
     assert_eq!(kinds, [SubjectKind::Path, SubjectKind::Storage, SubjectKind::Path]);
@@ -140,8 +140,8 @@ fn a_study_holds_shares_and_paths() {
 #[test]
 fn a_path_is_measured_kept_judged_and_shown() {
     let directory = tempfile::tempdir().unwrap();
-    let mut store = Store::open(directory.path().join("studies.db")).unwrap();
-    let mut study = measured(plan(), &mut store).unwrap();
+    let store = Store::open(directory.path().join("studies.db")).unwrap();
+    let mut study = measured(plan(), &store).unwrap();
     assert_eq!((study.ended.clone(), study.trials.len()), (Ended::Done, 4 * 2 * 3));
 
     // Kept, and read again; exported, and imported again.
@@ -198,16 +198,16 @@ fn a_path_is_measured_kept_judged_and_shown() {
 #[test]
 fn what_cannot_be_done_to_a_path_is_refused_before_anything_begins() {
     let directory = tempfile::tempdir().unwrap();
-    let mut store = Store::open(directory.path().join("studies.db")).unwrap();
+    let store = Store::open(directory.path().join("studies.db")).unwrap();
     let mut wrong = plan();
     wrong.workloads[0].parts[0].job = ScanJob::default().into();
-    let failure = measured(wrong, &mut store).unwrap_err();
+    let failure = measured(wrong, &store).unwrap_err();
     assert_eq!(failure.cause, Cause::Usage);
     assert!(failure.happened.contains("scan measures storage, and the plan has none"), "{failure}");
 
     let mut idle = plan();
     idle.contrasts[0].against = idle.contrasts[0].of;
-    let failure = measured(idle, &mut store).unwrap_err();
+    let failure = measured(idle, &store).unwrap_err();
     assert!(failure.happened.contains("compares a cell with itself"), "{failure}");
     assert!(store.list().unwrap().is_empty(), "nothing was begun");
 }

@@ -200,6 +200,11 @@ fn a_prediction_is_kept_and_compared_with_the_next_study_that_shows_the_change()
     let published = program.run(&["predict", "jonfk2024", "--rtt=5ms"]).expect(0).out;
     assert!(!of_file.contains("kept") && !published.contains("kept"), "{of_file}{published}");
     assert!(history(&[]).contains("3 predictions: "), "{}", history(&[]));
+    // Only the studies after the changes are read whole.
+    let raw = rusqlite::Connection::open(program.db()).expect("a store");
+    let deleted = raw.execute("DELETE FROM trials WHERE study = '5eed0001'", []);
+    assert!(deleted.expect("its trials") > 0);
+    assert!(history(&[]).contains("3 predictions: "), "{}", history(&[]));
 }
 
 /// Also one of the version before predictions were kept.

@@ -2,6 +2,7 @@
 
 mod support;
 
+use plimsoll_record::{Store, StudyStore};
 use plimsoll_references::{SOURCES, Table, of_source, source, table, tables};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -224,7 +225,7 @@ fn patterns_stand_beside_published_ones() {
 fn a_device_stands_beside_published_platforms() {
     let program = Plimsoll::new();
     let study = frozen::study("device-local");
-    plimsoll_record::Store::open(program.db()).unwrap().begin(&study).unwrap();
+    Store::open(program.db()).unwrap().begin(&study).unwrap();
     let id = &*study.id.0;
     let said = program.run(&["compare", id, "--with", "kofler2011"]).expect(0).out;
     for platform in table("kofler2011_platforms").unwrap().rows() {

@@ -4,12 +4,13 @@
 mod studies;
 mod support;
 
+use plimsoll_record::{Store, StudyStore};
 use studies::{TWO, measured};
 use support::{Plimsoll, frozen, listing};
 
 fn store_of(studies: &[plimsoll_model::Study]) -> Plimsoll {
     let program = Plimsoll::new();
-    plimsoll_record::Store::open(program.db()).unwrap().import(studies).unwrap();
+    Store::open(program.db()).unwrap().import(studies).unwrap();
     program
 }
 
@@ -100,7 +101,7 @@ fn a_store_that_is_being_written() {
     open.ended = plimsoll_model::Ended::Open;
     let trials = std::mem::take(&mut open.trials);
     let program = store_of(&[first]);
-    let store = plimsoll_record::Store::open(program.db()).unwrap();
+    let store = Store::open(program.db()).unwrap();
     store.begin(&open).unwrap();
     for (i, trial) in trials.iter().enumerate() {
         store.add_trial(&open.id, trial).unwrap();

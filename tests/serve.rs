@@ -51,6 +51,7 @@ fn only_who_knows_the_token_and_means_this_host_is_let_in() {
     assert_eq!(served.get("style.css").status, 200);
     assert!(served.get("live.js").head.contains("text/javascript"));
     assert_eq!(served.get("a/b/c").status, 404);
+    assert_eq!(served.get("latest").status, 404);
     assert!(!program.db().exists(), "looking makes no store");
 }
 

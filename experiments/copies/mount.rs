@@ -7,6 +7,7 @@ use crate::kept::{Kept, Until, load_average, place, setting, until_quiet};
 use crate::support::beds::Beds;
 use crate::support::lab_file::LabFile;
 use plimsoll_model::{Measure, Method, Study, Transfer};
+use plimsoll_record::{Store, StudyStore};
 use plimsoll_stats::sequential::Sequential;
 use plimsoll_testkit::{Need, available};
 use serde::{Deserialize, Serialize};
@@ -129,7 +130,7 @@ fn study(beds: &Beds, dataset: Dataset, ways: &str, seed: usize) -> Vec<Pair> {
         println!("{dataset}: {}{}", ran.out, ran.err);
         return Vec::new();
     }
-    let study = plimsoll_record::Store::open(&kept).unwrap().load("latest").unwrap();
+    let study = Store::open(&kept).unwrap().load("latest").unwrap();
     pairs(&study, dataset, &load_average)
 }
 

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use plimsoll_record::{Store, fuzzing};
+use plimsoll_record::{Store, StudyStore, fuzzing};
 use plimsoll_report::{Document, Style};
 
 const STYLE: Style = Style { width: 80, colour: false };

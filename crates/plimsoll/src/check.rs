@@ -17,6 +17,7 @@ use plimsoll_model::{
 };
 use plimsoll_reach::Reach;
 use plimsoll_reach::deploy::Programs;
+use plimsoll_record::StudyStore;
 use plimsoll_remote::{Clients, RemoteRunner};
 use plimsoll_report::Document;
 use plimsoll_runner::{Runner, RunnerOptions};
@@ -128,7 +129,7 @@ pub fn conducted(
     let json = output.json.as_deref().map(|path| NewFile::create(path, true)).transpose()?;
     let page = output.report.as_deref();
     let page = page.map(|path| NewFile::create(path, output.force)).transpose()?;
-    let mut store = store::open_to_keep(store)?;
+    let store = store::open_to_keep(store)?;
     let signals = Signals::listen()?;
     signals.announce();
     let drawn = || StudyId(format!("{:08x}", rand::random::<u32>()));
@@ -155,7 +156,7 @@ pub fn conducted(
         begun,
         clock,
         stop: signals.stop.clone(),
-        keep: &mut store,
+        store: &store,
         observer: &mut |progress| observers.show(progress),
         plan,
     };

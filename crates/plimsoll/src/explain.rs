@@ -4,7 +4,8 @@ use crate::arguments::{DocumentArguments, StoreArguments};
 use crate::{output, store};
 use clap::Args;
 use plimsoll_config::nearest;
-use plimsoll_model::{Failure, Study, SubjectFacts, SubjectKind};
+use plimsoll_model::{Failure, Study, SubjectFacts};
+use plimsoll_record::StudyStore;
 use plimsoll_references::{SOURCES, Source, tables};
 use plimsoll_report::{Document, RecordedDevice};
 
@@ -22,8 +23,9 @@ pub fn run(explain: &ExplainArguments, arguments: &StoreArguments) -> Result<u8,
     let document = match source(&explain.subject) {
         Some(source) => Document::of_source(source, tables()),
         None => {
-            let study = study(&explain.subject, arguments)?;
-            Document::explaining(&study, &devices(&study, arguments)?)
+            let store = store::open(arguments)?;
+            let study = study(&explain.subject, &store)?;
+            Document::explaining(&study, &devices(&study, &store)?)
         }
     };
     output::document(&document, &explain.output)
@@ -36,24 +38,15 @@ pub fn source(name: &str) -> Option<&'static Source> {
 }
 
 /// What is known of the hosts of a study by themselves: the latest that was measured of each.
-pub fn devices(study: &Study, arguments: &StoreArguments) -> Result<Vec<RecordedDevice>, Failure> {
-    let store = store::open(arguments)?;
-    let mut summaries = store.list()?;
-    summaries.retain(|summary| {
-        summary.subjects.iter().any(|subject| {
-            let own = study.hosts.iter().any(|host| host.name == subject.given);
-            own && subject.kind == Some(SubjectKind::Host)
-        })
-    });
+pub fn devices(study: &Study, store: &dyn StudyStore) -> Result<Vec<RecordedDevice>, Failure> {
     let mut devices: Vec<RecordedDevice> = Vec::new();
-    for summary in summaries.iter().rev() {
-        let whole = store.load(&summary.id.0)?;
-        for subject in whole.subjects {
+    for head in store.heads()?.into_iter().rev() {
+        for subject in head.subjects {
             if let SubjectFacts::Host(facts) = subject
                 && study.hosts.iter().any(|host| host.name == facts.given)
                 && devices.iter().all(|known| known.facts.given != facts.given)
             {
-                devices.push(RecordedDevice { study: whole.id.clone(), facts: *facts });
+                devices.push(RecordedDevice { study: head.id.clone(), facts: *facts });
             }
         }
     }
@@ -61,11 +54,54 @@ pub fn devices(study: &Study, arguments: &StoreArguments) -> Result<Vec<Recorded
 }
 
 /// A study; where there is none of that name, a source may have been meant.
-pub fn study(name: &str, arguments: &StoreArguments) -> Result<Study, Failure> {
+pub fn study(name: &str, store: &dyn StudyStore) -> Result<Study, Failure> {
     let known: Vec<&str> = SOURCES.iter().map(|source| source.key).collect();
-    store::open(arguments)?.load(name).map_err(|failure| {
+    store.load(name).map_err(|failure| {
         let next =
             format!("{} Or name a published source. {}", failure.next, nearest(name, &known));
         Failure { next, ..failure }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::device::Device;
+    use plimsoll_model::{
+        BoxFacts, Design, Ended, HostFacts, HostSubject, Origin, Plan, SCHEMA, StudyId,
+    };
+    use plimsoll_record::MemoryStore;
+
+    /// A study of a host.
+    fn measured(id: &str, started_unix_seconds: u64, host: &str) -> Study {
+        let subject = HostSubject { host: host.parse().unwrap() }.into();
+        let name = || host.to_owned();
+        let facts = BoxFacts { label: name(), given: name(), device: Device::default() };
+        Study {
+            schema: SCHEMA.to_owned(),
+            id: StudyId(id.to_owned()),
+            started_unix_seconds,
+            origin: Origin::Measured { version: "test".to_owned() },
+            plan: Plan::new(vec![subject], Vec::new(), Design::default()),
+            subjects: vec![SubjectFacts::Host(Box::new(facts))],
+            hosts: vec![HostFacts { name: name(), ..HostFacts::default() }],
+            flags: Vec::new(),
+            measures: Vec::new(),
+            trials: Vec::new(),
+            ended: Ended::Done,
+        }
+    }
+
+    #[test]
+    fn the_latest_figures_of_a_host_are_found_without_a_whole_study() {
+        let store = MemoryStore::default();
+        let studies = [("aa", 3, "ssh://nas"), ("bb", 1, "ssh://nas"), ("cc", 2, "ssh://router")];
+        for (id, started, host) in studies {
+            store.begin(&measured(id, started, host)).unwrap();
+        }
+        store.set_damaged(true);
+        let found = devices(&measured("dd", 4, "ssh://nas"), &store).unwrap();
+        let found: Vec<&str> = found.iter().map(|device| device.study.0.as_str()).collect();
+        assert_eq!(found, ["aa"]);
+    }
 }

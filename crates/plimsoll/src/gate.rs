@@ -11,7 +11,7 @@ use plimsoll_model::{
     Cause, Ended, Failure, Gate, GateCondition, Origin, PastStudy, Plan, SCHEMA, Study, StudyId,
     SubjectKey,
 };
-use plimsoll_record::Store;
+use plimsoll_record::StudyStore;
 use plimsoll_report::Document;
 use std::path::Path;
 
@@ -151,7 +151,7 @@ fn planned(plan: &Plan) -> Study {
 /// Result of the gate of a study with the latest study of its baseline; `None` if it has no gate.
 pub fn result(
     study: &Study,
-    store: &Store,
+    store: &dyn StudyStore,
 ) -> Result<Option<(GateResult, Option<StudyId>)>, Failure> {
     let Some(asked) = &study.plan.gate else { return Ok(None) };
     let mut heads = store.heads()?;

@@ -6,7 +6,7 @@ use clap::Args;
 use plimsoll_config::nearest_word;
 use plimsoll_explain::{Place, Recognised, history, recognise};
 use plimsoll_model::{Cause, Failure, PastStudy, Study, SubjectKey, Target, without_slash};
-use plimsoll_record::Store;
+use plimsoll_record::StudyStore;
 use plimsoll_report::Document;
 
 #[derive(Args)]
@@ -60,17 +60,10 @@ impl<'a> SubjectQuery<'a> {
     }
 
     /// The subject: by its name, its address, or the start of its address if only one begins so.
-    fn find(&self, heads: &[Study], store: &Store) -> Result<Recognised, Failure> {
+    fn find(&self, heads: &[Study], store: &dyn StudyStore) -> Result<Recognised, Failure> {
+        // An empty store is reported as such.
+        store.find("latest").map_err(|failure| Failure { tried: self.tried(), ..failure })?;
         let keys: Vec<SubjectKey> = heads.iter().flat_map(SubjectKey::all).collect();
-        if keys.is_empty() {
-            let next = "Measure something first, for example with plimsoll check. If your studies are in another \
-                        file, name it with --db.";
-            let on = store.path().display();
-            return Err(Failure::new(Cause::Usage, self.tried())
-                .on(on)
-                .happened("the store is empty")
-                .next(next));
-        }
         let name = |key: &SubjectKey| key.name.as_deref() == Some(self.text);
         if self.is_name {
             let known = keys.iter().filter_map(|key| key.name.clone()).collect();
@@ -143,7 +136,7 @@ fn listed(words: &[String]) -> String {
 pub fn pasts(
     heads: Vec<Study>,
     recognised: &Recognised,
-    store: &Store,
+    store: &dyn StudyStore,
 ) -> Result<(Vec<PastStudy>, Vec<Place>), Failure> {
     let (mut pasts, mut places) = (Vec::new(), Vec::new());
     for (number, study) in heads.into_iter().enumerate() {

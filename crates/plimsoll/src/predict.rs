@@ -10,7 +10,7 @@ use plimsoll_explain::whatif::{
 use plimsoll_model::device::Device;
 use plimsoll_model::units::parse_duration;
 use plimsoll_model::{BoxFacts, Cause, Failure, Study, SubjectFacts};
-use plimsoll_record::{ImportFile, ImportOptions};
+use plimsoll_record::{ImportFile, ImportOptions, StudyStore};
 use plimsoll_references::tables;
 use plimsoll_report::WhatIfReport;
 use std::num::NonZeroU16;
@@ -148,7 +148,7 @@ fn of_study(
     // Only here can a published source be meant.
     let study = match is_file(name) {
         true => study(name, arguments)?,
-        false => explain::study(name, arguments)?,
+        false => explain::study(name, &store::open(arguments)?)?,
     };
     let changes = predict.changes.what_ifs(Some(&study), arguments)?;
     let later =
@@ -325,7 +325,7 @@ fn own_device(
         let next = "Measure with --host, which names the server.";
         return Err(usage(COMPARE, &study.id.0, "the server was not monitored", next));
     };
-    let devices = explain::devices(study, arguments)?;
+    let devices = explain::devices(study, &store::open(arguments)?)?;
     let known = devices.into_iter().find(|known| known.facts.given == *host);
     known.map(|known| (host.clone(), known.facts.device)).ok_or_else(|| {
         let next = format!("Measure it: plimsoll device {host} --only inventory,cpu,crypto.");

@@ -5,7 +5,7 @@ use crate::{check, output, store};
 use plimsoll_explain::History;
 use plimsoll_explain::whatif::{CheckedPrediction, WhatIf, measured_by, scores};
 use plimsoll_model::{Cause, Failure, KeptPrediction, Origin, Study, StudyId, printable};
-use plimsoll_record::Store;
+use plimsoll_record::StudyStore;
 use plimsoll_report::WhatIfReport;
 use std::collections::BTreeMap;
 
@@ -42,12 +42,15 @@ pub fn keep(
 }
 
 /// The predictions of a subject, with what the studies after the changes measured.
-pub fn checked(found: &History<'_>, store: &Store) -> Result<Vec<CheckedPrediction>, Failure> {
+pub fn checked(
+    found: &History<'_>,
+    store: &dyn StudyStore,
+) -> Result<Vec<CheckedPrediction>, Failure> {
     let ids: Vec<&StudyId> = found.moments.iter().map(|moment| &moment.study.id).collect();
     let mut kept = store.predictions(&ids)?;
     kept.sort_by_key(|prediction| prediction.made_unix_seconds);
     kept.drain(..kept.len().saturating_sub(MOST));
-    let mut wholes = BTreeMap::new();
+    let mut later = BTreeMap::new();
     let mut checked = Vec::new();
     for mut prediction in kept {
         let of_study = |id: &StudyId| found.moments.iter().find(|moment| moment.study.id == *id);
@@ -58,11 +61,10 @@ pub fn checked(found: &History<'_>, store: &Store) -> Result<Vec<CheckedPredicti
         }
         let mut one = CheckedPrediction { prediction, later: None, scores: Vec::new() };
         if let Some(id) = measured_by(&one.prediction, before, found) {
-            load(&one.prediction.study, store, &mut wholes)?;
-            load(&id, store, &mut wholes)?;
-            let KeptPrediction { study, changes, rows, .. } = &one.prediction;
-            if let Some((before, after)) = wholes.get(study).zip(wholes.get(&id)) {
-                one.scores = scores(before, changes, rows, after);
+            load(&id, store, &mut later)?;
+            let KeptPrediction { changes, rows, .. } = &one.prediction;
+            if let Some(after) = later.get(&id) {
+                one.scores = scores(before.study, changes, rows, after);
             }
             one.later = Some(id).filter(|_| !one.scores.is_empty());
         }
@@ -72,7 +74,11 @@ pub fn checked(found: &History<'_>, store: &Store) -> Result<Vec<CheckedPredicti
 }
 
 /// Adds a whole study: some belong to several predictions. A study that the store does not have is left out.
-fn load(id: &StudyId, store: &Store, wholes: &mut BTreeMap<StudyId, Study>) -> Result<(), Failure> {
+fn load(
+    id: &StudyId,
+    store: &dyn StudyStore,
+    wholes: &mut BTreeMap<StudyId, Study>,
+) -> Result<(), Failure> {
     if wholes.contains_key(id) {
         return Ok(());
     }

@@ -5,6 +5,7 @@ use crate::output::{self, NewFile};
 use crate::store;
 use clap::{Args, ValueEnum};
 use plimsoll_model::{Amount, Cause, Failure, Study, printable};
+use plimsoll_record::StudyStore;
 use plimsoll_report::Document;
 use std::path::{Path, PathBuf};
 

@@ -9,6 +9,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use plimsoll_live::feed::{self, Follower};
 use plimsoll_model::{Cause, Failure, Plan, Study, StudyId, SubjectFacts};
+use plimsoll_record::StudyStore;
 use std::time::Duration;
 
 /// What may be given beside `--continue`: all else is as the study has it.

@@ -4,7 +4,7 @@ use crate::arguments::{DocumentArguments, StoreArguments};
 use crate::{gate, output, references};
 use clap::Args;
 use plimsoll_model::{Amount, Cause, Failure, Study, Workload};
-use plimsoll_record::Store;
+use plimsoll_record::{Store, StudyStore};
 use plimsoll_report::{Document, Style};
 use std::path::{Path, PathBuf};
 
@@ -157,7 +157,10 @@ pub fn compare(compare: &CompareArguments, arguments: &StoreArguments) -> Result
 }
 
 /// The study in another format than JSON; `None` for JSON, which is written in parts.
-fn other_format(export: &ExportArguments, store: &Store) -> Result<Option<String>, Failure> {
+fn other_format(
+    export: &ExportArguments,
+    store: &dyn StudyStore,
+) -> Result<Option<String>, Failure> {
     if !(export.csv || export.openmetrics || export.bmf || export.junit || export.folded) {
         return Ok(None);
     }

@@ -40,6 +40,14 @@ pub(crate) fn damaged(tried: &str, path: &Path, how: impl fmt::Display) -> Failu
     Failure::new(Cause::Trial, tried).on(path.display()).happened(happened).next(next)
 }
 
+/// A failure for a study or a trial that the store has.
+pub(crate) fn duplicate(tried: &str, path: &Path) -> Failure {
+    Failure::new(Cause::Trial, tried)
+        .on(path.display())
+        .happened("it is already recorded")
+        .next("Nothing was changed; a study's id and a trial's number are used once.")
+}
+
 /// A failure for a row or a document whose content cannot be read.
 pub(crate) fn unreadable(path: &Path, row: &str, why: impl fmt::Display) -> Failure {
     Failure::new(Cause::Trial, format!("read {row}")).on(path.display()).happened(why).next("The rest of the store is untouched: the other studies can be shown and exported. A newer plimsoll may read it; \

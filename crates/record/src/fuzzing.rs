@@ -104,6 +104,7 @@ impl ToSql for Value<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::StudyStore;
 
     #[test]
     fn the_seeds_are_stores() {

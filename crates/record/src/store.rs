@@ -1,11 +1,12 @@
-//! The store: studies are begun, filled trial by trial, ended, and loaded again.
+//! The store in one SQLite file.
 
 use crate::export::{Each, write_json};
 use crate::predictions::{self, PredictionRow};
 use crate::row::{StudyRow, TrialRow};
 use crate::stored::{self, COLUMNS};
+use crate::study_store::StudyStore;
 use crate::summary::{self, StudySummary};
-use crate::{document, failures, open};
+use crate::{document, failures, lookup, open};
 use plimsoll_model::{
     Cause, Failure, Figure, KeptPrediction, MeasureInfo, Plan, Study, StudyId, Trial,
 };
@@ -57,22 +58,6 @@ impl Store {
         &self.connection
     }
 
-    /// The file it is kept in.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Records a new study with its trials (none at its start), or nothing at all. Fails if the id
-    /// exists.
-    pub fn begin(&self, study: &Study) -> Result<(), Failure> {
-        let row = StudyRow::new(study)?;
-        let trials = TrialRow::all(study)?;
-        self.write(&format!("record study {}", study.id), |store| {
-            row.insert(store)?;
-            trials.iter().try_for_each(|trial| trial.insert(store))
-        })
-    }
-
     /// Records whole studies that come from elsewhere, all of them or none. Fails when one of them
     /// is there already.
     pub fn import(&self, studies: &[Study]) -> Result<(), Failure> {
@@ -100,86 +85,6 @@ impl Store {
                 trials.iter().try_for_each(|trial| trial.insert(store))
             })
         })
-    }
-
-    /// Records a trial, which is durable on return. Quantities that are not finite are left out;
-    /// the properties of new measures are recorded too. Fails if the study is unknown or has a
-    /// trial with that number.
-    pub fn add_trial(&self, study: &StudyId, trial: &Trial) -> Result<(), Failure> {
-        let (plan, noted) = self.to_be_written(study)?;
-        let row = TrialRow::new(study, &plan, trial)?;
-        let measures = document::measures(&noted, [trial]);
-        let changed = match measures == noted {
-            true => None,
-            false => Some(document::write(&measures, &format!("the measures of study {study}"))?),
-        };
-        self.write(&format!("record trial {} of study {study}", trial.number), |store| {
-            row.insert(store)?;
-            if let Some(measures) = &changed {
-                let sql = "UPDATE studies SET measures = ? WHERE id = ?";
-                store.execute(sql, [measures, &study.0])?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Records everything of a study again except its trials: plan, subjects, hosts, flags, end.
-    /// The recorded properties of its measures stay. Fails if the study is unknown.
-    pub fn update(&self, study: &Study) -> Result<(), Failure> {
-        let (_, noted) = self.to_be_written(&study.id)?;
-        let measures = document::measures(&[&noted[..], &study.measures].concat(), &study.trials);
-        let study = Study { measures, trials: Vec::new(), ..study.clone() };
-        let row = StudyRow::new(&study)?;
-        self.write(&format!("record the state of study {}", study.id), |store| row.update(store))
-    }
-
-    /// Every study in the order begun, the latest last.
-    pub fn list(&self) -> Result<Vec<StudySummary>, Failure> {
-        summary::list(&self.connection, &self.path)
-    }
-
-    /// Every study in the order begun, without its trials.
-    pub fn heads(&self) -> Result<Vec<Study>, Failure> {
-        stored::heads(&self.connection, &self.path)
-    }
-
-    /// Figures of the complete trials of a study, in their order.
-    pub fn figures(&self, study: &StudyId) -> Result<Vec<Figure>, Failure> {
-        stored::figures(&self.connection, &study.0, &self.path)
-    }
-
-    /// Keeps a prediction with its study. Of several predictions of the same changes the first one stays; the study
-    /// that measured them is added to it. The oldest predictions of the store make room for others.
-    pub fn keep_prediction(&self, prediction: &KeptPrediction) -> Result<(), Failure> {
-        let row = PredictionRow::new(prediction)?;
-        self.write(&format!("keep the prediction for study {}", prediction.study), |store| {
-            row.insert(store)
-        })
-    }
-
-    /// Predictions of these studies, by study, and the oldest first. None in a store of an older version that cannot
-    /// be written.
-    pub fn predictions(&self, studies: &[&StudyId]) -> Result<Vec<KeptPrediction>, Failure> {
-        let tried = |e: rusqlite::Error| failures::sqlite("read the predictions", &self.path, &e);
-        if !predictions::has_table(&self.connection).map_err(tried)? {
-            return Ok(Vec::new());
-        }
-        let mut all = Vec::new();
-        for study in studies {
-            all.extend(predictions::of_study(&self.connection, study, &self.path)?);
-        }
-        Ok(all)
-    }
-
-    /// The study with this id, whose id begins so and no other's does, or the `latest` begun. Its
-    /// trials come in their order. A row that cannot be read is a failure that names it.
-    pub fn load(&self, reference: &str) -> Result<Study, Failure> {
-        // One transaction: another program may be adding trials.
-        let view = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)
-            .map_err(|e| failures::sqlite("load a study", &self.path, &e))?;
-        let id = self.find(reference)?;
-        let loaded = self.row(&view, &id, |row| stored::study(row, &self.path, Some(&view)))?;
-        loaded.ok_or_else(|| self.removed(reference))
     }
 
     /// The study as JSON in parts, as [`crate::to_json`] has it, with one of its trials in memory at a time.
@@ -228,35 +133,6 @@ impl Store {
         self.row(&self.connection, id, read)?.ok_or_else(none)
     }
 
-    /// The study whose id this is, whose id begins so and no other's does, or the `latest` begun.
-    pub fn find(&self, reference: &str) -> Result<StudyId, Failure> {
-        let recent = self.ids(
-            "SELECT id FROM studies ORDER BY started_unix_seconds DESC, sequence DESC LIMIT 5",
-            [],
-        )?;
-        let wrong = |why: String| failures::no_such_study(&self.path, reference, why);
-        if reference == "latest" {
-            let empty = || failures::empty_store(&self.path, reference);
-            return recent.into_iter().next().ok_or_else(empty);
-        }
-        let same = "SELECT id FROM studies WHERE id = ?";
-        let begins = "SELECT id FROM studies \
-                      WHERE ?1 <> '' AND substr(id, 1, length(?1)) = ?1 \
-                      ORDER BY started_unix_seconds DESC, sequence DESC LIMIT 6";
-        let mut found = self.ids(same, [reference])?;
-        if found.is_empty() {
-            found = self.ids(begins, [reference])?;
-        }
-        let listed =
-            |ids: &[StudyId]| ids.iter().map(|id| id.0.as_str()).collect::<Vec<_>>().join(", ");
-        match found.len() {
-            1 => Ok(found.remove(0)),
-            0 if recent.is_empty() => Err(failures::empty_store(&self.path, reference)),
-            0 => Err(wrong(format!("no study has this id; the latest are: {}", listed(&recent)))),
-            _ => Err(wrong(format!("several studies start with it: {}", listed(&found)))),
-        }
-    }
-
     fn ids(&self, sql: &str, values: impl rusqlite::Params) -> Result<Vec<StudyId>, Failure> {
         let tried = |e: rusqlite::Error| failures::sqlite("find a study", &self.path, &e);
         let mut query = self.connection.prepare_cached(sql).map_err(tried)?;
@@ -284,13 +160,108 @@ impl Store {
         done.map_err(|e| {
             open::undo(&self.connection);
             match open::is_duplicate(&e) {
-                true => Failure::new(Cause::Trial, tried)
-                    .on(self.path.display())
-                    .happened("it is already recorded")
-                    .next("Nothing was changed; a study's id and a trial's number are used once."),
+                true => failures::duplicate(tried, &self.path),
                 false => failures::sqlite(tried, &self.path, &e),
             }
         })
+    }
+}
+
+impl StudyStore for Store {
+    fn begin(&self, study: &Study) -> Result<(), Failure> {
+        let row = StudyRow::new(study)?;
+        let trials = TrialRow::all(study)?;
+        self.write(&format!("record study {}", study.id), |store| {
+            row.insert(store)?;
+            trials.iter().try_for_each(|trial| trial.insert(store))
+        })
+    }
+
+    fn add_trial(&self, study: &StudyId, trial: &Trial) -> Result<(), Failure> {
+        let (plan, noted) = self.to_be_written(study)?;
+        let row = TrialRow::new(study, &plan, trial)?;
+        let measures = document::measures(&noted, [trial]);
+        let changed = match measures == noted {
+            true => None,
+            false => Some(document::write(&measures, &format!("the measures of study {study}"))?),
+        };
+        self.write(&format!("record trial {} of study {study}", trial.number), |store| {
+            row.insert(store)?;
+            if let Some(measures) = &changed {
+                let sql = "UPDATE studies SET measures = ? WHERE id = ?";
+                store.execute(sql, [measures, &study.0])?;
+            }
+            Ok(())
+        })
+    }
+
+    fn update(&self, study: &Study) -> Result<(), Failure> {
+        let (_, noted) = self.to_be_written(&study.id)?;
+        let measures = document::measures(&[&noted[..], &study.measures].concat(), &study.trials);
+        let study = Study { measures, trials: Vec::new(), ..study.clone() };
+        let row = StudyRow::new(&study)?;
+        self.write(&format!("record the state of study {}", study.id), |store| row.update(store))
+    }
+
+    fn list(&self) -> Result<Vec<StudySummary>, Failure> {
+        summary::list(&self.connection, &self.path)
+    }
+
+    fn heads(&self) -> Result<Vec<Study>, Failure> {
+        stored::heads(&self.connection, &self.path)
+    }
+
+    fn figures(&self, study: &StudyId) -> Result<Vec<Figure>, Failure> {
+        stored::figures(&self.connection, &study.0, &self.path)
+    }
+
+    fn keep_prediction(&self, prediction: &KeptPrediction) -> Result<(), Failure> {
+        let row = PredictionRow::new(prediction)?;
+        self.write(&format!("keep the prediction for study {}", prediction.study), |store| {
+            row.insert(store)
+        })
+    }
+
+    /// None in a store of an older version that cannot be written.
+    fn predictions(&self, studies: &[&StudyId]) -> Result<Vec<KeptPrediction>, Failure> {
+        let tried = |e: rusqlite::Error| failures::sqlite("read the predictions", &self.path, &e);
+        if !predictions::has_table(&self.connection).map_err(tried)? {
+            return Ok(Vec::new());
+        }
+        let mut all = Vec::new();
+        for study in studies {
+            all.extend(predictions::of_study(&self.connection, study, &self.path)?);
+        }
+        Ok(all)
+    }
+
+    fn find(&self, reference: &str) -> Result<StudyId, Failure> {
+        let recent = format!(
+            "SELECT id FROM studies ORDER BY started_unix_seconds DESC, sequence DESC LIMIT {}",
+            lookup::RECENT
+        );
+        let same = "SELECT id FROM studies WHERE id = ?";
+        let begins = format!(
+            "SELECT id FROM studies \
+             WHERE ?1 <> '' AND substr(id, 1, length(?1)) = ?1 \
+             ORDER BY started_unix_seconds DESC, sequence DESC LIMIT {}",
+            lookup::ALIKE
+        );
+        let mut found = self.ids(same, [reference])?;
+        if found.is_empty() {
+            found = self.ids(&begins, [reference])?;
+        }
+        lookup::study(&self.path, reference, self.ids(&recent, [])?, found)
+    }
+
+    /// A row that cannot be read is a failure that names it.
+    fn load(&self, reference: &str) -> Result<Study, Failure> {
+        // One transaction: another program may be adding trials.
+        let view = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)
+            .map_err(|e| failures::sqlite("load a study", &self.path, &e))?;
+        let id = self.find(reference)?;
+        let loaded = self.row(&view, &id, |row| stored::study(row, &self.path, Some(&view)))?;
+        loaded.ok_or_else(|| self.removed(reference))
     }
 }
 

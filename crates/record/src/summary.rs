@@ -3,10 +3,12 @@
 use crate::failures;
 use crate::stored::{self, get, json};
 use plimsoll_model::{
-    Ended, Failure, Origin, StudyId, Subject, SubjectFacts, SubjectKind, Workload,
+    Ended, Failure, Origin, Outcome, Study, StudyId, Subject, SubjectFacts, SubjectKind, Trial,
+    Workload,
 };
 use rusqlite::{Connection, Row};
 use serde::Deserialize;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// One study in a list.
@@ -30,6 +32,26 @@ pub struct StudySummary {
     pub ended: Ended,
     /// Where its figures come from.
     pub origin: Origin,
+}
+
+impl StudySummary {
+    /// Summary of a whole study.
+    pub(crate) fn new(study: &Study) -> StudySummary {
+        let blocks: BTreeSet<u32> = study.trials.iter().filter_map(|trial| trial.block).collect();
+        let is_complete = |trial: &&Trial| trial.result.outcome == Outcome::Complete;
+        let complete = study.trials.iter().filter(is_complete).count();
+        StudySummary {
+            id: study.id.clone(),
+            started_unix_seconds: study.started_unix_seconds,
+            subjects: subjects(&study.plan.subjects, &study.subjects),
+            jobs: jobs(&study.plan.workloads),
+            blocks: blocks.len() as u32,
+            complete: complete as u32,
+            incomplete: (study.trials.len() - complete) as u32,
+            ended: study.ended.clone(),
+            origin: study.origin.clone(),
+        }
+    }
 }
 
 /// A subject of a study in a list.

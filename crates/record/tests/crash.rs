@@ -3,7 +3,7 @@
 mod support;
 
 use plimsoll_model::{Study, StudyId};
-use plimsoll_record::Store;
+use plimsoll_record::{Store, StudyStore};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -7,7 +7,7 @@ use plimsoll_model::{
     Cause, Device, Direction, HostSubject, Job, Measure, Metric, Outcome, Study, StudyId,
     SubjectKind,
 };
-use plimsoll_record::{Store, from_json, to_csv, to_json};
+use plimsoll_record::{Store, StudyStore, from_json, to_csv, to_json};
 use serde_json::{Value, json};
 use std::path::Path;
 

@@ -3,7 +3,7 @@
 mod support;
 
 use plimsoll_model::{Cause, Measure, MeasureInfo, Metric, Study, StudyId, Trial};
-use plimsoll_record::{Store, from_json, to_csv, to_json};
+use plimsoll_record::{Store, StudyStore, from_json, to_csv, to_json};
 use proptest::prelude::*;
 
 /// The file that fixes schema plimsoll/1: it is never changed, only added to by a new version.

@@ -5,7 +5,7 @@ mod converter;
 
 use converter::{converted, converted_table};
 use plimsoll_model::Study;
-use plimsoll_record::{Store, from_json, to_csv, to_json};
+use plimsoll_record::{Store, StudyStore, from_json, to_csv, to_json};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 mod support;
 
 use plimsoll_model::{Cause, Ended, Flag, KeptPrediction, Study, StudyId, SubjectKind};
-use plimsoll_record::Store;
+use plimsoll_record::{Store, StudyStore};
 use proptest::prelude::*;
 use rusqlite::Connection;
 use std::fs;

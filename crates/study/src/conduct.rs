@@ -11,7 +11,6 @@ mod trial;
 mod vary;
 
 use crate::hosts::Hosts;
-use crate::keep::Keep;
 use crate::kept_trials::KeptTrials;
 use crate::progress::Progress;
 use crate::remaining_time::{Ahead, Took};
@@ -23,6 +22,7 @@ use plimsoll_model::{
     Cause, Clock, Ended, Failure, Flag, Length, Nanos, Origin, Plan, Rule, SCHEMA, Study, StudyId,
     SubjectRunner, Workload, WriteState, label,
 };
+use plimsoll_record::StudyStore;
 use plimsoll_watch::Watch;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ pub struct Conduct<'a> {
     /// Set from outside to stop early.
     pub stop: Arc<AtomicBool>,
     /// Where trials go.
-    pub keep: &'a mut dyn Keep,
+    pub store: &'a dyn StudyStore,
     /// Who looks on.
     pub observer: &'a mut dyn FnMut(Progress<'_>),
 }
@@ -125,7 +125,7 @@ pub(crate) fn carry_out<'a>(
         setting: None,
         clock: order.clock,
         stop: order.stop,
-        keep: order.keep,
+        store: order.store,
         observer: order.observer,
         follow,
         paces: BTreeMap::new(),
@@ -159,7 +159,7 @@ struct Conductor<'a> {
     setting: Option<(u32, u16)>,
     clock: Arc<dyn Clock>,
     stop: Arc<AtomicBool>,
-    keep: &'a mut dyn Keep,
+    store: &'a dyn StudyStore,
     observer: &'a mut dyn FnMut(Progress<'_>),
     /// What follows when all blocks are measured.
     follow: Follow<'a>,
@@ -202,7 +202,7 @@ impl Conductor<'_> {
             self.prepare_workloads(known)?;
         }
         self.schedule.extend(&self.study.plan, &more);
-        self.keep.update(&self.study)?;
+        self.store.update(&self.study)?;
         Ok(true)
     }
 

@@ -2,8 +2,8 @@
 //! goes on for days does not grow by all it has measured.
 
 use crate::disturbed::REMEMBERED;
-use crate::keep::Keep;
 use plimsoll_model::{Failure, Series, Study, Trial};
+use plimsoll_record::StudyStore;
 
 /// Lets go of what is kept elsewhere, and takes it back.
 #[derive(Clone, Copy, Default)]
@@ -15,9 +15,9 @@ pub(crate) struct KeptTrials {
 impl KeptTrials {
     /// For a study that has begun to be kept. Quantiles of several trials together are made of their
     /// distributions, at every look: those are held where a comparison is of one.
-    pub(crate) fn new(study: &Study, keep: &dyn Keep) -> KeptTrials {
+    pub(crate) fn new(study: &Study, store: &dyn StudyStore) -> KeptTrials {
         let quantiles = plimsoll_explain::compares_quantiles(&study.plan);
-        KeptTrials { lets_go: !quantiles && matches!(keep.trials(&study.id), Some(Ok(_))) }
+        KeptTrials { lets_go: !quantiles && store.load(&study.id.0).is_ok() }
     }
 
     /// The last of these has just been kept: its distributions and stretches are let go, and of the cell's
@@ -36,11 +36,15 @@ impl KeptTrials {
     }
 
     /// All trials as they were kept. One that was not is held whole.
-    pub(crate) fn take_back(self, study: &mut Study, keep: &dyn Keep) -> Result<(), Failure> {
+    pub(crate) fn take_back(
+        self,
+        study: &mut Study,
+        store: &dyn StudyStore,
+    ) -> Result<(), Failure> {
         if !self.lets_go {
             return Ok(());
         }
-        let kept = keep.trials(&study.id).unwrap_or_else(|| Ok(Vec::new()))?;
+        let kept = store.load(&study.id.0)?.trials;
         for (held, kept) in study.trials.iter_mut().zip(kept) {
             if held.number == kept.number {
                 *held = kept;

@@ -7,8 +7,9 @@ use plimsoll_model::{
     Outcome, Part, Pattern, PatternJob, Plan, Rule, ScanJob, Study, StudyId, Target, Trial,
     Workload,
 };
+use plimsoll_record::{MemoryStore, StudyStore};
 use plimsoll_runner::{Runner, RunnerOptions};
-use plimsoll_study::{Conduct, Follow, FollowUp, Keep, NoSettings, Progress, conduct_with};
+use plimsoll_study::{Conduct, Follow, FollowUp, NoSettings, Progress, conduct_with};
 use std::collections::BTreeSet;
 use std::num::NonZeroU16;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,42 +30,14 @@ fn plan(targets: usize, rule: Rule) -> Plan {
     Plan::new((0..targets).map(subject).collect(), workloads, design)
 }
 
-/// Keeps trials, and fails when asked to.
-#[derive(Default)]
-struct Kept {
-    trials: Vec<Trial>,
-    ended: Option<Ended>,
-    full_after: Option<usize>,
-    /// Whether trials can be read back.
-    gives_back: bool,
-}
-
-impl Keep for Kept {
-    fn begin(&mut self, study: &Study) -> Result<(), Failure> {
-        assert!(study.trials.is_empty());
-        Ok(())
-    }
-    fn add_trial(&mut self, _: &Study, trial: &Trial) -> Result<(), Failure> {
-        if self.full_after == Some(self.trials.len()) {
-            return Err(Failure::new(Cause::NoSpace, "keep a trial")
-                .on("the store")
-                .happened("full"));
-        }
-        self.trials.push(trial.clone());
-        Ok(())
-    }
-    fn update(&mut self, study: &Study) -> Result<(), Failure> {
-        self.ended = Some(study.ended.clone());
-        Ok(())
-    }
-    fn trials(&self, _: &StudyId) -> Option<Result<Vec<Trial>, Failure>> {
-        self.gives_back.then(|| Ok(self.trials.clone()))
-    }
+/// The study in a store.
+fn stored(store: &MemoryStore) -> Study {
+    store.load("latest").unwrap()
 }
 
 struct Ran {
     study: Result<Study, Failure>,
-    kept: Kept,
+    store: MemoryStore,
     shares: Vec<Arc<MockShare>>,
     /// Trials that were planned at the beginning of each.
     planned: Vec<u32>,
@@ -77,23 +50,27 @@ fn run(
     script: impl Fn(&Op, Nanos) -> Reply + Clone + Send + Sync + 'static,
 ) -> Ran {
     let share = |_, clock| MockShare::new(clock, NonZeroU16::MIN, script.clone());
-    run_on(plan, Kept { full_after, ..Kept::default() }, stop, share)
+    let store = MemoryStore::default();
+    if let Some(trials) = full_after {
+        store.limit(trials);
+    }
+    run_on(plan, store, stop, share)
 }
 
 /// On shares that are made by their numbers.
 fn run_on(
     plan: Plan,
-    kept: Kept,
+    store: MemoryStore,
     stop: &Arc<AtomicBool>,
     share: impl Fn(usize, Arc<VirtualClock>) -> MockShare,
 ) -> Ran {
-    run_in_stages(plan, kept, stop, share, &|_| Vec::new())
+    run_in_stages(plan, store, stop, share, &|_| Vec::new())
 }
 
 /// The same, with what follows from each stage.
 fn run_in_stages(
     plan: Plan,
-    mut kept: Kept,
+    store: MemoryStore,
     stop: &Arc<AtomicBool>,
     share: impl Fn(usize, Arc<VirtualClock>) -> MockShare,
     follow: Follow<'_>,
@@ -123,7 +100,7 @@ fn run_in_stages(
         begun: Nanos(0),
         clock,
         stop: stop.clone(),
-        keep: &mut kept,
+        store: &store,
         observer: &mut |progress| {
             if let Progress::Trial { planned: trials, .. } = progress {
                 planned.push(trials);
@@ -134,7 +111,7 @@ fn run_in_stages(
     for share in &shares {
         assert_eq!(share.paths(), Vec::<String>::new(), "nothing is left behind");
     }
-    Ran { study, kept, shares, planned }
+    Ran { study, store, shares, planned }
 }
 
 fn running() -> Arc<AtomicBool> {
@@ -146,7 +123,7 @@ fn every_cell_once_a_block_in_changing_order() {
     let ran = run(plan(2, Rule::Fixed { blocks: 5 }), None, &running(), |_, _| Reply::After(MS));
     let study = ran.study.unwrap();
     assert_eq!(study.ended, Ended::Done);
-    assert_eq!(study.trials, ran.kept.trials);
+    assert_eq!(study.trials, stored(&ran.store).trials);
     assert_eq!(study.trials.len(), 5 * 4);
     let mut orders = BTreeSet::new();
     for block in study.trials.chunks(4) {
@@ -177,7 +154,7 @@ fn what_follows_from_a_stage_is_measured_after_it() {
         _ => Vec::new(),
     };
     let share = |_, clock| MockShare::new(clock, NonZeroU16::MIN, |_, _| Reply::After(MS));
-    let ran = run_in_stages(plan, Kept::default(), &running(), share, &follow);
+    let ran = run_in_stages(plan, MemoryStore::default(), &running(), share, &follow);
     let study = ran.study.unwrap();
     assert_eq!((study.ended.clone(), study.plan.workloads.len()), (Ended::Done, 3));
     let blocks = |workload: u16| -> Vec<u32> {
@@ -221,7 +198,7 @@ fn what_is_read_lies_side_by_side_and_each_block_begins_with_another_file() {
         };
         MockShare::new(clock, NonZeroU16::MIN, reads).with_namespace_script(names)
     };
-    let ran = run_on(plan, Kept::default(), &running(), share);
+    let ran = run_on(plan, MemoryStore::default(), &running(), share);
     assert_eq!(ran.study.unwrap().trials.len(), 32);
     let side_by_side = (0..16).map(|n| (n % 2, format!("read-{}.data", n / 2)));
     assert!(created.lock().unwrap().iter().cloned().eq(side_by_side));
@@ -324,7 +301,7 @@ fn opening_the_targets_takes_of_the_time_for_all() {
         clock.sleep_until(Nanos(18_000_000_000));
         MockShare::new(clock, NonZeroU16::MIN, |_: &Op, _| Reply::After(MS))
     };
-    let study = run_on(plan, Kept::default(), &running(), opened).study.unwrap();
+    let study = run_on(plan, MemoryStore::default(), &running(), opened).study.unwrap();
     assert_eq!(study.ended, Ended::CapReached);
     assert_eq!(study.trials.len(), 4, "the first block, and no other");
     assert!(study.trials[0].started_seconds >= 18.0);
@@ -354,7 +331,7 @@ fn an_operation_ends_with_the_time_for_all() {
         _ => Reply::After(MS),
     });
     let ended = ran.shares[0].clock().now().since(Nanos(0)).as_secs_f64();
-    assert!((15.0..22.0).contains(&ended), "{ended} s, {:?}", ran.kept.ended);
+    assert!((15.0..22.0).contains(&ended), "{ended} s, {:?}", stored(&ran.store).ended);
 }
 
 #[test]
@@ -373,8 +350,8 @@ fn a_server_that_dies_ends_the_study_and_what_was_measured_stays() {
     let complete = study.trials.iter().filter(|t| t.result.outcome == Outcome::Complete).count();
     assert_eq!(complete, study.trials.len() - 1);
     assert!(complete >= 4);
-    assert_eq!(ran.kept.trials, study.trials);
-    assert_eq!(ran.kept.ended, Some(study.ended));
+    let kept = stored(&ran.store);
+    assert_eq!((kept.trials, kept.ended), (study.trials, study.ended));
 }
 
 #[test]
@@ -403,7 +380,7 @@ fn a_stop_keeps_what_was_measured() {
     let study = ran.study.unwrap();
     assert_eq!(study.ended, Ended::Interrupted);
     assert_eq!(study.trials.last().unwrap().result.outcome, Outcome::Stopped);
-    assert_eq!(ran.kept.ended, Some(Ended::Interrupted));
+    assert_eq!(stored(&ran.store).ended, Ended::Interrupted);
 }
 
 #[test]
@@ -414,7 +391,7 @@ fn a_stop_before_anything_was_measured_is_a_failure() {
     let failure = ran.study.unwrap_err();
     assert_eq!(failure.cause, Cause::Interrupted);
     assert_eq!(failure.next, "Run the command again; no file of this run remains.");
-    assert!(ran.kept.trials.is_empty());
+    assert_eq!(ran.store.list(), Ok(Vec::new()));
 }
 
 /// What is held of kept trials meanwhile changes neither the course of a study nor its record.
@@ -429,10 +406,12 @@ fn a_store_that_gives_trials_back_changes_nothing() {
                 Reply::After(usual + Duration::from_nanos(jitter))
             })
         };
-        let kept = Kept { gives_back, ..Kept::default() };
-        let ran = run_on(plan(2, rule), kept, &running(), share);
+        let store = MemoryStore::default();
+        store.set_damaged(!gives_back);
+        let ran = run_on(plan(2, rule), store, &running(), share);
         let study = ran.study.unwrap();
-        assert_eq!(study.trials, ran.kept.trials);
+        ran.store.set_damaged(false);
+        assert_eq!(study.trials, stored(&ran.store).trials);
         // What the processor was used for differs from run to run.
         let course = study.trials.iter().map(|t| (t.block, t.cell, t.started_seconds.to_bits()));
         (study.ended, course.collect::<Vec<_>>(), ran.planned)
@@ -449,5 +428,6 @@ fn a_store_that_fills_up_ends_the_study_and_loses_no_figure() {
     let ran = run(plan(1, rule), Some(3), &running(), |_, _| Reply::After(MS));
     let study = ran.study.unwrap();
     assert_eq!(study.trials.len(), 4, "the trial that could not be kept is handed back");
+    assert_eq!(stored(&ran.store).trials, study.trials[..3]);
     assert!(matches!(study.ended, Ended::Failed { .. }));
 }

@@ -9,8 +9,9 @@ use plimsoll_model::{
     Target, Watched, Workload,
 };
 use plimsoll_reach::mounts::MountTexts;
+use plimsoll_record::MemoryStore;
 use plimsoll_runner::{Runner, RunnerOptions};
-use plimsoll_study::{Conduct, InMemory, NoSettings, conduct};
+use plimsoll_study::{Conduct, NoSettings, conduct};
 use plimsoll_watch::proc_files::{Hardware, InterfaceCounters, ProcessTime, Sample};
 use plimsoll_watch::{Ask, PendingSample, Watch};
 use std::num::NonZeroU16;
@@ -192,7 +193,7 @@ fn study_beside(
         begun: plimsoll_model::Clock::now(&*clock),
         clock,
         stop,
-        keep: &mut InMemory,
+        store: &MemoryStore::default(),
         observer: &mut |_| {},
     });
     (study.unwrap(), tries.load(Ordering::Relaxed))

@@ -5,10 +5,11 @@ use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
     Cause, Cell, Design, DirectoryTarget, Ended, Endpoint, Failure, Flag, HostName, HostSubject,
     Job, Length, Nanos, Origin, Outcome, Part, PathSubject, Pattern, PatternJob, Plan, Rule, Study,
-    StudyId, SubjectFacts, Target, TargetFacts, Trial, Workload,
+    StudyId, SubjectFacts, Target, TargetFacts, Workload,
 };
+use plimsoll_record::{MemoryStore, StudyStore};
 use plimsoll_runner::{Runner, RunnerOptions};
-use plimsoll_study::{Conduct, Keep, NoSettings, can_be_continued, conduct, resume};
+use plimsoll_study::{Conduct, NoSettings, Progress, can_be_continued, conduct, resume};
 use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,27 +31,23 @@ fn plan(cap_seconds: f64) -> Plan {
     Plan::new(vec![subject("a"), subject("b")], workloads, design)
 }
 
-/// What was kept, call by call.
-#[derive(Default)]
-struct Kept {
-    begun: usize,
-    trials: Vec<Trial>,
-    updates: Vec<Study>,
+/// A store that has the study already, if one is given.
+fn store_of(study: Option<&Study>) -> MemoryStore {
+    let store = MemoryStore::default();
+    if let Some(study) = study {
+        store.begin(study).unwrap();
+    }
+    store
 }
 
-impl Keep for Kept {
-    fn begin(&mut self, _: &Study) -> Result<(), Failure> {
-        self.begun += 1;
-        Ok(())
-    }
-    fn add_trial(&mut self, _: &Study, trial: &Trial) -> Result<(), Failure> {
-        self.trials.push(trial.clone());
-        Ok(())
-    }
-    fn update(&mut self, study: &Study) -> Result<(), Failure> {
-        self.updates.push(study.clone());
-        Ok(())
-    }
+/// The study in a store.
+fn stored(store: &MemoryStore) -> Study {
+    store.load("latest").unwrap()
+}
+
+#[track_caller]
+fn assert_unchanged(store: &MemoryStore, before: &Study) {
+    assert_eq!(stored(store), stored(&store_of(Some(before))));
 }
 
 /// A run of its own, with a clock, a server and a store of its own; of a study where one is given.
@@ -60,7 +57,7 @@ fn run(
     plan: Plan,
     stop_after: f64,
     facts: Option<TargetFacts>,
-) -> (Result<Study, Failure>, Kept) {
+) -> (Result<Study, Failure>, MemoryStore) {
     let (clock, stop) = (Arc::new(VirtualClock::new()), Arc::new(AtomicBool::new(false)));
     let share = |_| {
         let stop = stop.clone();
@@ -82,7 +79,7 @@ fn run(
     let options = RunnerOptions::of_plan(&plan, id.clone(), 0, deadline);
     let options = RunnerOptions { live: false, ..options };
     let opened = shares.iter().map(|s| s.clone() as Arc<dyn plimsoll_runner::Share>).collect();
-    let mut kept = Kept::default();
+    let store = store_of(before);
     let order = Conduct {
         id,
         started_unix_seconds: 1_000,
@@ -95,8 +92,14 @@ fn run(
         begun: plimsoll_model::Clock::now(&*clock),
         clock,
         stop,
-        keep: &mut kept,
-        observer: &mut |_| {},
+        store: &store,
+        observer: &mut |progress| {
+            if let (Progress::Ended(_), Some(_)) = (progress, before) {
+                let is_continued = |flag: &Flag| matches!(flag, Flag::Continued { .. });
+                let heads = store.heads().unwrap();
+                assert!(heads[0].flags.iter().any(is_continued), "kept with the first trial");
+            }
+        },
     };
     let study = match before {
         Some(before) => resume(before.clone(), order),
@@ -105,7 +108,7 @@ fn run(
     for share in &shares {
         assert_eq!(share.paths(), Vec::<String>::new(), "nothing is left behind");
     }
-    (study, kept)
+    (study, store)
 }
 
 const NEVER: f64 = f64::INFINITY;
@@ -128,12 +131,11 @@ fn a_study_that_was_interrupted_ends_as_one_that_was_not() {
     let whole = run(None, plan(600.0), NEVER, None).0.unwrap();
     assert_eq!(whole.ended, Ended::Done);
     let before = interrupted();
-    let (after, kept) = run(Some(&before), plan(600.0), NEVER, None);
+    let (after, store) = run(Some(&before), plan(600.0), NEVER, None);
     let after = after.unwrap();
     assert_eq!(after.ended, Ended::Done);
     assert_eq!(after.trials[..before.trials.len()], before.trials[..]);
-    assert_eq!(after.trials[before.trials.len()..], kept.trials[..], "each kept as it ended");
-    assert_eq!(kept.begun, 0, "it is already in the store");
+    assert_eq!(stored(&store).trials, after.trials);
     let (all, some) = (blocks(&whole), blocks(&after));
     let broken = blocks(&before).len() - 1;
     assert_eq!(before.trials.last().unwrap().result.outcome, Outcome::Stopped);
@@ -150,7 +152,6 @@ fn a_study_that_was_interrupted_ends_as_one_that_was_not() {
     assert!(spans.clone().all(|span| span > 0.0 && span < 3.0), "{:?}", spans.collect::<Vec<_>>());
     let continued = Flag::Continued { unix_seconds: 1_000, block: broken as u32 + 1 };
     assert!(after.flags.contains(&continued), "{:?}", after.flags);
-    assert!(kept.updates[0].flags.contains(&continued), "kept with its first trial");
 }
 
 #[test]
@@ -176,9 +177,9 @@ fn each_run_has_a_cap_of_its_own_and_the_last_end_alone_is_told() {
 #[test]
 fn a_run_that_measured_nothing_leaves_the_study_as_it_was() {
     let before = interrupted();
-    let (stopped, kept) = run(Some(&before), plan(600.0), -1.0, None);
+    let (stopped, store) = run(Some(&before), plan(600.0), -1.0, None);
     assert_eq!(stopped.unwrap_err().cause, Cause::Interrupted);
-    assert_eq!((kept.begun, kept.trials.len(), kept.updates.len()), (0, 0, 0));
+    assert_unchanged(&store, &before);
 }
 
 #[test]
@@ -203,11 +204,11 @@ fn a_target_that_is_not_what_it_was_is_refused_with_what_changed() {
             *subject = SubjectFacts::Storage(other.clone());
         }
         change(&mut other);
-        let (refused, kept) = run(Some(&study), plan(600.0), NEVER, Some(other));
+        let (refused, store) = run(Some(&study), plan(600.0), NEVER, Some(other));
         let refused = refused.unwrap_err();
         assert_eq!(refused.cause, Cause::Usage, "{refused}");
         assert!(refused.happened.contains(word), "{word}: {refused}");
-        assert_eq!((kept.trials.len(), kept.updates.len()), (0, 0), "{word}");
+        assert_unchanged(&store, &study);
     }
     // What is free, and what a pool's other users take of all, is no change.
     let mut study = before.clone();
@@ -251,12 +252,13 @@ fn studies_of_other_kinds_are_refused() {
         let mut study = study.clone();
         study.trials.retain(|trial| trial.block < Some(5));
         change(&mut study);
+        (0..).zip(&mut study.trials).for_each(|(number, trial)| trial.number = number);
         let refused = can_be_continued(&study).unwrap_err();
         assert_eq!(refused.cause, Cause::Usage);
         assert!(refused.happened.contains(word), "{word}: {refused}");
-        let (same, kept) = run(Some(&study), plan(600.0), NEVER, None);
+        let (same, store) = run(Some(&study), plan(600.0), NEVER, None);
         assert_eq!(same.unwrap_err(), refused);
-        assert_eq!((kept.begun, kept.trials.len(), kept.updates.len()), (0, 0, 0));
+        assert_unchanged(&store, &study);
     }
 }
 

@@ -3,9 +3,10 @@
 use plimsoll_load::{Lane, LaneRequest, MockShare, Namespace, Op, Reply, Share, VirtualClock};
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::*;
+use plimsoll_record::{MemoryStore, StudyStore};
 use plimsoll_runner::{Runner, RunnerOptions};
 use plimsoll_stats::verdict::{Side, Verdict};
-use plimsoll_study::{Conduct, InMemory, Keep, Settings, conduct};
+use plimsoll_study::{Conduct, Settings, conduct};
 use std::num::NonZeroU16;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -138,7 +139,7 @@ fn conducted(
     left: Vec<Flag>,
     reboots: usize,
 ) -> (Result<Study, Failure>, Vec<Done>) {
-    kept(plan, refused, left, reboots, &mut InMemory)
+    kept(plan, refused, left, reboots, &MemoryStore::default())
 }
 
 fn kept(
@@ -146,7 +147,7 @@ fn kept(
     refused: Option<(usize, usize)>,
     left: Vec<Flag>,
     reboots: usize,
-    keep: &mut dyn Keep,
+    store: &dyn StudyStore,
 ) -> (Result<Study, Failure>, Vec<Done>) {
     let clock = Arc::new(VirtualClock::new());
     let microseconds = Arc::new(AtomicU64::new(1500));
@@ -172,7 +173,7 @@ fn kept(
         begun: plimsoll_model::Clock::now(&*clock),
         clock,
         stop: Arc::default(),
-        keep,
+        store,
         observer: &mut |_| {},
     });
     let done = done.lock().unwrap().clone();
@@ -308,34 +309,15 @@ fn a_level_that_does_not_take_effect_ends_the_study_and_all_is_put_back() {
     assert!(study.trials.iter().all(|trial| trial.cell.setting == 0));
 }
 
-/// A store that has the study as it was written last.
-#[derive(Default)]
-struct Last(Option<Study>);
-
-impl Keep for Last {
-    fn begin(&mut self, study: &Study) -> Result<(), Failure> {
-        self.update(study)
-    }
-
-    fn add_trial(&mut self, _: &Study, _: &Trial) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    fn update(&mut self, study: &Study) -> Result<(), Failure> {
-        self.0 = Some(study.clone());
-        Ok(())
-    }
-}
-
 #[test]
 fn a_study_whose_first_level_does_not_take_effect_is_kept_as_one_that_failed() {
     let mut both = Vec::new();
     // An order that begins with each level; of one of them there is no trial.
     for level in [0, 1] {
-        let mut store = Last::default();
+        let store = MemoryStore::default();
         let factors = vec![factor("cache", Switch::Live)];
-        let (study, _) = kept(plan(factors, 6), Some((0, level)), Vec::new(), 0, &mut store);
-        let last = store.0.expect("it was begun in the store");
+        let (study, _) = kept(plan(factors, 6), Some((0, level)), Vec::new(), 0, &store);
+        let last = store.load("latest").expect("it was begun in the store");
         let Ended::Failed { failure } = &last.ended else { panic!("{:?}", last.ended) };
         assert!(failure.happened.contains("reads otherwise"), "{failure}");
         both.push(study.is_err());

@@ -17,10 +17,11 @@ use plimsoll_model::{
     Design, DirectoryTarget, Ended, Job, Length, Nanos, Part, Pattern, PatternJob, Plan, Rule,
     Study, StudyId, Target, Workload,
 };
+use plimsoll_record::MemoryStore;
 use plimsoll_runner::{Runner, RunnerOptions};
 use plimsoll_stats::order::{generator, sub_seed};
 use plimsoll_stats::synthetic::{ar1, standard_normal};
-use plimsoll_study::{Conduct, InMemory, NoSettings, conduct};
+use plimsoll_study::{Conduct, NoSettings, conduct};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 use std::num::NonZeroU16;
@@ -150,7 +151,7 @@ fn conducted(
         begun: plimsoll_model::Clock::now(&*clock),
         clock,
         stop,
-        keep: &mut InMemory,
+        store: &MemoryStore::default(),
         observer: &mut |_| {},
     })
     .expect("a scripted study runs");

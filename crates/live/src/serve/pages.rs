@@ -1,11 +1,10 @@
 //! The pages: what is kept and under way, one study, two studies.
 
 use super::html::page;
-use super::studies;
 use plimsoll_model::{Cause, Failure};
+use plimsoll_record::StudyStore;
 use plimsoll_report::Document;
 use plimsoll_report::chart::Escaped;
-use std::path::Path;
 
 /// The page one comes in by, with what is there now.
 pub(super) fn index(runs: &str, list: &str) -> String {
@@ -18,19 +17,17 @@ pub(super) fn index(runs: &str, list: &str) -> String {
     page("plimsoll", true, &body)
 }
 
-/// A study as the report that `plimsoll report` writes; `None` where there is none.
-pub(super) fn study(store: &Path, reference: &str) -> Result<Option<String>, Failure> {
-    Ok(studies::load(store, reference)?.map(|study| Document::of_study(&study).html()))
+/// A study as the report that `plimsoll report` writes.
+pub(super) fn study(store: &dyn StudyStore, reference: &str) -> Result<String, Failure> {
+    Ok(Document::of_study(&store.load(reference)?).html())
 }
 
 /// Two studies side by side.
-pub(super) fn compare(store: &Path, a: &str, b: &str) -> Result<Option<String>, Failure> {
-    let (Some(a), Some(b)) = (studies::load(store, a)?, studies::load(store, b)?) else {
-        return Ok(None);
-    };
+pub(super) fn compare(store: &dyn StudyStore, a: &str, b: &str) -> Result<String, Failure> {
+    let (a, b) = (store.load(a)?, store.load(b)?);
     // The earlier one is what the other is compared with, in whichever order they were ticked.
     let (a, b) = if a.started_unix_seconds <= b.started_unix_seconds { (a, b) } else { (b, a) };
-    Ok(Some(Document::of_two(&a, &b).html()))
+    Ok(Document::of_two(&a, &b).html())
 }
 
 /// Something that cannot be shown, and why.

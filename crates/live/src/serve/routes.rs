@@ -1,4 +1,5 @@
-//! Which address answers with what.
+//! Which address answers with what. The store is opened for each reading and closed again, so that a run that writes it
+//! never waits long.
 
 use super::guard::{self, REPORT_POLICY, Token};
 use super::watcher::News;
@@ -16,6 +17,7 @@ use axum::routing::get;
 use futures_util::stream::{Stream, unfold};
 use percent_encoding::percent_decode_str;
 use plimsoll_model::{Cause, Failure};
+use plimsoll_record::Store;
 use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -70,15 +72,16 @@ async fn index(State(site): Shared) -> Response {
     blocking(move || {
         let mut follower = Follower::new(&site.runs);
         while follower.look() {}
-        let list = studies::list(&site.store)?;
-        Ok(Some(pages::index(&live::runs(follower.runs()), &list)))
+        let list = studies::list(&Store::open_to_read(&site.store)?)?;
+        Ok(pages::index(&live::runs(follower.runs()), &list))
     })
     .await
 }
 
 async fn study(State(site): Shared, Path((_, id)): Path<(String, String)>) -> Response {
     let store = site.store.clone();
-    let mut response = blocking(move || pages::study(&store, &id)).await;
+    let page = move || pages::study(&Store::open_to_read(&store)?, &id);
+    let mut response = blocking(page).await;
     if response.status() == StatusCode::OK {
         let policy = HeaderValue::from_static(REPORT_POLICY);
         response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
@@ -98,7 +101,7 @@ async fn compare(State(site): Shared, RawQuery(query): RawQuery) -> Response {
         return (StatusCode::BAD_REQUEST, Html(pages::refusal("Two studies", why))).into_response();
     };
     let store = site.store.clone();
-    blocking(move || pages::compare(&store, &a, &b)).await
+    blocking(move || pages::compare(&Store::open_to_read(&store)?, &a, &b)).await
 }
 
 /// What changes, as it changes: `runs` and `studies`, each the markup of its part of the page.
@@ -137,15 +140,9 @@ impl Feeds {
 }
 
 /// Does what reads the disk on a thread where that may take its time.
-async fn blocking(
-    work: impl FnOnce() -> Result<Option<String>, Failure> + Send + 'static,
-) -> Response {
+async fn blocking(work: impl FnOnce() -> Result<String, Failure> + Send + 'static) -> Response {
     match tokio::task::spawn_blocking(work).await {
-        Ok(Ok(Some(page))) => Html(page).into_response(),
-        Ok(Ok(None)) => {
-            let why = "There is no store of studies yet. plimsoll check creates one.";
-            (StatusCode::NOT_FOUND, Html(pages::refusal("Not found", why))).into_response()
-        }
+        Ok(Ok(page)) => Html(page).into_response(),
         Ok(Err(failure)) => {
             let status = match failure.cause {
                 Cause::Usage => StatusCode::NOT_FOUND,

@@ -1,23 +1,13 @@
-//! The list of studies, and reading the store for a page. The store is opened for each reading and
-//! closed again, so that a run that writes it never waits long.
+//! The list of studies.
 
-use plimsoll_model::{Ended, Failure, Study, printable, with_letters};
-use plimsoll_record::{Store, StudySummary, SubjectSummary};
+use plimsoll_model::{Ended, Failure, printable, with_letters};
+use plimsoll_record::{StudyStore, StudySummary, SubjectSummary};
 use plimsoll_report::chart::Escaped;
 use std::fmt::Write;
-use std::path::Path;
-
-/// A study by its id, or the beginning of it. A store that is not there is not made.
-pub(super) fn load(store: &Path, reference: &str) -> Result<Option<Study>, Failure> {
-    if !store.exists() {
-        return Ok(None);
-    }
-    Store::open(store)?.load(reference).map(Some)
-}
 
 /// The list, the latest first, with a box to tick for each.
-pub(super) fn list(store: &Path) -> Result<String, Failure> {
-    let studies = Store::open_to_read(store)?.list()?;
+pub(super) fn list(store: &dyn StudyStore) -> Result<String, Failure> {
+    let studies = store.list()?;
     if studies.is_empty() {
         return Ok("<p>No studies yet. <code>plimsoll check</code> creates one.</p>".to_owned());
     }
@@ -65,5 +55,21 @@ fn ended(ended: &Ended) -> &'static str {
         Ended::CapReached => "time cap reached",
         Ended::Interrupted => "interrupted",
         Ended::Failed { .. } => "failed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pages;
+    use super::*;
+    use plimsoll_model::Cause;
+    use plimsoll_record::MemoryStore;
+
+    #[test]
+    fn an_empty_store_has_an_empty_list_and_no_page() {
+        let store = MemoryStore::default();
+        assert!(list(&store).unwrap().contains("No studies yet"));
+        assert_eq!(pages::study(&store, "latest").unwrap_err().cause, Cause::Usage);
+        assert_eq!(pages::compare(&store, "aa", "bb").unwrap_err().cause, Cause::Usage);
     }
 }

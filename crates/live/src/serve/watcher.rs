@@ -3,6 +3,7 @@
 
 use super::{Settings, live, studies};
 use crate::feed::Follower;
+use plimsoll_record::Store;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -83,7 +84,8 @@ impl Watching {
         }
         let stamp = stamp(&self.settings.store);
         if self.stamp != Some(stamp) {
-            let markup = studies::list(&self.settings.store);
+            let store = Store::open_to_read(&self.settings.store);
+            let markup = store.and_then(|store| studies::list(&store));
             // A store that is busy is looked at again.
             if markup.is_ok() {
                 self.stamp = Some(stamp);

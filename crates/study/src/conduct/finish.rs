@@ -27,7 +27,7 @@ impl Conductor<'_> {
                     };
                     self.study.flags.extend(left.iter().cloned());
                     // The first failure is worth more than the store's.
-                    let _ = self.keep.update(&self.study);
+                    let _ = self.store.update(&self.study);
                 }
                 failure.next = next_step(&failure, &left);
                 return Err(failure);
@@ -39,8 +39,8 @@ impl Conductor<'_> {
             Ok(()) => {}
         }
         self.study.flags.extend(left);
-        let whole = self.held.take_back(&mut self.study, &*self.keep);
-        if let Err(failure) = whole.and_then(|()| self.keep.update(&self.study)) {
+        let whole = self.held.take_back(&mut self.study, self.store);
+        if let Err(failure) = whole.and_then(|()| self.store.update(&self.study)) {
             // The figures are worth more than the store: they are handed back all the same.
             self.study.ended = Ended::Failed { failure };
         }

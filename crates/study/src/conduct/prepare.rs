@@ -61,11 +61,11 @@ impl Conductor<'_> {
         match self.before {
             Some(_) => self.goes_on()?,
             None => {
-                self.keep.begin(&self.study)?;
+                self.store.begin(&self.study)?;
                 self.is_kept = true;
             }
         }
-        self.held = KeptTrials::new(&self.study, &*self.keep);
+        self.held = KeptTrials::new(&self.study, self.store);
         Ok(())
     }
 

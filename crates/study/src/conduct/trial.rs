@@ -101,12 +101,12 @@ impl Conductor<'_> {
             imported: None,
         };
         let first_again = self.before.as_ref().is_some_and(|b| b.trials.len() as u32 == number);
-        let mut kept = if first_again { self.keep.update(&self.study) } else { Ok(()) };
-        kept = kept.and_then(|()| self.keep.add_trial(&self.study, &trial));
+        let mut kept = if first_again { self.store.update(&self.study) } else { Ok(()) };
+        kept = kept.and_then(|()| self.store.add_trial(&self.study.id, &trial));
         (self.observer)(Progress::Ended(&trial));
         self.study.trials.push(trial);
         if self.note_facts() {
-            kept = kept.and_then(|()| self.keep.update(&self.study));
+            kept = kept.and_then(|()| self.store.update(&self.study));
         }
         kept?;
         self.held.let_go(&mut self.study.trials);

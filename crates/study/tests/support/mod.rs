@@ -5,10 +5,11 @@
 use plimsoll_load::{MockShare, Op, Reply, VirtualClock};
 use plimsoll_model::{
     Clock, Deadline, Design, DirectoryTarget, Failure, Length, Nanos, Part, PatternJob, Plan,
-    Study, StudyId, Target, Trial, Workload,
+    Study, StudyId, Target, Workload,
 };
+use plimsoll_record::{MemoryStore, StudyStore};
 use plimsoll_runner::{Runner, RunnerOptions, Share};
-use plimsoll_study::{Conduct, Keep, NoSettings, Progress, conduct};
+use plimsoll_study::{Conduct, NoSettings, Progress, conduct};
 use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -28,22 +29,6 @@ pub fn plan_of(targets: usize, jobs: Vec<PatternJob>, length: Length, design: De
     let subject = |i| Target::Directory(DirectoryTarget { path: format!("{i}").into() }).into();
     let subjects = (0..targets).map(subject).collect();
     Plan::new(subjects, jobs.into_iter().map(workload).collect(), design)
-}
-
-/// Looks whether what is kept first is what a study goes by.
-struct Kept;
-
-impl Keep for Kept {
-    fn begin(&mut self, study: &Study) -> Result<(), Failure> {
-        assert!(study.trials.is_empty() && !study.plan.design.calibrate);
-        Ok(())
-    }
-    fn add_trial(&mut self, _: &Study, _: &Trial) -> Result<(), Failure> {
-        Ok(())
-    }
-    fn update(&mut self, _: &Study) -> Result<(), Failure> {
-        Ok(())
-    }
 }
 
 /// Conducts a plan on targets that answer by a script, each by its number.
@@ -91,6 +76,7 @@ pub fn conducted(
     let deadline = Deadline::new(clock.clone(), stop.clone());
     let options = RunnerOptions::of_plan(&plan, id.clone(), 0, deadline);
     let options = RunnerOptions { live: false, ..options };
+    let store = MemoryStore::default();
     conduct(Conduct {
         id,
         started_unix_seconds: 0,
@@ -103,7 +89,12 @@ pub fn conducted(
         begun: plimsoll_model::Clock::now(&*clock),
         clock,
         stop,
-        keep: &mut Kept,
-        observer: &mut |progress| observer(now.now(), progress),
+        store: &store,
+        observer: &mut |progress| {
+            // A study that is killed in its first trial goes on by the plan in the store.
+            let is_calibrated = |head: &Study| !head.plan.design.calibrate;
+            assert!(store.heads().unwrap().iter().all(is_calibrated));
+            observer(now.now(), progress);
+        },
     })
 }
