@@ -135,8 +135,8 @@ pub fn conducted(
     let drawn = || StudyId(format!("{:08x}", rand::random::<u32>()));
     let id = more.continues.as_ref().map_or_else(drawn, |study| study.id.clone());
     let ready = set_up(&plan, &id, &signals).map_err(|failure| signals.explain(failure))?;
-    let SetUp { clock, begun, runner, watching, settings } = ready;
-    let runner = Box::new(Dispatcher::new(&plan, vec![runner])?);
+    let SetUp { clock, begun, runners, watching, settings } = ready;
+    let runner = Box::new(Dispatcher::new(&plan, runners)?);
     let hosts::Watching { hosts, flags } = watching;
     if let Some(say) = more.opened {
         let facts: Vec<HostFacts> = hosts.iter().map(|host| host.facts()).collect();
@@ -189,16 +189,17 @@ pub struct SetUp {
     pub clock: Arc<dyn Clock>,
     /// When the study's time began to count.
     pub begun: Nanos,
-    pub runner: RunnerOfKind<'static>,
+    /// A runner for each kind of subject of the plan.
+    pub runners: Vec<RunnerOfKind<'static>>,
     pub settings: Box<dyn Settings>,
     pub watching: hosts::Watching,
 }
 
 impl SetUp {
-    /// A runner alone, from now on: no host is monitored, and no setting is changed.
-    pub fn unwatched(runner: RunnerOfKind<'static>, clock: Arc<dyn Clock>) -> SetUp {
+    /// Runners alone, from now on: no host is monitored, and no setting is changed.
+    pub fn unwatched(runners: Vec<RunnerOfKind<'static>>, clock: Arc<dyn Clock>) -> SetUp {
         let watching = hosts::Watching { hosts: Vec::new(), flags: Vec::new() };
-        SetUp { begun: clock.now(), clock, runner, settings: Box::new(NoSettings), watching }
+        SetUp { begun: clock.now(), clock, runners, settings: Box::new(NoSettings), watching }
     }
 
     /// The same with the hosts that the plan monitors, and its settings. `on` reaches the hosts of the load.
@@ -233,9 +234,9 @@ fn set_up(
 ) -> Result<SetUp, Failure> {
     let Opened { runner, on, set_up, deadline, clock } =
         open(plan, id, access.credentials.as_deref(), signals, file)?;
-    let runner = RunnerOfKind { kind: SubjectKind::Storage, runner };
+    let runners = vec![RunnerOfKind { kind: SubjectKind::Storage, runner }];
     let begun = Nanos(0) + deadline.end().since(Nanos(0) + set_up);
-    SetUp { begun, ..SetUp::unwatched(runner, clock) }.watched(plan, id, on, &deadline)
+    SetUp { begun, ..SetUp::unwatched(runners, clock) }.watched(plan, id, on, &deadline)
 }
 
 /// Storage that is open where the trials are driven.

@@ -125,7 +125,7 @@ fn measure(
         }
         let runner = Box::new(HostRunner::new(reached, clock.clone(), signals.stop.clone()));
         // A host that is measured is not watched: that would be work beside.
-        Ok(SetUp::unwatched(RunnerOfKind { kind: SubjectKind::Clock, runner }, clock))
+        Ok(SetUp::unwatched(vec![RunnerOfKind { kind: SubjectKind::Clock, runner }], clock))
     })
 }
 

@@ -63,9 +63,9 @@ pub fn run(arguments: &DeviceArguments, kept: &StoreArguments) -> Result<u8, Fai
             });
             let reached = reached.collect::<Result<Vec<_>, Failure>>()?;
             let runner = HostRunner::new(reached, clock.clone(), signals.stop.clone());
+            let runner = Box::new(runner);
             // A host that is measured is not watched: that would be work beside.
-            let runner = RunnerOfKind { kind: SubjectKind::Host, runner: Box::new(runner) };
-            Ok(SetUp::unwatched(runner, clock))
+            Ok(SetUp::unwatched(vec![RunnerOfKind { kind: SubjectKind::Host, runner }], clock))
         })?;
     Ok(exit_code(&study, interrupted))
 }

@@ -158,8 +158,8 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
                 }
             };
             let on = plan.clients().map(|_| reach_a.clone()).collect();
-            let runner = RunnerOfKind { kind: SubjectKind::Path, runner };
-            let ready = SetUp::unwatched(runner, clock);
+            let runners = vec![RunnerOfKind { kind: SubjectKind::Path, runner }];
+            let ready = SetUp::unwatched(runners, clock);
             let mut ready = ready.watched(plan, id, on, &deadline)?;
             ready.watching.flags.extend(flags);
             Ok(SetUp { begun: ready.clock.now(), ..ready })

@@ -187,8 +187,8 @@ fn set_up(
             settings::open(&varied, &id)
         })?;
     // A host that is traced is not monitored: its figures would be of the tracer.
-    let runner = RunnerOfKind { kind: SubjectKind::Trace, runner };
-    Ok(SetUp { settings, ..SetUp::unwatched(runner, clock) })
+    let runners = vec![RunnerOfKind { kind: SubjectKind::Trace, runner }];
+    Ok(SetUp { settings, ..SetUp::unwatched(runners, clock) })
 }
 
 /// Storage load on an export, which makes the calls to the NFS server.
