@@ -7,7 +7,8 @@ use plimsoll_config::nearest_word;
 use plimsoll_explain::{Place, Recognised, history, recognise};
 use plimsoll_model::{Cause, Failure, PastStudy, Study, SubjectKey, Target, without_slash};
 use plimsoll_record::StudyStore;
-use plimsoll_report::Document;
+use plimsoll_report::{Document, history_bottlenecks};
+use std::collections::BTreeMap;
 
 #[derive(Args)]
 pub struct HistoryArguments {
@@ -21,8 +22,8 @@ pub struct HistoryArguments {
     pub output: DocumentArguments,
 }
 
-/// Latest studies that are read whole, for their bottlenecks: as many as a screen has rows.
-const WHOLE: usize = 12;
+/// Latest studies with bottlenecks: as many as a screen has rows.
+const BOTTLENECKS: usize = 12;
 /// Seed of the permutations: the same history always says the same.
 const SEED: u64 = 1;
 /// Subjects that a message names.
@@ -36,10 +37,14 @@ pub fn run(arguments: &HistoryArguments, kept: &StoreArguments) -> Result<u8, Fa
     let recognised = query.find(&heads, &store)?;
     let (pasts, places) = pasts(heads, &recognised, &store)?;
     let found = history(&pasts, &places, SEED);
-    let latest = pasts.iter().rev().take(WHOLE).map(|past| store.load(&past.study.id.0));
-    let latest: Vec<Study> = latest.collect::<Result<_, _>>()?;
+    let mut bottlenecks = BTreeMap::new();
+    for past in pasts.iter().rev().take(BOTTLENECKS) {
+        // Only trials have the loads of the hosts. One whole study is in memory at a time.
+        let whole = store.load(&past.study.id.0)?;
+        bottlenecks.extend(history_bottlenecks(&found, &whole).map(|words| (whole.id, words)));
+    }
     let predicted = predictions::checked(&found, &store)?;
-    let document = Document::of_history(query.text, &found, &recognised, &predicted, &latest);
+    let document = Document::of_history(query.text, &found, &recognised, &predicted, &bottlenecks);
     output::document(&document, &arguments.output)
 }
 

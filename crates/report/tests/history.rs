@@ -7,7 +7,8 @@ use plimsoll_explain::{Recognised, gate, history, recognise};
 use plimsoll_model::{
     Cell, Figure, Gate, KeptPrediction, Measure, PastStudy, Pattern, PredictedRow, Study, StudyId,
 };
-use plimsoll_report::{Document, Style};
+use plimsoll_report::{Document, Style, history_bottlenecks};
+use std::collections::BTreeMap;
 use support::{plain, rate};
 
 const FILMS: &str = "nfs://nas.example.org/volume1/films";
@@ -36,8 +37,10 @@ fn with_predictions(studies: &[Study], predicted: &[CheckedPrediction]) -> Docum
     let pasts: Vec<PastStudy> = studies.iter().map(PastStudy::new).collect();
     let recognised = recognise(studies, &|key| key.given == FILMS);
     let found = history(&pasts, &recognised.places, SEED);
-    let latest = &studies[studies.len().saturating_sub(3)..];
-    Document::of_history(FILMS, &found, &recognised, predicted, latest)
+    let bottleneck = |study: &Study| Some((study.id.clone(), history_bottlenecks(&found, study)?));
+    let bottlenecks: BTreeMap<StudyId, String> =
+        studies.iter().rev().take(3).filter_map(bottleneck).collect();
+    Document::of_history(FILMS, &found, &recognised, predicted, &bottlenecks)
 }
 
 #[track_caller]
@@ -141,7 +144,7 @@ fn one_study_and_none_are_histories_too() {
     assert!(one.starts_with(&format!("{FILMS}: 1 study on 2025-10-09\n")), "{one}");
     assert!(one.contains("needs 12 studies"), "{one}");
     let found = history(&[], &[], SEED);
-    let none = Document::of_history("x", &found, &Recognised::default(), &[], &[]);
+    let none = Document::of_history("x", &found, &Recognised::default(), &[], &BTreeMap::new());
     let none = none.screen(&TERMINAL);
     assert!(none.contains("No study of it has a figure."), "{none}");
 }

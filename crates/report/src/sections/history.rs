@@ -12,8 +12,9 @@ use crate::text::{capital, counted, listed, printable, shortened, target};
 use crate::verdict::percent;
 use plimsoll_explain::whatif::CheckedPrediction;
 use plimsoll_explain::{Change, History, MOST_SEARCHED, Moment, Recognised, Series};
-use plimsoll_model::{Cell, Study, SubjectKey};
+use plimsoll_model::{Cell, Study, StudyId, SubjectKey};
 use plimsoll_stats::divisive::{self, Shift};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Rows of the answer, from the fullest form to the one for a screen without room.
@@ -64,22 +65,20 @@ impl<'a> Named<'a> {
 }
 
 impl Document {
-    /// Studies of one subject, the oldest first, and its predictions. `latest` are whole studies, whose bottlenecks are
-    /// shown.
+    /// Studies of one subject, the oldest first, its predictions, and [`crate::history_bottlenecks`] of studies.
     pub fn of_history(
         asked: &str,
         history: &History<'_>,
         recognised: &Recognised,
         predicted: &[CheckedPrediction],
-        latest: &[Study],
+        bottlenecks: &BTreeMap<StudyId, String>,
     ) -> Document {
         let current: Vec<Named<'_>> = history.current().into_iter().map(Named::new).collect();
         let mut answer = Section::new("answer", "");
         answer.texts(shifts(history, &current));
-        let shown: Vec<Shown<'_>> = latest.iter().map(Shown::new).collect();
         let columns = &current[..current.len().min(COLUMNS)];
         let notes = Marks::new(history);
-        add_rows(&mut answer, history, columns, &notes, &shown);
+        add_rows(&mut answer, history, columns, &notes, bottlenecks);
         answer.texts(notes.texts(history));
         answer.nearly_always(predictions::in_words(predicted));
         answer.texts(left_out(history, &current));
@@ -221,12 +220,12 @@ fn add_rows(
     history: &History<'_>,
     columns: &[Named<'_>],
     marks: &Marks,
-    shown: &[Shown<'_>],
+    bottlenecks: &BTreeMap<StudyId, String>,
 ) {
     if columns.is_empty() {
         return;
     }
-    let words = |place: usize| limited(&history.moments[place], shown, columns);
+    let words = |place: usize| bottlenecks.get(&history.moments[place].study.id).cloned();
     let mut forms = Vec::new();
     let mut has_bottlenecks = false;
     for rows in ROWS {
@@ -284,17 +283,18 @@ fn figures(history: &History<'_>, columns: &[Named<'_>], places: Range<usize>) -
     table
 }
 
-/// The bottlenecks of a study in the order of the columns, if it is among the whole ones.
-fn limited(moment: &Moment<'_>, shown: &[Shown<'_>], columns: &[Named<'_>]) -> Option<String> {
-    let own = shown.iter().find(|shown| shown.study.id == moment.study.id)?;
-    let of_column = |of: &Named<'_>| {
-        let (study, cell) = of.series.last;
-        let workload = study.plan.workload(cell)?;
-        let same = own.study.plan.workloads.iter().position(|own| own.parts == workload.parts)?;
+/// Bottlenecks of a whole study of a history in a few words, in the order of the columns; `None` if none is known.
+pub fn bottlenecks(history: &History<'_>, study: &Study) -> Option<String> {
+    let moment = history.moments.iter().find(|moment| moment.study.id == study.id)?;
+    let of_column = |series: &Series<'_>| {
+        let (last, cell) = series.last;
+        let workload = last.plan.workload(cell)?;
+        let same = study.plan.workloads.iter().position(|own| own.parts == workload.parts)?;
         Some(Cell { subject: moment.subject, workload: same as u16, setting: cell.setting })
     };
-    let cells: Vec<Cell> = columns.iter().filter_map(of_column).collect();
-    bottleneck::brief(own, &cells)
+    let columns = history.current().into_iter().take(COLUMNS);
+    let cells: Vec<Cell> = columns.filter_map(of_column).collect();
+    bottleneck::brief(&Shown::new(study), &cells)
 }
 
 /// Work that has no column.

@@ -37,4 +37,5 @@ mod workload;
 pub(crate) use answer::{more, repeated};
 pub(crate) use by_size::published_sizes;
 pub(crate) use gate::in_words as gate_row;
+pub use history::bottlenecks as history_bottlenecks;
 pub(crate) use published_copies::section as compared_copies;
