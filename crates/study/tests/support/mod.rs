@@ -92,8 +92,9 @@ pub fn conducted(
         store: &store,
         observer: &mut |progress| {
             // A study that is killed in its first trial goes on by the plan in the store.
-            let is_calibrated = |head: &Study| !head.plan.design.calibrate;
-            assert!(store.heads().unwrap().iter().all(is_calibrated));
+            if let Progress::Trial { .. } = progress {
+                assert!(!store.heads().unwrap()[0].plan.design.calibrate);
+            }
             observer(now.now(), progress);
         },
     })
