@@ -5,7 +5,9 @@ use crate::hosts::{self, HostFindings};
 use crate::pair::Rules;
 use crate::stalls;
 use crate::{Level, Pair};
-use plimsoll_model::{Cell, Contrast, Metric, Outcome, Rule, Study, Trial, Workload};
+use plimsoll_model::{
+    Cell, Contrast, Length, Measure, Metric, Outcome, PartResult, Rule, Study, Trial, Workload,
+};
 use std::collections::BTreeMap;
 
 /// What a study says.
@@ -190,12 +192,41 @@ fn points(trials: &[&Trial], rules: &Rules) -> Vec<(f64, Levels)> {
     values.into_iter().map(|(at, of)| (f64::from_bits(at), levels(of))).collect()
 }
 
-/// Seconds from the start of one trial to that of the next, on average; before there are two, what is
-/// planned.
+/// Seconds from the start of one trial to that of the next, on average. Before there are two: of timed work the length
+/// that is planned, of work that ends when it is done the time that it was measured for.
 pub fn seconds_per_trial(study: &Study) -> f64 {
     let starts = || study.trials.iter().map(|trial| trial.started_seconds);
     let span = starts().fold(f64::NEG_INFINITY, f64::max) - starts().fold(f64::INFINITY, f64::min);
     let mean = span / study.trials.len().saturating_sub(1) as f64;
-    let planned = study.plan.longest_trial_seconds();
-    if mean.is_finite() && mean > 0.0 { mean } else { planned }
+    if mean.is_finite() && mean > 0.0 {
+        return mean;
+    }
+    let planned = |workload: &Workload| match workload.length {
+        Length::For { .. } => Some(workload.trial_seconds()),
+        // The time that it may take at most tells nothing of the time that it takes.
+        Length::UntilDone { .. } => None,
+    };
+    if study.trials.is_empty() {
+        return study.plan.workloads.iter().filter_map(planned).fold(0.0, f64::max);
+    }
+    let seconds = |trial: &Trial| {
+        let planned = study.plan.workload(trial.cell).and_then(planned);
+        planned.unwrap_or_else(|| measured_seconds(trial))
+    };
+    study.trials.iter().map(seconds).fold(0.0, f64::max)
+}
+
+/// Seconds that a trial was measured for, however it ended; 0 if nothing of it was.
+fn measured_seconds(trial: &Trial) -> f64 {
+    let of_part = |part: &PartResult| {
+        let elapsed = part.quantities.get(&Metric::all(Measure::ELAPSED)).copied();
+        elapsed.unwrap_or(part.series.len() as f64 * part.series.window_seconds)
+    };
+    let of_parts = |parts: &[PartResult]| parts.iter().map(of_part).fold(0.0, f64::max);
+    let seconds = match trial.points.is_empty() {
+        true => of_parts(&trial.result.parts),
+        false => trial.points.iter().map(|point| of_parts(&point.parts)).sum(),
+    };
+    let watched = trial.loads.iter().map(|load| load.seconds);
+    Some(watched.fold(seconds, f64::max)).filter(|seconds| seconds.is_finite()).unwrap_or(0.0)
 }

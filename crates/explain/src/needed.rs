@@ -62,7 +62,8 @@ pub(crate) fn missing_for_time(study: &Study) -> u64 {
     let per_trial = findings::seconds_per_trial(study);
     let measured = study.trials.len() as f64 * per_trial;
     let per_block = match done(study) {
-        0 => (0..study.plan.workloads.len()).map(|w| cells(study, w) as f64 * per_trial).sum(),
+        // The first one may not be over.
+        0 | 1 => (0..study.plan.workloads.len()).map(|w| cells(study, w) as f64 * per_trial).sum(),
         done => measured / f64::from(done),
     };
     if per_block > 0.0 {

@@ -1,15 +1,18 @@
 //! Studies that are continued, exactly, on scripted shares.
 
+use plimsoll_explain::seconds_per_trial;
 use plimsoll_load::{MockShare, Op, Reply, VirtualClock};
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
     Cause, Cell, Design, DirectoryTarget, Ended, Endpoint, Failure, Flag, HostName, HostSubject,
-    Job, Length, Nanos, Origin, Outcome, Part, PathSubject, Pattern, PatternJob, Plan, Rule, Study,
-    StudyId, SubjectFacts, Target, TargetFacts, Workload,
+    Job, Length, Nanos, Origin, Outcome, Part, PathSubject, Pattern, PatternJob, Plan, Rule,
+    ScanJob, Study, StudyId, SubjectFacts, Target, TargetFacts, Workload,
 };
 use plimsoll_record::{MemoryStore, StudyStore};
 use plimsoll_runner::{Runner, RunnerOptions};
-use plimsoll_study::{Conduct, NoSettings, Progress, can_be_continued, conduct, resume};
+use plimsoll_study::{
+    Conduct, NoSettings, Progress, can_be_continued, conduct, left_of_cap, resume,
+};
 use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -172,6 +175,21 @@ fn each_run_has_a_cap_of_its_own_and_the_last_end_alone_is_told() {
     // However little time there is, one block is measured.
     let third = run(Some(&second), plan(0.001), NEVER, None).0.unwrap();
     assert_eq!(blocks(&third).len(), blocks(&second).len() + 1);
+}
+
+/// Work that ends when it is done may last as long as the cap: a trial that was stopped has not taken that.
+#[test]
+fn a_first_trial_that_was_stopped_counts_for_the_time_that_it_took() {
+    // It takes ten seconds.
+    let scan = ScanJob { directories: 200, files: 50, ..ScanJob::default() };
+    let part = Part::closed(Job::Scan(scan), NonZeroU16::MIN, NonZeroU16::MIN);
+    let workload = Workload::new(part, Length::UntilDone { at_most_seconds: 600.0 });
+    let Plan { subjects, design, .. } = plan(600.0);
+    let study = run(None, Plan::new(subjects, vec![workload], design), 5.0, None).0.unwrap();
+    assert_eq!((study.trials.len(), &study.ended), (1, &Ended::Interrupted));
+    let (per_trial, left) = (seconds_per_trial(&study), left_of_cap(&study));
+    assert!(per_trial > 1.0 && per_trial < 6.0, "{per_trial} s");
+    assert!(left > 590.0 && left < 599.0, "{left} s");
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! When a comparison is decided, and how many blocks and seconds that takes.
 
 use super::{LOGS, READ, THROUGHPUT, TWO, WRITE, paired};
-use crate::support::{add, add_blocks, empty, fail};
-use plimsoll_explain::{Forecast, Scale, blocks_needed, findings, unresolved};
-use plimsoll_model::{Measure, Metric, Rule, Study};
+use crate::support::{add, add_blocks, add_trial, copies, dataset, empty, fail};
+use plimsoll_explain::{Forecast, Scale, blocks_needed, findings, seconds_per_trial, unresolved};
+use plimsoll_model::{
+    Cell, DataClass, Measure, Metric, OpKind, PartResult, Rule, Series, Study, Window,
+};
 use plimsoll_stats::sequential::{self, Sequential};
 use plimsoll_stats::verdict::Verdict;
+use std::collections::BTreeMap;
 
 #[test]
 fn a_comparison_is_decided_as_soon_as_its_interval_leaves_the_margin() {
@@ -191,4 +194,35 @@ fn what_is_open_takes_its_own_time() {
         + own.min(other) as f64 * forecast.seconds_per_block(1);
     assert!((open.seconds.unwrap() - expected).abs() < 1e-6, "{open:?} {own} {other}");
     assert!((open.all_seconds.unwrap() - forecast.seconds()).abs() < 1e-6);
+}
+
+/// A copy may last for ten minutes: that is no measure of one that was stopped after seven seconds.
+#[test]
+fn one_trial_of_work_that_ends_when_it_is_done_takes_what_was_measured() {
+    let mut study = empty(&TWO[..1], &[READ]);
+    study.plan.workloads.extend(copies(&[dataset(DataClass::Movies, 1.0)]));
+    let (read, copy) = (Cell::default(), Cell { workload: 1, ..Cell::default() });
+    assert_eq!(seconds_per_trial(&study), 5.0, "no trial: the longest one of a planned length");
+    let after = |cell: Cell, part: PartResult| {
+        let mut study = study.clone();
+        add_trial(&mut study, 0, cell, part);
+        seconds_per_trial(&study)
+    };
+    assert_eq!(after(read, PartResult::default()), 5.0);
+    assert_eq!(after(copy, PartResult::default()), 0.0, "nothing of it was measured");
+    let series = Series::new(0.5, &vec![Window::only(OpKind::PUT, 1, 1 << 20); 14]);
+    let stopped = PartResult { series: series.clone(), ..PartResult::default() };
+    assert_eq!(after(copy, stopped), 7.0);
+    let quantities = BTreeMap::from([(Metric::all(Measure::ELAPSED), 6.8)]);
+    let complete = PartResult { quantities, series, ..PartResult::default() };
+    assert_eq!(after(copy, complete), 6.8);
+}
+
+/// A block that was broken off is shorter than those that follow.
+#[test]
+fn the_first_block_counts_whole_before_its_end() {
+    let mut study =
+        paired(Rule::Sequential { first: 6, half_width: 0.02, at_least_seconds: 200.0 });
+    study.trials.truncate(1);
+    assert_eq!(Forecast::new(&study).blocks(), 10, "195 s more, in blocks of four trials of 5 s");
 }
