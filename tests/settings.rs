@@ -14,7 +14,8 @@ use plimsoll_testkit::servers::{Dropbear, Sshd, SshdConfig};
 use plimsoll_testkit::{Need, Stage, enter_or_skip};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
-use std::fs;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use support::own::{FOUND, own_settings, parameter, value, values};
@@ -146,6 +147,31 @@ fn what_a_killed_run_changed_over_ssh_is_put_back() {
 #[test]
 fn what_a_killed_run_changed_on_a_small_host_is_put_back() {
     on_a_small_host(MOMENTS);
+}
+
+/// A run that was killed before its first entry was whole changed nothing, and only its files are left.
+#[test]
+fn what_a_killed_run_had_not_finished_writing_is_removed() {
+    let stage = enter_or_skip!();
+    let _settings = own_settings(&stage);
+    let program = Plimsoll::new();
+    let journal = program.home().join("plimsoll/settings");
+    for directory in [journal.as_path(), Path::new(PLACE)] {
+        DirBuilder::new().recursive(true).mode(0o700).create(directory).unwrap();
+    }
+    let space = fs::read_link("/proc/self/ns/pid").unwrap();
+    let space: String = space.to_str().unwrap().chars().filter(char::is_ascii_digit).collect();
+    // No process has such a number.
+    let gone = u32::MAX;
+    fs::write(journal.join(format!(".part-{gone}-x")), "{").unwrap();
+    for name in [".try", "0123456789abcdef.json"] {
+        fs::write(Path::new(PLACE).join(format!("{name}.{space}.{gone}")), "{").unwrap();
+    }
+    assert_eq!(program.run(&["restore"]).expect(0).out, "nothing to restore\n");
+    assert_eq!(files(&journal), [] as [PathBuf; 0]);
+    let restored = program.run(&["restore", "local"]).expect(0);
+    assert_eq!(restored.out, "nothing to restore on local\n");
+    assert_eq!(files(Path::new(PLACE)), [] as [PathBuf; 0]);
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! A program that changes settings until it is killed: the test's own, started again with the
 //! environment that [`command`] gives it.
 
-use super::Plimsoll;
+use super::{Plimsoll, wait_until};
 use plimsoll_model::{Failure, HostName};
 use plimsoll_settings::{Factor, FactorRequest, Journal, Session, guard, knob};
+use std::fs;
 use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -67,9 +69,34 @@ pub fn set_until_killed() {
     }
 }
 
+/// Whether a command of a setter runs that has this home: on this machine, with its environment; or in this network
+/// namespace, over ssh. Timers do not count, for they are to outlive it.
+fn has_commands(home: &Path) -> bool {
+    let own = fs::read_link("/proc/thread-self/ns/net").expect("a namespace");
+    let variables = [format!("{SETS}="), format!("XDG_STATE_HOME={}", home.display())];
+    let processes = fs::read_dir("/proc").expect("processes").flatten();
+    processes.map(|process| process.path()).any(|process| {
+        let read = |file: &str| {
+            let bytes = fs::read(process.join(file)).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        let environment = read("environ");
+        let is_set = |variable: &String| environment.split('\0').any(|v| v.starts_with(variable));
+        let line = read("cmdline");
+        let is_here = || fs::read_link(process.join("ns/net")).is_ok_and(|space| space == own);
+        // The name of the shell that ssh starts.
+        let is_remote = line.ends_with("\0plimsoll\0") && is_here();
+        // What sleeps has a shell that waits for it: a timer, or one that is found itself.
+        let is_timer = line.contains("\0plimsoll-guard ") || line.starts_with("sleep\0");
+        !is_timer && (variables.iter().all(is_set) || is_remote)
+    })
+}
+
 /// A running one, killed with the test.
 pub struct Setter {
     child: Child,
+    /// Where its journal is.
+    home: PathBuf,
     lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
 }
 
@@ -92,7 +119,7 @@ impl Setter {
             .stderr(Stdio::null());
         let mut child = command.spawn().expect("the test starts");
         let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-        Setter { child, lines }
+        Setter { child, home: program.home().to_owned(), lines }
     }
 
     /// Waits until it says so.
@@ -107,12 +134,14 @@ impl Setter {
         self.child.id()
     }
 
-    /// Kills it as kill -9 does; fails if it had ended by itself.
+    /// Kills it as kill -9 does, and waits for the end of its last commands: their shells have process groups of their
+    /// own and outlive it. Fails if it had ended by itself.
     #[track_caller]
     pub fn kill(&mut self) {
         assert_eq!(self.child.try_wait().expect("a child"), None, "it ended by itself");
         self.child.kill().expect("it runs");
         self.child.wait().expect("it ends");
+        wait_until("its last commands have ended", || !has_commands(&self.home));
     }
 }
 

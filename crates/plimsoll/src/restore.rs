@@ -27,6 +27,7 @@ pub struct RestoreArguments {
 /// where something had to be left.
 pub fn run(arguments: &RestoreArguments) -> Result<u8, Failure> {
     let journal = Journal::of_this_user()?;
+    journal.sweep()?;
     let (entries, unreadable) = journal.list()?;
     let named = match &arguments.host {
         Some(host) => vec![host.parse()?],

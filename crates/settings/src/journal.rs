@@ -150,7 +150,10 @@ impl Journal {
     }
 
     /// Removes what processes that are gone had not finished writing.
-    pub(super) fn sweep(&self) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// The directory is there and cannot be read.
+    pub fn sweep(&self) -> Result<(), Failure> {
         let dead = |name: &str| {
             let number = name.strip_prefix(PART).and_then(|rest| rest.split('-').next());
             number.is_some_and(|number| {
