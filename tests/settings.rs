@@ -255,6 +255,27 @@ fn a_level_that_check_cannot_set_ends_it_and_nothing_is_left() {
     assert_eq!(program.run(&["restore"]).expect(0).out, "nothing to restore\n");
 }
 
+/// As of a tunnel: where its last end does not come up, the others were left set to the end of the study.
+#[test]
+fn of_settings_that_are_one_all_are_put_back_at_once_where_one_fails() {
+    let stage = enter_or_skip!();
+    let _settings = own_settings(&stage);
+    let found = values();
+    let home = tempfile::tempdir().unwrap();
+    let journal = home.path().join("j");
+    let sets = [
+        "local/sysctl:net.ipv4.tcp_keepalive_time=300,600",
+        "local/sysctl:net.ipv4.tcp_wmem=4096 20000 4000000,nonsense",
+    ];
+    let mut session = session(Journal::at(&journal), &sets).unwrap();
+    session.set_together(0..2, 0).unwrap();
+    assert_eq!(value("tcp_keepalive_time"), "300");
+    let failure = session.set_together(0..2, 1).unwrap_err();
+    assert!(failure.tried.contains("tcp_wmem"), "{failure}");
+    assert_eq!((values(), files(&journal)), (found, vec![]));
+    assert_eq!(files(Path::new(PLACE)), [] as [PathBuf; 0]);
+}
+
 #[test]
 fn a_value_that_the_kernel_does_not_list_and_does_not_take_is_refused_before_a_trial() {
     let stage = enter_or_skip!();

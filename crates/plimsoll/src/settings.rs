@@ -125,8 +125,8 @@ impl Hosts {
 impl Settings for OfStudy {
     fn set(&mut self, factor: usize, level: usize) -> Result<(), Failure> {
         let Some(session) = &mut self.hosts.session else { return Ok(()) };
-        let mut settings = self.hosts.settings_of_factors.get(factor).cloned().unwrap_or_default();
-        settings.try_for_each(|setting| session.set(setting, level))
+        let settings = self.hosts.settings_of_factors.get(factor).cloned().unwrap_or_default();
+        session.set_together(settings, level)
     }
 
     /// Nothing is in the journals while it reboots, so that nothing is left to be undone if it does not

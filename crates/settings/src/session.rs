@@ -5,6 +5,7 @@ use super::guard::{self, Guard};
 use super::{Entry, Journal, Knob, Origin, Original, expect_none_left, expect_none_left_on};
 use plimsoll_model::{Cause, FactorLevel, Failure, HostName, Switch};
 use plimsoll_reach::Reach;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -148,15 +149,27 @@ impl Session {
     /// # Errors
     /// The host did not take the level, or the journals cannot be written.
     pub fn set(&mut self, factor: usize, level: usize) -> Result<(), Failure> {
-        let state = self.factors.get_mut(factor).filter(|s| level < s.factor.levels.len());
-        let Some(state) = state else {
-            let happened = format!("factor {factor} has no level {level}");
+        self.set_together(factor..factor.saturating_add(1), level)
+    }
+
+    /// Sets factors that are one to the user, such as the two ends of a tunnel, in their order. Where one does not take
+    /// effect, all of them are put back.
+    ///
+    /// # Errors
+    /// As of [`Session::set`].
+    pub fn set_together(&mut self, factors: Range<usize>, level: usize) -> Result<(), Failure> {
+        let states = self.factors.get_mut(factors.clone());
+        let have_level =
+            |states: &&mut [FactorState]| states.iter().all(|s| level < s.factor.levels.len());
+        let Some(states) = states.filter(have_level) else {
+            let happened = format!("factor {} has no level {level}", factors.start);
             return Err(Failure::new(Cause::Usage, "change a setting")
                 .on("the plan")
                 .happened(happened));
         };
         let kept = Kept { journal: &self.journal, study: &self.study, patience: self.patience };
-        state.set(level, &kept).map_err(|failure| match state.restore(&self.journal) {
+        let set = states.iter_mut().try_for_each(|state| state.set(level, &kept));
+        set.map_err(|failure| match restore(states, &self.journal) {
             Ok(()) => failure,
             Err(more) => unrestored(failure, &more),
         })
@@ -173,10 +186,14 @@ impl Session {
     /// Puts everything back, the last factor first, and takes it out of the journals. All are
     /// tried; the first failure is returned, and what it leaves is in the journals.
     pub fn restore_all(&mut self) -> Result<(), Failure> {
-        let journal = &self.journal;
-        let tried = self.factors.iter_mut().rev().map(|state| state.restore(journal));
-        tried.fold(Ok(()), Result::and)
+        restore(&mut self.factors, &self.journal)
     }
+}
+
+/// Puts back what was set, the last one first; all are tried.
+fn restore(states: &mut [FactorState], journal: &Journal) -> Result<(), Failure> {
+    let tried = states.iter_mut().rev().map(|state| state.restore(journal));
+    tried.fold(Ok(()), Result::and)
 }
 
 impl Drop for Session {
