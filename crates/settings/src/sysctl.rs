@@ -1,9 +1,9 @@
 //! Parameters of a kernel, through `/proc/sys` (sysctl(8)). They last until the host reboots.
 
 use super::kernel_file::{self, check};
-use super::{Found, Knob, Original, Scope};
+use super::{Found, Knob, Original, Scope, command};
 use plimsoll_model::Failure;
-use plimsoll_reach::Reach;
+use plimsoll_reach::{Reach, quote};
 
 /// What stands before the colon of a name.
 pub const KIND: &str = "sysctl";
@@ -11,8 +11,8 @@ pub const KIND: &str = "sysctl";
 /// A short name of `sysctl:net.ipv4.tcp_congestion_control`, by which it is recorded.
 pub(super) const CONGESTION: &str = "congestion";
 
-/// A short name of `sysctl:net.netfilter.nf_conntrack_max`, likewise. The kernel has it once connections are tracked; a
-/// network namespace has that of its machine, which it cannot change.
+/// A short name of `sysctl:net.netfilter.nf_conntrack_max`, likewise. The kernel has it once connections are tracked.
+/// The first network namespace of a machine sets it for all others, in which it is read-only.
 pub(super) const CONNTRACK_MAX: &str = "conntrack-max";
 const CONNTRACK_MAX_PATH: &str = "net/netfilter/nf_conntrack_max";
 
@@ -103,7 +103,21 @@ impl Sysctl {
     }
 
     fn put(&self, host: &dyn Reach, path: &str, value: &str) -> Result<(), Failure> {
-        kernel_file::put(host, &file(path), value)
+        kernel_file::put(host, &file(path), value).map_err(|failure| {
+            // Not even root is allowed to write there, so that it is no matter of rights.
+            match path == CONNTRACK_MAX_PATH && is_read_only(host, path) {
+                true => Failure {
+                    happened: "the host is a network namespace, which has the size of its \
+                        machine's first namespace"
+                        .into(),
+                    next: "Use a router with a kernel of its own, such as a virtual machine of a \
+                        lab, or set it on the machine itself."
+                        .into(),
+                    ..failure
+                },
+                false => failure,
+            }
+        })
     }
 
     fn expect(&self, host: &dyn Reach, path: &str, wanted: &str) -> Result<(), Failure> {
@@ -129,6 +143,13 @@ fn swapped(c: char) -> char {
 
 fn file(path: &str) -> String {
     format!("/proc/sys/{path}")
+}
+
+/// Whether the kernel lets nobody write a parameter.
+fn is_read_only(host: &dyn Reach, path: &str) -> bool {
+    let text = format!("ls -l {}", quote(&file(path)));
+    command(host, "read the rights of a parameter", &text, b"")
+        .is_ok_and(|line| line.starts_with("-r-"))
 }
 
 impl Knob for Sysctl {
@@ -191,7 +212,7 @@ impl Knob for Sysctl {
     /// What is below `net` may cut the link.
     fn undo_by_shell(&self, original: &Original) -> Option<String> {
         let (path, value) = self.back(original).filter(|(path, _)| path.starts_with("net/"))?;
-        let value = plimsoll_reach::quote(value);
+        let value = quote(value);
         Some(format!("printf '%s\\n' {value} >'/proc/sys/{path}'"))
     }
 }
