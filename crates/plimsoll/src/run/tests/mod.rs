@@ -364,6 +364,21 @@ fn slips_are_reported_with_line_and_nearest_word() {
         ("time = \"1s\"", "time = \"1x\"", "`1x` is not a value of `time`", ""),
         ("size = \"64MiB\"", "size = \"64 MiBs\"", "is not a value of `size`", ""),
         ("levels = [\"sync\", \"async\"]", "levels = [[1], 2]", "a level must be a string", ""),
+        // A setting, a host and a level that are none.
+        (
+            "sysctl:net.ipv4.tcp_congestion_control",
+            "sysctl:../../etc/passwd",
+            "not the name of a kernel parameter",
+            "",
+        ),
+        ("export-sync:/srv/a", "exprot-sync:/srv/a", "no setting 'exprot-sync'", "export-sync"),
+        (
+            "host = \"${server}\"\nlevels = [\"as",
+            "host = \"nas\"\nlevels = [\"as",
+            "the URL scheme is missing",
+            "ssh://nas",
+        ),
+        ("\"sync\", \"async\"", "\"sync\", \"asink\"", "neither sync nor async", ""),
         // Combinations.
         ("levels = [\"sync\", \"async\"]", "levels = [\"sync\"]", "at least two levels", ""),
         ("repeats = 5", "repeats = 5\nquick = true", "cannot be used with", "Remove one"),
@@ -448,17 +463,6 @@ fn what_the_command_line_lacks_is_named() {
     }
     let twice = refused(GOOD, &["server=local", "server=local"], &["nfs://nas/a"]);
     assert!(twice.happened.contains("given twice"), "{twice}");
-    // A setting, a host and a level that are none, where they stand.
-    for (from, to, line) in [
-        ("sysctl:net.ipv4.tcp_congestion_control", "sysctl:../../etc/passwd", "setting = \"sysctl"),
-        ("export-sync:/srv/a", "exprot-sync:/srv/a", "setting = \"export"),
-        ("host = \"${server}\"\nlevels = [\"as", "host = \"nas\"\nlevels = [\"as", "host = "),
-        ("\"sync\", \"async\"", "\"sync\", \"asink\"", "levels = [\"sync"),
-    ] {
-        let failure = refused(&GOOD.replacen(from, to, 1), GIVEN, &["nfs://nas/a"]);
-        let line = 1 + GOOD[..GOOD.find(line).unwrap()].matches('\n').count();
-        assert!(failure.on.starts_with(&format!("plan.toml:{line}, ")), "{line}: {failure}");
-    }
     let odd = GOOD.replacen("size = \"64MiB\"", "size = \"64MiB\"\nblock = \"3KB\"", 1);
     let failure = refused(&odd, GIVEN, &["nfs://nas/a"]);
     assert!(failure.on.contains(", --block") && failure.happened.contains("512"), "{failure}");
