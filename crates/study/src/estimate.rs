@@ -8,7 +8,7 @@ use plimsoll_model::{Footprint, Length, Part, Plan, Rule, Steps, Switch, Workloa
 use std::collections::BTreeSet;
 
 /// What an estimate rests on: a link of 1 Gbit/s, and small files on an idle server.
-const BYTES_PER_SECOND: f64 = 110e6;
+pub(crate) const BYTES_PER_SECOND: f64 = 110e6;
 const SECONDS_PER_FILE: f64 = 0.005;
 /// Beginning and ending a trial, in seconds.
 const SECONDS_PER_TRIAL: f64 = 0.3;
@@ -59,7 +59,6 @@ pub fn estimate(plan: &Plan) -> Estimate {
         cells.iter().map(|cell| schedule::whole_plot(plan, cell.setting)).collect();
     let restarts = plan.factors.iter().any(|factor| factor.switch == Switch::Restart);
     let whole_plots = if restarts { each(plots.len() as f64) as u64 } else { 0 };
-    let repeated = plan.workloads.iter().map(repeated).max().unwrap_or(0);
     let mut estimate = Estimate {
         cells: cells.len() as u64,
         blocks,
@@ -70,9 +69,7 @@ pub fn estimate(plan: &Plan) -> Estimate {
         first_blocks_seconds: 0.0,
         is_known: is_known(plan),
         written: Bytes(0),
-        held: Bytes(
-            size::most_stored(&plan.workloads, u64::MAX).unwrap_or(0).saturating_add(repeated),
-        ),
+        held: Bytes(size::most_stored(&plan.workloads, u64::MAX).unwrap_or(0)),
         rests_on: vec![format!(
             "{:.0} MB/s and {:.0} ms for a file",
             BYTES_PER_SECOND / 1e6,
@@ -203,23 +200,8 @@ fn written(footprint: Footprint) -> u64 {
 }
 
 /// Bytes that a job moves until it is done. What is brought up to date lies there, and is not moved again.
-fn moved(footprint: Footprint) -> u64 {
+pub(crate) fn moved(footprint: Footprint) -> u64 {
     Some(written(footprint)).filter(|written| *written > 0).unwrap_or(footprint.read)
-}
-
-/// Bytes that copies to new files hold beyond one copy of each, where they are repeated until the first part ends.
-fn repeated(workload: &Workload) -> u64 {
-    let Some((main, others)) = workload.parts.split_first() else { return 0 };
-    if workload.together().is_some() {
-        return 0;
-    }
-    let most = match workload.length {
-        Length::For { seconds, .. } => (seconds * BYTES_PER_SECOND) as u64,
-        Length::UntilDone { .. } => moved(main.job.footprint()),
-    };
-    let is_new = |part: &&Part| part.job.file_work().is_some() && part.job.dataset().is_none();
-    let beyond = |part: &Part| most.saturating_sub(part.job.footprint().transient);
-    others.iter().filter(is_new).map(beyond).sum()
 }
 
 fn seconds(workload: &Workload, volume: &Volume) -> f64 {

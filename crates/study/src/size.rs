@@ -1,11 +1,12 @@
 //! File sizes for small and for slow targets: there must be room for the files, and laying them out
 //! must leave time for measuring.
 
+use crate::estimate::{BYTES_PER_SECOND, moved};
 use crate::scale;
 use plimsoll_model::units::{Bytes, MIB, amount};
 use plimsoll_model::{
-    Cause, Failure, Flag, Footprint, InPlace, Job, Part, Plan, Scaled, SubjectFacts, TargetFacts,
-    Workload,
+    Cause, Failure, Flag, Footprint, InPlace, Job, Length, Part, Plan, Scaled, SubjectFacts,
+    TargetFacts, Workload,
 };
 use std::collections::BTreeMap;
 
@@ -121,10 +122,16 @@ pub fn fit(plan: &mut Plan, subjects: &[SubjectFacts]) -> Result<Option<Flag>, F
     }
     let available = amount(Bytes(tightest.space_bytes.1));
     if !plan.storage.fit_size || fits(used).is_none() {
+        let needed = most_stored(&plan.workloads, wanted).unwrap_or(wanted);
+        let repeated = most_repeated(&plan.workloads);
+        let is_timed = |workload: &Workload| matches!(workload.length, Length::For { .. });
+        let once_fits = needed.saturating_sub(repeated).saturating_add(SPARE) <= room;
+        let is_too_long = repeated > 0 && once_fits && plan.workloads.iter().all(is_timed);
         let next = match (needs_less(plan), fits(used)) {
             _ if let Some((used, _)) = scaled => {
                 format!("Free some space, or give --scale {used} or less.")
             }
+            _ if is_too_long => "Free some space, or give a shorter --time.".to_owned(),
             (Some(so), _) => format!("Free some space, or {so}."),
             (None, Some(_)) => {
                 format!(
@@ -138,8 +145,15 @@ pub fn fit(plan: &mut Plan, subjects: &[SubjectFacts]) -> Result<Option<Flag>, F
                     .to_owned()
             }
         };
-        let needed = most_stored(&plan.workloads, wanted).unwrap_or(wanted);
         let happened = format!("they need {}, but {available} are free", amount(Bytes(needed)));
+        let happened = match repeated {
+            0 => happened,
+            bytes => format!(
+                "{happened}; {} of them are for copies that are repeated during a trial, at {:.0} MB/s",
+                amount(Bytes(bytes)),
+                BYTES_PER_SECOND / 1e6
+            ),
+        };
         let happened =
             match targets.iter().filter(|t| t.space_bytes.0 == tightest.space_bytes.0).count() {
                 0 | 1 => happened,
@@ -171,9 +185,10 @@ fn needs_less(plan: &Plan) -> Option<&'static str> {
 }
 
 /// What a target holds at most while the workloads run, with files of at most `size` bytes: of each
-/// client the largest that is read and the largest that is written, and what jobs have for themselves.
-/// `None`: too small for the workers.
+/// client the largest that is read and the largest that is written, what jobs have for themselves, and repetitions
+/// of copies. `None`: too small for the workers.
 pub(crate) fn most_stored(workloads: &[Workload], size: u64) -> Option<u64> {
+    let repeated = most_repeated(workloads);
     let mut clients: BTreeMap<u16, (u64, u64)> = BTreeMap::new();
     let fitted_parts = |workload: &Workload| -> Option<Vec<Part>> {
         workload.parts.iter().map(|part| fitted(part, size)).collect()
@@ -199,7 +214,26 @@ pub(crate) fn most_stored(workloads: &[Workload], size: u64) -> Option<u64> {
         own.read.saturating_add(own.written).saturating_add(others)
     };
     let each = clients.iter().flat_map(|(client, (read, written))| [*read, *written, own(*client)]);
-    Some(each.fold(0, u64::saturating_add))
+    Some(each.fold(repeated, u64::saturating_add))
+}
+
+/// Bytes that repetitions of copies hold at most in a trial of any of these workloads.
+fn most_repeated(workloads: &[Workload]) -> u64 {
+    workloads.iter().map(repeated).max().unwrap_or(0)
+}
+
+/// Bytes that copies to new files hold beyond one copy of each, at the assumed rate: each repetition has a tree of its
+/// own, and all are removed after the trial. What ends a trial when it is done is not repeated.
+fn repeated(workload: &Workload) -> u64 {
+    let Some(main) = workload.main() else { return 0 };
+    let (most, once) = match workload.length {
+        Length::For { seconds, .. } => ((seconds * BYTES_PER_SECOND) as u64, 0),
+        Length::UntilDone { .. } if workload.together().is_some() => return 0,
+        Length::UntilDone { .. } => (moved(main.job.footprint()), 1),
+    };
+    let is_new = |part: &&Part| part.job.file_work().is_some() && part.job.dataset().is_none();
+    let beyond = |part: &Part| most.saturating_sub(transient(&part.job));
+    workload.parts.iter().skip(once).filter(is_new).map(beyond).fold(0, u64::saturating_add)
 }
 
 /// The jobs that a client does of a workload.
@@ -239,7 +273,7 @@ fn fit_in_place(plan: &mut Plan, target: &TargetFacts, file: &InPlace) -> Result
 mod tests {
     use super::*;
     use plimsoll_model::units::GIB;
-    use plimsoll_model::{Design, DirectoryTarget, Length, PatternJob, Rule, Target};
+    use plimsoll_model::{Design, DirectoryTarget, PatternJob, Rule, Target};
     use std::num::NonZeroU16;
 
     fn plan(size: u64) -> Plan {
@@ -414,6 +448,30 @@ mod tests {
         assert_eq!(stored(&[alone, both]), Some(6 * MIB));
     }
 
+    /// A backup during films once filled the disk: each repetition makes new files.
+    #[test]
+    fn a_copy_that_is_repeated_during_other_work_has_room_for_each_time_or_is_refused() {
+        let mut plan = plan(64 * MIB);
+        plan.workloads.truncate(1);
+        plan.workloads[0].parts.push(Part::closed(copy().into(), NonZeroU16::MIN, NonZeroU16::MIN));
+        // Five seconds at 110 MB/s.
+        let needed = 64 * MIB + 550_000_000;
+        assert_eq!(stored(&plan), needed);
+        assert_eq!(fit(&mut plan, &[free(9 * GIB, needed + SPARE)]), Ok(None));
+        let failure = fit(&mut plan, &[free(9 * GIB, 500 * MIB)]).unwrap_err();
+        assert_eq!(failure.cause, Cause::NoSpace, "{failure}");
+        for words in [format!("they need {}", amount(Bytes(needed))), "repeated during".to_owned()]
+        {
+            assert!(failure.happened.contains(&words), "'{words}' in {failure}");
+        }
+        assert_eq!(failure.next, "Free some space, or give a shorter --time.");
+        // What is brought up to date takes the place of what is there.
+        let update =
+            plimsoll_model::CopyJob { transfer: plimsoll_model::Transfer::Update, ..copy() };
+        plan.workloads[0].parts[1].job = update.into();
+        assert_eq!(stored(&plan), 64 * MIB + 2 * 3 * MIB);
+    }
+
     /// What cannot be made smaller does not fit: it once was halved for ever.
     #[test]
     fn a_copy_that_does_not_fit_is_refused() {
@@ -422,6 +480,7 @@ mod tests {
             let mut plan = plan(GIB);
             plan.workloads.truncate(1);
             plan.workloads[0].parts[0].job = copy.clone().into();
+            plan.workloads[0].length = Length::UntilDone { at_most_seconds: 60.0 };
             plan.storage.fit_size = fit_size;
             assert_eq!(fit(&mut plan, &[free(9 * MIB, 5 * MIB)]), Ok(None));
             let failure = fit(&mut plan, &[free(9 * MIB, 3 * MIB)]).unwrap_err();
