@@ -50,10 +50,43 @@ pub(crate) fn shortened_pair(text: &str, between: &str, limit: usize) -> String 
     format!("{a}{between}{b}")
 }
 
+/// Units that stand after a number, alone or before a slash.
+const UNITS: [&str; 28] = [
+    "ns", "µs", "ms", "s", "min", "h", "B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB",
+    "bit", "kbit", "Mbit", "Gbit", "Gbps", "k", "M", "Hz", "kHz", "MHz", "GHz", "IOPS", "%",
+];
+
+/// What a number and its unit are joined by while lines are made.
+const NO_BREAK: char = '\u{a0}';
+
+/// Whether a line that ends so has a number whose unit begins the next one.
+pub(crate) fn parts_figure(begin: &str, end: &str) -> bool {
+    let unit = end.split(' ').next().unwrap_or_default();
+    let unit = unit.split(|c: char| c != '%' && !c.is_alphabetic()).next();
+    begin.ends_with(|c: char| c.is_ascii_digit()) && unit.is_some_and(|unit| UNITS.contains(&unit))
+}
+
 /// Wraps at spaces to `columns`, the first line after `first` and the others after as many
 /// spaces. Words that are longer than a line are not broken, so that they can be copied.
 pub(crate) fn wrapped(first: &str, text: &str, columns: usize) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    filled(first, &text.split_whitespace().collect::<Vec<_>>().join(" "), columns)
+}
+
+/// The same for cells of tables, in which a number and its unit stay in one line.
+pub(crate) fn wrapped_cell(first: &str, text: &str, columns: usize) -> String {
+    let mut joined = String::new();
+    for word in text.split_whitespace() {
+        match joined.is_empty() {
+            true => {}
+            false if parts_figure(&joined, word) => joined.push(NO_BREAK),
+            false => joined.push(' '),
+        }
+        joined.push_str(word);
+    }
+    filled(first, &joined, columns).replace(NO_BREAK, " ")
+}
+
+fn filled(first: &str, text: &str, columns: usize) -> String {
     if text.is_empty() {
         return format!("{first}\n");
     }
@@ -65,7 +98,7 @@ pub(crate) fn wrapped(first: &str, text: &str, columns: usize) -> String {
         .word_separator(WordSeparator::AsciiSpace)
         .word_splitter(WordSplitter::NoHyphenation)
         .wrap_algorithm(WrapAlgorithm::FirstFit);
-    textwrap::fill(&text, options) + "\n"
+    textwrap::fill(text, options) + "\n"
 }
 
 /// "a", "a and b", "a, b and c"; items with commas of their own are set apart: "a, b; c, d".
@@ -112,6 +145,25 @@ mod tests {
         assert_eq!(wrapped("- ", "", 10), "- \n");
         // By columns, not letters.
         assert_eq!(wrapped("", "数据盘 数据盘", 8), "数据盘\n数据盘\n");
+    }
+
+    #[test]
+    fn in_a_cell_a_number_stays_with_its_unit() {
+        assert_eq!(wrapped_cell("", "read at 2.00 ms", 13), "read at\n2.00 ms\n");
+        assert_eq!(
+            wrapped_cell("  ", "at 480 Mbit/s, at 5 %", 13),
+            "  at\n  480 Mbit/s,\n  at 5 %\n"
+        );
+        assert_eq!(wrapped_cell("", "read of 4 workers", 10), "read of 4\nworkers\n");
+        for (begin, end, parts) in [
+            ("p99 of 2.00", "ms", true),
+            ("at 480", "Mbit/s, scheduler none", true),
+            ("[1.00–2.00", "s]", true),
+            ("random read of 4", "workers", false),
+            ("read", "ms", false),
+        ] {
+            assert_eq!(parts_figure(begin, end), parts, "{begin} {end}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Tables that fit on a screen: how wide they are, and where their cells are broken.
 
 use crate::chart::Table;
-use crate::text::width;
+use crate::text::{parts_figure, width};
 
 /// Columns of a screen.
 pub(super) const COLUMNS: usize = 80;
@@ -40,14 +40,16 @@ pub(in crate::sections) fn fits_a_screen(table: &mut Table) -> bool {
     fits
 }
 
-/// Breaks long names of work into two lines.
+/// Breaks long names of work into two lines, before the last word; before a number if that is its unit.
 fn break_names(table: &mut Table) {
     for name in table.rows.iter_mut().filter_map(|row| row.first_mut()) {
-        if width(name) > SHORT
-            && !name.contains('\n')
-            && let Some((begin, end)) = name.rsplit_once(' ')
-        {
-            *name = format!("{begin}\n{end}");
+        if width(name) <= SHORT || name.contains('\n') {
+            continue;
+        }
+        let mut spaces = name.rmatch_indices(' ').map(|(at, _)| (&name[..at], &name[at + 1..]));
+        let broken = spaces.find(|(begin, end)| !parts_figure(begin, end));
+        if let Some(in_lines) = broken.map(|(begin, end)| format!("{begin}\n{end}")) {
+            *name = in_lines;
         }
     }
 }
@@ -74,4 +76,23 @@ pub(super) fn drawn_width(table: &Table) -> usize {
     };
     let widths = (0..table.header.len()).map(|column| cells(column).map(width).max().unwrap_or(0));
     widths.map(|width| width + GAP).sum::<usize>().saturating_sub(GAP)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A row of a sweep ended in "2.00", and the line below began with "ms".
+    #[test]
+    fn names_are_broken_before_a_number_and_not_before_its_unit() {
+        let names =
+            ["random read at 2.00 ms", "random read at 4 KiB", "random write", "scan at 64"];
+        let mut table = Table::new(vec!["work".to_owned()]);
+        table.rows = names.map(|name| vec![name.to_owned()]).into();
+        break_names(&mut table);
+        let found: Vec<&str> = table.rows.iter().map(|row| row[0].as_str()).collect();
+        let expected =
+            ["random read at\n2.00 ms", "random read at\n4 KiB", "random write", "scan at 64"];
+        assert_eq!(found, expected);
+    }
 }
