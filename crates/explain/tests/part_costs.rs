@@ -93,6 +93,32 @@ fn each_part_costs_the_difference_between_its_two_settings() {
 }
 
 #[test]
+fn a_router_whose_interfaces_stand_still_did_not_see_the_frames() {
+    let mut study = study(4, &routed);
+    let router: HostName = "ssh://root@router".parse().unwrap();
+    study.plan.watched.push(Watched::new(router.clone(), HostRole::Router));
+    let passes_by = |packets: u64| {
+        let mut study = study.clone();
+        for trial in &mut study.trials {
+            let sent = (Metric::all(Measure::ALL_SENT), 90_000.0);
+            trial.result.parts[0].quantities.extend([sent]);
+            let interface = InterfaceLoad {
+                name: "inner".into(),
+                received_packets: packets,
+                ..InterfaceLoad::default()
+            };
+            let host = router.to_string();
+            let load = HostLoad { host, seconds: 5.0, ..HostLoad::default() };
+            trial.loads = vec![HostLoad { interfaces: vec![interface], ..load }];
+        }
+        part_costs(&study)[0].passes_by()
+    };
+    // Packets of others, and the frames.
+    assert!(passes_by(21) && passes_by(5_000));
+    assert!(!passes_by(90_000));
+}
+
+#[test]
 fn a_machine_that_is_not_steady_shows_no_part_that_is_smaller_than_its_unsteadiness() {
     // The same setting differs by 3 µs: more than any part.
     let unsteady = |setting, block| routed(setting, block) + if setting == 1 { 3e-6 } else { 0.0 };

@@ -1,0 +1,160 @@
+//! A router in a whole study: where the frames were lost, and whether its interfaces saw them.
+
+mod support;
+
+use plimsoll_explain::{Forwarded, RateLimit, forwarded};
+use plimsoll_model::units::Bytes;
+use plimsoll_model::*;
+use std::num::NonZeroU16;
+use support::{add_trial, empty};
+
+const ROUTER: &str = "ssh://root@router";
+/// Seconds of each load.
+const SECONDS: f64 = 10.0;
+
+/// Load of the router while so many frames were sent and so many of them lost.
+type RouterLoad<'a> = &'a dyn Fn(u64, u64) -> HostLoad;
+
+/// A search over a router that keeps 40,000 frames a second and was offered up to 60,000.
+fn study(load: RouterLoad<'_>) -> Study {
+    let end = |host: &str| Endpoint { host: host.parse().unwrap(), address: None };
+    let via = Some(ROUTER.parse().unwrap());
+    let path = PathSubject { from: end("ssh://lan"), to: end("ssh://wan"), via }.into();
+    let steps = Steps::Kept {
+        over: Parameter::Rate,
+        from: 20.0,
+        to: 1e7,
+        width: 0.01,
+        losses: vec![0.005, 0.0],
+        final_seconds: None,
+        accept: None,
+        is_quick: false,
+    };
+    let job = ForwardingJob::new(Flow::Out, Bytes(128)).into();
+    let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
+    let length = Length::For { seconds: 1.5, warm_up_seconds: 0.5 };
+    let workload = Workload { steps: Some(steps), ..Workload::new(part, length) };
+    let mut study = empty(&["/data"], &[]);
+    study.plan = Plan::new(vec![path], vec![workload], Design::default());
+    study.plan.watched.push(Watched::new(ROUTER.parse().unwrap(), HostRole::Router));
+    study.subjects = vec![SubjectFacts::Path(PathFacts::default())];
+    add_trial(&mut study, 0, Cell { subject: 0, workload: 0, setting: 0 }, result(40_000));
+    let trial = &mut study.trials[0];
+    trial.loads = vec![load(400_000, 0)];
+    for offered in [20_000, 40_000, 60_000] {
+        let lost = offered.max(40_000) - 40_000;
+        trial.points.push(Point {
+            at: offered as f64,
+            accepted: Some(lost == 0),
+            parts: vec![result(offered)],
+            loads: vec![load(10 * offered, 10 * lost)],
+        });
+    }
+    study
+}
+
+/// What both ends counted at an offered rate.
+fn result(offered: u64) -> PartResult {
+    let figures = [
+        (Measure::OFFERED_FRAMES, offered),
+        (Measure::PACKETS, offered.min(40_000)),
+        (Measure::ALL_SENT, 10 * offered),
+    ];
+    let quantities = figures.map(|(measure, value)| (Metric::all(measure), value as f64)).into();
+    PartResult { quantities, ..PartResult::default() }
+}
+
+#[track_caller]
+fn of_router(load: RouterLoad<'_>) -> Forwarded {
+    let mut found = forwarded(&study(load));
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+/// A router of two cores, the first of which spent so many seconds in soft interrupts. Its interfaces counted so many
+/// packets.
+fn host(softirq: f64, packets: u64) -> HostLoad {
+    let first = CpuTimes { softirq, idle: SECONDS - softirq, ..CpuTimes::default() };
+    let second = CpuTimes { idle: SECONDS, ..CpuTimes::default() };
+    let inner = InterfaceLoad {
+        name: "inner".into(),
+        received_packets: packets,
+        ..InterfaceLoad::default()
+    };
+    let outer =
+        InterfaceLoad { name: "outer".into(), sent_packets: packets, ..InterfaceLoad::default() };
+    HostLoad {
+        host: ROUTER.into(),
+        seconds: SECONDS,
+        cpu: first + second,
+        cores: vec![first, second],
+        cores_busy: vec![softirq / SECONDS, 0.0],
+        interfaces: vec![inner, outer],
+        softnet: Some(Softnet { processed: packets, dropped: 0, squeezed: 40 }),
+        ..HostLoad::default()
+    }
+}
+
+/// The same with packets that the queue of a core dropped.
+fn dropping(softirq: f64, sent: u64, dropped: u64) -> HostLoad {
+    let softnet = Some(Softnet { processed: sent - dropped, dropped, squeezed: 9_000 });
+    HostLoad { softnet, ..host(softirq, sent) }
+}
+
+#[test]
+fn the_queue_of_a_core_is_the_limit_if_it_dropped_most_of_the_lost_frames() {
+    // The core is busy, but not all of the time.
+    let of_percent =
+        |percent: u64| of_router(&|sent, lost| dropping(8.0, sent, lost * percent / 100));
+    let is_near = |value: f64, expected: f64| (value - expected).abs() < 1e-9;
+    let much = of_percent(97);
+    assert!(much.softnet_dropped.is_some_and(|share| is_near(share, 0.97)), "{much:?}");
+    let RateLimit::CpuQueue { share } = much.limit else { panic!("{much:?}") };
+    assert!(is_near(share, 0.97), "{share}");
+    // At the highest rate, as a share of the frames that were sent.
+    let top = much.rates.last().unwrap();
+    assert!(is_near(top.softnet_dropped, 0.97 / 3.0), "{top:?}");
+    let little = of_percent(49);
+    assert!(little.softnet_dropped.is_some_and(|share| is_near(share, 0.49)), "{little:?}");
+    assert_eq!(little.limit, RateLimit::Unknown);
+    // A core that is always busy is the cause, and its full queue the result.
+    let full = of_router(&|sent, lost| dropping(9.8, sent, lost * 97 / 100));
+    assert!(matches!(full.limit, RateLimit::Core { .. }), "{full:?}");
+}
+
+#[test]
+fn drops_at_rates_that_lost_no_frame_are_of_other_traffic() {
+    let load = |sent: u64, lost: u64| dropping(2.0, sent, if lost == 0 { 90_000 } else { 0 });
+    let found = of_router(&load);
+    assert_eq!(found.softnet_dropped, Some(0.0), "{found:?}");
+    assert_eq!(found.limit, RateLimit::NotCpu { share: 0.2 });
+}
+
+#[test]
+fn interfaces_that_stand_still_while_frames_arrive_did_not_see_them() {
+    // What any interface receives, a busy neighbour, and interfaces without a packet, which are not listed.
+    let absent = |_: u64, _: u64| HostLoad { interfaces: Vec::new(), ..host(0.01, 0) };
+    let loads: [RouterLoad<'_>; 3] = [&|_, _| host(0.01, 21), &|_, _| host(0.01, 30_000), &absent];
+    for load in loads {
+        let found = of_router(load);
+        assert!(found.passes_by(), "{found:?}");
+        assert!(found.passed.is_some_and(|share| share < 0.01), "{found:?}");
+        // Its hardware may have forwarded them, or another path.
+        assert_eq!(found.offloaded, None, "{found:?}");
+    }
+    // Nothing is known of a router that was not monitored.
+    let mut study = study(&|sent, _| host(0.01, sent));
+    study.trials[0].loads.clear();
+    study.trials[0].points.iter_mut().for_each(|point| point.loads.clear());
+    let [found] = &forwarded(&study)[..] else { panic!("a router") };
+    assert!(found.passed.is_none() && !found.passes_by(), "{found:?}");
+}
+
+#[test]
+fn frames_that_its_interfaces_saw_and_its_kernel_did_not_are_offloaded() {
+    let found = of_router(&|sent, _| host(0.01, sent));
+    assert!(!found.passes_by(), "{found:?}");
+    assert!(found.offloaded.is_some_and(|share| (share - 0.001).abs() < 1e-9), "{found:?}");
+    let found = of_router(&|sent, _| host(6.0, sent));
+    assert!(!found.passes_by() && found.offloaded.is_none(), "{found:?}");
+}
