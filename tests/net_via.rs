@@ -177,19 +177,23 @@ fn a_mix_of_frames_goes_both_ways_at_once() {
     assert!(shown.lines().count() <= 24, "{shown}");
 }
 
+/// The address of a host on a link.
+#[track_caller]
+fn address(beds: &Beds, host: &str, link: &str) -> String {
+    let shown = beds.on(&format!("via/{host}"), &format!("ip -o -4 addr show dev {link}"));
+    let mut words = shown.split_whitespace().skip_while(|word| *word != "inet");
+    words.nth(1).and_then(|net| net.split('/').next()).expect("an address").to_owned()
+}
+
 /// Without the router the sender's own limit is found, which a bucket on the router does not change.
 #[test]
 fn the_direct_path_is_measured_beside_the_one_over_the_router() {
     let Some(beds) = lab_with(BESIDE) else { return };
     let _alone = alone();
     beds.on("via/router", "tc qdisc replace dev outer root tbf rate 8mbit burst 6000 latency 10ms");
-    let address = |link: &str| {
-        let shown = beds.on("via/wan", &format!("ip -o -4 addr show dev {link}"));
-        let mut words = shown.split_whitespace().skip_while(|word| *word != "inet");
-        words.nth(1).and_then(|net| net.split('/').next()).expect("an address").to_owned()
-    };
+    let of_wan = |link: &str| address(&beds, "wan", link);
     let (through, beside) =
-        (format!("--address={}", address("outer")), format!("--direct={}", address("beside")));
+        (format!("--address={}", of_wan("outer")), format!("--direct={}", of_wan("beside")));
     let words = [
         ROUTER,
         "--quick",
@@ -346,6 +350,46 @@ fn a_router_beside_the_path_did_not_see_the_frames_which_were_made_shorter() {
     assert!(fitted || failed, "{:?}", trial.result);
     let shown = unwrapped(&beds.program.run(&["show"]).expect(0).out);
     assert!(failed || shown.contains("or do not go through R"), "{shown}");
+}
+
+/// The route leads over R first. Then both ends send to the same addresses over the link between them.
+#[test]
+fn a_router_whose_counters_stand_still_while_frames_arrive_did_not_forward_them() {
+    let Some(beds) = lab_with(BESIDE) else { return };
+    let _alone = alone();
+    beds.on(
+        "via/router",
+        "tc qdisc replace dev outer root tbf rate 80mbit burst 12kb latency 10ms",
+    );
+    let [lan, wan] =
+        [("lan", "inner"), ("wan", "outer")].map(|(host, link)| address(&beds, host, link));
+    let (at_a, at_b) = (format!("--address-a={lan}"), format!("--address={wan}"));
+    let words = [ROUTER, &at_a, &at_b, "--parts=qdisc", "--quick", "--time=200ms", "--rate=500"];
+    // Of each complete trial, frames that arrived and the share of the frames that an interface of R counted.
+    let measured = || {
+        let whole = study(&net(&beds, &[&words[..], &["--json=-"]].concat()));
+        let complete = whole.trials.iter().filter(|one| one.result.outcome == Outcome::Complete);
+        let counted = complete.map(|trial| {
+            let figure = |measure| trial.result.value(0, Metric::all(measure)).expect("a figure");
+            let load = trial.loads.iter().find(|load| load.host == "lab://via/router").unwrap();
+            let packets = load.interfaces.iter().map(|one| one.received_packets + one.sent_packets);
+            let most = packets.max().unwrap_or_default();
+            (figure(Measure::PACKETS), most as f64 / figure(Measure::ALL_SENT))
+        });
+        (counted.collect::<Vec<_>>(), unwrapped(&beds.program.run(&["show"]).expect(0).out))
+    };
+    let sentence = "did not see the frames: they are offloaded, or do not go through R";
+    let (through, shown) = measured();
+    assert!(through.iter().all(|(_, share)| *share >= 0.9), "{through:?}");
+    assert!(!shown.contains(sentence), "{shown}");
+    for (host, to, from, other) in [("lan", &wan, &lan, "wan"), ("wan", &lan, &wan, "lan")] {
+        let via = address(&beds, other, "beside");
+        beds.on(&format!("via/{host}"), &format!("ip route add {to}/32 via {via} src {from}"));
+    }
+    let (around, shown) = measured();
+    assert!(around.iter().all(|(arrived, share)| *arrived > 0.0 && *share < 0.5), "{around:?}");
+    // A busy machine may complete no trial.
+    assert!(around.is_empty() || shown.contains(sentence), "{shown}");
 }
 
 /// Rules of a home: each frame passes forty of them, has its connection tracked, and its address translated.
