@@ -180,19 +180,18 @@ pub(crate) fn subject_pairs(a: &Study, b: &Study) -> Vec<(u16, u16)> {
 
 /// The workloads that correspond to each other: the same, or the only ones of a kind.
 fn workload_pairs(a: &Study, b: &Study) -> Vec<(u16, u16)> {
-    let exactly = |w: &Workload| format!("{:?}", (&w.parts, &w.steps));
     let kind = |w: &Workload| w.main().map(|part| part.job.kind());
-    let (mut same, mut of_kind) = (HashMap::new(), HashMap::<_, (Vec<u16>, Vec<u16>)>::new());
-    for (number, workload) in (0..).zip(&b.plan.workloads) {
-        same.entry(exactly(workload)).or_insert(number);
-        of_kind.entry(kind(workload)).or_default().1.push(number);
-    }
+    let mut of_kind = HashMap::<_, (Vec<u16>, Vec<u16>)>::new();
     for (number, workload) in (0..).zip(&a.plan.workloads) {
         of_kind.entry(kind(workload)).or_default().0.push(number);
     }
+    for (number, workload) in (0..).zip(&b.plan.workloads) {
+        of_kind.entry(kind(workload)).or_default().1.push(number);
+    }
     let counterpart = |(number, workload): (u16, &Workload)| {
-        if let Some(same) = same.get(&exactly(workload)) {
-            return Some((number, *same));
+        let mut numbered = (0..).zip(&b.plan.workloads);
+        if let Some((same, _)) = numbered.find(|(_, other)| workload.is_same_work(other)) {
+            return Some((number, same));
         }
         match of_kind.get(&kind(workload)) {
             Some((of_a, of_b)) if of_a.len() == 1 && of_b.len() == 1 => Some((number, of_b[0])),

@@ -45,8 +45,7 @@ pub(crate) fn differences(a: &Study, in_a: Cell, b: &Study, in_b: Cell) -> Vec<C
     let mut found = Vec::new();
     let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
     // Most studies of a subject have the same plan.
-    let is_same_plan = (&of_a.parts, &of_a.steps) == (&of_b.parts, &of_b.steps)
-        && a.plan.storage == b.plan.storage;
+    let is_same_plan = of_a.is_same_work(of_b) && a.plan.storage == b.plan.storage;
     if !is_same_plan {
         (before, after) = (settings(of_a), settings(of_b));
         before.extend(storage(a));

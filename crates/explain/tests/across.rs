@@ -143,6 +143,32 @@ fn equal_work_is_compared_however_long_it_was_measured() {
     assert_eq!(across(&a, &b).counterparts.len(), 1);
 }
 
+/// A workload as it is read from JSON that has its fields in another order, a default, and a number that equals
+/// another one.
+fn written_otherwise(workload: &Workload) -> Workload {
+    let mut json = serde_json::to_value(workload).unwrap();
+    let part = &mut json["parts"][0];
+    part["client"] = 0.into();
+    part["techniques"][0]["lifetime_seconds"] = (-0.0).into();
+    serde_json::from_str(&json.to_string()).unwrap()
+}
+
+/// There are two workloads of the kind, so neither is the only one.
+#[test]
+fn equal_work_corresponds_however_it_was_written() {
+    let mut a = study();
+    part(&mut a).techniques = vec![Technique::AttributeCache { lifetime_seconds: 0.0 }];
+    let mut other = a.plan.workloads[0].clone();
+    job(&mut other).block = Bytes(4096);
+    a.plan.workloads.push(other);
+    let mut b = a.clone();
+    b.plan.workloads = a.plan.workloads.iter().map(written_otherwise).collect();
+    let both = across(&a, &b);
+    assert_eq!(both.unequal, []);
+    let pairs: Vec<(Cell, Cell)> = both.counterparts.iter().map(|pair| (pair.a, pair.b)).collect();
+    assert_eq!(pairs, [(a.trials[0].cell, a.trials[0].cell)]);
+}
+
 /// Another protocol and another client are the matter of some comparisons, but never points of one trend.
 #[test]
 fn protocol_and_client_are_named() {

@@ -262,6 +262,12 @@ impl Workload {
         self.main().map(|part| part.job.subject())
     }
 
+    /// Whether another one is the same work: the same jobs with the same settings in the same steps. The length of
+    /// trials is none of it.
+    pub fn is_same_work(&self, other: &Workload) -> bool {
+        self.parts == other.parts && self.steps == other.steps
+    }
+
     /// Index of the result of all parts together, after the results of the parts: if several
     /// clients run the same job.
     pub fn together(&self) -> Option<u16> {
