@@ -7,7 +7,7 @@
 use crate::kept::{Kept, Until, load_average, place, setting, words};
 use crate::support::Plimsoll;
 use plimsoll_explain::{Limit, Limits, Resource, Use, limits};
-use plimsoll_model::{Flag, HostRole, Study, Trial};
+use plimsoll_model::{Flag, HostName, HostRole, Study, Trial};
 use plimsoll_stats::interval::t_interval;
 use plimsoll_stats::order::generator;
 use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig};
@@ -110,9 +110,9 @@ fn named(limits: &Limits) -> Vec<&Use> {
 }
 
 /// Whether CPU time of a host in the trials of a cell tells what an operation cost it.
-fn tells(study: &Study, limits: &Limits, host: &str) -> bool {
+fn tells(study: &Study, limits: &Limits, host: &HostName) -> bool {
     let of_host = |trial: &Trial| {
-        let load = trial.loads.iter().find(|load| load.host == host)?;
+        let load = trial.loads.iter().find(|load| load.host == *host)?;
         let operations: u64 =
             trial.result.parts.iter().map(|part| part.series.served().operations).sum();
         (operations > 0).then(|| (load.caused().0, operations as f64))
@@ -145,8 +145,10 @@ impl Broken {
                 count(&mut self.bounds, most < found.per_second * (1.0 - 1e-9));
             }
             for one in named(&found) {
-                if matches!(one.resource, Resource::Processor | Resource::Core { .. }) {
-                    count(&mut self.processors, !tells(study, &found, &one.host));
+                let is_processor =
+                    matches!(one.resource, Resource::Processor | Resource::Core { .. });
+                if let Some(host) = one.host.as_ref().filter(|_| is_processor) {
+                    count(&mut self.processors, !tells(study, &found, host));
                 }
             }
             let by_less = less.iter().find(|less| less.cell == found.cell);

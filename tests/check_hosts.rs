@@ -2,7 +2,7 @@
 
 mod support;
 
-use plimsoll_model::{Flag, HostLoad, Measure, Metric, Outcome, Study, Trial, WatchedBy};
+use plimsoll_model::{Flag, HostLoad, HostName, Measure, Metric, Outcome, Study, Trial, WatchedBy};
 use plimsoll_reach::probe::Machine;
 use plimsoll_testkit::servers::{Dropbear, Export, Ganesha, GaneshaConfig, Sshd, SshdConfig};
 use plimsoll_testkit::{Need, Stage, enter_or_skip};
@@ -72,7 +72,7 @@ fn ganesha(stage: &Stage) -> Ganesha {
 }
 
 fn load<'a>(trial: &'a Trial, host: &str) -> Option<&'a HostLoad> {
-    trial.loads.iter().find(|load| load.host == host)
+    trial.loads.iter().find(|load| load.host == *host)
 }
 
 #[test]
@@ -91,10 +91,10 @@ fn the_servers_cpu_beside_the_clients() {
     assert_eq!(study.plan.others().count(), 1);
     assert!(study.plan.command.contains(&host), "{}", study.plan.command);
     let facts = &study.hosts[1];
-    assert_eq!((facts.name.as_str(), facts.watched_by), (host.as_str(), Some(WatchedBy::Probe)));
+    assert_eq!((facts.name.to_string(), facts.watched_by), (host.clone(), Some(WatchedBy::Probe)));
     assert_eq!(facts.without_probe, None);
     assert_eq!((facts.cpus, &facts.kernel), (study.hosts[0].cpus, &study.hosts[0].kernel));
-    assert!(study.flags.contains(&Flag::SameMachine { host: host.clone() }));
+    assert!(study.flags.contains(&Flag::SameMachine { host: host.parse().unwrap() }));
     for trial in &study.trials {
         is_watched(trial, &host);
     }
@@ -236,11 +236,11 @@ fn the_hosts_that_targets_name_themselves() {
     let program = with_ssh(&configuration);
     program.run(&words).expect(0);
     let study = program.latest();
-    let names: Vec<&str> = study.hosts.iter().map(|facts| facts.name.as_str()).collect();
+    let names: Vec<String> = study.hosts.iter().map(|facts| facts.name.to_string()).collect();
     assert_eq!(names, ["local", "ssh://127.0.0.1"]);
     let others: Vec<_> = study.plan.others().map(|one| (one.guessed, one.subject)).collect();
     assert_eq!(others, [(true, Some(0))], "a directory names none");
-    study.trials.iter().filter(|t| t.cell.subject == 0).for_each(|t| is_watched(t, names[1]));
+    study.trials.iter().filter(|t| t.cell.subject == 0).for_each(|t| is_watched(t, &names[1]));
 
     // Nobody listens where ssh looks without a word of its port.
     let program = with_ssh(&sshd.configuration());
@@ -248,11 +248,12 @@ fn the_hosts_that_targets_name_themselves() {
     let study = program.latest();
     assert_eq!(study.hosts.len(), 1);
     let reasons = study.flags.iter().filter_map(|flag| match flag {
-        Flag::NotWatched { host, reason } => Some((host.as_str(), reason.as_str())),
+        Flag::NotWatched { host, reason } => Some((host.to_string(), reason.as_str())),
         _ => None,
     });
     let reasons: Vec<_> = reasons.collect();
-    let [("ssh://127.0.0.1", reason)] = reasons[..] else { panic!("{reasons:?}") };
+    let [(host, reason)] = &reasons[..] else { panic!("{reasons:?}") };
+    assert_eq!(host, "ssh://127.0.0.1");
     assert!(reason.contains("refused"), "{reason}");
     assert!(shown.contains("ssh://127.0.0.1 was not monitored"), "{shown}");
 }
@@ -265,7 +266,7 @@ fn this_machine_as_the_server() {
     program.run(&[&words[..], &SHORT[..]].concat()).expect(0);
     let study = program.latest();
     assert_eq!(study.hosts.len(), 1, "it is watched anyway");
-    assert!(study.flags.contains(&Flag::SameMachine { host: "local".into() }));
+    assert!(study.flags.contains(&Flag::SameMachine { host: HostName::Local }));
     for trial in &study.trials {
         let per_op = Metric::all(Measure::MACHINE_CPU_PER_OP);
         assert!(result(trial).quantities.contains_key(&per_op));

@@ -114,10 +114,10 @@ fn two_directories_there_have_the_figures_that_they_have_here() {
     let clients = there.plan.clients().map(ToString::to_string);
     assert_eq!(clients.collect::<Vec<_>>(), [sshd.url()]);
     assert!(!here.plan.is_remote());
-    let facts: Vec<&str> = there.hosts.iter().map(|host| host.name.as_str()).collect();
+    let facts: Vec<String> = there.hosts.iter().map(|host| host.name.to_string()).collect();
     assert_eq!(facts, [sshd.url()], "the client that is watched is that host");
     for trial in &there.trials {
-        let hosts: Vec<&str> = trial.loads.iter().map(|load| load.host.as_str()).collect();
+        let hosts: Vec<String> = trial.loads.iter().map(|load| load.host.to_string()).collect();
         assert_eq!(hosts, [sshd.url()]);
     }
     assert_eq!(target(&there, 0).protocol, target(&here, 0).protocol);

@@ -13,8 +13,8 @@ use plimsoll_explain::playback;
 use plimsoll_load::SystemClock;
 use plimsoll_model::units::{Bytes, MIB};
 use plimsoll_model::{
-    Cause, Deadline, Ended, Event, Failure, Length, Measure, Metric, OpKind, Outcome, PartResult,
-    Pattern, PatternJob, SubjectRunner, Workload,
+    Cause, Deadline, Ended, Event, Failure, HostName, Length, Measure, Metric, OpKind, Outcome,
+    PartResult, Pattern, PatternJob, SubjectRunner, Workload,
 };
 use plimsoll_reach::deploy::Programs;
 use plimsoll_reach::{Channel, Local, Output, Reach};
@@ -415,7 +415,7 @@ fn a_study_of_two_clients_is_kept_and_odd_clients_are_refused() {
     assert_sound(&study);
     let command = &study.plan.command;
     assert!(command.contains("lab://two/a") && command.contains("lab://two/b"), "{command}");
-    let watched: Vec<&str> = study.hosts.iter().map(|host| host.name.as_str()).collect();
+    let watched: Vec<String> = study.hosts.iter().map(|host| host.name.to_string()).collect();
     assert_eq!(watched, ["lab://two/a", "lab://two/b"]);
     let shown = beds.program.run(&["show", "latest", "--details"]).expect(0).out;
     for host in ["lab://two/a", "lab://two/b"] {
@@ -431,15 +431,16 @@ fn a_study_of_two_clients_is_kept_and_odd_clients_are_refused() {
         assert!(spread.is_some(), "how far apart they began is kept");
         let cpu = Metric::all(Measure::MACHINE_CPU_PER_OP);
         assert!([0, 1, 2].into_iter().all(|part| trial.result.value(part, cpu).is_some()));
-        let loads: BTreeSet<&str> = trial.loads.iter().map(|load| load.host.as_str()).collect();
-        assert_eq!(loads, BTreeSet::from(["lab://two/a", "lab://two/b"]));
+        let loads: BTreeSet<String> =
+            trial.loads.iter().map(|load| load.host.to_string()).collect();
+        assert_eq!(loads, BTreeSet::from(["lab://two/a", "lab://two/b"].map(str::to_owned)));
     }
     let directory = tempfile::tempdir().unwrap();
     let words = ["check", directory.path().to_str().unwrap(), "--on=local", "--on=lab://two/b"];
     beds.program.run(&with(&words, &[&SHORT[..], &["--pattern=random-write"]].concat())).expect(0);
     let study = beds.program.latest();
-    let hosts = BTreeSet::from(["local", "lab://two/b"]);
-    assert!(study.trials.iter().all(|t| t.loads.iter().all(|l| hosts.contains(&*l.host))));
+    let hosts = [HostName::Local, "lab://two/b".parse().unwrap()];
+    assert!(study.trials.iter().all(|t| t.loads.iter().all(|l| hosts.contains(&l.host))));
     assert_eq!(study.hosts.len(), 2, "this machine is one of them");
     assert!(run_directories(directory.path()).is_empty());
 

@@ -60,7 +60,7 @@ fn what_a_lab_is_short_of_is_named_and_nothing_that_was_not_seen() {
     assert!(said.contains(" of 0.0500 cores."), "{said}");
     assert!(said.contains("with 1 in flight") && said.contains("with 16 in flight"), "{said}");
     let study = beds.program.latest();
-    let server = |load: &&plimsoll_model::HostLoad| load.host == "lab://bed/server";
+    let server = |load: &&plimsoll_model::HostLoad| load.host == *"lab://bed/server";
     let plain: Vec<_> = study.trials.iter().filter(|trial| trial.points.is_empty()).collect();
     assert!(!plain.is_empty());
     for trial in plain {

@@ -143,7 +143,7 @@ fn where_caches_may_not_be_dropped_a_study_says_so() {
     let flags = study(&["--drop-caches"]).flags;
     let found: Vec<_> = flags.iter().filter(kept).collect();
     let [Flag::CachesKept { host, reason }] = found[..] else { panic!("once: {flags:?}") };
-    assert!(host == "local" && reason.to_lowercase().contains("read-only"), "{reason}");
+    assert!(*host == HostName::Local && reason.to_lowercase().contains("read-only"), "{reason}");
     assert_eq!(study(&[]).flags.iter().filter(kept).count(), 0);
 }
 

@@ -177,7 +177,7 @@ fn hosts_of_a_lab_are_hosts_wherever_one_is_taken() {
     beds.program.run(&[&words[..], &short[..]].concat()).expect(0);
     let study = beds.program.latest();
     assert_complete(&study);
-    assert!(study.trials.iter().all(|t| t.loads.iter().any(|l| l.host == "lab://net/wan")));
+    assert!(study.trials.iter().all(|t| t.loads.iter().any(|l| l.host == *"lab://net/wan")));
     let unknown = beds.program.run(&["device", "lab://net/wam", "-q"]).expect(2);
     assert!(unknown.err.contains("`wan`"), "{}", unknown.err);
 }

@@ -5,7 +5,7 @@ mod probe_support;
 mod support;
 
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Ended, Flag, Measure, Metric, Outcome, StreamJob, SubjectFacts};
+use plimsoll_model::{Ended, Flag, HostName, Measure, Metric, Outcome, StreamJob, SubjectFacts};
 use plimsoll_testkit::Need;
 use plimsoll_testkit::iperf3::Iperf3;
 use probe_support::processes_with;
@@ -86,7 +86,7 @@ fn a_shaped_link_is_the_bottleneck() {
     assert!(percent.is_some_and(|percent| (90..=100).contains(&percent)), "{shown}");
     assert!(row.contains("Mbit/s"), "{shown}");
     // The data went over the link, and not around it.
-    let load = whole.trials[0].loads.iter().find(|load| load.host == ENDS[0]).unwrap();
+    let load = whole.trials[0].loads.iter().find(|load| load.host == *ENDS[0]).unwrap();
     assert!(load.interfaces.iter().any(|one| one.name == "lan"), "{load:?}");
     // A lab shapes frames, and their payload is less.
     let details = unwrapped(&beds.program.run(&["show", "--details"]).expect(0).out);
@@ -189,8 +189,12 @@ fn an_iperf3_server_is_measured_without_a_login() {
         assert!(figures(&whole, workload, Measure::FAR_CPU_PER_BYTE)[0] > 0.0, "{workload}");
     }
     // Nobody logged in to the server, but it has the address of this machine, whose cores both ends use.
-    assert!(whole.flags.contains(&Flag::SameMachine { host: given }), "{:?}", whole.flags);
-    assert_eq!(whole.hosts.iter().map(|host| host.name.as_str()).collect::<Vec<_>>(), ["local"]);
+    assert!(
+        whole.flags.contains(&Flag::SameMachine { host: given.parse().unwrap() }),
+        "{:?}",
+        whole.flags
+    );
+    assert!(whole.hosts.iter().map(|host| &host.name).eq([&HostName::Local]));
     let SubjectFacts::Path(path) = &whole.subjects[0] else { panic!("{:?}", whole.subjects) };
     assert!(path.notes[0].contains("B is an iperf3 server"), "{path:?}");
     let shown = program.run(&["show"]).expect(0).out;
@@ -272,7 +276,7 @@ fn an_end_that_is_the_router_of_the_other_one_is_named() {
     let Some(beds) = lab(&routed) else { return };
     let words = ["--quick", "--time=400ms", "--job=tcp-out", "--json=-"];
     let whole = study(&net(&beds, &words).expect(0));
-    let flag = Flag::EndIsGateway { host: ENDS[1].to_owned() };
+    let flag = Flag::EndIsGateway { host: ENDS[1].parse().unwrap() };
     assert!(whole.flags.contains(&flag), "{:?}", whole.flags);
     let shown = unwrapped(&beds.program.run(&["show"]).expect(0).out);
     assert!(shown.contains("is the gateway of the other end"), "{shown}");

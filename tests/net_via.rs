@@ -86,7 +86,7 @@ fn the_rate_of_a_bucket_is_found_or_honestly_not() {
                 assert!((plateau / truth - 1.0).abs() < 0.1, "{plateau} of {truth}");
             }
             // The router saw the frames.
-            let load = trial.loads.iter().find(|load| load.host == "lab://via/router").unwrap();
+            let load = trial.loads.iter().find(|load| load.host == *"lab://via/router").unwrap();
             let sent = trial.result.value(0, Metric::all(Measure::ALL_SENT)).unwrap();
             let seen = load.interfaces.iter().map(|one| one.received_packets).max().unwrap();
             assert!(seen as f64 >= 0.9 * sent, "{seen} of {sent}");
@@ -102,7 +102,7 @@ fn the_rate_of_a_bucket_is_found_or_honestly_not() {
     let figure = |measure| top.parts[0].quantities[&Metric::all(measure)];
     let arrived = figure(Measure::PACKETS) / figure(Measure::OFFERED_FRAMES);
     let lost = figure(Measure::ALL_SENT) * (1.0 - arrived);
-    let load = top.loads.iter().find(|load| load.host == "lab://via/router").unwrap();
+    let load = top.loads.iter().find(|load| load.host == *"lab://via/router").unwrap();
     let bucket = load.queues.iter().find(|queue| queue.interface == "outer");
     let bucket = bucket.unwrap_or_else(|| panic!("{load:?}"));
     assert!(bucket.discipline == "tbf" && bucket.overlimits > 100, "{bucket:?}");
@@ -166,7 +166,7 @@ fn a_mix_of_frames_goes_both_ways_at_once() {
     // As many go in as out, at any rate.
     let top = &trial.points[0];
     let sent = top.parts[0].quantities[&Metric::all(Measure::ALL_SENT)];
-    let load = top.loads.iter().find(|load| load.host == "lab://via/router").unwrap();
+    let load = top.loads.iter().find(|load| load.host == *"lab://via/router").unwrap();
     for name in ["outer", "inner"] {
         let one = load.interfaces.iter().find(|one| one.name == name).unwrap();
         let received = one.received_packets as f64 / sent;
@@ -266,7 +266,7 @@ fn frames_of_ipv6_are_forwarded_if_they_have_room_for_its_headers() {
     if let Some(rate) = rate(trial) {
         assert!(has_words(trial) || (rate / truth - 1.0).abs() < 0.06, "{rate} of {truth}");
     }
-    let load = trial.points[0].loads.iter().find(|load| load.host == "lab://via/router").unwrap();
+    let load = trial.points[0].loads.iter().find(|load| load.host == *"lab://via/router").unwrap();
     let bucket = load.queues.iter().find(|queue| queue.interface == "outer");
     assert!(bucket.is_some_and(|bucket| bucket.dropped > 0), "{load:?}");
 }

@@ -47,7 +47,7 @@ fn a_full_table_lets_no_more_connections_through_than_it_has_room_for() {
         assert_eq!(trial.result.outcome, Outcome::Complete, "{trial:?}");
         let opened = value(trial, Measure::CONNECTIONS) * (SECONDS - 0.5);
         let failed = value(trial, Measure::UNANSWERED);
-        let load = trial.loads.iter().find(|load| load.host == ROUTER).unwrap();
+        let load = trial.loads.iter().find(|load| load.host == *ROUTER).unwrap();
         let table = load.conntrack.unwrap();
         match trial.cell.setting {
             0 => assert!(opened > ROOM && failed < 0.5, "{opened}, {failed}"),

@@ -37,7 +37,7 @@ fn a_router_with_a_fifth_of_a_core_is_the_bottleneck() {
     };
     let one = &found[0].uses[binding];
     assert!(matches!(one.resource, Resource::Quota { .. }), "{one:?}");
-    assert_eq!(one.host, "lab://slow-router/router");
+    assert_eq!(one.host, "lab://slow-router/router".parse().ok());
     assert!(words(&said.out).contains(NAMED), "{said:?}");
 
     let said = check(&["--host=lab://slow-router/wan"]);

@@ -64,7 +64,7 @@ fn the_router_decrypts_at_one_level_and_forwards_encrypted_packets_at_the_other(
 /// frames.
 fn sizes(trial: &Trial) -> [f64; 2] {
     let loads = || trial.points.iter().flat_map(|point| &point.loads).chain(&trial.loads);
-    let own = || loads().filter(|load| load.host == ROUTER).flat_map(|load| &load.interfaces);
+    let own = || loads().filter(|load| load.host == *ROUTER).flat_map(|load| &load.interfaces);
     let longest = |name: &str, mean: fn(&InterfaceLoad) -> f64| {
         own().filter(|one| one.name == name).map(mean).fold(0.0, f64::max)
     };

@@ -25,7 +25,7 @@ fn new_connections_through_a_router_are_counted() {
         assert!(value(Measure::CONNECTIONS) > 0.0);
         assert_eq!(value(Measure::UNANSWERED), 0.0);
         let opened = value(Measure::CONNECTIONS) * 0.8;
-        let load = trial.loads.iter().find(|load| load.host == "lab://via/router").unwrap();
+        let load = trial.loads.iter().find(|load| load.host == *"lab://via/router").unwrap();
         // Each of them is known for 10 s after its reset, unless its port is used again: the kernel has 14,000 of them for
         // connections to one address. And it takes at least five packets.
         let table = load.conntrack.unwrap();

@@ -3,7 +3,7 @@
 
 use crate::{HostFindings, HostWork, Limits, Resource, Use};
 use plimsoll_model::device::{Algorithm, Device, Nic, StreamFigure};
-use plimsoll_model::{Cell, HostFacts, Protection, Study};
+use plimsoll_model::{Cell, HostFacts, HostName, Protection, Study};
 
 /// Below this operations cost by their number rather than by their bytes.
 const LARGE_BYTES: f64 = 65_536.0;
@@ -16,7 +16,7 @@ pub struct ByteCosts {
     /// Which work on which subject.
     pub cell: Cell,
     /// Which host.
-    pub host: String,
+    pub host: HostName,
     /// CPU seconds of the host for a byte of payload, above idle.
     pub seconds: f64,
     /// Encryption or signing, where the connection had it.
@@ -51,7 +51,7 @@ impl ByteCosts {
     /// if nothing were encrypted or signed. `None` where it is not the limit, or what that takes is not known.
     pub fn unprotected_per_second(&self, limits: &Limits) -> Option<f64> {
         let is_processor = |one: &&Use| {
-            let (processor, host) = (&one.resource, one.host == self.host);
+            let (processor, host) = (&one.resource, one.host.as_ref() == Some(&self.host));
             host && matches!(
                 processor,
                 Resource::Processor | Resource::Core { .. } | Resource::Quota { .. }
@@ -64,18 +64,17 @@ impl ByteCosts {
     }
 }
 
-/// The costs of a byte in work of large operations, for each host whose `device` is known, by its name.
+/// The costs of a byte in work of large operations, for each host whose `device` is known.
 pub fn byte_costs<'a>(
     study: &Study,
     hosts: &[HostFindings],
-    device: impl Fn(&str) -> Option<&'a Device>,
+    device: impl Fn(&HostName) -> Option<&'a Device>,
 ) -> Vec<ByteCosts> {
     let of_host = |host: &HostFindings| {
         let facts = study.hosts.iter().find(|facts| facts.name == host.host);
         let device = device(&host.host).filter(|device| facts.is_none_or(|f| is_same(f, device)));
-        let device = device.map(|device| (device, host.host.as_str()));
-        let costs = device.map(|(device, name)| {
-            host.work.iter().filter_map(move |work| of_work(study, work, name, device))
+        let costs = device.map(|device| {
+            host.work.iter().filter_map(move |work| of_work(study, work, &host.host, device))
         });
         costs.into_iter().flatten().collect::<Vec<_>>()
     };
@@ -90,7 +89,7 @@ fn is_same(facts: &HostFacts, device: &Device) -> bool {
     model.is_empty() || known.is_empty() || model == known
 }
 
-fn of_work(study: &Study, work: &HostWork, host: &str, device: &Device) -> Option<ByteCosts> {
+fn of_work(study: &Study, work: &HostWork, host: &HostName, device: &Device) -> Option<ByteCosts> {
     let (operation, byte) = (work.per_operation?.busy().0, work.per_byte?.busy().0);
     let large = operation / byte >= LARGE_BYTES;
     if !(work.above_idle && large && byte > 0.0) {
@@ -110,7 +109,7 @@ fn of_work(study: &Study, work: &HostWork, host: &str, device: &Device) -> Optio
     });
     (protected.is_some() || copy.is_some() || checksum.is_some()).then(|| ByteCosts {
         cell: work.cell,
-        host: host.to_owned(),
+        host: host.clone(),
         seconds: byte,
         protected,
         copy_seconds: copy,

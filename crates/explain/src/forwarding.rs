@@ -13,8 +13,8 @@ use crate::thresholds::{
     AROUND_FRAME_BYTES, LOST_THERE, ONE_RATE, PASSED, PATH_SATURATED, ROUTER_IDLE,
 };
 use plimsoll_model::{
-    Cell, ConntrackLoad, CpuTimes, Flag, HostLoad, Measure, Metric, PartResult, RateCaveat, Steps,
-    Study, Trial,
+    Cell, ConntrackLoad, CpuTimes, Flag, HostLoad, HostName, Measure, Metric, PartResult,
+    RateCaveat, Steps, Study, Trial,
 };
 use std::collections::BTreeMap;
 
@@ -104,19 +104,19 @@ struct At<'a> {
 }
 
 impl<'a> At<'a> {
-    fn new(part: Option<&PartResult>, loads: &'a [HostLoad], router: &str) -> Option<At<'a>> {
+    fn new(part: Option<&PartResult>, loads: &'a [HostLoad], router: &HostName) -> Option<At<'a>> {
         let value = |measure| part?.quantities.get(&Metric::all(measure)).copied();
         let offered = value(Measure::OFFERED_FRAMES)
             .filter(|offered| offered.is_finite() && *offered > 0.0)?;
         let is_count = |count: &f64| count.is_finite() && *count >= 0.0;
         let received = value(Measure::PACKETS).filter(is_count)?;
         let sent = value(Measure::ALL_SENT).filter(is_count)?;
-        let load = loads.iter().find(|load| load.host == router && load.seconds > 0.0)?;
+        let load = loads.iter().find(|load| load.host == *router && load.seconds > 0.0)?;
         Some(At { offered, received, sent, load })
     }
 
     /// Every trial of the searches.
-    fn all(trials: &[&'a Trial], router: &str) -> Vec<At<'a>> {
+    fn all(trials: &[&'a Trial], router: &HostName) -> Vec<At<'a>> {
         let points = trials.iter().flat_map(|trial| &trial.points);
         points.filter_map(|point| At::new(point.parts.first(), &point.loads, router)).collect()
     }
@@ -154,13 +154,13 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Forward
     if !matches!(workload.steps, Some(Steps::Kept { .. })) {
         return None;
     }
-    let router = study.plan.router(usize::from(cell.subject))?.to_string();
+    let router = study.plan.router(usize::from(cell.subject))?;
     let trials = gathered.complete(cell);
     if trials.is_empty() {
         return None;
     }
     let frame_bytes = workload.main()?.job.block()?.0 as f64;
-    let own = |trial: &&Trial| trial.loads.iter().find(|load| load.host == router).cloned();
+    let own = |trial: &&Trial| trial.loads.iter().find(|load| load.host == *router).cloned();
     let loads: Vec<(&Trial, HostLoad)> =
         trials.iter().filter_map(|trial| Some((*trial, own(trial)?))).collect();
     let mean = |value: Figure<'_>| {
@@ -172,8 +172,8 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Forward
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     };
     let softirq = mean(&|trial, load| busiest(load, sending(trial, load), |cpu| cpu.softirq));
-    let passed = passed(&trials, &router);
-    let all = At::all(&trials, &router);
+    let passed = passed(&trials, router);
+    let all = At::all(&trials, router);
     let (softnet_dropped, queue) = (lost::softnet(&all), lost::queue(&all));
     let limit = limit(study, &trials, &loads, &mean)
         .unwrap_or_else(|cpu| cpu.limit(softnet_dropped, queue.as_ref()));
@@ -195,14 +195,14 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Forward
 
 /// The share of the frames that an interface of the router counted: the most of all interfaces. Other traffic is the part
 /// of a count that goes with the time and not with the frames.
-pub(crate) fn passed(trials: &[&Trial], router: &str) -> Option<f64> {
+pub(crate) fn passed(trials: &[&Trial], router: &HostName) -> Option<f64> {
     let mut counts: BTreeMap<&str, Vec<[f64; 3]>> = BTreeMap::new();
     let mut is_monitored = false;
     for trial in trials {
         let points = trial.points.iter().map(|point| (point.parts.first(), &point.loads));
         for (part, loads) in points.chain([(trial.result.parts.first(), &trial.loads)]) {
             let sent = part.and_then(|part| part.quantities.get(&Metric::all(Measure::ALL_SENT)));
-            let load = loads.iter().find(|load| load.host == router);
+            let load = loads.iter().find(|load| load.host == *router);
             let Some((sent, load)) = sent.copied().zip(load).filter(|(sent, _)| *sent > 0.0) else {
                 continue;
             };

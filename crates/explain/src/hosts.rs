@@ -2,7 +2,7 @@
 
 use crate::gather::Gathered;
 use crate::thresholds::BUSY_ANYWAY;
-use plimsoll_model::{Cell, CpuTimes, HostFacts, HostLoad, Study, Trial};
+use plimsoll_model::{Cell, CpuTimes, HostFacts, HostLoad, HostName, Study, Trial};
 use plimsoll_stats::interval::{Interval, t_interval};
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ const TICKS_SECONDS: f64 = 0.02;
 /// What was seen of one host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostFindings {
-    /// Its name in the study.
-    pub host: String,
+    /// The host.
+    pub host: HostName,
     /// A row for each cell it took part in: all of the client's, those of the subjects that a server
     /// serves.
     pub work: Vec<HostWork>,
@@ -70,16 +70,16 @@ pub struct LinkUse {
 
 /// Every host that has loads, in the order of their first appearance.
 pub(crate) fn hosts(study: &Study, gathered: &Gathered<'_>) -> Vec<HostFindings> {
-    let mut names: Vec<&str> = Vec::new();
+    let mut names: Vec<&HostName> = Vec::new();
     for load in study.trials.iter().flat_map(|trial| &trial.loads) {
-        if !names.contains(&load.host.as_str()) {
+        if !names.contains(&&load.host) {
             names.push(&load.host);
         }
     }
-    let facts = |host: &str| study.hosts.iter().find(|facts| facts.name == host);
-    let found_on = |host: &str| {
+    let facts = |host: &HostName| study.hosts.iter().find(|facts| facts.name == *host);
+    let found_on = |host: &HostName| {
         let takes_part = |subject: u16| {
-            let mut roles = study.plan.others().filter(|other| other.is(host)).peekable();
+            let mut roles = study.plan.others().filter(|other| other.host == *host).peekable();
             study.plan.is_client(host)
                 || roles.peek().is_none()
                 || roles.any(|role| role.concerns(usize::from(subject)))
@@ -96,7 +96,7 @@ pub(crate) fn hosts(study: &Study, gathered: &Gathered<'_>) -> Vec<HostFindings>
             });
         let loads = || study.trials.iter().filter_map(|trial| load_of(trial, host));
         HostFindings {
-            host: host.to_owned(),
+            host: host.clone(),
             work: work.collect(),
             watching: rate(loads().map(|load| (load.watcher_cpu_seconds, load.seconds))),
             seen_and_ran: rate(loads().map(|load| (load.run_seconds, load.seconds)))
@@ -108,8 +108,8 @@ pub(crate) fn hosts(study: &Study, gathered: &Gathered<'_>) -> Vec<HostFindings>
     names.into_iter().map(found_on).collect()
 }
 
-fn load_of<'a>(trial: &'a Trial, host: &str) -> Option<&'a HostLoad> {
-    trial.loads.iter().find(|load| load.host == host)
+fn load_of<'a>(trial: &'a Trial, host: &HostName) -> Option<&'a HostLoad> {
+    trial.loads.iter().find(|load| load.host == *host)
 }
 
 /// CPU seconds per second; `None` where nothing has them.
@@ -119,7 +119,7 @@ fn rate(parts: impl Iterator<Item = (Option<f64>, f64)>) -> Option<f64> {
     (seconds > 0.0).then(|| cpu / seconds).filter(|rate| rate.is_finite())
 }
 
-fn work(trials: &[&Trial], host: &str, confidence: f64) -> Option<HostWork> {
+fn work(trials: &[&Trial], host: &HostName, confidence: f64) -> Option<HostWork> {
     let loads: Vec<(&Trial, &HostLoad)> =
         trials.iter().filter_map(|trial| Some((*trial, load_of(trial, host)?))).collect();
     let (first, _) = loads.first()?;

@@ -2,7 +2,7 @@
 //! faster one was idle.
 
 use crate::thresholds::{FASTER_INTERFACE, IDLE_INTERFACE, SLOWER_INTERFACE_BUSY};
-use plimsoll_model::{HostFacts, HostLoad, HostRole, Study};
+use plimsoll_model::{HostFacts, HostLoad, HostName, HostRole, Study};
 use std::collections::BTreeMap;
 
 /// Interfaces that are no way to another machine, or a way through another interface.
@@ -15,7 +15,7 @@ const VIRTUAL: [&str; 14] = [
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlowerInterface {
     /// The host.
-    pub host: String,
+    pub host: HostName,
     /// The interface that carried the traffic, its rate in bits per second, and how full it was at most (0..1).
     pub used: (String, u64, f64),
     /// The fastest interface that was idle, and its rate.
@@ -29,25 +29,25 @@ pub struct SlowerInterface {
 /// Every client, and every end of a path, whose traffic went over a slower interface that was at least half full.
 pub fn slower_interfaces(study: &Study) -> Vec<SlowerInterface> {
     let plan = &study.plan;
-    let named = |has_role: fn(HostRole) -> bool| -> Vec<String> {
+    let named = |has_role: fn(HostRole) -> bool| -> Vec<&HostName> {
         let hosts = plan.watched.iter().filter(|one| has_role(one.role));
-        hosts.map(|one| one.host.to_string()).collect()
+        hosts.map(|one| &one.host).collect()
     };
     let clients = named(|role| role == HostRole::Client);
     let peers = named(|role| role == HostRole::Peer);
     let far_ends = named(HostRole::is_far_end);
     let is_path = plan.subjects.first().is_some_and(|subject| subject.path().is_some());
-    let slower_of = |facts: &HostFacts| match clients.contains(&facts.name) {
+    let slower_of = |facts: &HostFacts| match clients.contains(&&facts.name) {
         true => of_host(study, facts, &far_ends),
         // Of a server the way to its clients is its own affair.
-        false if peers.contains(&facts.name) => of_host(study, facts, &clients),
+        false if peers.contains(&&facts.name) => of_host(study, facts, &clients),
         false => None,
     };
     let found = study.hosts.iter().filter_map(slower_of);
     found.map(|found| SlowerInterface { is_path, ..found }).collect()
 }
 
-fn of_host(study: &Study, facts: &HostFacts, others: &[String]) -> Option<SlowerInterface> {
+fn of_host(study: &Study, facts: &HostFacts, others: &[&HostName]) -> Option<SlowerInterface> {
     let loads: Vec<&HostLoad> = study
         .trials
         .iter()
@@ -79,7 +79,7 @@ fn of_host(study: &Study, facts: &HostFacts, others: &[String]) -> Option<Slower
         host: facts.name.clone(),
         used: ((*used).to_owned(), rate, share.min(1.0)),
         idle: (idle.0.to_owned(), idle.1),
-        leads_to_other_end: study.hosts.iter().filter(|host| others.contains(&host.name)).any(
+        leads_to_other_end: study.hosts.iter().filter(|host| others.contains(&&host.name)).any(
             |host| {
                 // Links of a lab have one name at both of their ends.
                 facts.lab.is_some() && host.lab == facts.lab && host.interfaces().contains(idle.0)

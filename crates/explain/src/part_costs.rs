@@ -223,8 +223,8 @@ pub(crate) fn lost_share(gathered: &Gathered<'_>, cells: &[Cell]) -> Option<f64>
 }
 
 fn of_router(study: &Study, gathered: &Gathered<'_>, workload: u16) -> Option<f64> {
-    let router = study.plan.router(0)?.to_string();
+    let router = study.plan.router(0)?;
     let trials: Vec<&Trial> =
         gathered.cells(workload).into_iter().flat_map(|cell| gathered.complete(cell)).collect();
-    passed(&trials, &router)
+    passed(&trials, router)
 }

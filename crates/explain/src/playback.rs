@@ -171,7 +171,7 @@ pub fn playback(study: &Study) -> Vec<Playback> {
 fn rotates(study: &Study, limits: &[Limits], films: &Films) -> bool {
     let is_of_films = |of: &&Limits| films.uncapped.iter().any(|row| row.cell == of.cell);
     limits.iter().filter(is_of_films).filter_map(Limits::binding).any(|one| {
-        let host = study.hosts.iter().find(|host| host.name == one.host);
+        let host = study.hosts.iter().find(|host| Some(&host.name) == one.host.as_ref());
         let Resource::Disk { name } = &one.resource else { return false };
         host.and_then(|host| host.disks.get(name)).is_some_and(|disk| disk.rotational)
     })

@@ -30,7 +30,7 @@ pub fn server_memory(study: &Study, subject: usize) -> Option<Bytes> {
 /// The facts of the hosts that serve a subject.
 fn servers(study: &Study, subject: usize) -> impl Iterator<Item = &HostFacts> {
     let serves =
-        move |facts: &&HostFacts| study.plan.far_ends(subject).any(|host| host.is(&facts.name));
+        move |facts: &&HostFacts| study.plan.far_ends(subject).any(|far| far.host == facts.name);
     study.hosts.iter().filter(serves)
 }
 

@@ -73,7 +73,7 @@ fn encryption_and_copies_are_told_beside_what_a_byte_cost() {
     let found = costs(&reads(encrypted("AES-128-GCM"), false), &device);
     let [one] = found.as_slice() else { panic!("{found:?}") };
     let close = |a: f64, b: f64| (a / b - 1.0).abs() < 2e-3;
-    assert_eq!(one.host, SERVER);
+    assert_eq!(one.host, *SERVER);
     assert!(close(one.seconds, 4e-3 / MIB), "{one:?}");
     assert!(close(one.copy_seconds.unwrap(), 0.5e-9), "read once and written once: {one:?}");
     let (seconds, by) = one.protected.as_ref().unwrap().seconds.unwrap();

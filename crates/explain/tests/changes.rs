@@ -15,7 +15,8 @@ fn study() -> Study {
     let settings = [("link lan rate", "1Gbit/s"), ("host nas cores", "1"), ("host nas cpu", "5%")];
     let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
     let lab = Some(LabFacts { name: "router".to_owned(), settings });
-    let nas = HostFacts { name: "nas".into(), kernel: "5.10".into(), lab, ..HostFacts::default() };
+    let name = "ssh://nas".parse().unwrap();
+    let nas = HostFacts { name, kernel: "5.10".into(), lab, ..HostFacts::default() };
     study.hosts.push(nas);
     study
 }
@@ -40,7 +41,7 @@ fn what_changed_is_named_once() {
         (second.label, second.protocol) = ("b".into(), "NFS 3".into());
     }
     b.origin = Origin::Measured { version: "9.9".into() };
-    let nas = b.hosts.iter_mut().find(|host| host.name == "nas").unwrap();
+    let nas = b.hosts.iter_mut().find(|host| host.name == *"ssh://nas").unwrap();
     nas.kernel = "6.1".into();
     let lab = &mut nas.lab.as_mut().unwrap().settings;
     lab.insert("link lan rate".into(), "100Mbit/s".into());
@@ -50,7 +51,7 @@ fn what_changed_is_named_once() {
     storage(&mut b.subjects[1]).protocol = "SMB 3.1.1".into();
     let found = words(&a, &b);
     let expected = [
-        "kernel of nas: 5.10, then 6.1",
+        "kernel of ssh://nas: 5.10, then 6.1",
         "host nas cpu of the lab: 5%, then none",
         "link lan mtu of the lab: none, then 9000",
         "link lan rate of the lab: 1Gbit/s, then 100Mbit/s",

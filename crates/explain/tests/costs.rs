@@ -185,7 +185,7 @@ fn predictions_stop_at_what_memory_holds() {
     let host = "ssh://root@nas".parse().unwrap();
     study.plan.watched.push(Watched::new(host, HostRole::Server));
     let facts = |bytes| HostFacts {
-        name: "ssh://root@nas".into(),
+        name: "ssh://root@nas".parse().unwrap(),
         memory_bytes: bytes,
         ..HostFacts::default()
     };

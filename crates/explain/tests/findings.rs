@@ -217,7 +217,7 @@ fn disturbed_trials_are_counted_apart() {
         let mut disturbed = 0;
         for trial in study.trials.iter_mut().filter(|t| t.block.unwrap() % every == 0) {
             let flag = Flag::OtherLoad {
-                host: "ssh://root@nas".into(),
+                host: "ssh://root@nas".parse().unwrap(),
                 resource: HostResource::Network,
                 per_second: 5e7,
             };

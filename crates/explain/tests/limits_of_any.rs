@@ -70,10 +70,10 @@ fn any_study(seed: u64) -> Study {
 fn watching_less(study: &Study) -> Study {
     let mut less = study.clone();
     less.plan.watched.retain(|one| one.role == HostRole::Client);
-    less.hosts.retain(|host| host.name != SERVER);
+    less.hosts.retain(|host| host.name != *SERVER);
     less.flags.retain(|flag| !matches!(flag, Flag::SameMachine { .. }));
     for trial in &mut less.trials {
-        trial.loads.retain(|load| load.host != SERVER);
+        trial.loads.retain(|load| load.host != *SERVER);
     }
     less
 }
@@ -137,7 +137,8 @@ fn no_processor_is_named_by_cpu_time_that_tells_nothing() {
                     continue;
                 }
                 let of_host = |trial: &Trial| {
-                    let load = trial.loads.iter().find(|load| load.host == one.host)?;
+                    let load =
+                        trial.loads.iter().find(|load| Some(&load.host) == one.host.as_ref())?;
                     Some((load.caused().0, trial.result.parts[0].series.served().operations))
                 };
                 let caused: Vec<(f64, u64)> = study.trials.iter().filter_map(of_host).collect();

@@ -180,7 +180,7 @@ fn links_of_a_lab_have_the_rates_that_they_are_shaped_to() {
         Some(LabFacts { name: "bed".into(), settings })
     };
     let named = |name: &str, rate: &str| HostFacts {
-        name: name.into(),
+        name: name.parse().unwrap(),
         lab: lab(rate),
         ..HostFacts::default()
     };

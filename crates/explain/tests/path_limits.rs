@@ -13,7 +13,7 @@ use support::empty;
 fn loads(bytes: u64) -> Vec<HostLoad> {
     let interface =
         InterfaceLoad { name: "eth0".into(), sent_bytes: bytes, ..InterfaceLoad::default() };
-    let load = HostLoad { host: "local".into(), seconds: 1.0, ..HostLoad::default() };
+    let load = HostLoad { host: "local".parse().unwrap(), seconds: 1.0, ..HostLoad::default() };
     vec![HostLoad { interfaces: vec![interface], ..load }]
 }
 
@@ -89,7 +89,7 @@ fn a_core_of_a_router_is_named_as_that_of_the_router() {
         let mut trial = trial(50e6, 53_000_000, Vec::new());
         trial.loads[0].cores_busy = vec![0.25];
         trial.loads.push(HostLoad {
-            host: "ssh://root@router".into(),
+            host: "ssh://root@router".parse().unwrap(),
             seconds: 1.0,
             cores_busy: vec![1.0, 0.1],
             ..HostLoad::default()
@@ -143,7 +143,7 @@ fn of_tcp_in(far: &str, far_busiest: f64, flags: Vec<Flag>) -> PathBottleneck {
 #[test]
 fn no_core_of_a_shared_machine_is_attributed_to_one_end() {
     let server = "iperf3://127.0.0.1:5299";
-    let shared = || vec![Flag::SameMachine { host: server.to_owned() }];
+    let shared = || vec![Flag::SameMachine { host: server.parse().unwrap() }];
     let found = of_tcp_in(server, 0.9575, shared());
     assert_eq!(found, PathBottleneck::Process { end: PathEnd::B, share: 0.9575 });
     let found = of_tcp_in(server, 0.6, shared());

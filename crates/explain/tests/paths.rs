@@ -35,7 +35,8 @@ fn mounted(slots: f64, readers: u16) -> Study {
             file_system: "nfs4".into(),
             operations: BTreeMap::from([("READ".to_owned(), operation)]),
         });
-        trial.loads = vec![HostLoad { host: "local".into(), seconds: 10.0, ..HostLoad::default() }];
+        trial.loads =
+            vec![HostLoad { host: "local".parse().unwrap(), seconds: 10.0, ..HostLoad::default() }];
     }
     study
 }
@@ -92,8 +93,12 @@ fn two_interfaces(bytes_per_second: f64, other: &str, rate: u64, carried: u64) -
     if carried > 0 {
         interfaces.push(interface(other, carried));
     }
-    study.trials[0].loads =
-        vec![HostLoad { host: "local".into(), seconds: 10.0, interfaces, ..HostLoad::default() }];
+    study.trials[0].loads = vec![HostLoad {
+        host: "local".parse().unwrap(),
+        seconds: 10.0,
+        interfaces,
+        ..HostLoad::default()
+    }];
     study
 }
 
@@ -126,7 +131,7 @@ fn the_other_end_of_a_path_may_use_its_slower_interface() {
     study.plan.watched.push(Watched::new(HostName::Local, HostRole::Peer));
     let found = slower_interfaces(&study);
     let [one] = &found[..] else { panic!("{found:?}") };
-    assert!(one.is_path && one.host == "local" && one.used.0 == "eth0", "{one:?}");
+    assert!(one.is_path && one.host == *"local" && one.used.0 == "eth0", "{one:?}");
     study.plan.subjects = vec![StorageSubject { target: "nfs://nas/x".parse().unwrap() }.into()];
     study.plan.watched[1].role = HostRole::Server;
     assert_eq!(slower_interfaces(&study), [], "a server chooses its own way");

@@ -35,7 +35,7 @@ fn measured(disk: DiskFacts, headroom: f64) -> Study {
         let own = &mut trial.result.parts[0].quantities;
         own.insert(Metric::all(PlaybackJob::HEADROOM), headroom);
     }
-    let server = study.hosts.iter_mut().find(|host| host.name == SERVER).unwrap();
+    let server = study.hosts.iter_mut().find(|host| host.name == *SERVER).unwrap();
     server.disks.insert("sda".into(), disk);
     study
 }

@@ -16,7 +16,7 @@ fn study(pattern: Pattern, read: f64, written: f64, flush_seconds: f64) -> Study
     let host = SERVER.parse().unwrap();
     study.plan.watched.push(Watched::new(host, HostRole::Server));
     study.hosts.push(HostFacts {
-        name: SERVER.into(),
+        name: SERVER.parse().unwrap(),
         memory_bytes: 25_232_932_864,
         ..HostFacts::default()
     });
@@ -39,7 +39,7 @@ fn study(pattern: Pattern, read: f64, written: f64, flush_seconds: f64) -> Study
             ..DiskLoad::default()
         };
         trial.loads.push(HostLoad {
-            host: SERVER.into(),
+            host: SERVER.parse().unwrap(),
             seconds: 10.0,
             disks: vec![disk("md0", share(read), share(written)), disk("sda", 4096, 4096)],
             ..HostLoad::default()

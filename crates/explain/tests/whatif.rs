@@ -242,7 +242,7 @@ fn readers_of_a_rotating_disk_are_refused_unless_several_were_measured() {
     let mut plain = study(at(4), true);
     let rotating = DiskFacts { rotational: true, queue_depth: Some(32) };
     let set = |study: &mut Study, facts: DiskFacts| {
-        let server = study.hosts.iter_mut().find(|host| host.name == SERVER).unwrap();
+        let server = study.hosts.iter_mut().find(|host| host.name == *SERVER).unwrap();
         server.disks.insert("sda".into(), facts);
     };
     set(&mut plain, rotating);
@@ -264,10 +264,10 @@ fn readers_of_a_rotating_disk_are_refused_unless_several_were_measured() {
 fn links_of_two_rates_have_no_lower_bound() {
     let truth = Truth { link: 400e-6, ..base(16) };
     let mut study = study(truth, true);
-    let server = study.hosts.iter_mut().find(|host| host.name == SERVER).unwrap();
+    let server = study.hosts.iter_mut().find(|host| host.name == *SERVER).unwrap();
     server.link_rates.insert("eth1".into(), 1_000_000_000);
     for load in study.trials.iter_mut().flat_map(|trial| &mut trial.loads) {
-        if load.host == SERVER {
+        if load.host == *SERVER {
             let sent =
                 InterfaceLoad { name: "eth1".into(), sent_bytes: 1, ..InterfaceLoad::default() };
             load.interfaces.push(sent);
@@ -309,7 +309,7 @@ fn encryption_is_a_bound_by_the_cipher() {
     // A server that is busy whether there is load or not: what an operation takes of it is not known.
     let mut busy = study.clone();
     for (trial, idle) in busy.trials.iter_mut().zip([0.1, 1.9, 3.0].into_iter().cycle()) {
-        let load = trial.loads.iter_mut().find(|load| load.host == SERVER).unwrap();
+        let load = trial.loads.iter_mut().find(|load| load.host == *SERVER).unwrap();
         load.idle_baseline = idle;
     }
     let unknown = refusal(&busy, &change(Encryption::Disk)).why;

@@ -42,7 +42,9 @@ pub(crate) fn doing(run: &Run, width: usize) -> String {
         Doing::Preparing { subject: index, share } => {
             format!("preparing {}{}", fitted(subject(plan, *index), 15), percent(*share))
         }
-        Doing::Rebooting { host } => fitted(format!("rebooting {}", printable(host)), 0),
+        Doing::Rebooting { host } => {
+            fitted(format!("rebooting {}", printable(&host.to_string())), 0)
+        }
         Doing::Setting { what } => fitted(format!("setting {}", printable(what)), 0),
         Doing::Trial { phase, share } => {
             let Some(trial) = &run.trial else { return phase.to_string() };

@@ -3,7 +3,7 @@
 
 use crate::news::{Header, News, Notice};
 use plimsoll_model::{
-    Cell, Count, CpuTimes, HostLoad, OpKind, Part, Phase, Plan, Rule, Window, factor,
+    Cell, Count, CpuTimes, HostLoad, HostName, OpKind, Part, Phase, Plan, Rule, Window, factor,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -58,7 +58,7 @@ pub enum Doing {
     /// Rebooting a host.
     Rebooting {
         /// Which.
-        host: String,
+        host: HostName,
     },
     /// Setting a factor.
     Setting {
@@ -147,7 +147,7 @@ impl Point {
 #[derive(Clone, Debug, Default)]
 pub struct HostNow {
     /// Its name in the study.
-    pub name: String,
+    pub name: HostName,
     /// Busy share (0..1) of each core, lately.
     pub cores_busy: Vec<f64>,
     /// Its last loads, oldest first.
@@ -213,7 +213,7 @@ impl Run {
             News::Setting { factor, level, host } => {
                 self.doing = Doing::Setting { what: format!("{factor} to {level} on {host}") };
             }
-            News::Reboot { host } => self.doing = Doing::Rebooting { host: host.to_string() },
+            News::Reboot { host } => self.doing = Doing::Rebooting { host: host.clone() },
             News::Trial { number, block, cell, planned, seconds_left } => {
                 self.doing = Doing::Trial { phase: Phase::Prepare, share: None };
                 self.trial = Some(TrialNow {
@@ -442,7 +442,10 @@ mod tests {
         for i in 0..5000u32 {
             run.apply(&trial(i));
             run.apply(&window(f64::from(i) + 0.1));
-            let load = HostLoad { host: format!("host {i}"), ..HostLoad::default() };
+            let load = HostLoad {
+                host: format!("ssh://host-{i}").parse().unwrap(),
+                ..HostLoad::default()
+            };
             run.apply(&notice(f64::from(i) + 0.2, News::Loads { hosts: vec![load] }));
         }
         assert_eq!((run.points.len(), run.hosts.len()), (POINTS, HOSTS));

@@ -3,8 +3,8 @@
 use crate::news::{Header, News, Notice};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Cell, CpuTimes, Design, HostLoad, Length, OpKind, Part, PatternJob, Plan, Rule, StudyId,
-    Subject, Target, Window, Workload,
+    Cell, CpuTimes, Design, HostLoad, HostName, Length, OpKind, Part, PatternJob, Plan, Rule,
+    StudyId, Subject, Target, Window, Workload,
 };
 use std::num::NonZeroU16;
 
@@ -55,7 +55,7 @@ pub(crate) fn window(at_seconds: f64) -> Notice {
 pub(crate) fn loads(at_seconds: f64) -> Notice {
     let cpu = CpuTimes { user: 0.2, system: 0.5, softirq: 0.3, idle: 1.0, ..CpuTimes::default() };
     let load = HostLoad {
-        host: "local".to_owned(),
+        host: HostName::Local,
         seconds: 1.0,
         cpu,
         cores_busy: vec![0.8, 0.2],

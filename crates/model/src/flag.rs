@@ -45,7 +45,7 @@ pub enum Flag {
     /// The machine was busy in the idle window.
     BusyBaseline {
         /// Which host.
-        host: String,
+        host: HostName,
         /// Busy share (0..1) of all its cores; the largest of all windows.
         busy: f64,
         /// When.
@@ -55,7 +55,7 @@ pub enum Flag {
     /// Network traffic in the idle window.
     OtherTraffic {
         /// Which host.
-        host: String,
+        host: HostName,
         /// Bytes per second, both directions; the most of all windows.
         bytes_per_second: f64,
         /// When.
@@ -65,7 +65,7 @@ pub enum Flag {
     /// A process was busy in the idle window.
     BusyProcess {
         /// Which host.
-        host: String,
+        host: HostName,
         /// Its name.
         process: String,
         /// How much of a core it used, 1 being all of one; the most of all windows.
@@ -80,7 +80,7 @@ pub enum Flag {
     /// Others used a host during a trial: far more was used of it than the same work took in other blocks.
     OtherLoad {
         /// Which host.
-        host: String,
+        host: HostName,
         /// What of it.
         resource: HostResource,
         /// How much more per second: CPU seconds, or bytes.
@@ -94,7 +94,7 @@ pub enum Flag {
     /// A RAID array was busy with itself in the idle window.
     BusyRaid {
         /// Which host.
-        host: String,
+        host: HostName,
         /// Which array, and with what.
         work: String,
         /// When.
@@ -104,14 +104,14 @@ pub enum Flag {
     /// A core of a server's host was nearly full during a trial: it may be what limits.
     ServerSaturated {
         /// Which host.
-        host: String,
+        host: HostName,
         /// Busiest core's busy share (0..1).
         core_busy: f64,
     },
     /// A host's clock fell under load.
     Throttled {
         /// Which host.
-        host: String,
+        host: HostName,
         /// Clock of its fastest core before.
         from_hertz: f64,
         /// The lowest that it fell to.
@@ -123,14 +123,14 @@ pub enum Flag {
     /// A hypervisor took a part of a host's CPU time for others.
     Stolen {
         /// Which host.
-        host: String,
+        host: HostName,
         /// Share (0..1) of the time of all its cores.
         share: f64,
     },
     /// Tick accounting did not see what ran.
     HiddenFromTicks {
         /// Which host.
-        host: String,
+        host: HostName,
         /// CPU seconds per second by ticks, all classes that are busy.
         by_ticks: f64,
         /// CPU seconds per second that tasks ran by the scheduler's clock.
@@ -139,37 +139,37 @@ pub enum Flag {
     /// The host of a target's server, guessed from its name, could not be watched.
     NotWatched {
         /// Which host.
-        host: String,
+        host: HostName,
         /// Why.
         reason: String,
     },
     /// A host stopped answering; the trial has no load of it.
     HostLost {
         /// Which host.
-        host: String,
+        host: HostName,
         /// What happened.
         reason: String,
     },
     /// A host restarted during a trial.
     HostRestarted {
         /// Which host.
-        host: String,
+        host: HostName,
     },
     /// A host's counters cannot be true.
     ImpossibleCounters {
         /// Which host.
-        host: String,
+        host: HostName,
     },
     /// A server's host turned out to be the machine that plimsoll runs on.
     SameMachine {
         /// The host, as the user wrote it.
-        host: String,
+        host: HostName,
     },
     /// The client's CPU was nearly full during a trial: it may be what limits.
     ClientSaturated {
         /// Which host, where it is not the machine that plimsoll ran on.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        host: Option<String>,
+        host: Option<HostName>,
         /// Busiest core's busy share (0..1).
         core_busy: f64,
         /// Whether the server is on that machine, too: its address is one of the loopback.
@@ -393,7 +393,7 @@ pub enum Flag {
     /// A program that was deployed on a host could not be removed.
     ProgramLeft {
         /// The host, as the user named it.
-        host: String,
+        host: HostName,
         /// Why.
         reason: String,
         /// How to remove it, as a sentence.
@@ -402,7 +402,7 @@ pub enum Flag {
     /// A setting could not be put back.
     SettingNotRestored {
         /// The host, as the user named it.
-        host: String,
+        host: HostName,
         /// Its name.
         setting: String,
         /// Why.
@@ -411,7 +411,7 @@ pub enum Flag {
     /// A host did not let its caches be dropped before trials.
     CachesKept {
         /// The host, as the user named it.
-        host: String,
+        host: HostName,
         /// Why.
         reason: String,
     },
@@ -506,7 +506,7 @@ pub enum Flag {
     /// The kernel of a host grants a program without root a smaller socket buffer.
     SocketBufferCapped {
         /// The host.
-        host: String,
+        host: HostName,
         /// Bytes that were wanted.
         wanted: Bytes,
         /// Bytes that are used.
@@ -524,12 +524,12 @@ pub enum Flag {
     /// The router of a path is one of its ends.
     RouterIsEnd {
         /// The host.
-        host: String,
+        host: HostName,
     },
     /// An end of a path is the router over which the other end reaches other networks.
     EndIsGateway {
         /// The host.
-        host: String,
+        host: HostName,
     },
 }
 
@@ -537,13 +537,13 @@ impl Flag {
     /// A deployed program that could not be removed from a host, for this reason.
     pub fn program_left(host: &HostName, failure: Failure) -> Flag {
         let Failure { happened: reason, next, .. } = failure;
-        Flag::ProgramLeft { host: host.to_string(), reason, next }
+        Flag::ProgramLeft { host: host.clone(), reason, next }
     }
 
     /// The host that it is about, if it is about one.
-    pub fn host(&self) -> Option<&str> {
+    pub fn host(&self) -> Option<&HostName> {
         match self {
-            Flag::ClientSaturated { host, .. } => host.as_deref(),
+            Flag::ClientSaturated { host, .. } => host.as_ref(),
             Flag::BusyBaseline { host, .. }
             | Flag::OtherTraffic { host, .. }
             | Flag::BusyProcess { host, .. }

@@ -1,5 +1,6 @@
 //! The machines that take part, and the time of their processors.
 
+use crate::HostName;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Add, Mul, Sub};
@@ -20,7 +21,7 @@ pub enum WatchedBy {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostFacts {
     /// The name in the study: `local`, or as the user named it.
-    pub name: String,
+    pub name: HostName,
     /// Kernel release.
     pub kernel: String,
     /// CPU model, if the kernel names it.
@@ -65,10 +66,9 @@ impl HostFacts {
     /// Names of its network interfaces whose rates may be known; those of a host of a lab are called as its links.
     pub fn interfaces(&self) -> BTreeSet<&str> {
         let mut names: BTreeSet<&str> = self.link_rates.keys().map(String::as_str).collect();
-        let own = self.name.rsplit('/').next().unwrap_or_default();
         for (key, ends) in self.lab.iter().flat_map(|lab| &lab.settings) {
             let link = key.strip_prefix("link ").and_then(|key| key.strip_suffix(" between"));
-            let is_own = ends.split(", ").any(|end| end == own);
+            let is_own = ends.split(", ").any(|end| end == self.name.name());
             names.extend(link.filter(|_| is_own));
         }
         names
@@ -76,7 +76,7 @@ impl HostFacts {
 
     /// How many cores' time a lab lets this host have, where its lab file or `lab set` limits that.
     pub fn lab_quota(&self) -> Option<f64> {
-        let (_, host) = self.name.strip_prefix("lab://")?.split_once('/')?;
+        let HostName::Lab { host, .. } = &self.name else { return None };
         self.lab.as_ref()?.quota(host)
     }
 
@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(between("printer", "wan"), ["printer", "wan"]);
         assert_eq!(between("lan", "nobody"), [""; 0]);
         let facts = |name: &str| HostFacts {
-            name: name.into(),
+            name: name.parse().unwrap(),
             lab: Some(lab.clone()),
             ..HostFacts::default()
         };

@@ -1,14 +1,14 @@
 //! Load of a host during one trial. Unknown values are absent, never 0.
 
-use crate::{CpuSeconds, CpuTimes};
+use crate::{CpuSeconds, CpuTimes, HostName};
 use serde::{Deserialize, Serialize};
 use std::ops::Add;
 
 /// Load of a host during one trial, from the first to the last sample.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostLoad {
-    /// The host's name in the study.
-    pub host: String,
+    /// The host.
+    pub host: HostName,
     /// Seconds watched.
     pub seconds: f64,
     /// CPU seconds by class over all cores.

@@ -7,10 +7,11 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A host as the user named it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum HostName {
     /// This machine.
+    #[default]
     Local,
     /// By the system's own OpenSSH client and its configuration.
     Ssh {
@@ -224,6 +225,13 @@ impl fmt::Display for HostName {
     }
 }
 
+/// A host equals the text that names it.
+impl PartialEq<str> for HostName {
+    fn eq(&self, text: &str) -> bool {
+        text.parse::<HostName>().is_ok_and(|named| named == *self)
+    }
+}
+
 impl From<HostName> for String {
     fn from(name: HostName) -> String {
         name.to_string()
@@ -264,6 +272,7 @@ mod tests {
         ] {
             assert_eq!(text.parse::<HostName>().unwrap(), host);
             assert_eq!(host.to_string(), text);
+            assert!(host == *text && host != *"ssh://other");
             let json = serde_json::to_string(&host).unwrap();
             assert_eq!(serde_json::from_str::<HostName>(&json).unwrap(), host);
         }

@@ -213,9 +213,9 @@ impl Plan {
         self.clients().next().unwrap_or(&HostName::Local)
     }
 
-    /// Whether a host of this name drives trials.
-    pub fn is_client(&self, name: &str) -> bool {
-        self.clients().any(|client| client.to_string() == name)
+    /// Whether this host drives trials.
+    pub fn is_client(&self, host: &HostName) -> bool {
+        self.clients().any(|client| client == host)
     }
 
     /// Whether the trials are driven on other hosts.

@@ -1,6 +1,6 @@
 //! A study: a plan and everything that came of it. This is the record that is kept and exported.
 
-use crate::{Flag, HostFacts, Measure, MeasureInfo, Plan, SubjectFacts, Trial};
+use crate::{Flag, HostFacts, HostName, Measure, MeasureInfo, Plan, SubjectFacts, Trial};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -90,7 +90,7 @@ impl Study {
     }
 
     /// Whether a host is a machine that drives trials too: its CPU time cannot be divided between both.
-    pub fn is_on_machine_of_client(&self, host: &str) -> bool {
+    pub fn is_on_machine_of_client(&self, host: &HostName) -> bool {
         let is_same = |flag: &Flag| matches!(flag, Flag::SameMachine { host: own } if own == host);
         self.flags.iter().any(is_same)
     }

@@ -52,11 +52,6 @@ impl Watched {
         Watched { host, role, subject: None, guessed: false }
     }
 
-    /// Whether this is the host of that name.
-    pub fn is(&self, name: &str) -> bool {
-        self.host.to_string() == name
-    }
-
     /// Whether it has its part for this subject.
     pub fn concerns(&self, subject: usize) -> bool {
         self.subject.is_none_or(|own| own == subject)
@@ -158,9 +153,9 @@ mod tests {
         assert!(plan.clients().eq([&HostName::Local]) && !plan.is_remote());
         plan.drive_on([host("ssh://pc"), HostName::Local]);
         assert!(plan.clients().eq([&host("ssh://pc"), &HostName::Local]) && plan.is_remote());
-        assert!(plan.is_client("ssh://pc") && plan.is_client("local"));
+        assert!(plan.is_client(&host("ssh://pc")) && plan.is_client(&HostName::Local));
         plan.drive_on([]);
-        assert!(plan.clients().eq([&HostName::Local]) && !plan.is_client("ssh://pc"));
+        assert!(plan.clients().eq([&HostName::Local]) && !plan.is_client(&host("ssh://pc")));
         assert_eq!(plan.others().count(), 1);
     }
 }

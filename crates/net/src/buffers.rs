@@ -19,7 +19,7 @@ pub(crate) fn flag(job: &Job, report: &Report, host: &HostName) -> Option<Flag> 
     };
     let used = report.streams.iter().filter_map(granted).filter(|bytes| *bytes > 0).min()?;
     (used < wanted.0).then(|| Flag::SocketBufferCapped {
-        host: host.to_string(),
+        host: host.clone(),
         wanted,
         used: Bytes(used),
     })
@@ -45,7 +45,7 @@ mod tests {
         };
         let flagged = |job: &Job| flag(job, &report, &HostName::Local);
         let capped = Flag::SocketBufferCapped {
-            host: "local".to_owned(),
+            host: HostName::Local,
             wanted: Bytes(4 << 20),
             used: Bytes(212_992),
         };

@@ -239,7 +239,7 @@ impl SubjectRunner for PathRunner {
             way.facts.root_adds = rights::root_adds(&Vec::from_iter(facts.into_iter().flatten()));
         }
         let one = self.ends.as_ref().filter(|ends| ends.addresses.are_one());
-        let flag = |ends: &Ends| Flag::SameMachine { host: ends.b.name.to_string() };
+        let flag = |ends: &Ends| Flag::SameMachine { host: ends.b.name.clone() };
         Ok(one.map(flag).into_iter().collect())
     }
 

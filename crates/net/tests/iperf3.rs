@@ -110,7 +110,7 @@ fn within_a_hundredth(own: f64, other: f64) {
 fn both_ends_count_the_same_in_both_directions() {
     let Some(server) = server() else { return };
     let mut bench = Bench::new(server.address());
-    let host = format!("iperf3://{}", server.address());
+    let host = format!("iperf3://{}", server.address()).parse().unwrap();
     assert_eq!(bench.runner.attach(0).unwrap(), [Flag::SameMachine { host }]);
     let tcp = |flow, streams| Job::from(TcpStreamJob { streams, ..TcpStreamJob::new(flow) });
     let udp = |flow, streams| {

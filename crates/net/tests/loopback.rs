@@ -44,8 +44,8 @@ const PLAIN: Way = Way { a: "127.0.0.1", b: "127.0.0.1", opener: Side::A, port: 
 impl Bench {
     fn new(way: Way) -> Bench {
         let mut bench = Bench::unattached(way);
-        let host = HostName::Local.to_string();
-        assert_eq!(bench.runner.attach(0).unwrap(), [Flag::SameMachine { host }]);
+        let same = Flag::SameMachine { host: HostName::Local };
+        assert_eq!(bench.runner.attach(0).unwrap(), [same]);
         bench
     }
 

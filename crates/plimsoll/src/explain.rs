@@ -43,7 +43,7 @@ pub fn devices(study: &Study, store: &dyn StudyStore) -> Result<Vec<RecordedDevi
     for head in store.heads()?.into_iter().rev() {
         for subject in head.subjects {
             if let SubjectFacts::Host(facts) = subject
-                && study.hosts.iter().any(|host| host.name == facts.given)
+                && study.hosts.iter().any(|host| host.name.to_string() == facts.given)
                 && devices.iter().all(|known| known.facts.given != facts.given)
             {
                 devices.push(RecordedDevice { study: head.id.clone(), facts: *facts });
@@ -84,7 +84,7 @@ mod tests {
             origin: Origin::Measured { version: "test".to_owned() },
             plan: Plan::new(vec![subject], Vec::new(), Design::default()),
             subjects: vec![SubjectFacts::Host(Box::new(facts))],
-            hosts: vec![HostFacts { name: name(), ..HostFacts::default() }],
+            hosts: vec![HostFacts { name: host.parse().unwrap(), ..HostFacts::default() }],
             flags: Vec::new(),
             measures: Vec::new(),
             trials: Vec::new(),

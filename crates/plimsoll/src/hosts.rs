@@ -115,7 +115,7 @@ pub fn watch(
             Ok(watch) => watching.hosts.push(Box::new(watch)),
             // One that was left changed is not watched, nor measured.
             Err(Failure { cause, happened: reason, .. }) if *guessed && cause != Cause::Usage => {
-                watching.flags.push(Flag::NotWatched { host: host.to_string(), reason });
+                watching.flags.push(Flag::NotWatched { host: host.clone(), reason });
             }
             Err(failure) => return Err(failure),
         }

@@ -136,8 +136,7 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
                         )?;
                     } else {
                         let named = |side: Side| if side == Side::A { &a } else { &b };
-                        let flag =
-                            |side: Side| Flag::EndIsGateway { host: named(side).to_string() };
+                        let flag = |side: Side| Flag::EndIsGateway { host: named(side).clone() };
                         flags = routers.into_iter().map(flag).collect();
                     }
                     let port = arguments.port.map_or(0, NonZeroU16::get);

@@ -9,7 +9,7 @@ use plimsoll_explain::whatif::{
 };
 use plimsoll_model::device::Device;
 use plimsoll_model::units::parse_duration;
-use plimsoll_model::{BoxFacts, Cause, Failure, Study, SubjectFacts};
+use plimsoll_model::{BoxFacts, Cause, Failure, HostName, Study, SubjectFacts};
 use plimsoll_record::{ImportFile, ImportOptions, StudyStore};
 use plimsoll_references::tables;
 use plimsoll_report::WhatIfReport;
@@ -248,7 +248,12 @@ impl ChangeArguments {
             let (host, device) = own_device(Processors::Server, study, arguments)?;
             let seconds_per_byte = encryption_seconds(&device, layer).ok_or_else(|| {
                 let next = format!("Measure it: plimsoll device {host} --only inventory,crypto.");
-                usage("predict encryption", &host, "its device study has no figure of it", &next)
+                usage(
+                    "predict encryption",
+                    &host.to_string(),
+                    "its device study has no figure of it",
+                    &next,
+                )
             })?;
             changes.push(WhatIf::Encrypt { layer, seconds_per_byte });
         }
@@ -305,7 +310,7 @@ fn own_device(
     of: Processors,
     study: Option<&Study>,
     arguments: &StoreArguments,
-) -> Result<(String, Device), Failure> {
+) -> Result<(HostName, Device), Failure> {
     let Some(study) = study else {
         let happened = "plimsoll measured no device of the published rows";
         return Err(usage(
@@ -315,10 +320,10 @@ fn own_device(
             "Give a factor, such as --cpu x2.",
         ));
     };
-    let is_own = |host: &str| match of {
-        Processors::Client => host == study.plan.client().to_string(),
+    let is_own = |host: &HostName| match of {
+        Processors::Client => host == study.plan.client(),
         Processors::Server | Processors::All => {
-            study.plan.watched.iter().any(|own| own.role.is_far_end() && own.is(host))
+            study.plan.watched.iter().any(|own| own.role.is_far_end() && own.host == *host)
         }
     };
     let Some(host) = study.hosts.iter().map(|host| &host.name).find(|host| is_own(host)) else {
@@ -326,10 +331,10 @@ fn own_device(
         return Err(usage(COMPARE, &study.id.0, "the server was not monitored", next));
     };
     let devices = explain::devices(study, &store::open(arguments)?)?;
-    let known = devices.into_iter().find(|known| known.facts.given == *host);
+    let known = devices.into_iter().find(|known| known.facts.given == host.to_string());
     known.map(|known| (host.clone(), known.facts.device)).ok_or_else(|| {
         let next = format!("Measure it: plimsoll device {host} --only inventory,cpu,crypto.");
-        usage(COMPARE, host, "the store has no study of this device", &next)
+        usage(COMPARE, &host.to_string(), "the store has no study of this device", &next)
     })
 }
 

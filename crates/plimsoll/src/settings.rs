@@ -66,14 +66,14 @@ pub fn open(plan: &Plan, id: &StudyId) -> Result<Box<dyn Settings + Send>, Failu
 }
 
 /// The hosts that may have something in their caches: those that drive the load, and the servers' own.
-fn cached(plan: &Plan) -> Result<Vec<Arc<dyn Reach>>, Failure> {
+fn cached(plan: &Plan) -> Result<Vec<(HostName, Arc<dyn Reach>)>, Failure> {
     let mut names: Vec<&HostName> = Vec::new();
     for one in plan.watched.iter().filter(|one| !one.guessed) {
         if !names.contains(&&one.host) {
             names.push(&one.host);
         }
     }
-    names.into_iter().map(reach).collect()
+    names.into_iter().map(|name| Ok((name.clone(), reach(name)?))).collect()
 }
 
 /// How often the settings of a host that was rebooted are tried to be read.
@@ -94,7 +94,7 @@ struct Hosts {
     /// The settings that each factor of the plan is, by their numbers in the session.
     settings_of_factors: Vec<std::ops::Range<usize>>,
     /// Hosts whose caches are dropped, as far as they let that be done.
-    caches: Vec<Arc<dyn Reach>>,
+    caches: Vec<(HostName, Arc<dyn Reach>)>,
 }
 
 impl Hosts {
@@ -157,10 +157,10 @@ impl Settings for OfStudy {
     /// One that does not let it be done is not asked again.
     fn drop_caches(&mut self) -> Vec<Flag> {
         let mut flags = Vec::new();
-        self.hosts.caches.retain(|host| match plimsoll_reach::drop_caches(&**host) {
+        self.hosts.caches.retain(|(host, reach)| match plimsoll_reach::drop_caches(&**reach) {
             Ok(()) => true,
             Err(failure) => {
-                let (host, reason) = (host.name().to_owned(), failure.happened);
+                let (host, reason) = (host.clone(), failure.happened);
                 flags.push(Flag::CachesKept { host, reason });
                 false
             }
@@ -175,7 +175,7 @@ impl Settings for OfStudy {
         let named = |factor: &&Factor| failure.on.contains(&factor.host.to_string());
         let factor = factors.iter().find(named).or(factors.first());
         let flag = |factor: &Factor| Flag::SettingNotRestored {
-            host: factor.host.to_string(),
+            host: factor.host.clone(),
             setting: factor.name.clone(),
             reason: failure.happened.clone(),
         };

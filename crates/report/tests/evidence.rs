@@ -146,7 +146,7 @@ fn other_peoples_load_is_not_in_the_figure() {
         add(&mut study, block, 0, READ, if block % 4 == 0 { 6e7 } else { 1e8 });
         if block % 4 == 0 {
             study.trials.last_mut().unwrap().result.flags.push(Flag::OtherLoad {
-                host: "ssh://root@nas".into(),
+                host: "ssh://root@nas".parse().unwrap(),
                 resource: HostResource::Network,
                 per_second: 5e7,
             });
@@ -180,7 +180,7 @@ fn advice_uses_what_is_known() {
         storage(&mut study).space_bytes = (4000 * GIB, free);
         let host: HostName = "ssh://root@nas".parse().unwrap();
         if let Some(memory_bytes) = memory {
-            let name = host.to_string();
+            let name = host.clone();
             study.hosts.push(HostFacts { name, memory_bytes, ..HostFacts::default() });
             study.plan.watched.push(Watched::new(host, HostRole::Server));
         }

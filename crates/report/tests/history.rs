@@ -155,7 +155,7 @@ fn a_level_is_that_of_the_report() {
     let mut study = studies(1, &[Pattern::RandomRead], |_| 1.0).remove(0);
     let disturbed = &mut study.trials[2].result;
     disturbed.flags.push(plimsoll_model::Flag::OtherLoad {
-        host: "nas".into(),
+        host: plimsoll_model::HostName::Local,
         resource: plimsoll_model::HostResource::Cpu,
         per_second: 1.0,
     });

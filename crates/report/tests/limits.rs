@@ -44,7 +44,7 @@ fn threads_that_wait_for_a_disk_are_to_be_tried_with_more_of_them() {
         assert!(said.contains(words), "no {words:?} in {said}");
     }
     // A solid-state disk can.
-    let server = study.hosts.iter_mut().find(|host| host.name == SERVER).unwrap();
+    let server = study.hosts.iter_mut().find(|host| host.name == *SERVER).unwrap();
     server.disks.insert("sda".into(), DiskFacts { rotational: false, queue_depth: Some(32) });
     let said = explained(&study);
     let wanted = [
@@ -162,12 +162,12 @@ fn the_quota_of_a_router_is_not_that_of_the_server() {
     let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
     let lab = LabFacts { name: "bed".into(), settings };
     for host in &mut study.hosts {
-        let name = if host.name == SERVER { "lab://bed/router" } else { "lab://bed/lan" };
-        (host.name, host.lab) = (name.to_owned(), Some(lab.clone()));
+        let name = if host.name == *SERVER { "lab://bed/router" } else { "lab://bed/lan" };
+        (host.name, host.lab) = (name.parse().unwrap(), Some(lab.clone()));
     }
     for load in study.trials.iter_mut().flat_map(|trial| &mut trial.loads) {
-        let is_router = load.host == SERVER;
-        load.host = if is_router { "lab://bed/router" } else { "lab://bed/lan" }.to_owned();
+        let is_router = load.host == *SERVER;
+        load.host = if is_router { "lab://bed/router" } else { "lab://bed/lan" }.parse().unwrap();
         load.control_group = is_router.then_some(ControlGroupLoad {
             cpu_seconds: 0.39,
             quota_cores: Some(0.2),
@@ -195,7 +195,8 @@ fn a_known_bottleneck_is_what_helps_next() {
             Rule::Sequential { first: 6, half_width: 0.0244, at_least_seconds: 7200.0 };
         if busy {
             let windows = IdleWindows::default();
-            study.flags = vec![Flag::BusyBaseline { host: "local".into(), busy: 0.96, windows }];
+            study.flags =
+                vec![Flag::BusyBaseline { host: "local".parse().unwrap(), busy: 0.96, windows }];
             let loads = study.trials.iter_mut().flat_map(|trial| &mut trial.loads);
             loads.for_each(|load| load.idle_baseline = 1.9);
         }
@@ -246,10 +247,10 @@ fn a_quota_on_the_way_is_named_with_what_would_show_it() {
         ("link inner between", "router, lan"),
     ];
     let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
-    study.hosts[0].name = "lab://bed/lan".into();
+    study.hosts[0].name = "lab://bed/lan".parse().unwrap();
     study.hosts[0].lab = Some(LabFacts { name: "bed".into(), settings });
     for load in study.trials.iter_mut().flat_map(|trial| &mut trial.loads) {
-        load.host = "lab://bed/lan".into();
+        load.host = "lab://bed/lan".parse().unwrap();
     }
     let said = explained(&study);
     assert!(

@@ -9,8 +9,8 @@ mod written;
 
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Ended, Flag, Length, Measure, Metric, OpKind, Outcome, Pattern, StorageSubject, Study, StudyId,
-    Subject, Target,
+    Ended, Flag, HostName, Length, Measure, Metric, OpKind, Outcome, Pattern, StorageSubject,
+    Study, StudyId, Subject, Target,
 };
 use plimsoll_report::{Document, redact};
 use proptest::prelude::*;
@@ -127,7 +127,7 @@ fn which_watched_and_what_was_not_watched_is_reported() {
     let mut study = measured(&TWO, 2);
     support::watch(&mut study, "ssh://root@nas");
     study.hosts[1].without_probe = Some("there is no probe for mips here".into());
-    let (host, reason) = ("ssh://other".into(), "Connection refused".into());
+    let (host, reason) = ("ssh://other".parse().unwrap(), "Connection refused".into());
     study.flags.push(Flag::NotWatched { host, reason });
     let pages = [
         crate::written::study(&study, &plimsoll_report::Style { width: 4000, colour: false }),
@@ -187,8 +187,8 @@ fn a_cost_that_may_as_well_be_none_has_no_negative_digits() {
             load.idle = Some(idle * (1.0 + 0.3 * sign));
             load.idle_baseline = load.idle.unwrap().busy().0;
             let caused = load.caused().0;
-            let (operation, byte) = match load.host.as_str() {
-                "local" => (Measure::MACHINE_CPU_PER_OP, Measure::MACHINE_CPU_PER_BYTE),
+            let (operation, byte) = match load.host {
+                HostName::Local => (Measure::MACHINE_CPU_PER_OP, Measure::MACHINE_CPU_PER_BYTE),
                 _ => (Measure::SERVER_CPU_PER_OP, Measure::SERVER_CPU_PER_BYTE),
             };
             for (measure, count) in [(operation, count.operations), (byte, count.bytes)] {
@@ -301,7 +301,6 @@ fn names_with_markup_in_them_are_text() {
     let evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&amp;`|*";
     let mut study = measured(&TWO, 3);
     study.plan.command = evil.into();
-    study.hosts[0].name = evil.into();
     study.hosts[0].cpu_model = evil.into();
     study.flags.push(Flag::SameTarget { target: evil.into() });
     study.id = StudyId(evil.into());
@@ -311,18 +310,15 @@ fn names_with_markup_in_them_are_text() {
         facts.stability = evil.into();
         facts.notes = vec![evil.into()];
     }
-    for trial in &mut study.trials {
-        trial.loads[0].host = evil.into();
-    }
     support::watch(&mut study, "ssh://jane@secretnas.example.org:2222");
     study.flags.push(Flag::HostLost {
-        host: "ssh://jane@secretnas.example.org:2222".into(),
+        host: "ssh://jane@secretnas.example.org:2222".parse().unwrap(),
         reason: "ssh: connect to host secretnas.example.org port 2222: gone".into(),
     });
     study.hosts.last_mut().unwrap().without_probe =
         Some("/home/jane/probes on secretnas.example.org: no space left".into());
     study.flags.push(Flag::NotWatched {
-        host: "ssh://secretnas.example.org".into(),
+        host: "ssh://secretnas.example.org".parse().unwrap(),
         reason: "jane@secretnas.example.org: Permission denied (publickey)".into(),
     });
     plain::fail(&mut study.trials[0]);
@@ -445,7 +441,7 @@ fn nothing_of_the_user_is_left_after_redaction() {
     });
     support::watch(&mut study, "ssh://jane@secretnas.example.org:2222");
     study.flags.push(Flag::HostLost {
-        host: "ssh://jane@secretnas.example.org:2222".into(),
+        host: "ssh://jane@secretnas.example.org:2222".parse().unwrap(),
         reason: "ssh: connect to host secretnas.example.org port 2222: gone".into(),
     });
     plain::fail(&mut study.trials[0]);
@@ -485,12 +481,23 @@ fn nothing_of_the_user_is_left_after_redaction() {
     assert!(text.contains("host-1") && text.contains("path-1"), "{text}");
     let server = redacted.plan.watched[1].host.to_string();
     assert_eq!(server, "ssh://user-1@host-1:2222", "the same host as the target's");
-    assert!(redacted.trials.iter().all(|t| t.loads[1].host == server));
+    assert!(redacted.trials.iter().all(|t| t.loads[1].host == *server));
     // The figures are the same.
     assert_eq!(
         plimsoll_explain::findings(&study).workloads[0].pairs,
         plimsoll_explain::findings(&redacted).workloads[0].pairs
     );
+}
+
+/// The plan does not name a host that could not be monitored.
+#[test]
+fn a_host_of_a_warning_is_a_host_after_redaction() {
+    let mut study = measured(&["nfs://10.77.1.1/films"], 2);
+    let host = "ssh://jane@secretnas.example.org:2222".parse().unwrap();
+    study.flags.push(Flag::NotWatched { host, reason: "Connection refused".into() });
+    let redacted = redact(&study, &[]).unwrap();
+    let host = redacted.flags.last().and_then(Flag::host).unwrap();
+    assert_eq!(host.to_string(), "ssh://user-1@host-1:2222");
 }
 
 /// A host of a lab has no address, and its name stands wherever the study names it.
@@ -500,8 +507,8 @@ fn hosts_of_labs_keep_their_names() {
     support::watch(&mut study, "lab://home/router");
     let redacted = redact(&study, &[]).unwrap();
     assert_eq!(redacted.plan.watched, study.plan.watched);
-    assert_eq!(redacted.hosts[1].name, "lab://home/router");
-    assert!(redacted.trials.iter().all(|trial| trial.loads[1].host == "lab://home/router"));
+    assert_eq!(redacted.hosts[1].name, *"lab://home/router");
+    assert!(redacted.trials.iter().all(|trial| trial.loads[1].host == *"lab://home/router"));
     redact(&redacted, &[]).unwrap();
 }
 

@@ -1,7 +1,7 @@
 //! The idle window: how busy every host is without our load, and whether something else runs.
 
 use crate::hosts::{Hosts, Watched};
-use plimsoll_model::{Clock, Flag, HostLoad, IdleWindows};
+use plimsoll_model::{Clock, Flag, HostLoad, HostName, IdleWindows};
 use plimsoll_watch::proc_files::Sample;
 use plimsoll_watch::{Ask, Idle, PendingSample};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -99,11 +99,11 @@ fn own_cores(from: &Sample, to: &Sample) -> f64 {
 }
 
 /// The busiest process but for our own, if it is busy.
-fn processes(host: &str, from: &Sample, to: &Sample) -> Option<Flag> {
+fn processes(host: &HostName, from: &Sample, to: &Sample) -> Option<Flag> {
     let others = used(from, to).filter(|(process, _)| !is_own(&process.name));
     let (process, cores) = others.max_by(|a, b| a.1.total_cmp(&b.1))?;
     (cores > BUSY_PROCESS && cores.is_finite()).then(|| Flag::BusyProcess {
-        host: host.to_owned(),
+        host: host.clone(),
         process: process.name.clone(),
         cores,
         kernel: process.kernel,

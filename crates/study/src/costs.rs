@@ -2,8 +2,8 @@
 
 use plimsoll_explain::thresholds::{CORE_SATURATED, FEW_TICKS_SECONDS};
 use plimsoll_model::{
-    Count, CpuSeconds, CpuTimes, Flag, HostLoad, Measure, Metric, PartResult, PointResult,
-    PointSpec, Study, Target,
+    Count, CpuSeconds, CpuTimes, Flag, HostLoad, HostName, Measure, Metric, PartResult,
+    PointResult, PointSpec, Study, Target,
 };
 
 /// CPU of each client machine and of the hosts at the subject's other end, busy minus idle baseline, per operation
@@ -17,8 +17,7 @@ pub(crate) fn add(result: &mut PointResult, loads: &[HostLoad], study: &Study, s
     let measures = (Measure::MACHINE_CPU_PER_OP, Measure::MACHINE_CPU_PER_BYTE);
     let mut machines = Some(0.0);
     for (number, client) in plan.clients().enumerate() {
-        let name = client.to_string();
-        let Some(load) = loads.iter().find(|load| load.host == name) else {
+        let Some(load) = loads.iter().find(|load| load.host == *client) else {
             machines = None;
             continue;
         };
@@ -28,18 +27,17 @@ pub(crate) fn add(result: &mut PointResult, loads: &[HostLoad], study: &Study, s
         }
         machines = machines.map(|sum| sum + load.caused().0);
         if let Some(core_busy) = full(load).filter(|_| is_storage) {
-            let host = Some(name).filter(|_| plan.is_remote());
+            let host = plan.is_remote().then(|| client.clone());
             let serves = plan.target(spec.subject).is_some_and(Target::is_on_loopback);
             result.flags.push(Flag::ClientSaturated { host, core_busy, serves });
         }
     }
     charge(result.together.as_mut(), CpuSeconds(machines.unwrap_or(f64::NAN)), measures);
-    let hosts: Vec<String> =
-        plan.far_ends(spec.subject).map(|host| host.host.to_string()).collect();
-    let serving: Vec<&HostLoad> = loads.iter().filter(|load| hosts.contains(&load.host)).collect();
+    let hosts: Vec<&HostName> = plan.far_ends(spec.subject).map(|host| &host.host).collect();
+    let serving: Vec<&HostLoad> = loads.iter().filter(|load| hosts.contains(&&load.host)).collect();
     // Of a server on several hosts, all count or none. The time of a client's machine is the client's already.
-    let is_alone = |host: &String| {
-        serving.iter().any(|load| load.host == *host) && !study.is_on_machine_of_client(host)
+    let is_alone = |host: &&HostName| {
+        serving.iter().any(|load| load.host == **host) && !study.is_on_machine_of_client(host)
     };
     if !hosts.is_empty() && hosts.iter().all(is_alone) {
         let caused = CpuSeconds(serving.iter().map(|load| load.caused().0).sum());
@@ -64,12 +62,12 @@ pub(crate) fn add_of_router(
     study: &Study,
     spec: &PointSpec,
 ) {
-    let Some(router) = study.plan.router(spec.subject).map(ToString::to_string) else { return };
-    let Some(load) = loads.iter().find(|load| load.host == router) else { return };
+    let Some(router) = study.plan.router(spec.subject) else { return };
+    let Some(load) = loads.iter().find(|load| load.host == *router) else { return };
     let Some(part) = result.parts.first_mut() else { return };
     let sent = part.quantities.get(&Metric::all(Measure::ALL_SENT)).copied();
     let Some(sent) = sent.filter(|sent| *sent > 0.0) else { return };
-    let facts = study.hosts.iter().find(|facts| facts.name == router);
+    let facts = study.hosts.iter().find(|facts| facts.name == *router);
     let shares = facts.is_some_and(|facts| facts.is_this_machine);
     let kernel = |cpu: &CpuTimes| cpu.irq + cpu.softirq + if shares { 0.0 } else { cpu.system };
     let idle = load.idle.as_ref().map_or(0.0, kernel);
@@ -100,26 +98,28 @@ mod tests {
     use super::*;
     use plimsoll_model::units::Bytes;
     use plimsoll_model::{
-        Design, Ended, Endpoint, Flow, ForwardingJob, HostFacts, HostName, HostRole, Length,
-        OpKind, Origin, Outcome, Part, PathSubject, Plan, SCHEMA, Series, StudyId, Watched, Window,
-        Workload,
+        Design, Ended, Endpoint, Flow, ForwardingJob, HostFacts, HostRole, Length, OpKind, Origin,
+        Outcome, Part, PathSubject, Plan, SCHEMA, Series, StudyId, Watched, Window, Workload,
     };
     use std::num::NonZeroU16;
 
     const PEER: &str = "ssh://wan";
     const ROUTER: &str = "ssh://root@router";
 
+    fn host(name: &str) -> HostName {
+        name.parse().unwrap()
+    }
+
     /// Frames through a router, from this machine to a peer.
     fn routed() -> Study {
-        let name = |host: &str| host.parse::<HostName>().unwrap();
-        let end = |host: &str| Endpoint { host: name(host), address: None };
-        let path = PathSubject { from: end("local"), to: end(PEER), via: Some(name(ROUTER)) };
+        let end = |name: &str| Endpoint { host: host(name), address: None };
+        let path = PathSubject { from: end("local"), to: end(PEER), via: Some(host(ROUTER)) };
         let job = ForwardingJob::new(Flow::Out, Bytes(128)).into();
         let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
         let workload = Workload::new(part, Length::For { seconds: 4.5, warm_up_seconds: 0.5 });
         let mut plan = Plan::new(vec![path.into()], vec![workload], Design::default());
-        plan.watched.push(Watched::new(name(PEER), HostRole::Peer));
-        plan.watched.push(Watched::new(name(ROUTER), HostRole::Router));
+        plan.watched.push(Watched::new(host(PEER), HostRole::Peer));
+        plan.watched.push(Watched::new(host(ROUTER), HostRole::Router));
         Study {
             schema: SCHEMA.to_owned(),
             id: StudyId("5eed0001".into()),
@@ -127,7 +127,7 @@ mod tests {
             origin: Origin::Measured { version: "0.1.0".into() },
             plan,
             subjects: Vec::new(),
-            hosts: vec![HostFacts { name: ROUTER.into(), ..HostFacts::default() }],
+            hosts: vec![HostFacts { name: host(ROUTER), ..HostFacts::default() }],
             flags: Vec::new(),
             measures: Vec::new(),
             trials: Vec::new(),
@@ -153,7 +153,7 @@ mod tests {
         let mut study = routed();
         let idle = CpuTimes { softirq: 0.01, system: 0.01, ..CpuTimes::default() };
         let load = HostLoad {
-            host: ROUTER.into(),
+            host: host(ROUTER),
             seconds: 5.0,
             cpu: CpuTimes { irq: 0.1, softirq: 0.3, system: 0.6, user: 2.0, ..CpuTimes::default() },
             idle: Some(idle),
@@ -183,7 +183,7 @@ mod tests {
             let mut result =
                 PointResult { parts: vec![part], ..PointResult::empty(Outcome::Complete) };
             let load = |host: &str, user: f64| HostLoad {
-                host: host.into(),
+                host: self::host(host),
                 seconds: 5.0,
                 cpu: CpuTimes { user, ..CpuTimes::default() },
                 ..HostLoad::default()
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(cost(&study, Measure::MACHINE_CPU_PER_OP), Some(1.0 / 1000.0));
         assert_eq!(cost(&study, Measure::SERVER_CPU_PER_OP), Some(2.0 / 1000.0));
         // Of one machine at both ends, all time is that of A.
-        study.flags.push(Flag::SameMachine { host: PEER.into() });
+        study.flags.push(Flag::SameMachine { host: host(PEER) });
         assert_eq!(cost(&study, Measure::MACHINE_CPU_PER_OP), Some(1.0 / 1000.0));
         assert_eq!(cost(&study, Measure::SERVER_CPU_PER_OP), None);
     }

@@ -1,6 +1,6 @@
 //! Whether others used a host during a trial: found by what the same work took of it in the other blocks.
 
-use plimsoll_model::{Flag, HostLoad, HostResource, Outcome, PointResult, Trial};
+use plimsoll_model::{Flag, HostLoad, HostName, HostResource, Outcome, PointResult, Trial};
 use plimsoll_stats::outlier;
 
 /// Interfaces that lead nowhere.
@@ -130,7 +130,7 @@ fn slower(result: &PointResult, loads: &[HostLoad], others: &[&Trial]) -> Option
     (times > SLOWER).then_some(Flag::FarSlower { times })
 }
 
-fn undisturbed(trial: &Trial, host: &str, resource: HostResource) -> Option<Use> {
+fn undisturbed(trial: &Trial, host: &HostName, resource: HostResource) -> Option<Use> {
     let disturbed = |flag: &Flag| match flag {
         Flag::OtherLoad { host: of, resource: what, .. } => of == host && *what == resource,
         _ => false,
@@ -138,7 +138,7 @@ fn undisturbed(trial: &Trial, host: &str, resource: HostResource) -> Option<Use>
     if trial.result.outcome != Outcome::Complete || trial.result.flags.iter().any(disturbed) {
         return None;
     }
-    let load = trial.loads.iter().find(|load| load.host == host)?;
+    let load = trial.loads.iter().find(|load| load.host == *host)?;
     Use::new(&trial.result, load, resource).filter(|of| of.operations > 0.0)
 }
 
@@ -176,7 +176,7 @@ mod tests {
         };
         let (cores, disk_bytes, network_bytes) = others;
         let load = HostLoad {
-            host: "nas".into(),
+            host: HostName::Local,
             seconds: 1.0,
             cpu: CpuTimes {
                 user: operations as f64 * 1e-3 + cores,
@@ -210,7 +210,7 @@ mod tests {
     fn found(now: &Trial, before: &[Trial]) -> Vec<HostResource> {
         let resource = |flag: &Flag| match flag {
             Flag::OtherLoad { host, resource, per_second } => {
-                assert!(host == "nas" && *per_second > 0.0);
+                assert!(*host == HostName::Local && *per_second > 0.0);
                 Some(*resource)
             }
             Flag::FarSlower { .. } => None,

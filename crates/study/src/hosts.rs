@@ -1,6 +1,6 @@
 //! The hosts of a study, watched while its trials run. Nothing here waits while a load runs.
 
-use plimsoll_model::{Clock, Flag, HostFacts, HostLoad, MountAccount};
+use plimsoll_model::{Clock, Flag, HostFacts, HostLoad, HostName, MountAccount};
 use plimsoll_reach::mounts;
 use plimsoll_watch::proc_files::Hardware;
 use plimsoll_watch::{Account, Ask, Idle, PendingSample, Watch};
@@ -25,7 +25,7 @@ pub(crate) struct Hosts {
 
 /// A host, and what was seen of it since the last begin.
 pub(crate) struct Watched {
-    pub(crate) name: String,
+    pub(crate) name: HostName,
     pub(crate) watch: Box<dyn Watch>,
     /// How busy it is by itself, once that is known.
     pub(crate) idle: Option<Idle>,
@@ -208,10 +208,10 @@ impl Hosts {
 
     /// A trial begins, perhaps on a directory of the first host, or through a router; what comes before its load is
     /// not counted.
-    pub(crate) fn clear(&mut self, directory: Option<PathBuf>, router: Option<&str>) {
+    pub(crate) fn clear(&mut self, directory: Option<PathBuf>, router: Option<&HostName>) {
         for host in &mut self.watched {
             host.clear();
-            host.forwards = router == Some(&*host.name);
+            host.forwards = router == Some(&host.name);
         }
         if let Some(client) = self.watched.first_mut() {
             client.directory = directory.and_then(|path| path.into_os_string().into_string().ok());

@@ -26,7 +26,7 @@ const IDLE: f64 = 0.14;
 
 /// A server with two cores on a scripted clock.
 struct Server {
-    name: String,
+    name: HostName,
     clock: Arc<VirtualClock>,
     operations: Arc<AtomicU64>,
     /// Answers that it has left before it is lost, and whether it then comes back.
@@ -160,7 +160,7 @@ fn study_beside(
     let named = plan.watched.iter().filter(|one| one.host != HostName::Local);
     let server = |one: &Watched| -> Box<dyn Watch> {
         Box::new(Server {
-            name: one.host.to_string(),
+            name: one.host.clone(),
             clock: clock.clone(),
             operations: operations.clone(),
             answers,
@@ -205,7 +205,7 @@ fn the_time_of_a_machine_that_is_client_and_server_is_charged_once() {
     let mut plan = plan(3);
     plan.drive_on(["ssh://root@nas".parse().unwrap()]);
     let (study, _) = study_of(plan, u64::MAX, false, None);
-    let same = Flag::SameMachine { host: "ssh://nas".into() };
+    let same = Flag::SameMachine { host: "ssh://nas".parse().unwrap() };
     assert!(study.flags.contains(&same), "{:?}", study.flags);
     for trial in &study.trials {
         let quantities = &trial.result.parts[0].quantities;
@@ -233,7 +233,10 @@ fn an_operation_costs_the_server_what_it_costs() {
     }
     let found = &plimsoll_explain::findings(&study).hosts[0];
     let work = &found.work[0];
-    assert_eq!((found.host.as_str(), work.trials, work.cell.subject), ("ssh://nas", 3, 0));
+    assert_eq!(
+        (found.host.to_string().as_str(), work.trials, work.cell.subject),
+        ("ssh://nas", 3, 0)
+    );
     let cost = work.per_operation.unwrap();
     assert!((cost.system / PER_OPERATION - 1.0).abs() < 0.002 && cost.user == 0.0);
     // Half a core of the operations, and what there was before, of two cores.

@@ -296,8 +296,8 @@ fn a_reboot_that_cannot_be_is_refused() {
 #[test]
 fn a_level_that_does_not_take_effect_ends_the_study_and_all_is_put_back() {
     let factors = vec![factor("cache", Switch::Live)];
-    let lost =
-        Flag::SettingNotRestored { host: "nas".into(), setting: "cache".into(), reason: "".into() };
+    let nas = HostName::by_ssh("nas").unwrap();
+    let lost = Flag::SettingNotRestored { host: nas, setting: "cache".into(), reason: "".into() };
     let mut plan = plan(factors, 6);
     // Of an order that begins with the level that does.
     plan.design.seed = 4;
@@ -305,7 +305,7 @@ fn a_level_that_does_not_take_effect_ends_the_study_and_all_is_put_back() {
     let Ended::Failed { failure } = &study.ended else { panic!("{:?}", study.ended) };
     assert!(failure.happened.contains("reads otherwise"), "{failure}");
     assert_eq!(done.last(), Some(&Done::Restored));
-    assert!(study.flags.contains(&lost) && lost.advice().contains("plimsoll restore nas"));
+    assert!(study.flags.contains(&lost) && lost.advice().contains("plimsoll restore ssh://nas"));
     assert!(study.trials.iter().all(|trial| trial.cell.setting == 0));
 }
 

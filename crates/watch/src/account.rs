@@ -5,7 +5,7 @@
 
 use super::difference::{Odd, between};
 use crate::proc_files::{Hardware, Sample};
-use plimsoll_model::{CpuTimes, Flag, HostLoad, LoadStretch, MemoryLoad};
+use plimsoll_model::{CpuTimes, Flag, HostLoad, HostName, LoadStretch, MemoryLoad};
 
 /// Stretches that are kept of a trial; when there are more, neighbours are put together.
 const MOST_STRETCHES: usize = 240;
@@ -39,10 +39,10 @@ pub struct Account {
 }
 
 impl Account {
-    /// Of a host of that name, with these real devices, which is so busy without our load.
-    pub fn new(host: &str, hardware: Hardware, idle: Option<Idle>) -> Account {
+    /// Of this host, with these real devices, which is so busy without our load.
+    pub fn new(host: &HostName, hardware: Hardware, idle: Option<Idle>) -> Account {
         let total = HostLoad {
-            host: host.to_owned(),
+            host: host.clone(),
             idle_baseline: idle.map_or(0.0, |idle| idle.0.busy().0),
             idle: idle.map(|idle| rounded(idle.0)),
             ..HostLoad::default()
@@ -216,7 +216,7 @@ impl ClockWatch {
 /// The load of a host between two samples, for those that need no more; `None` where the counters
 /// make no sense.
 pub fn load_between(
-    host: &str,
+    host: &HostName,
     hardware: &Hardware,
     from: &Sample,
     to: &Sample,

@@ -3,7 +3,7 @@
 use super::shell::{facts, sample, ticks_per_second};
 use super::{Account, Sections};
 use crate::proc_files::Hardware;
-use plimsoll_model::Nanos;
+use plimsoll_model::{HostName, Nanos};
 
 /// Longest text that a fact may have.
 const LONGEST: usize = 1024;
@@ -15,10 +15,11 @@ const LONGEST: usize = 1024;
 pub fn answers(bytes: &[u8]) {
     let mut answers = bytes.split(|byte| *byte == 0);
     let said = Sections::new(answers.next().unwrap_or_default());
-    let facts = facts(&said, "host");
+    let facts = facts(&said, &HostName::Local);
     assert!(facts.kernel.len() + facts.cpu_model.len() <= LONGEST);
     let ticks_per_second = ticks_per_second(&said);
-    let mut account = Account::new("host", Hardware::from_paths(said.get("devices")), None);
+    let mut account =
+        Account::new(&HostName::Local, Hardware::from_paths(said.get("devices")), None);
     for (second, answer) in answers.enumerate() {
         let Some(sample) = sample(&Sections::new(answer), ticks_per_second) else { continue };
         let at = Nanos(second as u64 * 1_000_000_000);

@@ -7,7 +7,7 @@ use crate::proc_files::{
 };
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::{SysconfVar, sysconf};
-use plimsoll_model::{Clock, HostFacts, WatchedBy};
+use plimsoll_model::{Clock, HostFacts, HostName, WatchedBy};
 use plimsoll_process::child;
 use std::fs::{read_dir, read_to_string};
 use std::path::PathBuf;
@@ -129,7 +129,7 @@ fn facts() -> HostFacts {
     let nohz_full = text("/sys/devices/system/cpu/nohz_full");
     let memory = parse_memory(&text("/proc/meminfo"));
     HostFacts {
-        name: "local".to_owned(),
+        name: HostName::Local,
         kernel,
         cpu_model: parse_cpu_model(&text("/proc/cpuinfo")).unwrap_or_default(),
         cpus: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),

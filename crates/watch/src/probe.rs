@@ -8,7 +8,7 @@ use super::Ask;
 use super::remote::{Opened, Remote, Source};
 use super::shell::{Connect, Shell};
 use crate::proc_files::{FileKind, Sample};
-use plimsoll_model::{Cause, Clock, Failure, HostFacts, Nanos, WatchedBy};
+use plimsoll_model::{Cause, Clock, Failure, HostFacts, HostName, Nanos, WatchedBy};
 use plimsoll_reach::Reach;
 use plimsoll_reach::probe::{Placed, Programs, Sampler};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ const MOST_LETTERS: usize = 400;
 pub struct Probe {
     sampler: Sampler,
     shell: Box<dyn Source>,
-    name: String,
+    name: HostName,
     clock: Arc<dyn Clock>,
     _placed: Placed,
 }

@@ -2,7 +2,7 @@
 
 use super::{Ask, PendingSample, Watch};
 use crate::proc_files::{GroupCounters, Hardware, Sample};
-use plimsoll_model::{Failure, HostFacts, LabFacts};
+use plimsoll_model::{Failure, HostFacts, HostName, LabFacts};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -128,7 +128,7 @@ impl Watch for Remote {
 /// Starts the thread that asks. It ends when nobody asks any more, or when the host is lost.
 fn serve(
     source: Box<dyn Source>,
-    name: &str,
+    name: &HostName,
 ) -> Result<(Sender<Question>, Arc<Mutex<WatchState>>), Failure> {
     let (questions, asked) = channel();
     let state = Arc::new(Mutex::new(WatchState::default()));
@@ -187,7 +187,7 @@ mod tests {
 
     fn remote(answers: u32) -> Remote {
         let open = move || {
-            let facts = HostFacts { name: "it".into(), ..HostFacts::default() };
+            let facts = HostFacts::default();
             Ok(Opened {
                 source: Box::new(Tired(answers)),
                 facts,

@@ -88,7 +88,7 @@ pub type Connect = Box<dyn Fn() -> Result<Arc<dyn Reach>, Failure> + Send>;
 /// A host watched by a shell on the host.
 pub struct Shell {
     channel: Option<Box<dyn Channel>>,
-    name: String,
+    name: HostName,
     clock: Arc<dyn Clock>,
     ticks_per_second: f64,
     asked: u64,
@@ -121,9 +121,10 @@ impl Shell {
     }
 
     pub(super) fn open(reach: &dyn Reach, clock: Arc<dyn Clock>) -> Result<Opened, Failure> {
+        let name = reach.name().parse()?;
         let mut shell = Shell {
             channel: Some(reach.open(SCRIPT)?),
-            name: reach.name().to_owned(),
+            name,
             clock,
             ticks_per_second: 100.0,
             asked: 0,
@@ -225,9 +226,9 @@ pub(super) fn ticks_per_second(said: &Sections<'_>) -> f64 {
 }
 
 /// What the host is, but for what a sample tells.
-pub(super) fn facts(said: &Sections<'_>, name: &str) -> HostFacts {
+pub(super) fn facts(said: &Sections<'_>, name: &HostName) -> HostFacts {
     HostFacts {
-        name: name.to_owned(),
+        name: name.clone(),
         kernel: said.get("kernel").chars().take(128).collect(),
         cpu_model: parse_cpu_model(said.get("cpuinfo")).unwrap_or_default(),
         cpu_accounting: cpu_accounting(said.get("config"), said.get("nohz_full")).to_owned(),

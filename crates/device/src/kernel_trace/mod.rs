@@ -307,8 +307,14 @@ impl SubjectRunner for TraceRunner {
     fn close(&mut self) -> Vec<Flag> {
         let mut flags = self.others.close();
         if let Err(failure) = self.kernels.session.restore_all() {
-            let (setting, reason) = (tracer::KIND.to_owned(), failure.happened);
-            flags.push(Flag::SettingNotRestored { host: failure.on, setting, reason });
+            let hosts = &self.kernels.hosts;
+            let is_named = |known: &&Known| failure.on.contains(&known.host.name.to_string());
+            let flag = |known: &Known| Flag::SettingNotRestored {
+                host: known.host.name.clone(),
+                setting: tracer::KIND.to_owned(),
+                reason: failure.happened.clone(),
+            };
+            flags.extend(hosts.iter().find(is_named).or(hosts.first()).map(flag));
         }
         for Known { host: TraceHost { name, probe, .. }, .. } in self.kernels.hosts.drain(..) {
             flags.extend(probe.remove().err().map(|left| Flag::program_left(&name, left)));

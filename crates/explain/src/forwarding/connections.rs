@@ -5,7 +5,8 @@ use super::{busiest, kernel, lost};
 use crate::gather::Gathered;
 use crate::thresholds::PATH_SATURATED;
 use plimsoll_model::{
-    Cell, ConntrackLoad, CpuTimes, HostLoad, Measure, Metric, PathSubject, Study, Subject, Trial,
+    Cell, ConntrackLoad, CpuTimes, HostLoad, HostName, Measure, Metric, PathSubject, Study,
+    Subject, Trial,
 };
 
 /// What sets the rate of new connections.
@@ -65,13 +66,13 @@ pub fn new_connections(study: &Study) -> Vec<NewConnections> {
 fn of_cell(study: &Study, trials: &[&Trial], cell: Cell) -> Option<NewConnections> {
     let job = &study.plan.workload(cell)?.main()?.job;
     let path = study.plan.subjects.get(usize::from(cell.subject)).and_then(Subject::path)?;
-    let router = study.plan.router(usize::from(cell.subject))?.to_string();
+    let router = study.plan.router(usize::from(cell.subject))?;
     if job.speed() != Measure::CONNECTIONS || trials.is_empty() {
         return None;
     }
-    let own = Loaded::all(trials, &router);
+    let own = Loaded::all(trials, router);
     let conntrack = own.iter().filter_map(|at| at.load.conntrack).reduce(|all, one| all + one);
-    let facts = study.hosts.iter().find(|facts| facts.name == router);
+    let facts = study.hosts.iter().find(|facts| facts.name == *router);
     let shares = facts.is_some_and(|facts| facts.is_this_machine);
     let limit = match conntrack {
         Some(table) if lost::is_full(&table) => ConnectionLimit::Table,
@@ -92,15 +93,15 @@ fn of_cell(study: &Study, trials: &[&Trial], cell: Cell) -> Option<NewConnection
 
 /// The busiest core or process of the busier end.
 fn at_end(trials: &[&Trial], path: &PathSubject) -> Option<f64> {
-    let busiest = |host: String, process: Measure| {
+    let busiest = |host: &HostName, process: Measure| {
         let processes =
             trials.iter().filter_map(|trial| trial.result.value(0, Metric::all(process)));
         let processes: Vec<f64> = processes.collect();
-        let core = mean(&Loaded::all(trials, &host), Loaded::core);
+        let core = mean(&Loaded::all(trials, host), Loaded::core);
         [core, average(&processes)].into_iter().flatten().reduce(f64::max)
     };
-    let a = busiest(path.from.host.to_string(), Measure::NEAR_BUSIEST);
-    let b = busiest(path.to.host.to_string(), Measure::FAR_BUSIEST);
+    let a = busiest(&path.from.host, Measure::NEAR_BUSIEST);
+    let b = busiest(&path.to.host, Measure::FAR_BUSIEST);
     [a, b].into_iter().flatten().reduce(f64::max)
 }
 
@@ -112,9 +113,9 @@ struct Loaded<'a> {
 }
 
 impl<'a> Loaded<'a> {
-    fn all(trials: &[&'a Trial], host: &str) -> Vec<Loaded<'a>> {
+    fn all(trials: &[&'a Trial], host: &HostName) -> Vec<Loaded<'a>> {
         let of_trial = |trial: &&'a Trial| {
-            let load = trial.loads.iter().find(|load| load.host == host && load.seconds > 0.0)?;
+            let load = trial.loads.iter().find(|load| load.host == *host && load.seconds > 0.0)?;
             let opened = trial.result.parts.first().and_then(|part| part.answered_seconds);
             let seconds = opened.filter(|seconds| *seconds > 0.0 && *seconds < load.seconds);
             Some(Loaded { load, seconds: seconds.unwrap_or(load.seconds) })

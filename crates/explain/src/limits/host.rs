@@ -8,12 +8,12 @@ use crate::thresholds::{
     HEADER_BYTES, IMPOSSIBLE, JUMBO_FRAME_BYTES, MAY_BE_SATURATED, MEMORY_LEFT, MEMORY_STALL,
     OWN_DISK_WORK, SATURATED, SMALL_BYTES, STOLEN, WAITS_FOR_IO, WRITES_PER_READ,
 };
-use plimsoll_model::{CpuTimes, HostFacts, HostLoad, InterfaceLoad, Study};
+use plimsoll_model::{CpuTimes, HostFacts, HostLoad, HostName, InterfaceLoad, Study};
 use std::collections::BTreeMap;
 
 /// The loads of one host over the runs, added up.
 pub(super) struct Host<'a> {
-    name: &'a str,
+    name: &'a HostName,
     role: Role,
     facts: Option<&'a HostFacts>,
     /// With the operations during each.
@@ -25,13 +25,13 @@ pub(super) struct Host<'a> {
 
 impl<'a> Host<'a> {
     pub(super) fn new(
-        name: &'a str,
+        name: &'a HostName,
         role: Role,
         study: &'a Study,
         runs: &'a [Run<'_>],
     ) -> Host<'a> {
         let load = |run: &'a Run<'_>| {
-            let load = run.loads.iter().find(|load| load.host == name)?;
+            let load = run.loads.iter().find(|load| load.host == *name)?;
             Some((run.operations(), load))
         };
         let loads: Vec<(f64, &HostLoad)> =
@@ -39,7 +39,7 @@ impl<'a> Host<'a> {
         Host {
             name,
             role,
-            facts: study.hosts.iter().find(|facts| facts.name == name),
+            facts: study.hosts.iter().find(|facts| facts.name == *name),
             operations: loads.iter().map(|(operations, _)| operations).sum(),
             seconds: loads.iter().map(|(_, load)| load.seconds).sum(),
             loads,
@@ -65,7 +65,7 @@ impl<'a> Host<'a> {
 
     /// What else is to be known of it.
     pub(super) fn conditions(&self) -> Vec<Condition> {
-        let host = || self.name.to_owned();
+        let host = || self.name.clone();
         let mut found = Vec::new();
         let clocks = self.loads().filter_map(|load| load.frequency);
         let widest = clocks.map(|clock| (clock.lowest_hertz, clock.highest_hertz));
@@ -103,7 +103,7 @@ impl<'a> Host<'a> {
         let all = Use {
             servers: cores,
             classes: Some(total * (1.0 / total.total())),
-            ..Use::new(Resource::Processor, self.name, self.role)
+            ..Use::new(Resource::Processor, Some(self.name), self.role)
         };
         if caused < FEW_TICKS_SECONDS || !above_idle(&self.loads, self.confidence) {
             return Some(all.inconclusive(busy));
@@ -123,7 +123,7 @@ impl<'a> Host<'a> {
         }
         // What it does without the workload is not known core by core, nor more exactly than by ticks.
         let busy = busy.min(1.0);
-        let core = Use::new(Resource::Core { number }, self.name, self.role);
+        let core = Use::new(Resource::Core { number }, Some(self.name), self.role);
         let core = core.at(per_second, busy * self.seconds / self.operations, 0.0);
         Some(Use { classes: Some(cpu), ..core.bounded(per_second, busy) })
     }
@@ -189,7 +189,7 @@ impl<'a> Host<'a> {
 
     fn of_quota(&self, per_second: f64, resource: Resource, usable: f64, used: f64) -> Option<Use> {
         // Of less than a core it is one server that is slow; of more, as many as there are cores.
-        let one = Use { servers: usable, ..Use::new(resource, self.name, self.role) };
+        let one = Use { servers: usable, ..Use::new(resource, Some(self.name), self.role) };
         let busy = (used / (usable * self.seconds)).min(1.0);
         (usable > 0.0)
             .then(|| one.at(per_second, used / self.operations, 0.0).bounded(per_second, busy))
@@ -222,7 +222,7 @@ impl<'a> Host<'a> {
         let waited = if self.role == Role::Server { self.waited_for_disks() } else { 0.0 };
         let seconds = seconds.max(waited.min(self.seconds));
         let at_a_time = Some(in_flight / seconds);
-        let one = Use { at_a_time, ..Use::new(resource, self.name, self.role) };
+        let one = Use { at_a_time, ..Use::new(resource, Some(self.name), self.role) };
         let one = one.at(per_second, seconds / self.operations, 0.0);
         Some(one.bounded(per_second, seconds / self.seconds))
     }
@@ -232,7 +232,7 @@ impl<'a> Host<'a> {
         let total = self.cpu();
         let share = total.iowait / total.total();
         let waits = self.role == Role::Server && share >= WAITS_FOR_IO;
-        waits.then(|| Condition::WaitsForIo { host: self.name.to_owned(), share })
+        waits.then(|| Condition::WaitsForIo { host: self.name.clone(), share })
     }
 
     /// Seconds in which a core at least was idle with I/O outstanding.
@@ -280,7 +280,7 @@ impl<'a> Host<'a> {
         };
         // An idle window that was busier than the trial takes nothing off what threads wait for.
         let kept: f64 = self.loads().map(|load| load.caused().0.max(0.0) + most(load)).sum();
-        let one = Use::new(Resource::Threads { count }, self.name, self.role);
+        let one = Use::new(Resource::Threads { count }, Some(self.name), self.role);
         let one = Use { servers: count.into(), ..one };
         let one = one.at(seen.per_second, kept / self.operations, 0.0);
         let one = one.bounded(seen.per_second, kept / self.seconds / f64::from(count));
@@ -300,7 +300,7 @@ impl<'a> Host<'a> {
             let bits_per_second = facts.link_rate(name)?;
             let resource = Resource::Link { interface: name.to_owned(), bits_per_second };
             let seconds = 8.0 * moved.bytes() / bits_per_second as f64;
-            let one = Use::new(resource, self.name, self.role);
+            let one = Use::new(resource, Some(self.name), self.role);
             // Of several interfaces each carried its share of the payload; those of another server carried none.
             let carried_payload = everywhere >= CARRIED * payload_bytes * self.operations;
             let payload = payload_bytes * moved.bytes() / everywhere.max(1.0);

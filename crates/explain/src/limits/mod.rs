@@ -29,7 +29,7 @@ use crate::thresholds::{BOTH_SATURATED, LEAST_GAIN, ONE_CORE, STANDS_OUT, STREAM
 use crate::transfers::largest_transfer;
 use network::Network;
 use observed::Observed;
-use plimsoll_model::{Cell, Parameter, Study, Target};
+use plimsoll_model::{Cell, HostName, Parameter, Study, Target};
 
 /// What limits a workload on a subject under a setting.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,28 +113,28 @@ pub enum Condition {
     /// Its clock was not always the same: CPU time at one is not that at another.
     ClockMoved {
         /// The host.
-        host: String,
+        host: HostName,
         /// Lowest and highest of any core, in hertz.
         hertz: (f64, f64),
     },
     /// Next to nothing of its memory was left.
     MemoryShort {
         /// The host.
-        host: String,
+        host: HostName,
         /// Least that programs could have had, and all of it, in bytes.
         bytes: (u64, u64),
     },
     /// Processes stood still for want of its memory.
     MemoryPressure {
         /// The host.
-        host: String,
+        host: HostName,
         /// Share of the time.
         share: f64,
     },
     /// A hypervisor took some of its time for others.
     Stolen {
         /// The host.
-        host: String,
+        host: HostName,
         /// Share of the time of its cores.
         share: f64,
     },
@@ -148,7 +148,7 @@ pub enum Condition {
     /// Its cores were idle with I/O outstanding, and no disk is known that may have kept them so.
     WaitsForIo {
         /// The host.
-        host: String,
+        host: HostName,
         /// Share of the time of its cores.
         share: f64,
     },
@@ -157,8 +157,8 @@ pub enum Condition {
 /// A host of a lab on the way between client and server that may have a part of a core alone, and was not watched.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuotaHost {
-    /// How it is named: lab://LAB/HOST.
-    pub host: String,
+    /// The host.
+    pub host: HostName,
     /// Of how many cores it may have the time.
     pub cores: f64,
 }
@@ -257,15 +257,16 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Limits>
 /// Hosts of a lab between client and server, which are not watched, and may have a part of a core.
 fn quota_hosts(study: &Study, cell: Cell) -> Vec<QuotaHost> {
     let server = study.plan.target(usize::from(cell.subject)).and_then(Target::host);
-    let lab = study.hosts.iter().find_map(|host| {
-        let (lab, client) = host.name.strip_prefix("lab://")?.split_once('/')?;
-        Some((lab, client, host.lab.as_ref()?))
+    let lab = study.hosts.iter().find_map(|facts| {
+        let HostName::Lab { lab, host } = &facts.name else { return None };
+        Some((lab, host, facts.lab.as_ref()?))
     });
     let (Some(server), Some((lab, client, facts))) = (server, lab) else { return Vec::new() };
     let quota = |host: &str| {
-        let name = format!("lab://{lab}/{host}");
-        let watched = study.hosts.iter().any(|known| known.name == name);
-        facts.quota(host).filter(|_| !watched).map(|cores| QuotaHost { host: name, cores })
+        let cores = facts.quota(host)?;
+        let host = HostName::Lab { lab: lab.clone(), host: host.to_owned() };
+        let watched = study.hosts.iter().any(|known| known.name == host);
+        (!watched).then_some(QuotaHost { host, cores })
     };
     facts.between(client, server).into_iter().filter_map(quota).collect()
 }

@@ -4,7 +4,8 @@ use super::host::Host;
 use super::{Condition, Resource, Role, Unseen, Use};
 use crate::thresholds::{BEYOND_DRIVER, IMPOSSIBLE, SATURATED};
 use plimsoll_model::{
-    Cell, Flag, HostLoad, Measure, Metric, OpKind, Part, PartResult, Point, Study, Target, Trial,
+    Cell, Flag, HostLoad, HostName, Measure, Metric, OpKind, Part, PartResult, Point, Study,
+    Target, Trial,
 };
 use std::collections::BTreeMap;
 
@@ -88,7 +89,7 @@ impl Observed {
     fn driver(&mut self, runs: &[Run<'_>], threads: f64) {
         let cost = mean(runs.iter().map(Run::driver_seconds));
         if let Some(seconds) = cost.filter(|seconds| *seconds > 0.0) {
-            let one = Use::new(Resource::Driver, "", Role::Client);
+            let one = Use::new(Resource::Driver, None, Role::Client);
             // More threads than workers took part where they were busy for more than all of their time.
             let servers = threads.max((self.per_second * seconds / IMPOSSIBLE).ceil());
             let one = Use { servers, ..one }.at(self.per_second, seconds, 0.0);
@@ -103,10 +104,11 @@ impl Observed {
         let local = matches!(target, Target::Directory(_)) && servers().next().is_none();
         // On one machine the processors of a client are those of a server too.
         let one_machine = study.flags.iter().any(|flag| matches!(flag, Flag::SameMachine { .. }));
-        let shared =
-            |host: &str, client: bool| client && one_machine || study.is_on_machine_of_client(host);
-        let hosts: Vec<&str> = match runs.iter().find(|run| !run.loads.is_empty()) {
-            Some(run) => run.loads.iter().map(|load| load.host.as_str()).collect(),
+        let shared = |host: &HostName, client: bool| {
+            client && one_machine || study.is_on_machine_of_client(host)
+        };
+        let hosts: Vec<&HostName> = match runs.iter().find(|run| !run.loads.is_empty()) {
+            Some(run) => run.loads.iter().map(|load| &load.host).collect(),
             None => Vec::new(),
         };
         let payload_bytes = payload_bytes(study, target, runs);
@@ -118,7 +120,7 @@ impl Observed {
         let mut is_both = false;
         for host in hosts {
             let client = study.plan.is_client(host);
-            let server = servers().any(|server| server.is(host));
+            let server = servers().any(|server| server.host == *host);
             if !client && !server {
                 continue;
             }
@@ -246,7 +248,7 @@ impl Observed {
                 self.unseen.push(Unseen::RoundTrip);
             }
             Some(seconds) if seconds > 0.0 => {
-                let one = Use::new(Resource::RoundTrip, "", Role::Both);
+                let one = Use::new(Resource::RoundTrip, None, Role::Both);
                 let others: f64 = self.uses.iter().map(Use::service_seconds).sum();
                 let delay =
                     Use { demand_seconds: seconds.min((response - others).max(0.0)), ..one };

@@ -241,15 +241,15 @@ impl Observed {
         };
         // Monitoring begins before the load and ends after it.
         let seconds = result.answered_seconds.filter(|seconds| *seconds > 0.0);
-        let [a, b] = ends.map(ToString::to_string);
+        let [a, b] = ends;
         let is_shared = |flag: &Flag| matches!(flag, Flag::SameMachine { .. });
         let shared = a == b || study.flags.iter().any(is_shared);
         let sides = [
-            (PathEnd::A, &a, value(Measure::NEAR_BUSIEST)),
-            (PathEnd::B, &b, value(Measure::FAR_BUSIEST)),
+            (PathEnd::A, a, value(Measure::NEAR_BUSIEST)),
+            (PathEnd::B, b, value(Measure::FAR_BUSIEST)),
         ];
-        let monitored = |name: &str| {
-            let load = loads.iter().find(|load| load.host == name && load.seconds > 0.0)?;
+        let monitored = |name: &HostName| {
+            let load = loads.iter().find(|load| load.host == *name && load.seconds > 0.0)?;
             Some((load, seconds.unwrap_or(load.seconds)))
         };
         let of_cores = |end: PathEnd| if shared { PathEnd::Both } else { end };
@@ -260,8 +260,8 @@ impl Observed {
             seen.processors(load, of_cores(end), end, seconds);
             seen.links(study, load, end, seconds);
         }
-        let router = study.plan.router(usize::from(trial.cell.subject)).map(ToString::to_string);
-        if let Some((load, seconds)) = router.as_deref().and_then(monitored) {
+        let router = study.plan.router(usize::from(trial.cell.subject));
+        if let Some((load, seconds)) = router.and_then(monitored) {
             seen.processors(load, of_cores(PathEnd::Router), PathEnd::Router, seconds);
         }
         Some(seen)

@@ -1,7 +1,7 @@
 //! Resources, and how much of each an operation takes.
 
 use crate::thresholds::{BOTH_SATURATED, IMPOSSIBLE, NEARLY_SATURATED, SATURATED};
-use plimsoll_model::CpuTimes;
+use plimsoll_model::{CpuTimes, HostName};
 
 /// Whose it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,8 +59,8 @@ pub enum Resource {
 pub struct Use {
     /// Which.
     pub resource: Resource,
-    /// On which host of the study; empty for a round trip.
-    pub host: String,
+    /// On which host of the study; `None` of a round trip and of the load generator.
+    pub host: Option<HostName>,
     /// Whose that is.
     pub role: Role,
     /// Share of the time that it was busy, with what it does anyway: U = U₀ + X·D. 0 of a delay; above 1 where its
@@ -86,10 +86,10 @@ pub struct Use {
 }
 
 impl Use {
-    pub(super) fn new(resource: Resource, host: &str, role: Role) -> Use {
+    pub(super) fn new(resource: Resource, host: Option<&HostName>, role: Role) -> Use {
         Use {
             resource,
-            host: host.to_owned(),
+            host: host.cloned(),
             role,
             utilisation: 0.0,
             background: 0.0,

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::thresholds::{BUSIER_THAN_AVERAGE, LEAST_GAIN, MANY_CALLS};
 use crate::{Condition, Limits, Resource, Role, Use, limits};
-use plimsoll_model::{Cell, Study, Target};
+use plimsoll_model::{Cell, HostName, Study, Target};
 use std::num::NonZeroU16;
 
 /// What a change costs, the cheapest first.
@@ -44,7 +44,7 @@ pub enum Proposal {
     /// Values of a setting of a host that `--set` can compare.
     Setting {
         /// The host.
-        host: String,
+        host: HostName,
         /// The setting, as `--set` has it: "nfsd-threads".
         setting: String,
         /// Its values: "as-found,64".
@@ -203,15 +203,19 @@ fn is_call(one: &Use) -> bool {
     one.is_delay() || is_server_processor(one)
 }
 
-fn setting(host: &str, setting: impl Into<String>, values: impl Into<String>) -> Option<Proposal> {
-    Some(Proposal::Setting { host: host.into(), setting: setting.into(), values: values.into() })
+fn setting(
+    host: &HostName,
+    setting: impl Into<String>,
+    values: impl Into<String>,
+) -> Option<Proposal> {
+    Some(Proposal::Setting { host: host.clone(), setting: setting.into(), values: values.into() })
 }
 
 fn threads(_: &Study, limits: &Limits) -> Option<Proposal> {
     limits.uses.iter().find_map(|one| match one.resource {
         Resource::Threads { count } => {
             let more = count.saturating_mul(MORE_THREADS);
-            setting(&one.host, "nfsd-threads", format!("as-found,{more}"))
+            setting(one.host.as_ref()?, "nfsd-threads", format!("as-found,{more}"))
         }
         _ => None,
     })
@@ -224,13 +228,14 @@ fn one_core(study: &Study, limits: &Limits) -> Option<Proposal> {
     let classes = core.classes?;
     // Receiving packets is work of soft interrupts.
     let receives = classes.softirq * BUSIER_THAN_AVERAGE >= classes.busy().0 - classes.softirq;
-    let facts = study.hosts.iter().find(|facts| facts.name == core.host)?;
+    let host = core.host.as_ref()?;
+    let facts = study.hosts.iter().find(|facts| facts.name == *host)?;
     let loads = study.trials.iter().flat_map(|trial| &trial.loads);
-    let own = loads.filter(|load| load.host == core.host);
+    let own = loads.filter(|load| load.host == *host);
     let busiest = own.flat_map(|load| &load.interfaces).max_by_key(|one| one.received_bytes)?;
     let all = (1_u64 << facts.cpus.min(63)) - 1;
     let mask = format!("as-found,{all:x}");
-    receives.then(|| setting(&core.host, format!("rps:{}", busiest.name), mask))?
+    receives.then(|| setting(host, format!("rps:{}", busiest.name), mask))?
 }
 
 fn governor(study: &Study, limits: &Limits) -> Option<Proposal> {
@@ -239,7 +244,7 @@ fn governor(study: &Study, limits: &Limits) -> Option<Proposal> {
         _ => None,
     })?;
     let subject = usize::from(limits.cell.subject);
-    let is_server = study.plan.far_ends(subject).any(|host| host.is(moved));
+    let is_server = study.plan.far_ends(subject).any(|far| far.host == *moved);
     is_server.then(|| setting(moved, "governor", "as-found,performance"))?
 }
 
@@ -248,7 +253,7 @@ fn block_size(study: &Study, limits: &Limits) -> Option<Proposal> {
     let (calls, _) = limits.calls.filter(|(calls, _)| *calls >= MANY_CALLS)?;
     let is_nfs = matches!(study.plan.target(subject), Some(Target::Nfs(_)));
     let host = study.plan.far_ends(subject).next()?;
-    let proposal = || setting(&host.host.to_string(), "nfsd-max-block-size", "as-found,1MiB");
+    let proposal = || setting(&host.host, "nfsd-max-block-size", "as-found,1MiB");
     (is_nfs && calls > 0).then(proposal)?
 }
 

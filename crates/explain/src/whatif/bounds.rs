@@ -260,8 +260,8 @@ impl Demands<'_> {
         }
         unknown.extend(self.limits.held.iter().map(|held| Unknown::Held(held.host.clone())));
         for one in self.limits.uses.iter().filter(|one| self.is_unknown_disk(one)) {
-            if let Resource::Disk { name } = &one.resource {
-                let (host, name) = (one.host.clone(), name.clone());
+            if let (Resource::Disk { name }, Some(host)) = (&one.resource, &one.host) {
+                let (host, name) = (host.clone(), name.clone());
                 unknown.push(Unknown::Disk { host, name, utilisation: one.utilisation });
             }
         }

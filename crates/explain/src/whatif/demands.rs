@@ -3,7 +3,7 @@
 use super::{Part, Refusal, Settle, Unknown, Why};
 use crate::{Condition, Limits, Resource, Role, RoundTrip, Unseen, Use};
 use plimsoll_model::what_if::{LinkEnd, LinkRate, ProcessorSpeed, Processors, WhatIf};
-use plimsoll_model::{HostFacts, Parameter, Part as WorkloadPart, Study, Workload};
+use plimsoll_model::{HostFacts, HostName, Parameter, Part as WorkloadPart, Study, Workload};
 
 /// Demands of a row after some changes.
 pub(super) struct Demands<'a> {
@@ -101,8 +101,8 @@ impl<'a> Demands<'a> {
         self.workload()?.main()
     }
 
-    pub(super) fn facts(&self, host: &str) -> Option<&'a HostFacts> {
-        self.study.hosts.iter().find(|facts| facts.name == host)
+    pub(super) fn facts(&self, host: &HostName) -> Option<&'a HostFacts> {
+        self.study.hosts.iter().find(|facts| facts.name == *host)
     }
 
     /// Marks what a factor of speed does to something that the row uses.
@@ -167,8 +167,8 @@ impl<'a> Demands<'a> {
     fn rate_of(&self, role: Role) -> Option<u64> {
         let plan = &self.study.plan;
         let subject = usize::from(self.limits.cell.subject);
-        let is_side = |host: &str| match role {
-            Role::Server => plan.far_ends(subject).any(|own| own.is(host)),
+        let is_side = |host: &HostName| match role {
+            Role::Server => plan.far_ends(subject).any(|own| own.host == *host),
             Role::Client | Role::Both => plan.is_client(host),
         };
         let own = self.study.trials.iter().filter(|trial| trial.cell == self.limits.cell);
@@ -212,7 +212,7 @@ impl<'a> Demands<'a> {
         let is = |one: &Use| is_processor(one) && is_own(one) && one.is_conclusive();
         for condition in &self.limits.conditions {
             if let Condition::ClockMoved { host, hertz } = condition
-                && self.slow.iter().any(|one| is(one) && one.host == *host)
+                && self.slow.iter().any(|one| is(one) && one.host.as_ref() == Some(host))
             {
                 let (host, hertz) = (host.clone(), *hertz);
                 return refused(Why::ClockMoved { host, hertz }, Settle::Again);

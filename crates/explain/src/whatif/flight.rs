@@ -74,7 +74,7 @@ impl Demands<'_> {
     fn is_rotating(&self) -> Option<bool> {
         if let Some(one) = self.server_disk() {
             let Resource::Disk { name } = &one.resource else { return None };
-            return Some(self.facts(&one.host)?.disks.get(name)?.rotational);
+            return Some(self.facts(one.host.as_ref()?)?.disks.get(name)?.rotational);
         }
         // Memory, or nothing but names, served it.
         (self.is_from_memory() || !self.is_unseen(Unseen::Server)).then_some(false)

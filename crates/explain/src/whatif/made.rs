@@ -193,7 +193,7 @@ impl<'a> Side<'a> {
             LinkEnd::Server => servers,
             LinkEnd::Path => clients.into_iter().chain(servers).collect(),
         };
-        let names: BTreeSet<String> = hosts.into_iter().map(HostName::to_string).collect();
+        let names: BTreeSet<&HostName> = hosts.into_iter().collect();
         self.study.hosts.iter().filter(move |facts| names.contains(&facts.name))
     }
 }

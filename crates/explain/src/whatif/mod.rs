@@ -32,7 +32,7 @@ use crate::gather::Gathered;
 use crate::thresholds::{FARTHEST_BOUND, SEGMENT_BYTES, SEGMENT_ON_ETHERNET_BYTES};
 use crate::{Limit, Limits, PathResource, Unseen, Use, is_ladder, limits};
 use demands::Demands;
-use plimsoll_model::{Cell, Measure, Steps, Study, SubjectKind, Target};
+use plimsoll_model::{Cell, HostName, Measure, Steps, Study, SubjectKind, Target};
 
 /// What a change would bring to one row.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,7 +87,7 @@ pub enum Unknown {
     /// Capacity of a disk that was never saturated.
     Disk {
         /// Its host.
-        host: String,
+        host: HostName,
         /// Its name.
         name: String,
         /// Its highest utilisation.
@@ -100,7 +100,7 @@ pub enum Unknown {
     /// Rate of the link.
     Link,
     /// A host of a lab that has a part of a core and was not monitored.
-    Held(String),
+    Held(HostName),
     /// Demands at rates so many times as high as the highest that was measured.
     Beyond(f64),
     /// Demands at other numbers in flight.
@@ -114,7 +114,7 @@ pub enum Unknown {
     /// What the new disk does with more than one operation at a time.
     DiskDepth,
     /// The speed of a CPU whose clock moved.
-    Clock(String),
+    Clock(HostName),
     /// Resources of a network path beside links and CPUs.
     RestOfPath,
     /// CPU time of encryption beside the cipher, and on the client.
@@ -144,7 +144,7 @@ pub enum Why {
     /// The clock of the CPU moved, so that its demands are not those of one speed: lowest and highest in hertz.
     ClockMoved {
         /// The host.
-        host: String,
+        host: HostName,
         /// The clocks.
         hertz: (f64, f64),
     },
@@ -193,7 +193,7 @@ pub enum Settle {
     /// The same at several depths.
     Sweep,
     /// The disk of a host by itself.
-    Disk(String),
+    Disk(HostName),
     /// The same once more, for longer.
     Again,
     /// The same with so many workers.

@@ -70,7 +70,7 @@ fn beside_other_work(study: &mut Study, block: u32, user: f64, system: f64) {
     let idle = CpuTimes { user: 0.3, system: 0.2, ..CpuTimes::default() };
     let more = CpuTimes { user, system, steal: 7.0, idle: 8.0, ..CpuTimes::default() };
     trial.loads = vec![HostLoad {
-        host: "local".to_owned(),
+        host: "local".parse().unwrap(),
         seconds: 10.0,
         cpu: idle * 10.0 + more,
         idle_baseline: 0.5,

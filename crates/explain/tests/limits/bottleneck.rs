@@ -117,7 +117,7 @@ fn what_labs_were_made_short_of_is_named() {
         move |study: &mut Study| {
             for trial in &mut study.trials {
                 let operations = trial.result.moved().operations as f64;
-                let server = trial.loads.iter_mut().find(|load| load.host == SERVER).unwrap();
+                let server = trial.loads.iter_mut().find(|load| load.host == *SERVER).unwrap();
                 let used = (operations * 200e-6).min(cores * server.seconds);
                 server.control_group = Some(ControlGroupLoad {
                     cpu_seconds: used,

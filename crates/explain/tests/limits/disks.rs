@@ -33,7 +33,7 @@ fn operations_overlap_also_where_threads_ask_for_less_than_the_disk_could_do() {
     };
     let mut study = with_ladder(study(at(4), true), true, [1, 4, 16], at);
     let count_threads = |load: &mut HostLoad| {
-        if load.host == SERVER {
+        if load.host == *SERVER {
             load.nfsd = Some(NfsdLoad { threads: Some(THREADS.into()), ..NfsdLoad::default() });
         }
     };
@@ -42,7 +42,7 @@ fn operations_overlap_also_where_threads_ask_for_less_than_the_disk_could_do() {
         let points = trial.points.iter_mut().flat_map(|point| &mut point.loads);
         points.for_each(count_threads);
     }
-    let server = study.hosts.iter_mut().find(|host| host.name == SERVER).unwrap();
+    let server = study.hosts.iter_mut().find(|host| host.name == *SERVER).unwrap();
     server.disks.insert("sda".into(), DiskFacts { rotational: false, queue_depth: None });
     let found = one(&study);
     let ladder = found.ladder.as_ref().unwrap();
@@ -76,7 +76,7 @@ fn threads_that_all_wait_for_the_disk_are_named_beside_it() {
     let with_threads = |count: u32, depth: u16, idle: f64| {
         let mut study = study(Truth { disk: 5e-3, ..base(depth) }, true);
         let servers = study.trials.iter_mut().flat_map(|trial| &mut trial.loads);
-        for load in servers.filter(|load| load.host == SERVER) {
+        for load in servers.filter(|load| load.host == *SERVER) {
             let nfsd = NfsdLoad { threads: Some(count), ..NfsdLoad::default() };
             load.nfsd = Some(nfsd);
             (load.idle, load.idle_baseline) = (None, idle);
@@ -102,13 +102,13 @@ fn threads_are_the_limit_of_a_disk_that_could_do_several_operations_at_a_time() 
     let with_disk = |disk: DiskFacts, name: &str, threads: u32| {
         let mut study = study(Truth { disk: 5e-3, ..base(4) }, true);
         let servers = study.trials.iter_mut().flat_map(|trial| &mut trial.loads);
-        for load in servers.filter(|load| load.host == SERVER) {
+        for load in servers.filter(|load| load.host == *SERVER) {
             load.nfsd = Some(NfsdLoad { threads: Some(threads), ..NfsdLoad::default() });
             (load.idle, load.idle_baseline) = (None, 0.0);
             load.disks[0].in_flight_seconds = load.disks[0].busy_seconds;
             load.disks[0].name = name.into();
         }
-        let server = study.hosts.iter_mut().find(|host| host.name == SERVER).unwrap();
+        let server = study.hosts.iter_mut().find(|host| host.name == *SERVER).unwrap();
         server.disks.insert(name.into(), disk);
         one(&study)
     };
@@ -135,7 +135,7 @@ fn a_disk_that_a_core_waited_for_was_busy() {
     let mut study = study(truth, true);
     let of_disk = truth.carries(1) * 2.0 * truth.disk;
     for trial in &mut study.trials {
-        let server = trial.loads.iter_mut().find(|load| load.host == SERVER).unwrap();
+        let server = trial.loads.iter_mut().find(|load| load.host == *SERVER).unwrap();
         server.disks[0].busy_seconds *= 0.6;
         server.cores[0].idle -= of_disk;
         server.cores[0].iowait = of_disk;

@@ -61,7 +61,7 @@ fn a_cost_that_cannot_be_distinguished_from_idle_is_no_limit() {
     assert_eq!(named(&one(&study)), "processor");
     // What the host does anyway differed from block to block by more than the load took.
     for (trial, idle) in study.trials.iter_mut().zip([0.1, 1.9, 3.0]) {
-        let server = trial.loads.iter_mut().find(|load| load.host == SERVER).unwrap();
+        let server = trial.loads.iter_mut().find(|load| load.host == *SERVER).unwrap();
         server.idle_baseline = idle;
     }
     let found = one(&study);
@@ -84,7 +84,7 @@ fn a_ceiling_below_what_was_measured_is_a_contradiction_unless_it_was_busy_all_t
         let mut study = study(truth, true);
         for trial in &mut study.trials {
             *trial.result.parts[0].quantities.get_mut(&Metric::all(Measure::IOPS)).unwrap() *= rate;
-            let server = trial.loads.iter_mut().find(|load| load.host == SERVER).unwrap();
+            let server = trial.loads.iter_mut().find(|load| load.host == *SERVER).unwrap();
             server.cores[0] =
                 CpuTimes { system: 2.0 * busy, idle: 2.0 - 2.0 * busy, ..CpuTimes::default() };
             count_cores(server);

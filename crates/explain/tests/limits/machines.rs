@@ -10,12 +10,12 @@ fn clocks_memory_and_steal_are_told_beside_utilisation() {
     let mut study = study(base(4), true);
     assert_eq!(one(&study).conditions, []);
     study.hosts[1].memory_bytes = 1 << 30;
-    let server = study.trials[1].loads.iter_mut().find(|load| load.host == SERVER).unwrap();
+    let server = study.trials[1].loads.iter_mut().find(|load| load.host == *SERVER).unwrap();
     server.frequency = Some(Frequency { lowest_hertz: 6e8, highest_hertz: 1.2e9 });
     server.memory = Some(MemoryLoad { least_available_bytes: 1 << 20, ..MemoryLoad::default() });
     server.memory_stall_seconds = Some(0.3);
     server.cpu.steal = 2.0;
-    let host = || SERVER.to_owned();
+    let host = || SERVER.parse().unwrap();
     let expected = [
         Condition::ClockMoved { host: host(), hertz: (6e8, 1.2e9) },
         Condition::MemoryShort { host: host(), bytes: (1 << 20, 1 << 30) },
@@ -36,7 +36,7 @@ fn a_shared_machine_that_is_saturated_is_the_bottleneck() {
     let found = one(&both);
     assert_eq!(named(&found), "processor", "{found:#?}");
     let machine = found.binding().unwrap();
-    assert_eq!((machine.role, machine.host.as_str()), (Role::Both, "local"));
+    assert_eq!((machine.role, &machine.host), (Role::Both, &Some(HostName::Local)));
     assert!(machine.utilisation > 0.95 && found.unseen.is_empty(), "{found:#?}");
     // One that is not saturated tells nothing of whose work it does.
     let mut idle = study(Truth { driver: 50e-6, server: 100e-6, round_trip: 3e-3, ..truth }, true);

@@ -12,11 +12,11 @@ fn a_quota_that_short_trials_show_as_more_than_all_is_saturated() {
     let truth = Truth { server: 400e-6, one_core: true, ..base(16) };
     let limits_with = |share: f64, longer: f64| {
         let mut study = study(truth, true);
-        study.flags.push(Flag::SameMachine { host: SERVER.into() });
+        study.flags.push(Flag::SameMachine { host: SERVER.parse().unwrap() });
         for trial in &mut study.trials {
             let operations = trial.result.moved().operations as f64;
             let used = operations * 220e-6;
-            let server = trial.loads.iter_mut().find(|load| load.host == SERVER).unwrap();
+            let server = trial.loads.iter_mut().find(|load| load.host == *SERVER).unwrap();
             server.seconds *= longer;
             server.control_group = Some(ControlGroupLoad {
                 cpu_seconds: used,
@@ -37,14 +37,14 @@ fn a_quota_that_short_trials_show_as_more_than_all_is_saturated() {
 fn a_quota_is_what_a_host_may_use_and_a_shared_machine_tells_nothing_else() {
     let truth = Truth { server: 400e-6, one_core: true, ..base(16) };
     let mut shared = study(truth, true);
-    shared.flags.push(Flag::SameMachine { host: SERVER.into() });
+    shared.flags.push(Flag::SameMachine { host: SERVER.parse().unwrap() });
     let found = one(&shared);
     assert!(found.unseen.contains(&Unseen::SharedProcessor));
     assert!(!named(&found).contains("core"), "{found:#?}");
     // Half a core: an operation that takes 200 µs of it takes 400 of its time.
     for trial in &mut shared.trials {
         let operations = trial.result.moved().operations as f64;
-        let server = trial.loads.iter_mut().find(|load| load.host == SERVER).unwrap();
+        let server = trial.loads.iter_mut().find(|load| load.host == *SERVER).unwrap();
         server.control_group = Some(ControlGroupLoad {
             cpu_seconds: operations * 200e-6,
             quota_cores: Some(0.5),
@@ -107,8 +107,9 @@ fn the_quota_of_a_labs_machine_is_known_though_its_kernel_is_not_told() {
                 ("link office between", "printer, lan"),
             ],
         );
-        let rename = |name: &mut String| {
-            *name = if name == "local" { "lab://bed/lan" } else { "lab://bed/router" }.to_owned();
+        let rename = |host: &mut HostName| {
+            let is_client = *host == HostName::Local;
+            *host = if is_client { "lab://bed/lan" } else { "lab://bed/router" }.parse().unwrap();
         };
         for host in &mut study.hosts {
             rename(&mut host.name);
@@ -123,12 +124,12 @@ fn the_quota_of_a_labs_machine_is_known_though_its_kernel_is_not_told() {
     let unwatched = one(&in_lab(false));
     assert_eq!(named(&unwatched), "waiting", "{unwatched:#?}");
     let [held] = &unwatched.held[..] else { panic!("{:?}", unwatched.held) };
-    assert_eq!((held.host.as_str(), held.cores), ("lab://bed/router", 0.2));
+    assert_eq!((held.host.to_string().as_str(), held.cores), ("lab://bed/router", 0.2));
 
     // It counts a fifth of the time as busy, and nothing while it is stopped.
     let mut watched = in_lab(true);
     for trial in &mut watched.trials {
-        let router = trial.loads.iter_mut().find(|load| load.host == "lab://bed/router").unwrap();
+        let router = trial.loads.iter_mut().find(|load| load.host == *"lab://bed/router").unwrap();
         router.cores = vec![CpuTimes { softirq: 0.38, idle: 0.04, ..CpuTimes::default() }];
         count_cores(router);
     }
@@ -140,7 +141,7 @@ fn the_quota_of_a_labs_machine_is_known_though_its_kernel_is_not_told() {
 
     // Counted outside it is known exactly, whatever its own kernel counts.
     for trial in &mut watched.trials {
-        let router = trial.loads.iter_mut().find(|load| load.host == "lab://bed/router").unwrap();
+        let router = trial.loads.iter_mut().find(|load| load.host == *"lab://bed/router").unwrap();
         router.cores = vec![CpuTimes { softirq: 0.1, idle: 1.9, ..CpuTimes::default() }];
         count_cores(router);
         router.control_group = Some(ControlGroupLoad {

@@ -53,7 +53,7 @@ pub fn empty(targets: &[&str], patterns: &[Pattern]) -> Study {
         measures: Vec::new(),
         plan: plan(targets, patterns, format!("plimsoll check {given} --seed 42")),
         hosts: vec![HostFacts {
-            name: "local".into(),
+            name: HostName::Local,
             kernel: "6.1.0".into(),
             cpu_model: "some CPU".into(),
             cpus: 2,

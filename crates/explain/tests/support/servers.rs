@@ -96,7 +96,7 @@ pub fn load(host: &str, seconds: f64, busy: [f64; 2], idle: f64) -> HostLoad {
     };
     let cores: Vec<CpuTimes> = busy.into_iter().map(core).collect();
     HostLoad {
-        host: host.into(),
+        host: host.parse().unwrap(),
         seconds,
         cpu: cores[0] + cores[1],
         cores_busy: busy.to_vec(),
@@ -114,8 +114,8 @@ pub fn study(truth: Truth, watched: bool) -> Study {
     (part.workers, part.arrival) = (NonZeroU16::MIN, Arrival::Closed { depth });
     let host: HostName = SERVER.parse().unwrap();
     if watched {
+        study.hosts.push(HostFacts { name: host.clone(), cpus: 2, ..HostFacts::default() });
         study.plan.watched.push(Watched::new(host, HostRole::Server));
-        study.hosts.push(HostFacts { name: SERVER.into(), cpus: 2, ..HostFacts::default() });
     }
     study.hosts[0].link_rates.insert("eth0".into(), 1_000_000_000);
     if truth.round_trip > 0.0 {
@@ -184,7 +184,7 @@ pub fn on_one_machine(study: &mut Study) {
     }
     study.plan.watched[1].host = HostName::Local;
     study.hosts.pop();
-    study.flags.push(Flag::SameMachine { host: HostName::Local.to_string() });
+    study.flags.push(Flag::SameMachine { host: HostName::Local });
 }
 
 /// As if both were namespaces of one machine: the counters of either are those of all of it.
@@ -199,7 +199,7 @@ pub fn in_namespaces(study: &mut Study) {
         count_cores(client);
         count_cores(server);
     }
-    study.flags.push(Flag::SameMachine { host: SERVER.into() });
+    study.flags.push(Flag::SameMachine { host: SERVER.parse().unwrap() });
 }
 
 /// Sums and shares of a host's cores.

@@ -31,7 +31,7 @@ pub(super) fn draw(run: &Run, frame: &mut Frame<'_>, area: Rect) {
 fn host_lines<'a>(host: &HostNow, load: &LoadNow) -> Vec<Line<'a>> {
     let busy = load.shares.busy().0;
     let percent = |share: f64| share * 100.0;
-    let name = crate::text::ending(&plimsoll_model::printable(&host.name), 8);
+    let name = crate::text::ending(&plimsoll_model::printable(&host.name.to_string()), 8);
     let mut lines = vec![
         bar(&name, busy),
         Line::from(format!(

@@ -124,7 +124,7 @@ fn cpu(run: &Run, host: &HostNow) -> Option<Areas> {
         values: recent().skip(1).map(share).collect(),
     };
     (edges.len() > 1).then(|| Areas {
-        title: format!("CPU of {}", plimsoll_model::printable(&host.name)),
+        title: format!("CPU of {}", plimsoll_model::printable(&host.name.to_string())),
         description: "Share of all cores, by kind of work.".to_owned(),
         x: along(),
         y: Axis::new("CPU", SHARE),

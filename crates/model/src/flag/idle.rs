@@ -118,9 +118,11 @@ impl Flag {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::HostName;
 
     fn traffic(bytes_per_second: f64) -> Flag {
-        Flag::OtherTraffic { host: "nas".into(), bytes_per_second, windows: IdleWindows::default() }
+        let (host, windows) = (HostName::by_ssh("nas").unwrap(), IdleWindows::default());
+        Flag::OtherTraffic { host, bytes_per_second, windows }
     }
 
     #[test]
@@ -130,7 +132,7 @@ mod tests {
         let mut later = traffic(3e6).in_later_window(720.0);
         assert_eq!(
             later.message(),
-            "Figures may be too low: 3.00 MB/s of other network traffic on nas (in an idle window 12 min into the study)"
+            "Figures may be too low: 3.00 MB/s of other network traffic on ssh://nas (in an idle window 12 min into the study)"
         );
         assert!(later.seen_again(traffic(5e6).in_later_window(1200.0)));
         let said = later.message();
@@ -143,15 +145,14 @@ mod tests {
         assert!(first.seen_again(later));
         assert!(first.message().ends_with("before the load began and in 2 later idle windows)"));
         let other = Flag::OtherTraffic {
-            host: "other".into(),
+            host: HostName::Local,
             bytes_per_second: 1e6,
             windows: IdleWindows::default(),
         };
         assert!(!first.seen_again(other), "of another host");
         // Studies of older versions have no times.
-        let old: Flag =
-            serde_json::from_str(r#"{"flag":"other_traffic","host":"nas","bytes_per_second":2e6}"#)
-                .unwrap();
+        let old = r#"{"flag":"other_traffic","host":"ssh://nas","bytes_per_second":2e6}"#;
+        let old: Flag = serde_json::from_str(old).unwrap();
         assert_eq!(old, traffic(2e6));
         assert!(!serde_json::to_string(&old).unwrap().contains("windows"));
     }

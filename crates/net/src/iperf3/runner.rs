@@ -374,7 +374,7 @@ impl SubjectRunner for Iperf3Runner {
         }
         let session = self.session.as_ref().ok_or_else(closed)?;
         self.facts.root_adds = rights::root_adds(&[(Side::A, session.facts().clone())]);
-        let host = self.server.name.to_string();
+        let host = self.server.name.clone();
         Ok(self.is_here.then_some(Flag::SameMachine { host }).into_iter().collect())
     }
 

@@ -344,7 +344,7 @@ pub(super) fn look(
         return Err(Failure::new(Cause::NotPermitted, tried).on(on).happened(happened).next(next));
     }
     let is_end = own_addresses(router).into_iter().any(|own| ends.contains(&own));
-    let host = router.name().to_owned();
+    let host = router.name().parse()?;
     Ok(is_end.then_some(Flag::RouterIsEnd { host }).into_iter().collect())
 }
 

@@ -22,6 +22,12 @@ pub fn text() -> impl Strategy<Value = String> + Clone {
     vec(any::<char>(), 0..8).prop_map(String::from_iter)
 }
 
+/// A host of each kind that is monitored.
+pub fn host() -> impl Strategy<Value = HostName> + Clone {
+    let named = ["local", "ssh://root@nas:2222", "lab://bed/router"];
+    select(named.map(|name| name.parse::<HostName>().unwrap()).to_vec())
+}
+
 fn failure() -> impl Strategy<Value = Failure> {
     let causes = [
         Cause::Trial,

@@ -102,7 +102,7 @@ pub fn trial(number: u32) -> Trial {
         },
         points: Vec::new(),
         loads: vec![HostLoad {
-            host: "local".into(),
+            host: HostName::Local,
             seconds: 5.0,
             cpu: CpuTimes {
                 user: 1.0,
@@ -193,7 +193,7 @@ pub fn full() -> Study {
             }),
         ],
         hosts: vec![HostFacts {
-            name: "local".into(),
+            name: HostName::Local,
             kernel: "6.1.0".into(),
             cpu_model: "some CPU".into(),
             cpus: 2,
@@ -213,23 +213,23 @@ pub fn watched() -> Study {
     let mut study = full();
     let name = "ssh://root@nas:2222";
     let host: HostName = name.parse().unwrap();
-    let server = Watched::new(host, HostRole::Server);
+    let server = Watched::new(host.clone(), HostRole::Server);
     study.plan.watched.push(Watched { subject: Some(0), guessed: true, ..server });
     study.plan.watched.push(Watched::new(HostName::Local, HostRole::Server));
     study.hosts[0].watched_by = Some(WatchedBy::Proc);
     study.hosts.push(HostFacts {
-        name: name.into(),
+        name: host.clone(),
         cpus: 1,
         watched_by: Some(WatchedBy::Shell),
         without_probe: Some("no space left".into()),
         is_this_machine: true,
         ..study.hosts[0].clone()
     });
-    study.flags = any::flags::of_hosts(0.5, name);
+    study.flags = any::flags::of_hosts(0.5, &host, name);
     let servers = [Measure::SERVER_CPU_PER_OP, Measure::SERVER_CPU_PER_BYTE];
     let quantities = &mut study.trials[0].result.parts[0].quantities;
     quantities.extend(servers.map(|measure| (Metric::all(measure), 0.25)));
-    study.trials[0].loads.push(load(name));
+    study.trials[0].loads.push(load(host));
     study.trials[0].mount = Some(mount(0.25, 7));
     study
 }
@@ -390,7 +390,7 @@ pub fn mount(x: f64, n: u64) -> MountAccount {
 }
 
 /// A load with a value in every field.
-pub fn load(host: &str) -> HostLoad {
+pub fn load(host: HostName) -> HostLoad {
     let cpu = CpuTimes { user: 1.0, system: 2.0, idle: 6.0, softirq: 1.25, ..CpuTimes::default() };
     let memory = MemoryNow {
         total_bytes: 2 * GIB,
@@ -412,7 +412,7 @@ pub fn load(host: &str) -> HostLoad {
         frequency_hertz: Some(1.2e9),
     };
     HostLoad {
-        host: host.into(),
+        host,
         seconds: 5.0,
         cpu,
         cores_busy: vec![0.5],

@@ -9,7 +9,7 @@ use plimsoll_explain::{GateOutcome, GateResult};
 use plimsoll_model::{Cell, Study};
 use std::fmt::Write;
 
-/// Host of a study whose host has no name, as the schema wants it.
+/// Host of a study that names none, as the schema wants it.
 const NO_NAME: &str = "localhost";
 
 /// The gate of a study as JUnit XML. Rows without a known spread, baseline or figure are skipped, so they do not fail.
@@ -64,9 +64,9 @@ pub fn junit(study: &Study, gate: &GateResult) -> String {
 /// The host that made the load.
 fn client(study: &Study) -> String {
     let own = study.hosts.iter().find(|host| host.is_this_machine);
-    let client = study.plan.is_remote().then(|| study.plan.client().to_string());
-    let name = client.or_else(|| own.map(|host| host.name.clone()));
-    name.filter(|name| !name.is_empty()).unwrap_or_else(|| NO_NAME.to_owned())
+    let client = study.plan.is_remote().then(|| study.plan.client());
+    let name = client.or(own.map(|host| &host.name));
+    name.map_or(NO_NAME.to_owned(), ToString::to_string)
 }
 
 /// Seconds of load in the trials of a row.

@@ -47,8 +47,8 @@ pub fn redact(study: &Study, also: &[String]) -> Result<Study, Failure> {
     for read in study.subjects.iter().filter_map(|s| s.storage()?.in_place.as_ref()) {
         pseudonyms.learn(Kind::Path, &read.file);
     }
-    for name in hosts(study) {
-        learn_host(&name, &mut pseudonyms);
+    for host in hosts(study) {
+        learn_host(host, &mut pseudonyms);
     }
     for facts in study.subjects.iter().filter_map(SubjectFacts::host) {
         device::learn(&serde_json::to_value(&facts.device).map_err(refused)?, &mut pseudonyms);
@@ -60,36 +60,40 @@ pub fn redact(study: &Study, also: &[String]) -> Result<Study, Failure> {
 }
 
 /// Every host that the study names.
-fn hosts(study: &Study) -> Vec<String> {
+fn hosts(study: &Study) -> Vec<&HostName> {
     let plan = &study.plan;
     let mut hosts: Vec<&HostName> = plan.watched.iter().map(|one| &one.host).collect();
     hosts.extend(plan.factors.iter().map(|factor| &factor.host));
     hosts.extend(plan.reboot.iter().map(|reboot| &reboot.host));
     hosts.extend(plan.subjects.iter().flat_map(|subject| subject.hosts()));
-    let watched = study.hosts.iter().map(|host| host.name.clone());
-    hosts.into_iter().map(ToString::to_string).chain(watched).collect()
+    hosts.extend(study.hosts.iter().map(|host| &host.name));
+    hosts
 }
 
 /// Learns the name of a host, and what it is made of.
-fn learn_host(name: &str, pseudonyms: &mut Pseudonyms) {
-    match name.parse() {
+fn learn_host(host: &HostName, pseudonyms: &mut Pseudonyms) {
+    let made = redacted_host(host.clone(), pseudonyms);
+    if made != *host {
+        pseudonyms.learn_as(&host.to_string(), made.to_string());
+    }
+}
+
+/// The host by made-up names of its user and its machine, which are learnt.
+fn redacted_host(host: HostName, pseudonyms: &mut Pseudonyms) -> HostName {
+    let mut made_up = |kind, name: &str| {
+        pseudonyms.learn(kind, name);
+        pseudonyms.replace_all(kind, name)
+    };
+    match host {
         // Where plimsoll ran and the hosts of test beds are called so on every machine.
-        Ok(HostName::Local | HostName::Lab { .. }) => {}
-        Ok(HostName::Ssh { user, host, port }) => {
-            let user = user.map(|user| {
-                pseudonyms.learn(Kind::User, &user);
-                pseudonyms.replace_all(Kind::User, &user)
-            });
-            pseudonyms.learn(Kind::Host, &host);
-            let host = pseudonyms.replace_all(Kind::Host, &host);
-            pseudonyms.learn_as(name, HostName::Ssh { user, host, port }.to_string());
+        HostName::Local | HostName::Lab { .. } => host,
+        HostName::Ssh { user, host, port } => {
+            let user = user.map(|user| made_up(Kind::User, &user));
+            HostName::Ssh { user, host: made_up(Kind::Host, &host), port }
         }
-        Ok(HostName::Iperf3 { host, port }) => {
-            pseudonyms.learn(Kind::Host, &host);
-            let host = pseudonyms.replace_all(Kind::Host, &host);
-            pseudonyms.learn_as(name, HostName::Iperf3 { host, port }.to_string());
+        HostName::Iperf3 { host, port } => {
+            HostName::Iperf3 { host: made_up(Kind::Host, &host), port }
         }
-        Err(_) => pseudonyms.learn(Kind::Host, name),
     }
 }
 
@@ -191,10 +195,12 @@ fn walk(value: &mut Value, key: &str, pseudonyms: &mut Pseudonyms) {
                 "path" | "file" | "directory" | "directories" | "data" => pseudonyms.path(text),
                 "name" | "setting" if text.starts_with("sysctl:") => std::mem::take(text),
                 // Hosts of labs keep their names.
-                "host" | "name" if text == "local" || text.starts_with("lab://") => {
-                    std::mem::take(text)
-                }
-                "host" => pseudonyms.replace_all(Kind::Host, text),
+                "name" if text == "local" || text.starts_with("lab://") => std::mem::take(text),
+                "host" => match text.parse() {
+                    Ok(host) => redacted_host(host, pseudonyms).to_string(),
+                    // The server of a target, by its bare name.
+                    Err(_) => pseudonyms.replace_all(Kind::Host, text),
+                },
                 "user" => pseudonyms.replace_all(Kind::User, text),
                 "domain" => pseudonyms.replace_all(Kind::Domain, text),
                 "share" => pseudonyms.replace_all(Kind::Share, text),

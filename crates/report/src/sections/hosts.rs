@@ -8,7 +8,7 @@ use crate::document::{Figure, Layout, Section};
 use crate::study::{Shown, hosts};
 use crate::text::capital;
 use plimsoll_explain::{CellFindings, HostFindings, WorkloadFindings};
-use plimsoll_model::{CpuTimes, HostLoad, LoadStretch, Trial};
+use plimsoll_model::{CpuTimes, HostLoad, HostName, LoadStretch, Trial};
 
 /// One class out of all.
 type Class = fn(&CpuTimes) -> f64;
@@ -50,7 +50,7 @@ fn section(shown: &Shown<'_>, number: usize, host: &HostFindings) -> Section {
     let id = numbered("cpu");
     let mut figures = vec![classes(&loads, &host.host, id.clone())];
     figures.extend(cores(&loads, &host.host, format!("{id}-cores")));
-    if host.host != "local" {
+    if host.host != HostName::Local {
         figures.extend(resources::figures(&loads, &host.host, &numbered("machine")));
     }
     let mut section = Section::details(numbered("machines"), hosts::heading(host));
@@ -64,7 +64,7 @@ fn section(shown: &Shown<'_>, number: usize, host: &HostFindings) -> Section {
 }
 
 /// Classes of CPU time as shares of all cores, a stretch a trial.
-fn classes(loads: &[(u32, &HostLoad)], host: &str, id: String) -> Figure {
+fn classes(loads: &[(u32, &HostLoad)], host: &HostName, id: String) -> Figure {
     let layers = CLASSES.iter().map(|(label, style, of)| Layer {
         label: (*label).to_owned(),
         style: *style,
@@ -107,7 +107,7 @@ pub(super) fn within(
         let trials = complete(shown, *cell);
         let takes_part = |host: &&HostFindings| host.work.iter().any(|w| w.cell == *cell);
         let hosts = shown.findings.hosts.iter().filter(takes_part);
-        for (number, host) in hosts.map(|host| host.host.as_str()).enumerate() {
+        for (number, host) in hosts.map(|host| &host.host).enumerate() {
             let place = shown.names.place(*cell) + 1;
             let id = format!("{part}-cpu-{place}-{}", number + 1);
             let setup = shown.names.setup(*cell);
@@ -121,13 +121,13 @@ pub(super) fn within(
 
 fn over_trial(
     trials: &[&Trial],
-    host: &str,
+    host: &HostName,
     id: String,
     title: String,
     setup: &str,
     only: &str,
 ) -> Option<Figure> {
-    let loads = || trials.iter().flat_map(|t| &t.loads).filter(|l| l.host == host);
+    let loads = || trials.iter().flat_map(|t| &t.loads).filter(|l| l.host == *host);
     let most = loads().map(|l| l.stretches.len()).max()?;
     let (mut edges, mut sums) = (vec![0.0], Vec::new());
     for at in 0..most {
@@ -166,7 +166,7 @@ fn worth_showing(layers: impl Iterator<Item = Layer>) -> Vec<Layer> {
 }
 
 /// Busy share of each core: one that is full limits like a full host.
-fn cores(loads: &[(u32, &HostLoad)], host: &str, id: String) -> Option<Figure> {
+fn cores(loads: &[(u32, &HostLoad)], host: &HostName, id: String) -> Option<Figure> {
     let count = loads.iter().map(|(_, load)| load.cores_busy.len()).max()?;
     if count < 2 {
         return None;

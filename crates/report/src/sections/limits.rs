@@ -16,7 +16,7 @@ use crate::text::{listed, printable};
 use crate::verdict::percent;
 use plimsoll_explain::thresholds::MAY_BIND_ELSEWHERE;
 use plimsoll_explain::{Ladder, Limit, Limits, Resource, Unseen, Use};
-use plimsoll_model::Study;
+use plimsoll_model::{HostName, Study};
 
 /// Rows of work that are explained one by one.
 const MOST: usize = 20;
@@ -66,21 +66,19 @@ fn commands(section: &mut Section, shown: &Shown<'_>, devices: &[RecordedDevice]
     if unseen(Unseen::Server) {
         options.push_str(&format!(" --host {}", server(shown, 0)));
     }
-    let mut held: Vec<&str> = shown
-        .limits
-        .iter()
-        .flat_map(|limits| &limits.held)
-        .map(|held| held.host.as_str())
-        .collect();
+    let mut held: Vec<&HostName> =
+        shown.limits.iter().flat_map(|limits| &limits.held).map(|held| &held.host).collect();
     held.dedup();
-    held.iter().for_each(|host| options.push_str(&format!(" --host {}", printable(host))));
+    held.iter()
+        .for_each(|host| options.push_str(&format!(" --host {}", printable(&host.to_string()))));
     if shown.limits.iter().any(|limits| open(limits) && limits.ladder.is_none()) {
         options.push_str(" --explain");
     }
     if let Some((host, count)) = few {
         // Only more of them tell whether what they wait for can do more at a time.
         let more = count.saturating_mul(8);
-        options.push_str(&format!(" --set {}/nfsd-threads=as-found,{more}", printable(host)));
+        let host = printable(&host.to_string());
+        options.push_str(&format!(" --set {host}/nfsd-threads=as-found,{more}"));
     }
     let own = command.starts_with("plimsoll check") && !options.is_empty();
     if let Some(title) = title.filter(|_| own) {
@@ -94,14 +92,14 @@ fn commands(section: &mut Section, shown: &Shown<'_>, devices: &[RecordedDevice]
 }
 
 /// The host whose NFS threads are the limit or named beside something else, and how many it has.
-fn few_threads(limits: &Limits) -> Option<(&str, u32)> {
+fn few_threads(limits: &Limits) -> Option<(&HostName, u32)> {
     let named = match &limits.verdict {
         Limit::Several { uses, .. } => uses.as_slice(),
         Limit::Resource { binding, .. } => std::slice::from_ref(binding),
         _ => &[],
     };
     named.iter().filter_map(|place| limits.uses.get(*place)).find_map(|one| match one.resource {
-        Resource::Threads { count } => Some((one.host.as_str(), count)),
+        Resource::Threads { count } => Some((one.host.as_ref()?, count)),
         _ => None,
     })
 }
@@ -112,9 +110,15 @@ fn unmeasured(shown: &Shown<'_>, devices: &[RecordedDevice]) -> Option<String> {
         matches!(one.resource, Resource::Processor | Resource::Core { .. } | Resource::Quota { .. })
     };
     let bound = shown.limits.iter().filter_map(Limits::binding).filter(is_processor);
-    let mut hosts = bound.map(|one| &one.host);
-    let host = hosts.find(|host| devices.iter().all(|device| device.facts.given != **host))?;
-    Some(if host == "local" { String::new() } else { printable(host) })
+    let mut hosts = bound.filter_map(|one| one.host.as_ref());
+    let is_measured = |host: &HostName| {
+        let name = host.to_string();
+        devices.iter().any(|device| device.facts.given == name)
+    };
+    match hosts.find(|host| !is_measured(host))? {
+        HostName::Local => Some(String::new()),
+        host => Some(printable(&host.to_string())),
+    }
 }
 
 /// Those that are explained one by one.

@@ -5,7 +5,7 @@ use crate::names::{self, Names};
 use crate::study::hosts;
 use crate::text::{counted, duration, listed, printable};
 use crate::verdict::percent;
-use plimsoll_model::{Commands, Contrast, Factor, HostName, Plan, Reboot, Rule, Switch};
+use plimsoll_model::{Commands, Contrast, Factor, Plan, Reboot, Rule, Switch};
 
 /// Pairs of names up to which the claims about each have a line.
 const LINES: usize = 24;
@@ -36,9 +36,8 @@ fn targets(plan: &Plan, names: &Names) -> Section {
     let mut section = Section::new("targets", "Targets");
     let given = plan.subjects.iter().map(|subject| printable(&subject.to_string()));
     let mut facts: Vec<_> = names.subjects.iter().cloned().zip(given).collect();
-    let name = |host: &HostName| hosts::name(&host.to_string());
-    let clients = plan.clients().filter(|_| plan.is_remote()).map(name);
-    let others = plan.others().map(|other| name(&other.host));
+    let clients = plan.clients().filter(|_| plan.is_remote()).map(hosts::name);
+    let others = plan.others().map(|other| hosts::name(&other.host));
     let roles: [(&str, Vec<String>); 2] =
         [("load from", clients.collect()), ("watched", others.collect())];
     for (role, hosts) in roles.into_iter().filter(|(_, hosts)| !hosts.is_empty()) {
@@ -64,7 +63,7 @@ fn settings(plan: &Plan, now: &[String]) -> Option<Section> {
             Switch::Live => "changed from trial to trial",
             Switch::Restart => "changed in whole plots, because it restarts something",
         };
-        let (name, host) = (printable(&factor.name), hosts::name(&factor.host.to_string()));
+        let (name, host) = (printable(&factor.name), hosts::name(&factor.host));
         let now = now.get(number).map_or_else(String::new, |now| format!("; {}", printable(now)));
         format!("{name} on {host}: {}; {switch}{now}", listed(&levels))
     };
@@ -99,7 +98,7 @@ fn commands(plan: &Plan) -> Option<Section> {
 fn reboot(reboot: &Reboot) -> String {
     let by =
         reboot.command.as_ref().map_or_else(String::new, |line| format!(" by {}", printable(line)));
-    let (host, within) = (hosts::name(&reboot.host.to_string()), duration(reboot.within_seconds));
+    let (host, within) = (hosts::name(&reboot.host), duration(reboot.within_seconds));
     format!("{host} is rebooted{by} before each change, and must work again within {within}")
 }
 

@@ -3,7 +3,7 @@
 use crate::chart::{Areas, Axis, BANDWIDTH, BYTES, COUNT, Layer, Line, Lines, Point};
 use crate::document::Figure;
 use crate::study::hosts;
-use plimsoll_model::{HostLoad, LoadStretch, MemoryNow, Moved};
+use plimsoll_model::{HostLoad, HostName, LoadStretch, MemoryNow, Moved};
 
 /// The trials, in the order run, one unit of the axis each, with the stretches inside them.
 const ALONG: &str = "trial, in the order run";
@@ -12,7 +12,7 @@ const ALONG: &str = "trial, in the order run";
 type Count = fn(&Moved) -> u64;
 
 /// The figures of one host, as far as it was looked at during the trials. Their ids begin with `id`.
-pub(super) fn figures(loads: &[(u32, &HostLoad)], host: &str, id: &str) -> Vec<Figure> {
+pub(super) fn figures(loads: &[(u32, &HostLoad)], host: &HostName, id: &str) -> Vec<Figure> {
     let host = hosts::name(host);
     let stretches = stretches(loads);
     let rates = |title: String, id: String, pair: [(&str, Count); 2]| {

@@ -33,7 +33,7 @@ pub(super) fn tables(shown: &Shown<'_>) -> Vec<(String, Table)> {
     }
     let hosts = named().filter_map(|(name, facts)| Some((name, facts.host()?)));
     tables.extend(table("Hosts", hosts, &BY_ITSELF));
-    let machines = study.hosts.iter().map(|host| (printable(&host.name), host));
+    let machines = study.hosts.iter().map(|host| (printable(&host.name.to_string()), host));
     tables.extend(table("Machines", machines, &HOST));
     let mut program = Table::new(vec![String::new(), String::new()]);
     let origin = match &study.origin {

@@ -404,10 +404,10 @@ pub(crate) fn in_a_word(shown: &Shown<'_>, limits: &Limits, one: &Use) -> String
 fn on_one_machine(shown: &Shown<'_>, cell: Cell) -> bool {
     let (plan, subject) = (&shown.study.plan, usize::from(cell.subject));
     let target = plan.target(subject);
-    let servers = || plan.far_ends(subject).map(|server| server.host.to_string());
+    let servers = || plan.far_ends(subject).map(|server| &server.host);
     let is_local = matches!(target, Some(Target::Directory(_))) && servers().next().is_none();
     let is_loopback = target.is_some_and(Target::is_on_loopback);
-    let is_same = |host: String| shown.study.is_on_machine_of_client(&host);
+    let is_same = |host: &HostName| shown.study.is_on_machine_of_client(host);
     is_local || is_loopback || servers().any(is_same)
 }
 
@@ -415,11 +415,12 @@ fn on_one_machine(shown: &Shown<'_>, cell: Cell) -> bool {
 /// share.
 pub(crate) fn whose(shown: &Shown<'_>, cell: Cell, one: &Use) -> String {
     // Parts of one machine in a lab have quotas of their own.
-    let is_apart = matches!(one.resource, Resource::Quota { .. }) && one.host.starts_with("lab://");
+    let is_in_lab = matches!(one.host, Some(HostName::Lab { .. }));
+    let is_apart = is_in_lab && matches!(one.resource, Resource::Quota { .. });
     match one.role {
         _ if on_one_machine(shown, cell) && !is_apart => String::new(),
         Role::Client => "client ".to_owned(),
-        Role::Server => match on_the_way(shown, cell, &one.host) {
+        Role::Server => match one.host.as_ref().and_then(|host| on_the_way(shown, cell, host)) {
             Some(name) => format!("{name} "),
             None => "server ".to_owned(),
         },
@@ -429,20 +430,19 @@ pub(crate) fn whose(shown: &Shown<'_>, cell: Cell, one: &Use) -> String {
 
 /// The name of a monitored host that is not the server itself but on the way to it, as far as that is known: another host
 /// of the lab, or one beside a host with the name of the target.
-fn on_the_way(shown: &Shown<'_>, cell: Cell, host: &str) -> Option<String> {
+fn on_the_way(shown: &Shown<'_>, cell: Cell, host: &HostName) -> Option<String> {
     let subject = usize::from(cell.subject);
     let server = shown.study.plan.target(subject)?.host()?;
-    let name = |host: &HostName| host.name().to_owned();
-    let own = name(&host.parse().ok()?);
+    let own = host.name();
     let mut monitored = shown.study.plan.far_ends(subject);
-    let is_beside = monitored.any(|other| name(&other.host) == server);
-    let lab = shown.study.hosts.iter().find(|facts| facts.name == host);
+    let is_beside = monitored.any(|other| other.host.name() == server);
+    let lab = shown.study.hosts.iter().find(|facts| facts.name == *host);
     let lab = lab.and_then(|facts| facts.lab.as_ref());
     let in_lab = lab.is_some_and(|lab| {
         let ends = lab.settings.iter().filter(|(key, _)| key.ends_with(" between"));
         ends.flat_map(|(_, hosts)| hosts.split(", ")).any(|other| other == server)
     });
-    (own != server && (is_beside || in_lab)).then(|| printable(&own))
+    (own != server && (is_beside || in_lab)).then(|| printable(own))
 }
 
 /// "link", "server CPU"; of a machine that client and server share "CPU".

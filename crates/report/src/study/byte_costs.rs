@@ -5,7 +5,7 @@ use crate::figure::CPU_PER_GB;
 use crate::text::printable;
 use crate::verdict::percent;
 use plimsoll_explain::{ByteCosts, Checksum, Protected, byte_costs};
-use plimsoll_model::{BoxFacts, Protection, StudyId};
+use plimsoll_model::{BoxFacts, HostName, Protection, StudyId};
 
 /// A measurement by more than this share beyond what was seen is not of the means that were used.
 const BEYOND: f64 = 1.1;
@@ -20,11 +20,12 @@ pub struct RecordedDevice {
 
 /// For each host that was measured by itself, a sentence on the work whose bytes cost it most.
 pub(crate) fn sentences(shown: &Shown<'_>, devices: &[RecordedDevice]) -> Vec<String> {
-    let known = |host: &str| devices.iter().find(|device| device.facts.given == host);
-    let device = |host: &str| known(host).map(|known| &known.facts.device);
+    let known =
+        |host: &HostName| devices.iter().find(|device| device.facts.given == host.to_string());
+    let device = |host: &HostName| known(host).map(|known| &known.facts.device);
     let all = byte_costs(shown.study, &shown.findings.hosts, device);
     let most = |host: &str| {
-        let own = all.iter().filter(|costs| costs.host == host);
+        let own = all.iter().filter(|costs| costs.host == *host);
         own.max_by(|a, b| a.seconds.total_cmp(&b.seconds))
     };
     let of_host = |device: &RecordedDevice| {

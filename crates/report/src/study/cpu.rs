@@ -6,7 +6,7 @@ use crate::text::listed;
 use crate::verdict::{percent, percents};
 use plimsoll_explain::{CellFindings, HostWork, Levels, Pair, Ratio, WorkloadFindings};
 use plimsoll_model::units::three_digits;
-use plimsoll_model::{Cell, Measure, Metric, Target, Workload};
+use plimsoll_model::{Cell, HostName, Measure, Metric, Target, Workload};
 use plimsoll_stats::interval::Interval;
 
 /// CPU per byte where bytes are what is moved, per operation where operations are.
@@ -68,12 +68,12 @@ pub(super) fn is_busy_anyway(shown: &Shown<'_>, cell: Cell, metric: Metric) -> b
 
 /// This work on the hosts of its server, or on the client.
 fn work_of<'a>(shown: &'a Shown<'_>, cell: Cell, of_server: bool) -> Vec<&'a HostWork> {
-    let client = shown.study.plan.client().to_string();
-    let concerns = |host: &str| match of_server {
+    let client = shown.study.plan.client();
+    let concerns = |host: &HostName| match of_server {
         false => host == client,
         true => {
             let mut far_ends = shown.study.plan.far_ends(usize::from(cell.subject));
-            far_ends.any(|far| far.is(host))
+            far_ends.any(|far| far.host == *host)
         }
     };
     let hosts = shown.findings.hosts.iter().filter(|host| concerns(&host.host));
@@ -107,7 +107,7 @@ pub(crate) fn owners(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<Stri
         parts.push(format!("plimsoll's client ({})", listed(&own)));
     }
     if !machine.is_empty() {
-        let client = super::hosts::name(&shown.study.plan.client().to_string());
+        let client = super::hosts::name(shown.study.plan.client());
         parts.push(format!("{client}, busy minus idle ({})", listed(&machine)));
     }
     let server = Metric::all(server_measure(&found.workload));

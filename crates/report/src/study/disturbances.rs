@@ -7,10 +7,10 @@ use crate::date::utc;
 use crate::document::Warning;
 use crate::figure::BANDWIDTH;
 use crate::measure::Compared;
-use crate::text::{counted, listed, printable};
+use crate::text::{counted, listed};
 use crate::verdict::percent;
 use plimsoll_explain::Claim;
-use plimsoll_model::{Cell, Flag, HostResource, Metric, Outcome, Severity, Study, Trial};
+use plimsoll_model::{Cell, Flag, HostName, HostResource, Metric, Outcome, Severity, Study, Trial};
 use plimsoll_stats::verdict::Verdict;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ const WORTH_SAYING: f64 = 0.05;
 
 /// What others did to a host, by resource.
 struct Disturbed<'a> {
-    host: &'a str,
+    host: &'a HostName,
     /// The trials, and the most that was used per second.
     resources: BTreeMap<HostResource, (Vec<&'a Trial>, f64)>,
 }
@@ -70,7 +70,7 @@ pub(crate) fn heavy(shown: &Shown<'_>) -> Option<(String, String)> {
 
 /// Whether the other work that idle windows of a host showed matters for an answer: it moved the figure of a row by the
 /// margin, no trial is without it, or nothing could be decided. `false` of a host without such work.
-pub(super) fn idle_windows_matter(shown: &Shown<'_>, host: &str) -> bool {
+pub(super) fn idle_windows_matter(shown: &Shown<'_>, host: &HostName) -> bool {
     if !is_busy_anyway(shown.study, host) {
         return false;
     }
@@ -83,8 +83,8 @@ pub(super) fn idle_windows_matter(shown: &Shown<'_>, host: &str) -> bool {
 }
 
 /// Share of the time of a host's cores that other work took in the idle window before a trial.
-fn idle_share(trial: &Trial, host: &str) -> Option<f64> {
-    let load = trial.loads.iter().find(|load| load.host == host)?;
+fn idle_share(trial: &Trial, host: &HostName) -> Option<f64> {
+    let load = trial.loads.iter().find(|load| load.host == *host)?;
     let cores = load.cores.len().max(load.cores_busy.len());
     (cores > 0).then(|| load.idle_baseline / cores as f64)
 }
@@ -104,13 +104,13 @@ fn moves_figures(shown: &Shown<'_>, disturbed: &dyn Fn(&Trial) -> bool) -> bool 
 }
 
 /// Whether a host was found busy before or between the blocks, which explains what was seen in trials.
-pub(super) fn is_busy_anyway(study: &Study, host: &str) -> bool {
+pub(super) fn is_busy_anyway(study: &Study, host: &HostName) -> bool {
     let same = |flag: &Flag| matches!(flag, Flag::BusyBaseline { host: own, .. } if own == host);
     study.flags.iter().any(same)
 }
 
 /// The hosts that others slowed down.
-pub(crate) fn slowed<'a>(shown: &Shown<'a>) -> Vec<&'a str> {
+pub(crate) fn slowed<'a>(shown: &Shown<'a>) -> Vec<&'a HostName> {
     let hosts = hosts(shown).into_iter().filter(|host| !is_busy_anyway(shown.study, host.host));
     hosts.filter(|host| host.slows(shown)).map(|host| host.host).collect()
 }
@@ -151,9 +151,10 @@ impl<'a> Disturbed<'a> {
 
     /// Whether it is a namespace of a lab.
     fn is_namespace(&self, shown: &Shown<'_>) -> bool {
-        let facts = shown.study.hosts.iter().find(|facts| facts.name == self.host);
-        let name = self.host.rsplit('/').next().unwrap_or_default();
-        facts.and_then(|facts| facts.lab.as_ref()).is_some_and(|lab| lab.is_namespace(name))
+        let facts = shown.study.hosts.iter().find(|facts| facts.name == *self.host);
+        facts
+            .and_then(|facts| facts.lab.as_ref())
+            .is_some_and(|lab| lab.is_namespace(self.host.name()))
     }
 
     /// Whether others slowed these trials down by so much that a figure differs without them.
@@ -165,7 +166,7 @@ impl<'a> Disturbed<'a> {
 
     /// What others used of a resource: "its CPU by up to 0.92 cores", "both of its cores".
     fn used(&self, shown: &Shown<'_>, resource: HostResource, most: f64) -> String {
-        let facts = shown.study.hosts.iter().find(|facts| facts.name == self.host);
+        let facts = shown.study.hosts.iter().find(|facts| facts.name == *self.host);
         let cores = facts.map_or(0, |facts| facts.cpus);
         match (resource, cores) {
             // Threads that wait for a core count as well.
@@ -225,11 +226,10 @@ impl<'a> Disturbed<'a> {
 }
 
 /// A host of a lab is a part of this machine, whose disks and cores others use.
-pub(crate) fn place(host: &str) -> String {
+pub(crate) fn place(host: &HostName) -> String {
     match host {
-        "local" => "this machine".to_owned(),
-        host if host.starts_with("lab://") => format!("the machine of {}", printable(host)),
-        host => printable(host),
+        HostName::Lab { .. } => format!("the machine of {}", super::hosts::name(host)),
+        host => super::hosts::name(host),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::text::{capital, printable};
 use crate::verdict::percent;
 use plimsoll_explain::{HostFindings, HostWork, SlowerInterface};
 use plimsoll_model::units::three_digits;
-use plimsoll_model::{CpuTimes, HostFacts, Measure, WatchedBy};
+use plimsoll_model::{CpuTimes, HostFacts, HostName, Measure, WatchedBy};
 use plimsoll_stats::interval::Interval;
 
 /// "CPU of this machine", "CPU of ssh://root@nas".
@@ -17,10 +17,10 @@ pub(crate) fn heading(host: &HostFindings) -> String {
 }
 
 /// A host in words.
-pub(crate) fn name(host: &str) -> String {
+pub(crate) fn name(host: &HostName) -> String {
     match host {
-        "local" => "this machine".to_owned(),
-        other => printable(other),
+        HostName::Local => "this machine".to_owned(),
+        other => printable(&other.to_string()),
     }
 }
 
@@ -160,7 +160,7 @@ pub(crate) fn busy_classes(shares: &CpuTimes) -> Vec<String> {
 /// At which work each host but the clients was busiest, and with what.
 pub(crate) fn busiest(out: &mut Vec<String>, shown: &Shown<'_>) {
     let is_other =
-        |host: &&HostFindings| shown.study.plan.others().any(|other| other.is(&host.host));
+        |host: &&HostFindings| shown.study.plan.others().any(|other| other.host == host.host);
     for host in shown.findings.hosts.iter().filter(is_other) {
         let busy = |work: &HostWork| work.shares.busy().0;
         let Some(work) = host.work.iter().max_by(|a, b| busy(a).total_cmp(&busy(b))) else {
@@ -177,7 +177,11 @@ pub(crate) fn busiest(out: &mut Vec<String>, shown: &Shown<'_>) {
         };
         out.push(format!(
             "{} was busiest at {}{on}: {} of all its cores{of_them}, its busiest core {}.",
-            if host.host == "local" { capital(&name(&host.host)) } else { name(&host.host) },
+            if host.host == HostName::Local {
+                capital(&name(&host.host))
+            } else {
+                name(&host.host)
+            },
             shown.names.workload(work.cell.workload),
             percent(busy(work)),
             percent(work.busiest_core),

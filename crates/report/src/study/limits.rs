@@ -16,7 +16,7 @@ pub(crate) fn of_cell<'a>(shown: &'a Shown<'_>, cell: Cell) -> Option<&'a Limits
 
 /// What a resource is called: "the link", "the CPU of ssh://root@nas".
 pub(crate) fn resource(one: &Use) -> String {
-    let host = || hosts::name(&one.host);
+    let host = || one.host.as_ref().map(hosts::name).unwrap_or_default();
     match &one.resource {
         Resource::Link { .. } => "the link".to_owned(),
         Resource::Driver => "the load generator".to_owned(),
@@ -25,7 +25,7 @@ pub(crate) fn resource(one: &Use) -> String {
         }
         Resource::Processor => format!("the CPU of {}", host()),
         Resource::Core { number } => format!("core {number} of {}", host()),
-        Resource::Quota { cores, .. } if one.host.starts_with("lab://") => {
+        Resource::Quota { cores, .. } if matches!(one.host, Some(HostName::Lab { .. })) => {
             format!("the CPU of {} (held to {} of a core by the lab)", host(), percent(*cores))
         }
         Resource::Quota { .. } => format!("the CPU quota of {}", host()),
@@ -38,7 +38,7 @@ pub(crate) fn resource(one: &Use) -> String {
 
 /// Whether it is of a machine that is client and server under the name of one of them: namespaces of a lab.
 fn is_elsewhere_both(one: &Use) -> bool {
-    one.role == Role::Both && one.host != "local"
+    one.role == Role::Both && one.host != Some(HostName::Local)
 }
 
 /// How busy it was. Headers, bursts and clocks make a full link a little more than full.
@@ -256,7 +256,7 @@ pub(crate) fn not_monitored(shown: &Shown<'_>) -> Option<String> {
     for held in open.iter().flat_map(|limits| &limits.held) {
         let quota = format!(
             "the CPU of {} (held to {} of a core by the lab)",
-            printable(&held.host),
+            hosts::name(&held.host),
             percent(held.cores)
         );
         if !words.contains(&quota) {
@@ -289,7 +289,8 @@ pub(crate) fn monitoring(shown: &Shown<'_>) -> Option<String> {
     let servers = open.iter().filter(|limits| limits.unseen.contains(&Unseen::Server));
     let servers = servers.filter(|_| !shown.findings.imported);
     let servers = servers.map(|limits| server(shown, limits.cell.subject));
-    let held = open.iter().flat_map(|limits| &limits.held).map(|held| printable(&held.host));
+    let held =
+        open.iter().flat_map(|limits| &limits.held).map(|held| printable(&held.host.to_string()));
     for host in servers.chain(held) {
         if !hosts.contains(&host) {
             hosts.push(host);
@@ -404,12 +405,12 @@ pub(crate) fn notes(limits: &Limits) -> Vec<String> {
             notes.push("All of them are saturated: more of one alone helps little.".to_owned());
         }
     }
-    notes.extend(limits.one_thread().map(|one| {
-        format!(
+    notes.extend(limits.one_thread().and_then(|one| {
+        Some(format!(
             "{} was busy for one of its {:.0} cores, like a single thread that is always busy.",
-            capital(&hosts::name(&one.host)),
+            capital(&hosts::name(one.host.as_ref()?)),
             one.servers
-        )
+        ))
     }));
     for (place, one) in limits.uses.iter().enumerate().filter(|(_, one)| one.is_contradictory()) {
         if limits.verdict != Limit::Contradiction(place) {

@@ -47,7 +47,7 @@ pub(crate) fn sentences(shown: &Shown<'_>) -> Vec<String> {
         family(shown),
     ));
     sentences.extend(study.plan.factors.iter().map(|factor| changed(shown, factor)));
-    let client = super::hosts::name(&study.plan.client().to_string());
+    let client = super::hosts::name(study.plan.client());
     for (i, (facts, name)) in study.subjects.iter().zip(&shown.names.subjects).enumerate() {
         let Some(facts) = facts.storage() else { continue };
         let known = |text: &str| match text.is_empty() {
@@ -126,10 +126,9 @@ fn changed(shown: &Shown<'_>, factor: &Factor) -> String {
             "changed a few times in each block, because each change restarts something"
         }
     };
-    let host = factor.host.to_string();
     let not_restored = |flag: &Flag| match flag {
         Flag::SettingNotRestored { host: on, setting, .. } => {
-            *on == host && *setting == factor.name
+            *on == factor.host && *setting == factor.name
         }
         _ => false,
     };
@@ -142,7 +141,7 @@ fn changed(shown: &Shown<'_>, factor: &Factor) -> String {
     };
     format!(
         "Changed on {}: {} ({}), {order}. {after}",
-        super::hosts::name(&host),
+        super::hosts::name(&factor.host),
         printable(&factor.name),
         listed(&levels)
     )

@@ -12,7 +12,7 @@ use plimsoll_explain::{
 };
 use plimsoll_model::device::Nic;
 use plimsoll_model::{
-    Cell, Flag, HostLoad, Measure, Metric, Outcome, PathInterface, Study, SubjectFacts,
+    Cell, Flag, HostLoad, HostName, Measure, Metric, Outcome, PathInterface, Study, SubjectFacts,
     SubjectKind, Workload,
 };
 use std::collections::BTreeSet;
@@ -217,9 +217,9 @@ fn soft_interrupts(shown: &Shown<'_>, found: &WorkloadFindings, cell: Cell) -> V
         .iter()
         .filter(|trial| trial.cell == cell && trial.result.outcome == Outcome::Complete);
     let loads: Vec<&HostLoad> = complete.flat_map(|trial| &trial.loads).collect();
-    let names: BTreeSet<&str> = loads.iter().map(|load| load.host.as_str()).collect();
-    let of_host = |host: &str| {
-        let own = || loads.iter().filter(move |load| load.host == host);
+    let names: BTreeSet<&HostName> = loads.iter().map(|load| &load.host).collect();
+    let of_host = |host: &HostName| {
+        let own = || loads.iter().filter(move |load| load.host == *host);
         let seconds: f64 = own().map(|load| load.seconds).sum();
         let cores = own().map(|load| load.cores.len()).max().unwrap_or(0);
         let busy = |core: usize| {

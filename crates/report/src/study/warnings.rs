@@ -1,13 +1,14 @@
 //! Every warning, each kind once, with what to do about it, ordered by how much it explains.
 
-use super::Shown;
 use super::disturbances::{self, BUSY};
+use super::{Shown, hosts};
 use crate::document::Warning;
 use crate::text::{capital, counted, listed, printable, target, wrapped};
 use plimsoll_explain::{Limit, Writes};
 use plimsoll_model::units::{Bytes, GIB, amount};
 use plimsoll_model::{
-    Cell, Ended, Failure, Flag, Outcome, Severity, StoredOn, Study, Subject, Target, Trial, Words,
+    Cell, Ended, Failure, Flag, HostName, Outcome, Severity, StoredOn, Study, Subject, Target,
+    Trial, Words,
 };
 use std::mem::discriminant;
 
@@ -49,10 +50,9 @@ pub(crate) fn all(shown: &Shown<'_>, burst_explained: bool) -> Vec<Warning> {
     let is_marked = shown.writes.iter().any(|writes| writes.sustained.is_err());
     let flags = flags.filter(|flag| is_marked && !burst_explained || flag.burst().is_none());
     let flags: Vec<Flag> = flags.filter_map(|flag| informed(study, flag)).collect();
-    let flags = on_one_machine(flags);
     let mut add = |flag, trial: Option<_>| {
         let advice = advice(study, flag);
-        let (message, subject) = subjects.apart(&target(&flag.message()));
+        let (message, subject) = subjects.apart(flag, &target(&flag.message()));
         // Of trials an example is enough; what is true of the study is shown whole.
         let same = |g: &&mut Group<'_>| {
             discriminant(g.first) == discriminant(flag)
@@ -112,7 +112,7 @@ pub(crate) fn all(shown: &Shown<'_>, burst_explained: bool) -> Vec<Warning> {
     let mut warnings = disturbances::warnings(shown);
     let on_top = disturbances::heavy(shown).map(|(_, place)| place);
     // Of what disturbed a host one warning is on the screen: the first.
-    let mut busy: Vec<&str> = disturbances::slowed(shown);
+    let mut busy: Vec<&HostName> = disturbances::slowed(shown);
     for group in &groups {
         let example = if group.alike { "" } else { ", for example" };
         let seen = match group.trials.is_empty() {
@@ -137,7 +137,7 @@ pub(crate) fn all(shown: &Shown<'_>, burst_explained: bool) -> Vec<Warning> {
             false => format!("{message}{seen}"),
         };
         let host = group.first.busy_with_other_work();
-        let has_no_effect = |host: &str| {
+        let has_no_effect = |host: &HostName| {
             disturbances::is_busy_anyway(study, host)
                 && !disturbances::idle_windows_matter(shown, host)
         };
@@ -152,7 +152,8 @@ pub(crate) fn all(shown: &Shown<'_>, burst_explained: bool) -> Vec<Warning> {
         let severity = if is_told { Severity::Note } else { group.first.severity() };
         let is_note = severity == Severity::Note;
         // Hosts of a lab share this machine with the lab's own servers.
-        let is_of_lab = |host: &str, busy: f64| host.starts_with("lab://") && busy < BUSY;
+        let is_of_lab =
+            |host: &HostName, busy: f64| matches!(host, HostName::Lab { .. }) && busy < BUSY;
         let quiet = is_told
             || matches!(group.first, Flag::SameMachine { .. })
                 && (is_note || is_on_loopback(study))
@@ -194,24 +195,6 @@ fn is_on_loopback(study: &Study) -> bool {
     targets.peek().is_some() && targets.all(Target::is_on_loopback)
 }
 
-/// One flag for all servers that are on the machine of the client, in place of the first of theirs.
-fn on_one_machine(mut flags: Vec<Flag>) -> Vec<Flag> {
-    let host = |flag: &Flag| match flag {
-        Flag::SameMachine { host } => Some(super::hosts::name(host)),
-        _ => None,
-    };
-    let hosts: Vec<String> = flags.iter().filter_map(host).collect();
-    if let Some(first) = flags.iter().position(|flag| host(flag).is_some()) {
-        flags[first] = Flag::SameMachine { host: listed(&hosts) };
-        let mut number = 0;
-        flags.retain(|flag| {
-            number += 1;
-            host(flag).is_none() || number == first + 1
-        });
-    }
-    flags
-}
-
 impl Group<'_> {
     /// The warning for the screen, and the command that it names.
     fn brief(&self, shown: &Shown<'_>, subjects: &Subjects) -> (String, String) {
@@ -224,7 +207,7 @@ impl Group<'_> {
         let Words { severity, text, action, .. } = self.first.words(trials.as_deref());
         let effect = target(&text);
         let effect = match self.trials.is_empty() {
-            true => subjects.apart(&effect).0.replace(SUBJECT, &listed(&self.subjects)),
+            true => subjects.apart(self.first, &effect).0.replace(SUBJECT, &listed(&self.subjects)),
             false => subjects.named(effect),
         };
         let effect = match self.first {
@@ -395,8 +378,13 @@ impl Subjects {
         Subjects(all)
     }
 
-    /// The text without the first subject in it, and that one's name.
-    fn apart(&self, text: &str) -> (String, Option<String>) {
+    /// The text of a flag without the first subject in it, and that one's name. All servers that are on the machine of
+    /// the client are in one text.
+    fn apart(&self, flag: &Flag, text: &str) -> (String, Option<String>) {
+        if let Flag::SameMachine { host } = flag {
+            let place = target(&format!("({host})"));
+            return (text.replacen(&place, &format!("({SUBJECT})"), 1), Some(hosts::name(host)));
+        }
         match self.0.iter().find(|(given, _)| text.contains(given.as_str())) {
             Some((given, name)) => (text.replacen(given, SUBJECT, 1), Some(name.clone())),
             None => (text.to_owned(), None),

@@ -95,7 +95,12 @@ fn proposal(proposal: &Proposal) -> String {
         Proposal::Change(change) => words::change(change),
         Proposal::Setting { host, setting, values } => {
             let value = values.rsplit(',').next().unwrap_or_default();
-            format!("{}={} on {}", printable(setting), printable(value), printable(host))
+            format!(
+                "{}={} on {}",
+                printable(setting),
+                printable(value),
+                printable(&host.to_string())
+            )
         }
     }
 }
@@ -156,7 +161,12 @@ fn command(shown: &Shown<'_>, one: &Suggestion) -> String {
     let subject = one.gains.first().map_or(0, |gain| gain.cell.subject);
     let options = match &one.proposal {
         Proposal::Setting { host, setting, values } => {
-            format!(" --set {}/{}={}", printable(host), printable(setting), printable(values))
+            format!(
+                " --set {}/{}={}",
+                printable(&host.to_string()),
+                printable(setting),
+                printable(values)
+            )
         }
         Proposal::Change(WhatIf::Readers(count)) => format!(" --workers {count}"),
         Proposal::Change(_) => String::new(),

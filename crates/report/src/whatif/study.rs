@@ -212,7 +212,7 @@ const AFTERWARDS: &str = "After the change";
 /// A host of a lab between client and server that was not monitored.
 fn held_of(one: &Prediction) -> Option<String> {
     let held = one.limits.iter().flat_map(|limits| &limits.held).next();
-    held.map(|held| printable(&held.host))
+    held.map(|held| printable(&held.host.to_string()))
 }
 
 /// The command of a study with further options; of a command without such options a check of the same target.
@@ -239,7 +239,7 @@ fn settling(shown: &Shown<'_>, cell: Cell, held: Option<String>, settle: &Settle
         Settle::Monitor => with(&format!(" --host {}", held.unwrap_or_else(host))),
         Settle::Sweep => with(" --explain"),
         Settle::Disk(host) => {
-            format!("plimsoll device {} --only disk --disk PATH", printable(host))
+            format!("plimsoll device {} --only disk --disk PATH", printable(&host.to_string()))
         }
         Settle::Workers(count) => with(&format!(" --workers {count}")),
         Settle::Depth(count) => with(&format!(" --depth {count}")),

@@ -140,7 +140,7 @@ pub(super) fn unknown(unknown: &Unknown) -> String {
         Unknown::SharedProcessor => "The server's part of the CPU is not known.".to_owned(),
         Unknown::Link => "The rate of today's link is not known.".to_owned(),
         Unknown::Held(host) => {
-            format!("The CPU quota of {} was not monitored.", printable(host))
+            format!("The CPU quota of {} was not monitored.", hosts::name(host))
         }
         Unknown::Beyond(times) => format!(
             "Demands are known up to {} times today's rate.",

@@ -81,7 +81,7 @@ fn what_sets_the_rate_of_connections_is_named() {
     };
     let idle = |study: &mut Study| {
         let loads = study.trials.iter_mut().flat_map(|trial| &mut trial.loads);
-        for load in loads.filter(|load| load.host == ROUTER) {
+        for load in loads.filter(|load| load.host == *ROUTER) {
             load.cores.iter_mut().for_each(|core| core.softirq = 1.0);
             load.cores_busy = vec![0.1, 0.1];
         }
@@ -96,13 +96,17 @@ fn what_sets_the_rate_of_connections_is_named() {
     });
     assert!(at_end.contains("sender 97%"), "{at_end}");
     let shared = limit(&|study| {
-        study.hosts.iter_mut().for_each(|host| host.is_this_machine = host.name == ROUTER);
-        let own = HostFacts { name: ROUTER.into(), is_this_machine: true, ..HostFacts::default() };
+        study.hosts.iter_mut().for_each(|host| host.is_this_machine = host.name == *ROUTER);
+        let own = HostFacts {
+            name: ROUTER.parse().unwrap(),
+            is_this_machine: true,
+            ..HostFacts::default()
+        };
         study.hosts.push(own);
     });
     assert!(shared.contains("shared core 98%"), "the ends take part in it: {shared}");
     let unknown = limit(&|study| {
-        study.trials.iter_mut().for_each(|trial| trial.loads.retain(|load| load.host != ROUTER));
+        study.trials.iter_mut().for_each(|trial| trial.loads.retain(|load| load.host != *ROUTER));
     });
     assert!(unknown.contains("not monitored"), "{unknown}");
 }

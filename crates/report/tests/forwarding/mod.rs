@@ -67,9 +67,9 @@ fn routed() -> Study {
 fn load(frames: u64) -> HostLoad {
     let full = CpuTimes { softirq: 10.3, idle: 0.7, ..CpuTimes::default() };
     let idle = CpuTimes { idle: 11.0, ..CpuTimes::default() };
-    let own = any_study::load("local");
+    let own = any_study::load(HostName::Local);
     HostLoad {
-        host: ROUTER.into(),
+        host: ROUTER.parse().unwrap(),
         seconds: 11.0,
         cpu: full + idle,
         cores: vec![full, idle],
@@ -147,7 +147,7 @@ fn numbers_of_flows_stand_beside_each_other() {
 fn shaped() -> Study {
     let mut study = routed();
     for trial in &mut study.trials {
-        trial.loads.retain(|load| load.host != ROUTER);
+        trial.loads.retain(|load| load.host != *ROUTER);
         trial.loads.push(idle(417_000, 0));
         for point in &mut trial.points {
             let figures = &mut point.parts[0].quantities;

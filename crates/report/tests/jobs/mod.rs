@@ -97,7 +97,7 @@ pub(crate) fn measure(
                 started_seconds: 5.5 * f64::from(number),
                 result: PointResult { parts, together, ..PointResult::empty(Outcome::Complete) },
                 points: Vec::new(),
-                loads: vec![any_study::load("local")],
+                loads: vec![any_study::load(HostName::Local)],
                 mount: None,
                 imported: None,
             });
@@ -132,7 +132,7 @@ pub(crate) fn shown(study_of: &Study) -> String {
         let mut trials = trials.to_vec();
         for trial in &mut trials {
             let of_points = trial.points.iter_mut().flat_map(|point| &mut point.loads);
-            trial.loads.iter_mut().chain(of_points).for_each(|load| load.host.clear());
+            trial.loads.iter_mut().chain(of_points).for_each(|load| load.host = HostName::Local);
         }
         trials
     };

@@ -103,7 +103,7 @@ fn a_network_path_on_one_screen() {
     for trial in &mut study.trials {
         let softirq = |softirq| CpuTimes { softirq, idle: 10.0 - softirq, ..CpuTimes::default() };
         trial.loads = vec![HostLoad {
-            host: "ssh://nas".into(),
+            host: "ssh://nas".parse().unwrap(),
             seconds: 10.0,
             cores: vec![softirq(3.4), softirq(0.0)],
             softnet: Some(Softnet { processed: 9000, dropped: 0, squeezed: 4 }),
@@ -173,7 +173,7 @@ fn a_saturated_link_has_its_rate_by_layer() {
             ..InterfaceLoad::default()
         };
         trial.loads = vec![HostLoad {
-            host: "local".into(),
+            host: "local".parse().unwrap(),
             seconds: 1.0,
             interfaces: vec![eth0],
             ..HostLoad::default()

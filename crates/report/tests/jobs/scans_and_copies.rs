@@ -27,7 +27,7 @@ fn copy(transfer: Transfer) -> Job {
 
 /// The load of this machine, two cores at 42%, while a trial lasts.
 fn lasting(seconds: f64) -> HostLoad {
-    let load = any_study::load("local");
+    let load = any_study::load(HostName::Local);
     let by = seconds / load.seconds;
     let each = CpuTimes { user: 0.5, system: 1.0, idle: 2.9, softirq: 0.6, ..CpuTimes::default() };
     let group = load.control_group.unwrap();

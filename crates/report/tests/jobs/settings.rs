@@ -33,7 +33,7 @@ fn a_factor_of_two_levels() {
         "{text}"
     );
     study.flags.push(Flag::SettingNotRestored {
-        host: "ssh://root@nas".into(),
+        host: "ssh://root@nas".parse().unwrap(),
         setting: study.plan.factors[0].name.clone(),
         reason: "no route to host".into(),
     });

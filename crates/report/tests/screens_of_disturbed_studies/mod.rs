@@ -23,7 +23,7 @@ fn what_others_did_is_said_by_host_and_resource_with_its_effect_and_time() {
             }
         }
         let load = |resource, per_second| Flag::OtherLoad {
-            host: "ssh://root@nas".into(),
+            host: "ssh://root@nas".parse().unwrap(),
             resource,
             per_second,
         };
@@ -83,9 +83,12 @@ fn a_disturbed_machine_replaces_an_offer_of_hours() {
             reads_from: StoredOn::ServerMemory,
             settles: None,
         },
-        Flag::BusyBaseline { host: "local".into(), busy: 0.96, windows: windows.clone() },
-        Flag::OtherTraffic { host: "local".into(), bytes_per_second: 9e6, windows },
-        Flag::NotWatched { host: "ssh://nas".into(), reason: "Connection refused".into() },
+        Flag::BusyBaseline { host: "local".parse().unwrap(), busy: 0.96, windows: windows.clone() },
+        Flag::OtherTraffic { host: "local".parse().unwrap(), bytes_per_second: 9e6, windows },
+        Flag::NotWatched {
+            host: "ssh://nas".parse().unwrap(),
+            reason: "Connection refused".into(),
+        },
         Flag::SameTarget { target: "nfs://nas/volume1".into() },
     ];
     let screen = screen(&study);
@@ -108,7 +111,7 @@ fn with_idle_windows(study: &mut Study, busy_cores: impl Fn(&Trial) -> f64) {
     for trial in &mut study.trials {
         let idle_baseline = busy_cores(trial);
         trial.loads = vec![HostLoad {
-            host: "local".into(),
+            host: "local".parse().unwrap(),
             seconds: 5.0,
             cores_busy: vec![0.3; 2],
             idle_baseline,
@@ -116,7 +119,7 @@ fn with_idle_windows(study: &mut Study, busy_cores: impl Fn(&Trial) -> f64) {
         }];
     }
     let windows = IdleWindows::default();
-    study.flags = vec![Flag::BusyBaseline { host: "local".into(), busy: 0.52, windows }];
+    study.flags = vec![Flag::BusyBaseline { host: "local".parse().unwrap(), busy: 0.52, windows }];
 }
 
 /// Two of eight idle windows were busy, and reads were the same with and without: "stop other work" was the first that a
@@ -156,7 +159,7 @@ fn others_use_no_more_cores_than_there_are() {
     let used = |per_second| {
         let mut study = four_verdicts();
         let cpu = HostResource::Cpu;
-        let flag = Flag::OtherLoad { host: "local".into(), resource: cpu, per_second };
+        let flag = Flag::OtherLoad { host: "local".parse().unwrap(), resource: cpu, per_second };
         study.trials[3].result.flags = vec![flag];
         words(&Document::of_study(&study).text(&SCREEN))
     };
@@ -180,7 +183,7 @@ fn nothing_decided_is_said_on_top() {
         top(&study)
     );
     let windows = IdleWindows::default();
-    study.flags = vec![Flag::BusyBaseline { host: "local".into(), busy: 0.96, windows }];
+    study.flags = vec![Flag::BusyBaseline { host: "local".parse().unwrap(), busy: 0.96, windows }];
     let busy = "Nothing could be decided: this machine was 96% busy with other work. Stop other work and run again.";
     assert!(words(&screen(&study)).contains(busy), "{}", screen(&study));
 }

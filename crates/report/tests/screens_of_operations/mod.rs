@@ -37,7 +37,7 @@ pub fn operations(targets: &[&str], truths: &[Truth]) -> Study {
     study.plan.command = "plimsoll ops nfs://nas/volume1".into();
     let host: HostName = SERVER.parse().unwrap();
     study.plan.watched.push(Watched::new(host, HostRole::Server));
-    study.hosts.push(HostFacts { name: SERVER.into(), cpus: 2, ..HostFacts::default() });
+    study.hosts.push(HostFacts { name: SERVER.parse().unwrap(), cpus: 2, ..HostFacts::default() });
     study.hosts[0].link_rates.insert("eth0".into(), 1_000_000_000);
     for block in 0..3 {
         for (subject, truth) in (0..).zip(truths) {

@@ -14,24 +14,26 @@ const CLIENT: &str = "lab://screens/client";
 
 /// Moves the hosts of a study into a lab, whose names are longer, on one machine.
 fn in_a_lab(study: &mut Study) {
-    let renamed = |name: &str| match name {
-        SERVER => NEAR.to_owned(),
-        "local" => CLIENT.to_owned(),
-        other => other.to_owned(),
+    let rename = |host: &mut HostName| {
+        if *host == HostName::Local {
+            *host = CLIENT.parse().unwrap();
+        } else if *host == *SERVER {
+            *host = NEAR.parse().unwrap();
+        }
     };
     study.plan.drive_on([CLIENT.parse().unwrap()]);
     for server in study.plan.watched.iter_mut().filter(|one| one.role == HostRole::Server) {
         server.host = NEAR.parse().unwrap();
     }
     for facts in &mut study.hosts {
-        facts.name = renamed(&facts.name);
+        rename(&mut facts.name);
         facts.cpu_model = "Intel(R) Xeon(R) Processor".into();
         facts.memory_bytes = 25_232_932_864;
     }
     let points = |trial: &mut Trial| {
         let of_points = trial.points.iter_mut().flat_map(|point| &mut point.loads);
         for load in trial.loads.iter_mut().chain(of_points) {
-            load.host = renamed(&load.host);
+            rename(&mut load.host);
         }
     };
     study.trials.iter_mut().for_each(points);
@@ -50,10 +52,13 @@ fn in_a_lab(study: &mut Study) {
 /// Other work on the machine, and all that comes of it.
 fn disturbed(study: &mut Study) {
     let windows = IdleWindows::default();
-    let busy =
-        |host: &str, busy| Flag::BusyBaseline { host: host.into(), busy, windows: windows.clone() };
+    let busy = |host: &str, busy| Flag::BusyBaseline {
+        host: host.parse().unwrap(),
+        busy,
+        windows: windows.clone(),
+    };
     let process = Flag::BusyProcess {
-        host: CLIENT.into(),
+        host: CLIENT.parse().unwrap(),
         process: "burn".into(),
         cores: 1.0,
         kernel: false,
@@ -64,9 +69,16 @@ fn disturbed(study: &mut Study) {
         busy(NEAR, 1.0),
         process,
         Flag::CapReached { blocks: 6, wanted: 400 },
-        Flag::NotWatched { host: "lab://screens/far".into(), reason: "no such host".into() },
+        Flag::NotWatched {
+            host: "lab://screens/far".parse().unwrap(),
+            reason: "no such host".into(),
+        },
     ]);
-    let load = |resource, per_second| Flag::OtherLoad { host: CLIENT.into(), resource, per_second };
+    let load = |resource, per_second| Flag::OtherLoad {
+        host: CLIENT.parse().unwrap(),
+        resource,
+        per_second,
+    };
     // No trial is without it, so that its effect is not known.
     for trial in &mut study.trials {
         trial.result.flags.push(load(HostResource::Cpu, 0.9));
@@ -148,7 +160,7 @@ fn copies() -> Study {
     study.plan.contrasts.push(contrast);
     let host: HostName = SERVER.parse().unwrap();
     study.plan.watched.push(Watched::new(host, HostRole::Server));
-    study.hosts.push(HostFacts { name: SERVER.into(), cpus: 2, ..HostFacts::default() });
+    study.hosts.push(HostFacts { name: SERVER.parse().unwrap(), cpus: 2, ..HostFacts::default() });
     study.hosts[0].link_rates.insert("eth0".into(), 1_000_000_000);
     for (number, trial) in (0..).zip(&mut study.trials) {
         trial.number = number;
@@ -222,7 +234,7 @@ fn check_of_two() -> Study {
     let mut study = sequential(&["nfs://nas/volume1", "smb://me@nas/volume1"], &patterns);
     let host: HostName = SERVER.parse().unwrap();
     study.plan.watched.push(Watched::new(host, HostRole::Server));
-    study.hosts.push(HostFacts { name: SERVER.into(), cpus: 2, ..HostFacts::default() });
+    study.hosts.push(HostFacts { name: SERVER.parse().unwrap(), cpus: 2, ..HostFacts::default() });
     study.hosts[0].link_rates.insert("eth0".into(), 1_000_000_000);
     for block in 0..8 {
         for (workload, (subject, truth)) in

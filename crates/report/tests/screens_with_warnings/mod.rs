@@ -17,7 +17,11 @@ fn what_is_left_on_a_target_is_on_the_screen() {
     });
     study.ended = Ended::Failed { failure: failed.unwrap() };
     study.flags = vec![
-        Flag::BusyBaseline { host: "local".into(), busy: 0.5, windows: IdleWindows::default() },
+        Flag::BusyBaseline {
+            host: "local".parse().unwrap(),
+            busy: 0.5,
+            windows: IdleWindows::default(),
+        },
         Flag::NotCleaned {
             target: "nfs://nas/volume1".into(),
             directory: ".plimsoll-5eed0001-ab12".into(),
@@ -52,7 +56,11 @@ fn the_failure_that_ended_a_study_is_said_once() {
 fn warnings_come_by_how_much_they_explain() {
     let mut study = four_verdicts();
     study.flags = vec![
-        Flag::BusyBaseline { host: "local".into(), busy: 0.5, windows: IdleWindows::default() },
+        Flag::BusyBaseline {
+            host: "local".parse().unwrap(),
+            busy: 0.5,
+            windows: IdleWindows::default(),
+        },
         Flag::WorkingSet {
             target: "nfs://nas/volume1".into(),
             size: Bytes(GIB),
@@ -145,7 +153,7 @@ fn what_lies_between_is_on_the_screen() {
             ..InterfaceLoad::default()
         };
         trial.loads = vec![HostLoad {
-            host: "local".into(),
+            host: "local".parse().unwrap(),
             seconds: 10.0,
             interfaces: vec![eth0],
             ..HostLoad::default()
@@ -166,12 +174,15 @@ fn what_lies_between_is_on_the_screen() {
 fn leftovers_and_figures_of_something_else_are_on_any_screen() {
     let mut study = four_verdicts();
     let windows = IdleWindows::default();
-    let busy =
-        |host: &str| Flag::BusyBaseline { host: host.into(), busy: 0.9, windows: windows.clone() };
+    let busy = |host: &str| Flag::BusyBaseline {
+        host: host.parse().unwrap(),
+        busy: 0.9,
+        windows: windows.clone(),
+    };
     study.flags = vec![
         busy("local"),
         busy("ssh://root@nas"),
-        Flag::Stolen { host: "local".into(), share: 0.3 },
+        Flag::Stolen { host: "local".parse().unwrap(), share: 0.3 },
         Flag::Leftovers {
             directories: vec![".plimsoll-0badc0de-1".into()],
             target: "nfs://nas/volume1".into(),
@@ -194,7 +205,7 @@ fn leftovers_and_figures_of_something_else_are_on_any_screen() {
 fn servers_on_one_machine_are_one_note() {
     let mut study = four_verdicts();
     study.flags = ["lab://bed/near", "lab://bed/far"]
-        .map(|host| Flag::SameMachine { host: host.into() })
+        .map(|host| Flag::SameMachine { host: host.parse().unwrap() })
         .into();
     assert!(!screen(&study).contains("share one machine"), "{}", screen(&study));
     let whole = words(&Document::of_study(&study).text(&SCREEN));

@@ -6,9 +6,9 @@ pub mod plain;
 
 use plain::pattern_of;
 use plimsoll_model::{
-    CpuTimes, Flag, Histogram, HostFacts, HostLoad, HostRole, LatencySummary, LoadStretch, Measure,
-    MemoryNow, Metric, Moved, OpKind, OpStats, Pattern, Series, Study, Trial, Watched, WatchedBy,
-    Window,
+    CpuTimes, Flag, Histogram, HostFacts, HostLoad, HostName, HostRole, LatencySummary,
+    LoadStretch, Measure, MemoryNow, Metric, Moved, OpKind, OpStats, Pattern, Series, Study, Trial,
+    Watched, WatchedBy, Window,
 };
 
 pub const TWO: [&str; 2] = ["nfs://nas/volume1", "/srv/data"];
@@ -155,7 +155,7 @@ fn load(chance: &mut Chance, seconds: f64) -> HostLoad {
     };
     let stretches: Vec<LoadStretch> = (0..looks).map(&mut stretch).collect();
     HostLoad {
-        host: "local".into(),
+        host: "local".parse().unwrap(),
         seconds,
         cpu: stretches.iter().fold(CpuTimes::default(), |sum, s| sum + s.cpu),
         cores_busy: vec![0.3 + 0.6 * chance.next(), 0.5 * chance.next()],
@@ -168,10 +168,11 @@ fn load(chance: &mut Chance, seconds: f64) -> HostLoad {
 /// Has the first target's own host watched in every trial: one core, slow, with a disk.
 pub fn watch(study: &mut Study, host: &str) {
     let mut chance = Chance(11);
-    let server = Watched::new(host.parse().unwrap(), HostRole::Server);
+    let host: HostName = host.parse().unwrap();
+    let server = Watched::new(host.clone(), HostRole::Server);
     study.plan.watched.push(Watched { subject: Some(0), ..server });
     study.hosts.push(HostFacts {
-        name: host.to_owned(),
+        name: host.clone(),
         cpu_model: "MIPS 74Kc V4.12".into(),
         cpus: 1,
         watched_by: Some(WatchedBy::Shell),
@@ -196,7 +197,7 @@ pub fn watch(study: &mut Study, host: &str) {
                 ..Moved::default()
             });
         }
-        load.host = host.to_owned();
+        load.host = host.clone();
         load.cpu = load.cpu * 0.5;
         load.cores_busy.truncate(1);
         load.idle = Some(CpuTimes { system: 0.05, ..CpuTimes::default() });

@@ -128,7 +128,7 @@ impl Conductor<'_> {
     fn enough(&self, subject: usize) -> Enough {
         let plan = &self.study.plan;
         let watched = plan.far_ends(subject).filter_map(|server| {
-            let facts = self.study.hosts.iter().find(|facts| server.is(&facts.name))?;
+            let facts = self.study.hosts.iter().find(|facts| facts.name == server.host)?;
             (facts.memory_bytes > 0).then_some(facts.memory_bytes)
         });
         let memory = plan.storage.server_memory.map(|memory| memory.0).or(watched.max());

@@ -105,7 +105,7 @@ impl Conductor<'_> {
     fn same_machine(&mut self) {
         let study = &self.study;
         let is_here = |host: &HostName| {
-            let own = |facts: &HostFacts| facts.is_this_machine && facts.name == host.to_string();
+            let own = |facts: &HostFacts| facts.is_this_machine && facts.name == *host;
             *host == HostName::Local || study.hosts.iter().any(own)
         };
         let drives_here = study.plan.clients().any(is_here);
@@ -114,7 +114,7 @@ impl Conductor<'_> {
             is_named || (drives_here && is_here(host))
         };
         let shared = study.plan.others().filter(|other| drives(&other.host));
-        let flags = shared.map(|other| Flag::SameMachine { host: other.host.to_string() });
+        let flags = shared.map(|other| Flag::SameMachine { host: other.host.clone() });
         let flags: Vec<Flag> = flags.collect();
         add_new(&mut self.study.flags, flags);
     }

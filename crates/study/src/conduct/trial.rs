@@ -159,8 +159,8 @@ impl Conductor<'_> {
             Some(Target::Directory(here)) => here.path.canonicalize().ok(),
             _ => None,
         };
-        let router = self.router(spec.subject).map(ToString::to_string);
-        self.hosts.clear(directory, router.as_deref());
+        let router = self.router(spec.subject).cloned();
+        self.hosts.clear(directory, router.as_ref());
         let mut watching = Watching::new(&mut self.hosts, &mut *self.observer, left);
         let mut result = self.runner.point(spec, &mut watching);
         // What a path carries leaves nothing to be written.

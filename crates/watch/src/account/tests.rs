@@ -47,8 +47,12 @@ fn sample(seconds: u64) -> Sample {
     }
 }
 
+fn nas() -> HostName {
+    HostName::by_ssh("nas").unwrap()
+}
+
 fn account() -> Account {
-    Account::new("nas", Hardware::default(), None)
+    Account::new(&nas(), Hardware::default(), None)
 }
 
 #[test]
@@ -78,14 +82,14 @@ fn queues_that_are_read_at_the_ends_are_counted_over_the_looks_between() {
 #[test]
 fn looks_add_up() {
     let idle = Idle(CpuTimes { user: 0.25, ..CpuTimes::default() });
-    let mut account = Account::new("nas", Hardware::default(), Some(idle));
+    let mut account = Account::new(&nas(), Hardware::default(), Some(idle));
     assert_eq!(account.add(&sample(0)), None);
     assert_eq!(account.load(), None, "one sample is no load");
     let look = account.add(&sample(1)).unwrap();
     assert_eq!((look.seconds, look.cpu.user, look.cores_busy[0]), (1.0, 0.75, 0.75));
     account.add(&sample(3)).unwrap();
     let load = account.load().unwrap();
-    assert_eq!((load.host.as_str(), load.seconds), ("nas", 3.0));
+    assert_eq!((&load.host, load.seconds), (&nas(), 3.0));
     assert_eq!(load.cpu.user, 2.25);
     assert_eq!(load.cores_busy, [0.75, 0.0], "iowait is idle");
     assert_eq!(load.caused().0, 2.25 - 0.75);
@@ -141,7 +145,7 @@ fn stolen_time_is_neither_busy_nor_caused() {
         sample
     };
     let idle = CpuTimes { user: 0.25, steal: 0.5, ..CpuTimes::default() };
-    let mut account = Account::new("nas", Hardware::default(), Some(Idle(idle)));
+    let mut account = Account::new(&nas(), Hardware::default(), Some(Idle(idle)));
     account.add(&with(0, 0.0));
     account.add(&with(4, 0.12)).unwrap();
     assert_eq!(account.flags(), [], "1.5% of two cores");
@@ -152,7 +156,7 @@ fn stolen_time_is_neither_busy_nor_caused() {
     assert!((load.stolen() - 0.1).abs() < 1e-9 && (load.cpu.total() - 16.0).abs() < 1e-9);
     assert!((load.cores_busy[0] - 6.0 / 9.6).abs() < 1e-9, "{:?}", load.cores_busy);
     assert!(matches!(&account.flags()[..], [Flag::Stolen { host, share }]
-        if host == "nas" && (share - 0.1).abs() < 1e-9));
+        if *host == nas() && (share - 0.1).abs() < 1e-9));
 }
 
 #[test]
@@ -193,7 +197,7 @@ fn a_restart_and_impossible_counters_are_left_out_and_reported() {
     account.add(&sample(1)).unwrap();
     let restarted = Sample { uptime_seconds: Some(5.0), ..sample(2) };
     assert_eq!(account.add(&restarted), None);
-    assert_eq!(account.flags(), [Flag::HostRestarted { host: "nas".into() }]);
+    assert_eq!(account.flags(), [Flag::HostRestarted { host: nas() }]);
     assert_eq!(account.load().unwrap().seconds, 1.0);
 
     let mut account = self::account();
@@ -201,7 +205,7 @@ fn a_restart_and_impossible_counters_are_left_out_and_reported() {
     let mut absurd = sample(1);
     absurd.cpu.user = 1e12;
     assert_eq!(account.add(&absurd), None);
-    assert_eq!(account.flags(), [Flag::ImpossibleCounters { host: "nas".into() }]);
+    assert_eq!(account.flags(), [Flag::ImpossibleCounters { host: nas() }]);
     assert_eq!(account.load(), None);
 }
 
@@ -220,12 +224,8 @@ fn a_clock_that_falls_under_load_is_reported_and_one_that_falls_after_it_is_not(
         account.flags()
     };
     assert_eq!(run(&[1e9, 2e9, 1.95e9, 2e9, 1e9]), [], "small steps, and the end");
-    let flag = Flag::Throttled {
-        host: "nas".into(),
-        from_hertz: 2e9,
-        to_hertz: 1.5e9,
-        celsius: Some(80.0),
-    };
+    let flag =
+        Flag::Throttled { host: nas(), from_hertz: 2e9, to_hertz: 1.5e9, celsius: Some(80.0) };
     assert_eq!(run(&[1e9, 2e9, 1.7e9, 1.5e9, 1.6e9, 1.6e9]), [flag]);
 }
 
@@ -238,7 +238,7 @@ fn what_ticks_do_not_see_is_reported_where_the_scheduler_does() {
     assert_eq!(account.flags(), [], "within chance");
     account.add(&with(8, 10.0)).unwrap();
     let (by_ticks, by_scheduler) = (0.75, 1.25);
-    let flag = Flag::HiddenFromTicks { host: "nas".into(), by_ticks, by_scheduler };
+    let flag = Flag::HiddenFromTicks { host: nas(), by_ticks, by_scheduler };
     assert_eq!(account.flags(), [flag]);
 }
 

@@ -3,7 +3,7 @@
 
 use crate::support::{by_shell, sample};
 use nix::time::{ClockId, clock_gettime};
-use plimsoll_model::{CpuTimes, Flag, HostLoad};
+use plimsoll_model::{CpuTimes, Flag, HostLoad, HostName};
 use plimsoll_testkit::Need;
 use plimsoll_watch::{Account, Ask, Watch};
 use std::fs::File;
@@ -89,7 +89,7 @@ fn watched<T: Send + 'static>(
 ) -> (HostLoad, Vec<Flag>, T) {
     let _alone = BURNING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut watch = by_shell();
-    let mut account = Account::new("local", watch.hardware().clone(), None);
+    let mut account = Account::new(&HostName::Local, watch.hardware().clone(), None);
     let until = Instant::now() + Duration::from_secs(seconds);
     account.add(&sample(&mut watch, Ask::Counters));
     let burner = std::thread::spawn(move || {
@@ -121,7 +121,7 @@ fn shares_are_those_of_the_kernels_own_account() {
     let _stage = plimsoll_testkit::enter_or_skip!(Need::Namespaces);
     let _alone = BURNING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut watch = by_shell();
-    let mut account = Account::new("local", watch.hardware().clone(), None);
+    let mut account = Account::new(&HostName::Local, watch.hardware().clone(), None);
     let around = of_kernel();
     account.add(&sample(&mut watch, Ask::Counters));
     let inside = of_kernel();

@@ -1,7 +1,7 @@
 //! Hosts that say nothing, nonsense, or too much.
 
 use crate::support::{LONG, instead, sample};
-use plimsoll_model::{Cause, Flag};
+use plimsoll_model::{Cause, Flag, HostName};
 use plimsoll_watch::{Account, Ask, Watch};
 
 /// What a well-behaved shell says first.
@@ -79,13 +79,13 @@ fn absurd_counters_are_reported_and_left_out() {
     let (first, mut second) =
         (sample(&mut watch, Ask::Counters), sample(&mut watch, Ask::Counters));
     assert!(first.cpu.total().is_finite() && first.load_average.is_none());
-    let mut account = Account::new("odd", watch.hardware().clone(), None);
+    let mut account = Account::new(&HostName::Local, watch.hardware().clone(), None);
     account.add(&first);
     account.add(&second);
     // More time than there was.
     second.cpu.idle *= 1e6;
     account.add(&second);
-    assert_eq!(account.flags(), [Flag::ImpossibleCounters { host: "odd".into() }]);
+    assert_eq!(account.flags(), [Flag::ImpossibleCounters { host: HostName::Local }]);
     let text = serde_json::to_string(&account.load()).unwrap();
     assert!(!text.contains("NaN") && text.len() < 10_000);
 }

@@ -2,7 +2,7 @@
 //! compare counters, not times.
 
 use crate::support::{by_shell, sample};
-use plimsoll_model::HostLoad;
+use plimsoll_model::{HostLoad, HostName};
 use plimsoll_testkit::Need;
 use plimsoll_watch::{Ask, Watch, load_between};
 use std::net::UdpSocket;
@@ -14,7 +14,7 @@ fn meanwhile(work: impl FnOnce()) -> HostLoad {
     let before = sample(&mut watch, Ask::Counters);
     work();
     let after = sample(&mut watch, Ask::Counters);
-    load_between("local", watch.hardware(), &before, &after).unwrap()
+    load_between(&HostName::Local, watch.hardware(), &before, &after).unwrap()
 }
 
 fn within_1_percent(seen: u64, moved: u64) {

@@ -48,7 +48,7 @@ fn the_probe_and_a_shell_see_the_same() {
             break now;
         }
     };
-    let load = load_between("local", probe.hardware(), &first, &last).unwrap();
+    let load = load_between(&HostName::Local, probe.hardware(), &first, &last).unwrap();
     assert!(load.cpu.total() > 0.0 && load.watcher_cpu_seconds.is_some());
     assert!(last.uptime_seconds > first.uptime_seconds && last.at > first.at);
 }

@@ -24,7 +24,7 @@ fn watch(url: &str, configuration: PathBuf) -> Remote {
 
 fn is_watched(watch: &mut Remote, url: &str) {
     let facts = watch.facts();
-    assert_eq!(facts.name, url);
+    assert_eq!(facts.name, *url);
     assert!(facts.is_this_machine, "the stage has this machine's kernel");
     assert!(facts.cpus > 0 && facts.memory_bytes > 0 && !facts.kernel.is_empty());
     let first = sample(watch, Ask::Counters);

@@ -3,7 +3,7 @@
 use super::{Words, at_least, minutes};
 use crate::flag::{Burst, Scaled, Severity};
 use crate::units::{self, Bytes};
-use crate::{ClientMemory, StoredOn};
+use crate::{ClientMemory, HostName, StoredOn};
 
 pub(super) fn working_set(
     target: &str,
@@ -37,7 +37,7 @@ pub(super) fn working_set(
     })
 }
 
-pub(super) fn caches_kept(host: &str, reason: &str) -> Words {
+pub(super) fn caches_kept(host: &HostName, reason: &str) -> Words {
     Words::new(
         Severity::Cache,
         format!("Reads may come from the memory of {host}: its caches could not be dropped"),

@@ -1,10 +1,10 @@
 //! Other work that disturbed a study.
 
 use super::{LOW, RUN_AGAIN, Words, capital, place};
-use crate::HostResource;
 use crate::device::{DisturbedFigure, disturbance};
 use crate::flag::{IdleWindows, Severity, is_file_server};
 use crate::units::{self, Bytes};
+use crate::{HostName, HostResource};
 
 pub(super) fn other_run(directory: &str) -> Words {
     Words::new(
@@ -14,7 +14,7 @@ pub(super) fn other_run(directory: &str) -> Words {
     .action("Wait for its end, then run again.")
 }
 
-pub(super) fn busy_baseline(host: &str, busy: f64, windows: &IdleWindows) -> Words {
+pub(super) fn busy_baseline(host: &HostName, busy: f64, windows: &IdleWindows) -> Words {
     Words::new(
         Severity::Disturbance,
         format!("{LOW}: {} was {:.0}% busy with other work", place(host), busy * 100.0),
@@ -24,7 +24,11 @@ pub(super) fn busy_baseline(host: &str, busy: f64, windows: &IdleWindows) -> Wor
     .advice(format!("Stop other work on {} and run again.", place(host)))
 }
 
-pub(super) fn other_traffic(host: &str, bytes_per_second: f64, windows: &IdleWindows) -> Words {
+pub(super) fn other_traffic(
+    host: &HostName,
+    bytes_per_second: f64,
+    windows: &IdleWindows,
+) -> Words {
     Words::new(
         Severity::Disturbance,
         format!(
@@ -38,7 +42,7 @@ pub(super) fn other_traffic(host: &str, bytes_per_second: f64, windows: &IdleWin
 }
 
 pub(super) fn busy_process(
-    host: &str,
+    host: &HostName,
     process: &str,
     cores: f64,
     kernel: bool,
@@ -66,7 +70,7 @@ pub(super) fn busy_process(
     }
 }
 
-pub(super) fn other_load(host: &str, resource: HostResource, per_second: f64) -> Words {
+pub(super) fn other_load(host: &HostName, resource: HostResource, per_second: f64) -> Words {
     let (what, more) = match resource {
         HostResource::Cpu => ("CPU", format!("{per_second:.2} cores")),
         HostResource::Disk => ("disk", units::bytes_per_second(per_second)),
@@ -102,7 +106,7 @@ pub(super) fn far_slower(times: f64, trials: Option<&str>) -> Words {
     .fact(format!("{times:.1} times slower than the same work in other blocks"))
 }
 
-pub(super) fn busy_raid(host: &str, work: &str, windows: &IdleWindows) -> Words {
+pub(super) fn busy_raid(host: &HostName, work: &str, windows: &IdleWindows) -> Words {
     Words::new(
         Severity::Disturbance,
         format!("{LOW}: the RAID of {} was busy with its own work ({work})", place(host)),
@@ -112,7 +116,7 @@ pub(super) fn busy_raid(host: &str, work: &str, windows: &IdleWindows) -> Words 
 }
 
 pub(super) fn throttled(
-    host: &str,
+    host: &HostName,
     from_hertz: f64,
     to_hertz: f64,
     celsius: Option<f64>,
@@ -131,7 +135,7 @@ pub(super) fn throttled(
     .action("Cool it, then run again.")
 }
 
-pub(super) fn stolen(host: &str, share: f64, seen: &str) -> Words {
+pub(super) fn stolen(host: &HostName, share: f64, seen: &str) -> Words {
     Words::new(
         Severity::Disturbance,
         format!(
@@ -183,7 +187,7 @@ pub(super) fn written_again(target: &str, bytes: u64) -> Words {
     )
 }
 
-pub(super) fn host_restarted(host: &str, seen: &str) -> Words {
-    Words::new(Severity::Disturbance, format!("{} restarted{seen}", capital(place(host))))
+pub(super) fn host_restarted(host: &HostName, seen: &str) -> Words {
+    Words::new(Severity::Disturbance, format!("{} restarted{seen}", capital(&place(host))))
         .action("Look at its log; run again.")
 }

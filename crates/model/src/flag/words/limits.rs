@@ -1,17 +1,18 @@
 //! Bottlenecks outside the storage, and rates that are bounds.
 
 use super::{Words, capital, place};
+use crate::HostName;
 use crate::flag::{RateCaveat, Severity};
 use crate::units::{self, Bytes};
 
 pub(super) fn client_saturated(
-    host: Option<&str>,
+    host: Option<&HostName>,
     core_busy: f64,
     serves: bool,
     seen: &str,
 ) -> Words {
-    let machine = host.unwrap_or("this machine");
-    let name = capital(machine);
+    let machine = host.map_or_else(|| "this machine".to_owned(), ToString::to_string);
+    let name = capital(&machine);
     let busy = format!("a core was {:.0}% busy{seen}", core_busy * 100.0);
     let words = match serves {
         true => {
@@ -20,7 +21,7 @@ pub(super) fn client_saturated(
                 .advice(format!(
                     "Client and server share {machine}: watch it as both with --host {}, or run plimsoll \
                      on another machine.",
-                    host.unwrap_or("local")
+                    host.unwrap_or(&HostName::Local)
                 ))
         }
         false => Words::new(
@@ -32,7 +33,7 @@ pub(super) fn client_saturated(
     words.fact(format!("a core of {machine} was {:.0}% busy", core_busy * 100.0))
 }
 
-pub(super) fn server_saturated(host: &str, core_busy: f64, seen: &str) -> Words {
+pub(super) fn server_saturated(host: &HostName, core_busy: f64, seen: &str) -> Words {
     Words::new(
         Severity::Limit,
         format!(
@@ -64,10 +65,10 @@ pub(super) fn near_client_ceiling(bytes_per_second: f64, ceiling_bytes_per_secon
     ))
 }
 
-pub(super) fn same_machine(host: &str) -> Words {
+pub(super) fn same_machine(host: &HostName) -> Words {
     Words::new(
         // Hosts of a lab may be parts of one machine.
-        if host.starts_with("lab://") { Severity::Note } else { Severity::Limit },
+        if matches!(host, HostName::Lab { .. }) { Severity::Note } else { Severity::Limit },
         format!(
             "Client and server ({host}) share one machine, whose CPU cannot be divided between them"
         ),
@@ -110,7 +111,7 @@ pub(super) fn payload_capped(wanted: Bytes, used: Bytes, path_mtu: Bytes) -> Wor
     )
 }
 
-pub(super) fn socket_buffer_capped(host: &str, wanted: Bytes, used: Bytes) -> Words {
+pub(super) fn socket_buffer_capped(host: &HostName, wanted: Bytes, used: Bytes) -> Words {
     Words::new(
         Severity::NotMeant,
         format!(
@@ -121,7 +122,7 @@ pub(super) fn socket_buffer_capped(host: &str, wanted: Bytes, used: Bytes) -> Wo
     .action("Log in as root, or raise net.core.rmem_max and net.core.wmem_max there.")
 }
 
-pub(super) fn end_is_gateway(host: &str) -> Words {
+pub(super) fn end_is_gateway(host: &HostName) -> Words {
     Words::new(
         Severity::NotMeant,
         format!(
@@ -131,7 +132,7 @@ pub(super) fn end_is_gateway(host: &str) -> Words {
     .action("Measure the rate that it forwards with --via.")
 }
 
-pub(super) fn router_is_end(host: &str) -> Words {
+pub(super) fn router_is_end(host: &HostName) -> Words {
     Words::new(
         Severity::NotMeant,
         format!("{host} is the router and an end: it does not forward these frames, it ends or sends them"),
@@ -139,7 +140,7 @@ pub(super) fn router_is_end(host: &str) -> Words {
     .action("Name two hosts on both sides of it.")
 }
 
-pub(super) fn not_watched(host: &str, reason: &str) -> Words {
+pub(super) fn not_watched(host: &HostName, reason: &str) -> Words {
     Words::new(Severity::Limit, format!("{} was not monitored: {reason}", place(host)))
         .action("See that ssh gets there without asking, or say how with --host ssh://[user@]host.")
 }

@@ -8,6 +8,7 @@ mod urgent;
 mod validity;
 
 use super::{Burst, Flag, Severity};
+use crate::HostName;
 use crate::units::{Bytes, GIB, MIB};
 
 /// What there is to say of a flag.
@@ -91,7 +92,7 @@ impl Flag {
     }
 
     /// The host that other work kept busy, if it tells of that: stopping the work helps more than measuring longer.
-    pub fn busy_with_other_work(&self) -> Option<&str> {
+    pub fn busy_with_other_work(&self) -> Option<&HostName> {
         match self {
             Flag::BusyBaseline { host, .. }
             | Flag::BusyProcess { host, .. }
@@ -182,7 +183,7 @@ impl Flag {
             Flag::LockNotUpgraded { target, reason } => notes::lock_not_upgraded(target, reason),
 
             Flag::ClientSaturated { host, core_busy, serves } => {
-                limits::client_saturated(host.as_deref(), *core_busy, *serves, &seen)
+                limits::client_saturated(host.as_ref(), *core_busy, *serves, &seen)
             }
             Flag::ServerSaturated { host, core_busy } => {
                 limits::server_saturated(host, *core_busy, &seen)
@@ -271,8 +272,11 @@ fn operations(count: u64) -> String {
 }
 
 /// A host in words.
-fn place(host: &str) -> &str {
-    if host == "local" { "this machine" } else { host }
+fn place(host: &HostName) -> String {
+    match host {
+        HostName::Local => "this machine".to_owned(),
+        other => other.to_string(),
+    }
 }
 
 /// With a capital letter, unless it is an address.

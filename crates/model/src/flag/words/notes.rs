@@ -1,33 +1,34 @@
 //! Notes that do not change the figures.
 
 use super::{NOBODY, Words, capital, close, place};
+use crate::HostName;
 use crate::flag::Severity;
 use crate::units::{self, Bytes};
 
-pub(super) fn impossible_counters(host: &str) -> Words {
+pub(super) fn impossible_counters(host: &HostName) -> Words {
     Words::new(
         Severity::Note,
-        format!("{} showed counters that cannot be true", capital(place(host))),
+        format!("{} showed counters that cannot be true", capital(&place(host))),
     )
     .action(format!("Its load is left out of this trial; check /proc/stat of {host}."))
 }
 
-pub(super) fn hidden_from_ticks(host: &str, by_ticks: f64, by_scheduler: f64) -> Words {
+pub(super) fn hidden_from_ticks(host: &HostName, by_ticks: f64, by_scheduler: f64) -> Words {
     Words::new(
         Severity::Note,
         format!(
             "{} counts CPU time by ticks and did not see all of it: {by_ticks:.2} cores busy by its ticks, \
              {by_scheduler:.2} by its scheduler",
-            capital(place(host))
+            capital(&place(host))
         ),
     )
     .action("Do not rely on this host's CPU figures: they miss work in step with the tick.")
 }
 
-pub(super) fn host_lost(host: &str, reason: &str) -> Words {
+pub(super) fn host_lost(host: &HostName, reason: &str) -> Words {
     Words::new(
         Severity::Note,
-        format!("{} could not be watched any more: {reason}", capital(place(host))),
+        format!("{} could not be watched any more: {reason}", capital(&place(host))),
     )
     .action(format!("The finished trials are kept; check {host} and its link, and run again."))
 }

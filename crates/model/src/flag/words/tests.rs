@@ -7,7 +7,7 @@ fn no_thread_of_the_kernel_is_to_be_stopped() {
     let advice = |process: &str, kernel| {
         let process = process.to_owned();
         let windows = crate::flag::IdleWindows::default();
-        Flag::BusyProcess { host: "nas".into(), process, cores: 0.3, kernel, windows }.advice()
+        Flag::BusyProcess { host: HostName::Local, process, cores: 0.3, kernel, windows }.advice()
     };
     let of_kernel = advice("kworker/0:1H", true);
     assert!(of_kernel.contains("thread of the kernel"), "{of_kernel}");
@@ -18,7 +18,7 @@ fn no_thread_of_the_kernel_is_to_be_stopped() {
 #[test]
 fn a_client_that_is_another_host_is_named() {
     let texts = |host: Option<&str>| {
-        let host = host.map(str::to_owned);
+        let host = host.map(|host| host.parse().unwrap());
         let flag = Flag::ClientSaturated { host, core_busy: 0.97, serves: false };
         (flag.message(), flag.advice())
     };
@@ -36,17 +36,31 @@ fn a_client_that_is_another_host_is_named() {
     assert_eq!((old.message(), old.advice()), texts(None));
 }
 
+/// Warnings name the host in commands.
+#[test]
+fn a_flag_names_a_host_as_plans_do() {
+    let read = |host: &str| {
+        let flag = serde_json::json!({ "flag": "host_restarted", "host": host });
+        serde_json::from_value::<Flag>(flag)
+    };
+    let router = HostName::Lab { lab: "bed".into(), host: "router".into() };
+    assert_eq!(read("lab://bed/router").unwrap().host(), Some(&router));
+    for none in ["nas", "", "ssh://-oProxyCommand=id"] {
+        assert!(read(none).is_err(), "{none}");
+    }
+}
+
 /// A table of an export has observations: no effect on figures of a screen, and no marks of one.
 #[test]
 fn a_fact_is_an_observation() {
-    let host = || "local".to_owned();
     let windows = crate::flag::IdleWindows::default;
     let slower = Flag::FarSlower { times: 3.4 };
     assert_eq!(slower.fact(), "3.4 times slower than the same work in other blocks");
-    let stolen = Flag::Stolen { host: host(), share: 0.25 };
+    let stolen = Flag::Stolen { host: HostName::Local, share: 0.25 };
     let fact = "the hypervisor took 25% of the CPU time of this machine for others";
     assert_eq!(stolen.fact(), fact);
-    let load = Flag::OtherLoad { host: host(), resource: HostResource::Cpu, per_second: 0.5 };
+    let load =
+        Flag::OtherLoad { host: HostName::Local, resource: HostResource::Cpu, per_second: 0.5 };
     let fact = "others used the CPU of this machine (0.50 cores more than the same work took in other blocks)";
     assert_eq!(load.fact(), fact);
     for flag in [
@@ -54,8 +68,8 @@ fn a_fact_is_an_observation() {
         stolen,
         load,
         Flag::BadContent { stale: 0, misplaced: 0, corrupt: 1 },
-        Flag::BusyBaseline { host: host(), busy: 0.9, windows: windows() },
-        Flag::Throttled { host: host(), from_hertz: 2e9, to_hertz: 1e9, celsius: None },
+        Flag::BusyBaseline { host: HostName::Local, busy: 0.9, windows: windows() },
+        Flag::Throttled { host: HostName::Local, from_hertz: 2e9, to_hertz: 1e9, celsius: None },
         Flag::Burst { workloads: vec!["random write".into()], why: Burst::NotSteady },
         Flag::BehindSchedule { due_per_second: 30.0, per_second: 20.0 },
         Flag::FewOperations { count: 3 },

@@ -1,6 +1,7 @@
 //! Damaged data, and what a study left behind.
 
 use super::{Words, clean};
+use crate::HostName;
 use crate::flag::Severity;
 
 pub(super) fn bad_content(stale: u64, misplaced: u64, corrupt: u64, seen: &str) -> Words {
@@ -20,7 +21,7 @@ pub(super) fn bad_content(stale: u64, misplaced: u64, corrupt: u64, seen: &str) 
     ))
 }
 
-pub(super) fn setting_not_restored(host: &str, setting: &str, reason: &str) -> Words {
+pub(super) fn setting_not_restored(host: &HostName, setting: &str, reason: &str) -> Words {
     Words::new(Severity::NotPutBack, format!("{setting} of {host} could not be restored: {reason}"))
         .action(format!("When it is reachable again: plimsoll restore {host}"))
 }
@@ -30,7 +31,7 @@ pub(super) fn not_cleaned(target: &str, directory: &str, on: Option<&str>) -> Wo
         .action(format!("When it is reachable again: {}", clean(on, target)))
 }
 
-pub(super) fn program_left(host: &str, reason: &str, next: &str) -> Words {
+pub(super) fn program_left(host: &HostName, reason: &str, next: &str) -> Words {
     Words::new(
         Severity::NotPutBack,
         format!("The program deployed on {host} could not be removed: {reason}"),

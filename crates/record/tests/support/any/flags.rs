@@ -1,6 +1,6 @@
 //! Every kind of flag.
 
-use super::text;
+use super::{host, text};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::*;
 use proptest::collection::vec;
@@ -9,7 +9,7 @@ use proptest::sample::select;
 
 /// Those of the golden file.
 pub fn golden(x: f64, n: u64, text: &str) -> Vec<Flag> {
-    let target = || text.to_owned();
+    let (target, host) = (|| text.to_owned(), HostName::Local);
     vec![
         Flag::InFlightMismatch { integrated: x, by_littles_law: -x },
         Flag::TwoPhases {
@@ -18,9 +18,9 @@ pub fn golden(x: f64, n: u64, text: &str) -> Vec<Flag> {
             sustained_bytes_per_second: x,
         },
         Flag::LongGap { seconds: x },
-        Flag::BusyBaseline { host: target(), busy: x, windows: IdleWindows::later(x) },
-        Flag::OtherLoad { host: target(), resource: HostResource::Disk, per_second: x },
-        Flag::OtherTraffic { host: target(), bytes_per_second: x, windows: IdleWindows::default() },
+        Flag::BusyBaseline { host: host.clone(), busy: x, windows: IdleWindows::later(x) },
+        Flag::OtherLoad { host: host.clone(), resource: HostResource::Disk, per_second: x },
+        Flag::OtherTraffic { host, bytes_per_second: x, windows: IdleWindows::default() },
         Flag::ClientSaturated { host: None, core_busy: x, serves: false },
         Flag::OtherRun { directory: target() },
         Flag::Leftovers { directories: vec![target(), target()], target: target(), on: None },
@@ -77,9 +77,9 @@ pub fn since(x: f64, n: u64, text: &str) -> Vec<Flag> {
         kept_rate(&text(), n, RateCaveat::Late { delay_seconds: x, seconds: -x }),
         Flag::FrameCapped { wanted: Bytes(n), used: Bytes(n), path_mtu: Bytes(n) },
         Flag::PayloadCapped { wanted: Bytes(n), used: Bytes(n), path_mtu: Bytes(n) },
-        Flag::RouterIsEnd { host: text() },
-        Flag::EndIsGateway { host: text() },
-        Flag::SocketBufferCapped { host: text(), wanted: Bytes(n), used: Bytes(n) },
+        Flag::RouterIsEnd { host: HostName::Local },
+        Flag::EndIsGateway { host: HostName::Local },
+        Flag::SocketBufferCapped { host: HostName::Local, wanted: Bytes(n), used: Bytes(n) },
         Flag::WarmScan { target: text() },
         Flag::SecondWriter { target: text() },
         Flag::LockNotUpgraded { target: text(), reason: text() },
@@ -97,8 +97,8 @@ pub fn since(x: f64, n: u64, text: &str) -> Vec<Flag> {
             reason: text(),
         },
         Flag::Continued { unix_seconds: n, block: 12 },
-        Flag::Stolen { host: text(), share: x },
-        Flag::ProgramLeft { host: text(), reason: text(), next: text() },
+        Flag::Stolen { host: HostName::Local, share: x },
+        Flag::ProgramLeft { host: HostName::Local, reason: text(), next: text() },
         Flag::FiguresDisturbed {
             figures: vec![device::DisturbedFigure {
                 figure: text(),
@@ -113,28 +113,28 @@ pub fn since(x: f64, n: u64, text: &str) -> Vec<Flag> {
 }
 
 /// Every kind of flag about a host that the golden file does not have.
-pub fn of_hosts(x: f64, text: &str) -> Vec<Flag> {
-    let host = || text.to_owned();
+pub fn of_hosts(x: f64, host: &HostName, text: &str) -> Vec<Flag> {
+    let (host, text) = (|| host.clone(), || text.to_owned());
     vec![
         Flag::BusyProcess {
             host: host(),
-            process: host(),
+            process: text(),
             cores: x,
             kernel: true,
             windows: IdleWindows::default(),
         },
-        Flag::BusyRaid { host: host(), work: host(), windows: IdleWindows::default() },
+        Flag::BusyRaid { host: host(), work: text(), windows: IdleWindows::default() },
         Flag::ServerSaturated { host: host(), core_busy: x },
         Flag::Throttled { host: host(), from_hertz: x, to_hertz: x, celsius: Some(x) },
         Flag::Throttled { host: host(), from_hertz: x, to_hertz: x, celsius: None },
         Flag::HiddenFromTicks { host: host(), by_ticks: x, by_scheduler: x },
-        Flag::NotWatched { host: host(), reason: host() },
-        Flag::HostLost { host: host(), reason: host() },
+        Flag::NotWatched { host: host(), reason: text() },
+        Flag::HostLost { host: host(), reason: text() },
         Flag::HostRestarted { host: host() },
         Flag::ImpossibleCounters { host: host() },
         Flag::SameMachine { host: host() },
-        Flag::Leftovers { directories: vec![host()], target: host(), on: Some(host()) },
-        Flag::NotCleaned { target: host(), directory: host(), on: Some(host()) },
+        Flag::Leftovers { directories: vec![text()], target: text(), on: Some(text()) },
+        Flag::NotCleaned { target: text(), directory: text(), on: Some(text()) },
     ]
 }
 
@@ -151,8 +151,10 @@ fn working_set(target: &str, n: u64, reads_from: StoredOn, settles: Option<Bytes
 }
 
 pub fn flags() -> impl Strategy<Value = Vec<Flag>> {
-    (any::<f64>(), any::<u64>(), text())
+    (any::<f64>(), any::<u64>(), host(), text())
         // Half of the largest, because one kind doubles it.
-        .prop_map(|(x, n, s)| [golden(x / 2.0, n, &s), of_hosts(x, &s), since(x, n, &s)].concat())
+        .prop_map(|(x, n, host, s)| {
+            [golden(x / 2.0, n, &s), of_hosts(x, &host, &s), since(x, n, &s)].concat()
+        })
         .prop_flat_map(|all| vec(select(all), 0..4))
 }

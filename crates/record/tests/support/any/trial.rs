@@ -3,7 +3,7 @@
 use super::super::{imported, load, mount};
 use super::flags::flags;
 use super::workload::metric;
-use super::{failure, text};
+use super::{failure, host, text};
 use plimsoll_model::*;
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -88,7 +88,7 @@ pub fn any_trial() -> impl Strategy<Value = Trial> {
         workload,
         setting,
     });
-    let point = (any::<f64>(), option::of(any::<bool>()), results(), vec(text(), 0..2)).prop_map(
+    let point = (any::<f64>(), option::of(any::<bool>()), results(), vec(host(), 0..2)).prop_map(
         |(at, accepted, parts, hosts)| Point { at, accepted, parts, loads: loads(&hosts) },
     );
     (
@@ -97,7 +97,7 @@ pub fn any_trial() -> impl Strategy<Value = Trial> {
         results(),
         vec(point, 0..2),
         flags(),
-        vec(text(), 0..2),
+        vec(host(), 0..2),
     )
         .prop_map(|((number, block, cell, x), outcome, parts, points, flags, hosts)| Trial {
             number,
@@ -112,8 +112,8 @@ pub fn any_trial() -> impl Strategy<Value = Trial> {
         })
 }
 
-fn loads(hosts: &[String]) -> Vec<HostLoad> {
-    hosts.iter().map(|host| load(host)).collect()
+fn loads(hosts: &[HostName]) -> Vec<HostLoad> {
+    hosts.iter().cloned().map(load).collect()
 }
 
 /// What a store notes of the measures of these trials.

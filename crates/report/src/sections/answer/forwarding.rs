@@ -323,8 +323,8 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
     let mut legend = Vec::new();
     let path = shown.study.plan.subjects.first().and_then(Subject::path);
     if let Some(path) = path {
-        let [a, b] = [&path.from.host, &path.to.host].map(|host| hosts::name(&host.to_string()));
-        let via = path.via.as_ref().map(|via| hosts::name(&via.to_string()));
+        let [a, b] = [&path.from.host, &path.to.host].map(hosts::name);
+        let via = path.via.as_ref().map(hosts::name);
         let one = searches(shown).next().filter(|_| !has_several_flows(shown));
         let flows = match one.map(flows).as_deref() {
             None => String::new(),
@@ -458,5 +458,5 @@ fn is_quick(shown: &Shown<'_>) -> bool {
 fn shares_a_machine(shown: &Shown<'_>) -> bool {
     let path = shown.study.plan.subjects.first().and_then(Subject::path);
     let Some(via) = path.and_then(|path| path.via.as_ref()) else { return false };
-    shown.study.hosts.iter().any(|host| host.name == via.to_string() && host.is_this_machine)
+    shown.study.hosts.iter().any(|host| host.name == *via && host.is_this_machine)
 }

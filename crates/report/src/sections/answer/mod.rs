@@ -247,7 +247,8 @@ fn introduce(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
     if !parts::are_shown(shown) {
         facts.extend(brief.settings.iter().cloned());
     }
-    let is_other = |host: &&HostFacts| shown.study.plan.others().any(|other| other.is(&host.name));
+    let is_other =
+        |host: &&HostFacts| shown.study.plan.others().any(|other| other.host == host.name);
     let mut monitored = Vec::new();
     for host in shown.study.hosts.iter().filter(is_other) {
         let memory = crate::figure::BYTES.value(host.memory_bytes as f64);

@@ -190,7 +190,7 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
     let mut legend = Vec::new();
     let study = shown.study;
     let path = study.plan.subjects.first().and_then(Subject::path);
-    let via = path.and_then(|path| path.via.as_ref()).map(ToString::to_string);
+    let via = path.and_then(|path| path.via.as_ref());
     let rates: Vec<String> = study
         .plan
         .workloads
@@ -201,7 +201,7 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
             Some(RATE.value(rate.parse().ok()?))
         })
         .collect();
-    let facts = study.hosts.iter().find(|host| Some(&host.name) == via.as_ref());
+    let facts = study.hosts.iter().find(|host| Some(&host.name) == via);
     let is_shared = facts.is_some_and(|host| host.is_this_machine);
     let time = match is_shared {
         true => "CPU time of the machine in interrupts and soft interrupts",
@@ -210,7 +210,7 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
     legend.push(format!(
         "{time}, a packet, at {} frames a second. R: {}. A part is switched off after those above it.",
         listed(&rates),
-        via.as_deref().map_or_else(|| "not named".to_owned(), hosts::name)
+        via.map_or_else(|| "not named".to_owned(), hosts::name)
     ));
     if is_shared {
         legend.push(

@@ -222,8 +222,7 @@ fn is_to_iperf3(shown: &Shown<'_>) -> bool {
 pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
     let mut legend = Vec::new();
     let path = shown.study.plan.subjects.first().and_then(Subject::path);
-    let ends = path
-        .map(|path| [&path.from.host, &path.to.host].map(|host| hosts::name(&host.to_string())));
+    let ends = path.map(|path| [&path.from.host, &path.to.host].map(hosts::name));
     if let Some([a, b]) = ends {
         let cpu = match cpu_of(shown) {
             CpuOf::Hosts => "CPU: busy time of each host above idle",
