@@ -43,7 +43,7 @@ pub fn devices(study: &Study, store: &dyn StudyStore) -> Result<Vec<RecordedDevi
     for head in store.heads()?.into_iter().rev() {
         for subject in head.subjects {
             if let SubjectFacts::Host(facts) = subject
-                && study.hosts.iter().any(|host| host.name.to_string() == facts.given)
+                && study.hosts.iter().any(|host| host.name == *facts.given)
                 && devices.iter().all(|known| known.facts.given != facts.given)
             {
                 devices.push(RecordedDevice { study: head.id.clone(), facts: *facts });

@@ -331,7 +331,7 @@ fn own_device(
         return Err(usage(COMPARE, &study.id.0, "the server was not monitored", next));
     };
     let devices = explain::devices(study, &store::open(arguments)?)?;
-    let known = devices.into_iter().find(|known| known.facts.given == host.to_string());
+    let known = devices.into_iter().find(|known| *host == *known.facts.given);
     known.map(|known| (host.clone(), known.facts.device)).ok_or_else(|| {
         let next = format!("Measure it: plimsoll device {host} --only inventory,cpu,crypto.");
         usage(COMPARE, &host.to_string(), "the store has no study of this device", &next)

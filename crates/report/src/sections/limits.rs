@@ -111,10 +111,7 @@ fn unmeasured(shown: &Shown<'_>, devices: &[RecordedDevice]) -> Option<String> {
     };
     let bound = shown.limits.iter().filter_map(Limits::binding).filter(is_processor);
     let mut hosts = bound.filter_map(|one| one.host.as_ref());
-    let is_measured = |host: &HostName| {
-        let name = host.to_string();
-        devices.iter().any(|device| device.facts.given == name)
-    };
+    let is_measured = |host: &HostName| devices.iter().any(|device| *host == *device.facts.given);
     match hosts.find(|host| !is_measured(host))? {
         HostName::Local => Some(String::new()),
         host => Some(printable(&host.to_string())),

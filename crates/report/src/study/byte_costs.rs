@@ -20,8 +20,7 @@ pub struct RecordedDevice {
 
 /// For each host that was measured by itself, a sentence on the work whose bytes cost it most.
 pub(crate) fn sentences(shown: &Shown<'_>, devices: &[RecordedDevice]) -> Vec<String> {
-    let known =
-        |host: &HostName| devices.iter().find(|device| device.facts.given == host.to_string());
+    let known = |host: &HostName| devices.iter().find(|device| *host == *device.facts.given);
     let device = |host: &HostName| known(host).map(|known| &known.facts.device);
     let all = byte_costs(shown.study, &shown.findings.hosts, device);
     let most = |host: &str| {
