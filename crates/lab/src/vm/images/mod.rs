@@ -265,9 +265,15 @@ fn marks(directory: &Path) -> Option<String> {
     let mut text = sums.clone();
     for name in sums.lines().filter_map(|line| line.split_whitespace().nth(1)) {
         let about = fs::metadata(directory.join(name)).ok()?;
-        let (length, inode) = (about.len(), about.ino());
-        let times = (about.mtime(), about.mtime_nsec(), about.ctime(), about.ctime_nsec());
-        text.push_str(&format!("{name} {length} {inode} {times:?}\n"));
+        text.push_str(&format!(
+            "{name} {} {} ({}, {}, {}, {})\n",
+            about.len(),
+            about.ino(),
+            about.mtime(),
+            about.mtime_nsec(),
+            about.ctime(),
+            about.ctime_nsec()
+        ));
     }
     Some(text)
 }
