@@ -44,7 +44,7 @@ pub enum Combine {
     Sum,
     /// Sum of rates, each weighted by the share of the whole time that it was kept up.
     SumOfRates,
-    /// Mean, weighted by the operations of each.
+    /// Mean, weighted by the operations of each, or by their bytes if it is a figure per byte.
     WeightedMean,
     /// Largest.
     Max,
@@ -66,10 +66,14 @@ impl Combine {
                 each.map(|(figure, share)| figure * share).reduce(|sum, rate| sum + rate)
             }
             Combine::WeightedMean => {
-                let (sum, weights) = each.fold((0.0, 0.0), |(sum, weights), (figure, weight)| {
-                    (sum + figure * weight, weights + weight)
-                });
-                (weights > 0.0).then(|| sum / weights)
+                // Step by step, which leaves one figure as it is.
+                let weighs = |(_, weight): &(f64, f64)| *weight > 0.0;
+                let step = |(mean, weights): (f64, f64), (figure, weight): (f64, f64)| {
+                    let weights = weights + weight;
+                    (mean + (figure - mean) * (weight / weights), weights)
+                };
+                let (mean, weights) = each.filter(weighs).fold((0.0, 0.0), step);
+                (weights > 0.0).then_some(mean)
             }
             Combine::Max => each.map(|(figure, _)| figure).reduce(f64::max),
         }
@@ -100,7 +104,7 @@ pub struct MeasureInfo {
 pub(crate) type Row = (Measure, &'static str, &'static str, Direction, Aggregation, Combine);
 
 use Aggregation::{Arithmetic, Geometric};
-use Combine::{Max, SumOfRates};
+use Combine::{Max, SumOfRates, WeightedMean};
 use Direction::{Less, More, Neither};
 
 impl Measure {
@@ -210,8 +214,8 @@ const COMMON: [Row; 24] = [
     (Measure::RPC_LATENCY_P50, "s", "operation", Less, Geometric, Combine::None),
     (Measure::LONGEST_GAP, "s", "", Less, Geometric, Max),
     (Measure::FLUSH_TIME, "s", "", Less, Geometric, Max),
-    (Measure::CLIENT_CPU_PER_OP, "s", "operation", Less, Arithmetic, Combine::None),
-    (Measure::CLIENT_CPU_PER_BYTE, "s", "byte", Less, Arithmetic, Combine::None),
+    (Measure::CLIENT_CPU_PER_OP, "s", "operation", Less, Arithmetic, WeightedMean),
+    (Measure::CLIENT_CPU_PER_BYTE, "s", "byte", Less, Arithmetic, WeightedMean),
     (Measure::MACHINE_CPU_PER_OP, "s", "operation", Less, Arithmetic, Combine::None),
     (Measure::MACHINE_CPU_PER_BYTE, "s", "byte", Less, Arithmetic, Combine::None),
     (Measure::IN_FLIGHT, "1", "", Neither, Geometric, SumOfRates),

@@ -1,7 +1,7 @@
 //! Kinds of operations, and what a trial keeps of each kind.
 
-use crate::Histogram;
 use crate::name::{intern, open_set};
+use crate::{Histogram, Measure};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -190,6 +190,25 @@ pub struct OpStats {
     pub rpc_latency: Option<LatencySummary>,
 }
 
+impl OpStats {
+    /// Adds operations of another client, or of another kind.
+    pub fn add(&mut self, more: &OpStats) {
+        self.count = self.count.saturating_add(more.count);
+        self.bytes = self.bytes.saturating_add(more.bytes);
+        for (error, count) in &more.errors {
+            let errors = self.errors.entry(error.clone()).or_default();
+            *errors = errors.saturating_add(*count);
+        }
+        // Of operations that began in the measured part, or none.
+        if more.client_latency.histogram.is_some() {
+            self.client_latency.add(&more.client_latency);
+        }
+        if let Some(more) = &more.rpc_latency {
+            self.rpc_latency.get_or_insert_default().add(more);
+        }
+    }
+}
+
 /// Latency distribution in seconds. A quantile is present only if the data support it: quantile q
 /// needs n(1-q) >= 20 (method, section 5). Imports have the quantiles of the tool.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -214,5 +233,14 @@ impl LatencySummary {
     /// The quantile named as in `quantiles_seconds`, where the data support it.
     pub fn quantile(&self, name: &str) -> Option<f64> {
         self.quantiles_seconds.get(name).copied()
+    }
+
+    /// The figures of a client latency, each with its measure.
+    pub fn figures(&self) -> impl Iterator<Item = (Measure, f64)> {
+        let [mean, max] = [self.mean_seconds, self.max_seconds];
+        let ends = [(Measure::LATENCY_MEAN, mean), (Measure::LATENCY_MAX, max)];
+        let quantiles = [(Measure::LATENCY_P50, "0.5"), (Measure::LATENCY_P99, "0.99")];
+        let supported = move |(measure, name)| Some((measure, self.quantile(name)?));
+        ends.into_iter().chain(quantiles.into_iter().filter_map(supported))
     }
 }

@@ -4,7 +4,7 @@
 use crate::kernel_trace::KernelFunction;
 use crate::{
     Cell, Count, Failure, Flag, HostLoad, ImportedRun, Metric, MountAccount, OpKind, OpStats,
-    Series, Workload,
+    RateBasis, Series, Workload,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -56,6 +56,9 @@ pub struct PartResult {
     /// Rates over time.
     #[serde(default, skip_serializing_if = "Series::is_empty")]
     pub series: Series,
+    /// Of storage: the amounts that its rates follow from. `None` unless complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_basis: Option<RateBasis>,
     /// Time of the load without the stalls in it, warm-up and final flush included, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_seconds: Option<f64>,

@@ -243,10 +243,7 @@ impl Figures {
         let Some(client_latency) = latency.filter(|times| times.histogram.is_some()) else {
             return;
         };
-        self.put(Measure::LATENCY_MEAN, Some(client_latency.mean_seconds));
-        self.put(Measure::LATENCY_P50, client_latency.quantile("0.5"));
-        self.put(Measure::LATENCY_P99, client_latency.quantile("0.99"));
-        self.put(Measure::LATENCY_MAX, Some(client_latency.max_seconds));
+        client_latency.figures().for_each(|(measure, value)| self.put(measure, Some(value)));
         let count = client_latency.histogram.as_ref().map_or(0, |histogram| histogram.count());
         let errors = unanswered.filter(|count| *count > 0.0);
         let errors = errors.map(|count| (ErrorKind::TimedOut, count as u64)).into_iter().collect();

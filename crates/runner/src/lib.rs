@@ -6,6 +6,7 @@
 mod cache_test;
 mod context;
 mod directory;
+mod figures;
 #[doc(hidden)]
 pub mod fuzzing;
 mod lease;
@@ -16,8 +17,8 @@ mod summarize;
 mod timed;
 
 pub use directory::{Cleaned, Found, clean};
+pub use figures::{counts, figures};
 pub use lease::LeaseState;
 pub use options::RunnerOptions;
 pub use plimsoll_load::{OpenOptions, Share, StartGate, read_file_name, write_file_name};
 pub use runner::Runner;
-pub use summarize::{PAYLOAD, WRITING, warm_up};

@@ -1,10 +1,11 @@
 //! From what a team of workers did to the figures of one part of a point: one number per metric.
 
-use plimsoll_load::{Counted, Ended, KindFigures, Measured, Stalled, TeamResult};
+use crate::figures::{WRITING, counts, figures};
+use plimsoll_load::{Counted, Ended, Measured, Stalled, TeamResult};
 use plimsoll_model::units::elapsed;
 use plimsoll_model::{
-    Arrival, Cause, CopyJob, Count, Failure, Flag, Job, LatencySummary, Length, Measure, Metric,
-    OpKind, OpStats, Outcome, Part, PartResult, Phase, PointSpec, Series, Window,
+    Arrival, Cause, CopyJob, Count, Failure, Flag, Job, Length, Measure, Metric, OpKind, OpStats,
+    Outcome, Part, PartResult, PartialCount, Phase, PointSpec, RateBasis, Series, Window,
 };
 use plimsoll_stats::little::{Completed, InFlight};
 use std::collections::BTreeMap;
@@ -24,11 +25,6 @@ const FEW_OPERATIONS: u64 = 5;
 const BEHIND: f64 = 0.02;
 /// Share of what the client can do from which a copy may be limited by it. Chosen.
 const NEAR_CEILING: f64 = 0.8;
-
-/// Kinds that move payload: what rates over all operations are of.
-pub const PAYLOAD: [OpKind; 4] = [OpKind::READ, OpKind::WRITE, OpKind::PUT, OpKind::GET];
-/// What a final flush makes stable.
-pub const WRITING: [OpKind; 2] = [OpKind::WRITE, OpKind::PUT];
 
 /// What one part did, how it ended, and what is odd about it.
 pub(crate) fn part(
@@ -65,23 +61,18 @@ pub(crate) fn part(
         flags.extend(behind_schedule(&measured, part.arrival));
     }
     let mut result = PartResult {
-        quantities: BTreeMap::new(),
         ops: ops(team, &measured),
         series: Series { late: team.late, ..Series::new(spec.window_seconds, &team.windows) },
-        answered_seconds: None,
         stalls,
         ..PartResult::default()
     };
     if outcome == Outcome::Complete {
+        result.rate_basis = Some(rate_basis(team, &measured));
+        let (figures, phases) = figures(job, spec, &result);
         result.quantities = quantities(team, &measured, job, counted);
+        result.quantities.extend(figures);
         result.answered_seconds = Some(team.answered().as_secs_f64());
-        if let Length::UntilDone { .. } = spec.workload.length {
-            let elapsed = team.measured.as_secs_f64();
-            result.quantities.insert(Metric::all(Measure::ELAPSED), elapsed);
-        }
-        if job.moves_payload() && !too_short && !job.has_fixed_rate() {
-            flags.extend(phases(team, spec, &measured, &mut result.quantities));
-        }
+        flags.extend(phases);
     }
     (result, outcome, flags)
 }
@@ -110,7 +101,7 @@ fn speed(window: &Window, job: &Job) -> f64 {
 /// What is cut from the start of a part: by MSER-5 where there are enough windows, else the fixed
 /// time; that also where the target stalled: a stall near the begin would be cut off as a part of it, one near
 /// the end would not.
-pub fn warm_up(windows: &[Window], job: &Job, spec: &PointSpec, stalled: bool) -> Duration {
+fn warm_up(windows: &[Window], job: &Job, spec: &PointSpec, stalled: bool) -> Duration {
     let Length::For { .. } = spec.workload.length else { return Duration::ZERO };
     if stalled {
         return fixed_warm_up(spec);
@@ -206,6 +197,22 @@ fn ops(team: &TeamResult, measured: &Measured) -> BTreeMap<OpKind, OpStats> {
     ops
 }
 
+/// The amounts that the rates follow from.
+fn rate_basis(team: &TeamResult, measured: &Measured) -> RateBasis {
+    let done = measured.kinds.iter().map(|(kind, figures)| {
+        let (operations, bytes) = figures.shares;
+        (*kind, PartialCount { operations, bytes })
+    });
+    RateBasis {
+        from_seconds: measured.from.as_secs_f64(),
+        length_seconds: measured.length.as_secs_f64(),
+        answered_seconds: measured.answered.as_secs_f64(),
+        flush_seconds: flush_seconds(team, measured),
+        done: done.collect(),
+    }
+}
+
+/// The figures that do not follow from series and histograms.
 fn quantities(
     team: &TeamResult,
     measured: &Measured,
@@ -214,12 +221,6 @@ fn quantities(
 ) -> BTreeMap<Metric, f64> {
     let mut q = BTreeMap::new();
     let seconds = measured.answered.as_secs_f64();
-    let flush = flush_seconds(team, measured);
-    let moves_payload = job.moves_payload();
-    let all = measured.kinds.iter().filter(|(kind, _)| !moves_payload || PAYLOAD.contains(kind));
-    if let Some(all) = together(all.map(|(_, kind)| kind)) {
-        of_kind(&mut q, None, &all, seconds + flush);
-    }
     for (measure, kinds) in counted {
         let operations = |kind| measured.kinds.get(kind).map_or(0, |k| k.operations);
         let count: u64 = kinds.iter().map(operations).sum();
@@ -227,18 +228,12 @@ fn quantities(
             q.insert(Metric::all(*measure), count as f64 / seconds);
         }
     }
-    for kind in job.kinds_apart() {
-        let flush = if WRITING.contains(kind) { flush } else { 0.0 };
-        if let Some(figures) = measured.kinds.get(kind) {
-            of_kind(&mut q, Some(*kind), figures, seconds + flush);
-        }
-    }
     q.insert(Metric::all(Measure::LONGEST_GAP), measured.longest_gap.as_secs_f64());
     q.insert(Metric::all(Measure::IN_FLIGHT), measured.in_flight);
     if let Some(flush) = team.flush {
         q.insert(Metric::all(Measure::FLUSH_TIME), flush.as_secs_f64());
     }
-    let total = if moves_payload { completed(team, &PAYLOAD) } else { team.total.total() };
+    let total = completed(team, |kind| counts(job, kind));
     let cpu = team.cpu.as_secs_f64();
     if total.operations > 0 {
         q.insert(Metric::all(Measure::CLIENT_CPU_PER_OP), cpu / total.operations as f64);
@@ -249,42 +244,11 @@ fn quantities(
     q
 }
 
-/// Rates and latencies of one kind of operation, or of several together.
-fn of_kind(
-    q: &mut BTreeMap<Metric, f64>,
-    kind: Option<OpKind>,
-    figures: &KindFigures,
-    seconds: f64,
-) {
-    let mut put = |measure, value| q.insert(Metric { kind, measure }, value);
-    // From less than one operation no rate follows.
-    if seconds > 0.0 && (figures.operations > 0 || figures.shares.0 >= 1.0) {
-        put(Measure::IOPS, figures.shares.0 / seconds);
-        if figures.shares.1 > 0.0 {
-            put(Measure::THROUGHPUT, figures.shares.1 / seconds);
-        }
-    }
-    if figures.client.is_empty() {
-        return;
-    }
-    let client = LatencySummary::from(&figures.client);
-    put(Measure::LATENCY_MEAN, client.mean_seconds);
-    put(Measure::LATENCY_MAX, client.max_seconds);
-    for (measure, name) in [(Measure::LATENCY_P50, "0.5"), (Measure::LATENCY_P99, "0.99")] {
-        if let Some(value) = client.quantile(name) {
-            put(measure, value);
-        }
-    }
-    let rpc = figures.rpc.as_ref().map(LatencySummary::from);
-    if let Some(value) = rpc.and_then(|rpc| rpc.quantile("0.5")) {
-        put(Measure::RPC_LATENCY_P50, value);
-    }
-}
-
 /// Everything that completed of some kinds, the warm-up included.
-fn completed(team: &TeamResult, kinds: &[OpKind]) -> Count {
+fn completed(team: &TeamResult, counts: impl Fn(OpKind) -> bool) -> Count {
     let mut total = Count::default();
-    kinds.iter().for_each(|kind| total.add(team.total.count(*kind)));
+    let kinds = team.total.kinds.iter().filter(|(kind, _)| counts(**kind));
+    kinds.for_each(|(_, count)| total.add(*count));
     total
 }
 
@@ -293,24 +257,8 @@ fn completed(team: &TeamResult, kinds: &[OpKind]) -> Count {
 fn flush_seconds(team: &TeamResult, measured: &Measured) -> f64 {
     let operations = |kind| measured.kinds.get(kind).map_or(0, |k| k.operations);
     let writes: u64 = WRITING.iter().map(operations).sum();
-    let share = writes as f64 / completed(team, &WRITING).operations.max(1) as f64;
-    team.flush.unwrap_or_default().as_secs_f64() * share
-}
-
-/// Several kinds as one; `None` where there is none.
-fn together<'a>(mut kinds: impl Iterator<Item = &'a KindFigures>) -> Option<KindFigures> {
-    let mut all = kinds.next()?.clone();
-    for kind in kinds {
-        all.operations += kind.operations;
-        all.bytes += kind.bytes;
-        all.shares = (all.shares.0 + kind.shares.0, all.shares.1 + kind.shares.1);
-        // Bounds are equal everywhere: adding cannot fail.
-        let _ = all.client.add(&kind.client);
-        if let (Some(all), Some(rpc)) = (&mut all.rpc, &kind.rpc) {
-            let _ = all.add(rpc);
-        }
-    }
-    Some(all)
+    let ever = completed(team, |kind| WRITING.contains(&kind)).operations;
+    team.flush.unwrap_or_default().as_secs_f64() * (writes as f64 / ever.max(1) as f64)
 }
 
 /// Operations that were due faster than they were done.
@@ -358,28 +306,6 @@ fn flags(measured: &Measured, part: &Part) -> Vec<Flag> {
         flags.push(Flag::LongGap { seconds: gap });
     }
     flags
-}
-
-/// A change point inside the trial is reported as burst and sustained phases, never averaged away.
-fn phases(
-    team: &TeamResult,
-    spec: &PointSpec,
-    measured: &Measured,
-    quantities: &mut BTreeMap<Metric, f64>,
-) -> Option<Flag> {
-    let Length::For { seconds, .. } = spec.workload.length else { return None };
-    let first = (measured.from.as_secs_f64() / spec.window_seconds).ceil() as usize;
-    let whole = (seconds / spec.window_seconds).floor() as usize;
-    let windows: &[Window] = team.windows.get(first..whole.min(team.windows.len()))?;
-    let rates: Vec<f64> = windows.iter().map(|w| w.bytes() as f64 / spec.window_seconds).collect();
-    let change = plimsoll_stats::change::find(&rates)?;
-    quantities.insert(Metric::all(Measure::BURST_THROUGHPUT), change.before);
-    quantities.insert(Metric::all(Measure::SUSTAINED_THROUGHPUT), change.after);
-    Some(Flag::TwoPhases {
-        at_seconds: (first + change.at) as f64 * spec.window_seconds,
-        burst_bytes_per_second: change.before,
-        sustained_bytes_per_second: change.after,
-    })
 }
 
 #[cfg(test)]

@@ -21,6 +21,9 @@ pub fn converted(mut study: Value) -> Value {
             Some("files_per_second" | "entries_per_second" | "operations_in_flight") => {
                 "sum_of_rates"
             }
+            Some("client_cpu_seconds_per_operation" | "client_cpu_seconds_per_byte") => {
+                "weighted_mean"
+            }
             _ => continue,
         };
         info["combine"] = combine.into();

@@ -210,7 +210,10 @@ impl Point<'_> {
         }
         let complete = outcome == Outcome::Complete;
         if !complete {
-            parts.iter_mut().for_each(|part| part.quantities.clear());
+            for part in &mut parts {
+                part.quantities.clear();
+                part.rate_basis = None;
+            }
         }
         let mut together = spec.workload.together().map(|_| merge::together(spec, &parts));
         if let Some(all) = together.as_mut().filter(|_| complete)

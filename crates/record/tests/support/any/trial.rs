@@ -64,6 +64,13 @@ fn results() -> impl Strategy<Value = Vec<PartResult>> {
             quantities,
             ops,
             series,
+            rate_basis: Some(RateBasis {
+                from_seconds: 0.25,
+                length_seconds: 4.0,
+                answered_seconds: 2.0,
+                flush_seconds: 0.125,
+                done: [(OpKind::READ, PartialCount { operations: 10.5, bytes: 43_008.0 })].into(),
+            }),
             answered_seconds: Some(0.5),
             stalls: vec![Stall { phase: StallPhase::WarmUp, start_seconds: 0.1, seconds: 2.0 }],
             functions: vec![kernel_trace::KernelFunction {
