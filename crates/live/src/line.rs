@@ -5,7 +5,7 @@
 use crate::describe;
 use crate::text::{duration, rate};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use plimsoll_model::{Count, Event, Length, Plan, Rule, Workload, printable, units};
+use plimsoll_model::{Count, Event, Length, Plan, Rule, Window, Workload, printable, units};
 use plimsoll_study::Progress;
 use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
@@ -195,11 +195,11 @@ impl Line {
                 self.say(&format!("{}, {}", self.left, self.doing));
             }
             Progress::Left { seconds } => self.left = format!("{} left", duration(seconds)),
-            Progress::Event(Event::Window { at_seconds, window }) => {
+            Progress::Event(Event::Window { at_seconds, parts }) => {
                 let seconds = at_seconds - self.last_at;
                 self.last_at = *at_seconds;
                 if seconds > 0.0 {
-                    let Count { operations, bytes } = window.total();
+                    let Count { operations, bytes } = Window::sum(parts).total();
                     let rate = rate(bytes as f64 / seconds, operations as f64 / seconds);
                     self.say(&self.with_left(&format!("{rate}, {}", self.doing)));
                 }

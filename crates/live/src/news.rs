@@ -167,8 +167,8 @@ impl News {
             }
             Progress::Event(Event::Step { what }) => News::Step { what: what.clone() },
             Progress::Event(Event::Progress { bytes }) => News::Progress { bytes: Bytes(*bytes) },
-            Progress::Event(Event::Window { at_seconds, window }) => {
-                News::Window { trial_seconds: *at_seconds, window: window.clone() }
+            Progress::Event(Event::Window { at_seconds, parts }) => {
+                News::Window { trial_seconds: *at_seconds, window: Window::sum(parts) }
             }
             Progress::Left { seconds } => News::Left { seconds },
             Progress::Loads(hosts) => News::Loads { hosts: hosts.to_vec() },

@@ -19,10 +19,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, OnceLock};
 use std::time::Duration;
 
-/// Called about once a window with the time since the start and what completed since the last
-/// call, all parts together. Approximate: it samples counters beside the workers, which never wait
-/// for it.
-pub type Observer<'a> = &'a mut (dyn FnMut(Duration, Window) + Send);
+/// Called about once a window with the time since the start and, for each part, what completed since the
+/// last call. Approximate: it samples counters beside the workers, which never wait for it.
+pub type Observer<'a> = &'a mut (dyn FnMut(Duration, Vec<Window>) + Send);
 
 /// Says when the load begins, on the load's clock: called once, when every worker is ready, it may
 /// wait for others that begin at the same instant.
@@ -231,7 +230,6 @@ pub(crate) fn run_all(
         main_left: AtomicUsize::new(parts.first().map_or(0, |(tasks, _)| tasks.len())),
     };
     let (tasks, progress): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-    let progress = progress.concat();
     let done = AtomicBool::new(false);
     let results = std::thread::scope(|scope| {
         let observing = observer.map(|observer| {
@@ -270,23 +268,25 @@ fn perform<'t>(mut parts: Vec<Vec<Task<'t>>>, gate: &Gate<'_>) -> Vec<Vec<Worker
 
 fn observe(
     gate: &Gate<'_>,
-    progress: &[Arc<Progress>],
+    parts: &[Vec<Arc<Progress>>],
     context: &OperationContext,
     window: Duration,
     done: &AtomicBool,
     observer: Observer<'_>,
 ) {
-    let mut seen = Counts::default();
+    let mut seen = vec![Counts::default(); parts.len()];
     while !done.load(Ordering::Relaxed) {
         std::thread::park_timeout(window.max(Duration::from_millis(1)));
         let Some(start) = gate.start.get() else { continue };
-        let mut total = Counts::default();
-        for worker in progress {
-            worker.add_to(&mut total);
-        }
-        let kinds = by_kind(&difference(&total, &seen)).collect();
-        observer(context.deadline.now() - *start, Window { kinds, in_flight_ns: 0 });
-        seen = total;
+        let windows = parts.iter().zip(&mut seen).map(|(workers, seen)| {
+            let mut total = Counts::default();
+            workers.iter().for_each(|worker| worker.add_to(&mut total));
+            let kinds = by_kind(&difference(&total, seen)).collect();
+            *seen = total;
+            Window { kinds, in_flight_ns: 0 }
+        });
+        let windows = windows.collect();
+        observer(context.deadline.now() - *start, windows);
     }
 }
 

@@ -281,8 +281,8 @@ fn a_stop_ends_every_worker_long_before_its_time() {
     let spec = stopped_by(&stop, RunSpec { workers: workers(2), ..spec });
     let mut seen = Window::default();
     // The observer stops it as soon as it has seen anything complete.
-    let mut observer = |_: Duration, window: Window| {
-        seen.add(&window);
+    let mut observer = |_: Duration, parts: Vec<Window>| {
+        seen.add(&parts[0]);
         if seen.operations() > 0 {
             stop.store(true, Ordering::Relaxed);
         }

@@ -64,8 +64,8 @@ pub enum Event {
     Window {
         /// Seconds since the trial's first operation.
         at_seconds: f64,
-        /// Completed operations of all workers together.
-        window: Window,
+        /// Completed operations of each part of the workload, of all its workers together.
+        parts: Vec<Window>,
     },
 }
 

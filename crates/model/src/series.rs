@@ -153,6 +153,13 @@ impl Window {
         self.total().operations
     }
 
+    /// Operations that several parts completed in the same window.
+    pub fn sum(parts: &[Window]) -> Window {
+        let mut sum = Window::default();
+        parts.iter().for_each(|part| sum.add(part));
+        sum
+    }
+
     /// Adds what another worker completed in the same window.
     pub fn add(&mut self, other: &Window) {
         for (kind, count) in &other.kinds {

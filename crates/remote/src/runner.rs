@@ -300,7 +300,8 @@ struct PointRelay<'a> {
     observer: &'a mut dyn LoadObserver,
     loaded: bool,
     phase: Phase,
-    windows: Vec<Window>,
+    /// Of each part.
+    windows: Vec<Vec<Window>>,
 }
 
 /// Most windows of a point that are kept without its result.
@@ -317,9 +318,14 @@ impl<'a> PointRelay<'a> {
             Cause::Interrupted => Outcome::Stopped,
             _ => Outcome::Failed { phase: self.phase.to_string(), failure },
         };
-        let series = Series::new(spec.window_seconds, &self.windows);
-        let part = PartResult { series, ..PartResult::default() };
-        PointResult { parts: vec![part], ..PointResult::empty(outcome) }
+        let part = |part: usize| {
+            let windows = self.windows.iter().map(|parts| parts.get(part).cloned());
+            let windows: Vec<Window> = windows.map(Option::unwrap_or_default).collect();
+            let series = Series::new(spec.window_seconds, &windows);
+            PartResult { series, ..PartResult::default() }
+        };
+        let parts = (0..spec.workload.parts.len()).map(part).collect();
+        PointResult { parts, ..PointResult::empty(outcome) }
     }
 }
 
@@ -347,8 +353,8 @@ impl LoadObserver for PointRelay<'_> {
     fn event(&mut self, event: Event) {
         match &event {
             Event::Phase { phase, .. } => self.phase = *phase,
-            Event::Window { window, .. } if self.windows.len() < MOST_WINDOWS => {
-                self.windows.push(window.clone());
+            Event::Window { parts, .. } if self.windows.len() < MOST_WINDOWS => {
+                self.windows.push(parts.clone());
             }
             _ => {}
         }

@@ -313,14 +313,14 @@ impl Session {
         let (sender, receiver) = mpsc::channel();
         std::thread::scope(|scope| {
             let running = scope.spawn(move || {
-                let mut windows = |at: Duration, window| {
+                let mut windows = |at: Duration, parts| {
                     // Nobody listens any more only if the receiver's thread died.
-                    let _ = sender.send((at, window));
+                    let _ = sender.send((at, parts));
                 };
                 jobs.run(Some(&mut windows), gate)
             });
-            for (at, window) in receiver {
-                observer.event(Event::Window { at_seconds: at.as_secs_f64(), window });
+            for (at, parts) in receiver {
+                observer.event(Event::Window { at_seconds: at.as_secs_f64(), parts });
             }
             running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })

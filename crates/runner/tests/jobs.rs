@@ -3,16 +3,17 @@
 
 use plimsoll_load::{
     Lane, LaneRequest, LocalFiles, MockShare, Namespace, Op, OpenOptions, Reply, Share,
-    VirtualClock,
+    SystemClock, VirtualClock,
 };
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
-    Cause, Clock, CopyJob, Deadline, ErrorKind, Event, Failure, Flag, Job, Layout, Length,
-    LoadObserver, Measure, Method, Metric, NamesCached, OpKind, Outcome, Part, Pattern, PatternJob,
-    PointResult, PointSpec, ScanJob, Stability, StudyId, SubjectRunner, TargetFacts, Transfer,
-    Workload,
+    Cause, Clock, CopyJob, Deadline, DirectoryTarget, ErrorKind, Event, Failure, Flag, Job, Layout,
+    Length, LoadObserver, Measure, Method, Metric, NamesCached, OpKind, Outcome, Part, Pattern,
+    PatternJob, PointResult, PointSpec, ScanJob, Stability, StudyId, SubjectRunner, Target,
+    TargetFacts, Transfer, Window, Workload,
 };
 use plimsoll_runner::{Runner, RunnerOptions, clean};
+use std::collections::BTreeSet;
 use std::num::NonZeroU16;
 use std::path::Path;
 use std::sync::Arc;
@@ -193,6 +194,44 @@ fn parts_have_results_of_their_own_and_the_worst_is_the_points() {
     let Outcome::Failed { failure, .. } = &result.outcome else { panic!("{:?}", result.outcome) };
     assert!(failure.happened.contains("no space"), "{failure}");
     assert!(result.parts[1].quantities.is_empty(), "a failed part has no figures");
+    assert_eq!(runner.close(), vec![]);
+}
+
+/// Windows of a trial under way, each of all parts.
+struct Windows(Vec<Vec<Window>>);
+
+impl LoadObserver for Windows {
+    fn load_begins(&mut self) {}
+    fn load_ends(&mut self) {}
+    fn event(&mut self, event: Event) {
+        if let Event::Window { parts, .. } = event {
+            self.0.push(parts);
+        }
+    }
+}
+
+#[test]
+fn each_part_has_windows_of_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let target = Target::Directory(DirectoryTarget { path: directory.path().into() });
+    let share = plimsoll_load::open(&target, &OpenOptions::default()).unwrap();
+    let deadline = Deadline::new(Arc::new(SystemClock::new()), Arc::default());
+    let options = RunnerOptions { live: true, ..options(deadline) };
+    let mut runner = Runner::new(options, vec![share]);
+    runner.attach(0).unwrap();
+    let pattern = |pattern| alone(PatternJob::new(pattern, Bytes(4 * KIB), Bytes(MIB)).into());
+    let parts = vec![pattern(Pattern::RandomRead), pattern(Pattern::SequentialWrite)];
+    let length = Length::For { seconds: 0.5, warm_up_seconds: 0.05 };
+    let workload = Workload { parts, steps: None, length };
+    while runner.prepare(0, std::slice::from_ref(&workload), &mut Nobody).unwrap().more {}
+    let mut windows = Windows(Vec::new());
+    let result = runner.point(&spec(&workload), &mut windows);
+    assert_eq!(result.outcome, Outcome::Complete);
+    let kinds = |part: usize| -> BTreeSet<OpKind> {
+        windows.0.iter().flat_map(|parts| parts[part].kinds.keys().copied()).collect()
+    };
+    let expected = [OpKind::READ, OpKind::WRITE].map(|kind| BTreeSet::from([kind]));
+    assert_eq!([kinds(0), kinds(1)], expected);
     assert_eq!(runner.close(), vec![]);
 }
 

@@ -3,7 +3,7 @@
 use crate::hosts::{self, Hosts};
 use crate::progress::Progress;
 use crate::remaining_time::RemainingTime;
-use plimsoll_model::{Event, LoadObserver};
+use plimsoll_model::{Event, LoadObserver, Window};
 
 /// Passes progress on while subjects are prepared; there is no load to account for.
 pub(crate) struct Preparing<'a>(pub(crate) &'a mut dyn FnMut(Progress<'_>));
@@ -56,9 +56,9 @@ impl LoadObserver for Watching<'_> {
             self.next_look = at_seconds + hosts::LOOK.as_secs_f64();
             (self.observer)(Progress::Loads(&self.hosts.look()));
         }
-        if let Event::Window { at_seconds, window } = &event
+        if let Event::Window { at_seconds, parts } = &event
             && let Some(seconds) =
-                self.left.as_mut().and_then(|left| left.window(*at_seconds, window))
+                self.left.as_mut().and_then(|left| left.window(*at_seconds, &Window::sum(parts)))
         {
             (self.observer)(Progress::Left { seconds });
         }

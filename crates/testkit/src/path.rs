@@ -51,7 +51,7 @@ impl PathRunner {
                 let at = spec.window_seconds * number as f64;
                 self.clock.sleep_until(begun + Duration::from_secs_f64(at));
                 let window = Window::only(OpKind::WRITE, 1, per_window);
-                observer.event(Event::Window { at_seconds: at, window: window.clone() });
+                observer.event(Event::Window { at_seconds: at, parts: vec![window.clone()] });
                 window
             })
             .collect();

@@ -11,10 +11,12 @@ pub(super) struct Events<'a> {
     loaded: bool,
 }
 
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Client {
-    /// Windows that others have not reached yet.
-    windows: VecDeque<(f64, Window)>,
+    /// Places of its parts in the workload.
+    places: Vec<usize>,
+    /// Windows of its parts that others have not reached yet.
+    windows: VecDeque<(f64, Vec<Window>)>,
     /// Whether its load is over.
     over: bool,
 }
@@ -23,9 +25,10 @@ struct Client {
 const MOST_WAITING: usize = 100;
 
 impl<'a> Events<'a> {
-    /// Of so many clients.
-    pub fn new(clients: usize, to: &'a mut dyn LoadObserver) -> Events<'a> {
-        Events { to, clients: vec![Client::default(); clients], loaded: false }
+    /// Of clients whose parts have these places in the workload.
+    pub fn new(places: Vec<Vec<usize>>, to: &'a mut dyn LoadObserver) -> Events<'a> {
+        let client = |places| Client { places, ..Client::default() };
+        Events { to, clients: places.into_iter().map(client).collect(), loaded: false }
     }
 
     /// All clients are to begin.
@@ -58,9 +61,9 @@ impl<'a> Events<'a> {
             }
             Event::Phase { .. } => {}
             Event::Progress { .. } | Event::Step { .. } => self.to.event(event),
-            Event::Window { at_seconds, window } => {
+            Event::Window { at_seconds, parts } => {
                 let waiting = &mut self.clients[client].windows;
-                waiting.push_back((at_seconds, window));
+                waiting.push_back((at_seconds, parts));
                 if waiting.len() > MOST_WAITING {
                     waiting.pop_front();
                 }
@@ -69,16 +72,21 @@ impl<'a> Events<'a> {
         }
     }
 
-    /// Hands on the sums of windows that every client has reached whose load goes on.
+    /// Hands on the windows that every client has reached whose load goes on.
     fn add_windows(&mut self) {
         let waits = |client: &Client| !client.windows.is_empty();
         while self.clients.iter().any(waits) && self.clients.iter().all(|c| c.over || waits(c)) {
-            let (mut at, mut sum) = (0.0_f64, Window::default());
-            for (seconds, window) in self.clients.iter_mut().filter_map(|c| c.windows.pop_front()) {
+            let count = self.clients.iter().flat_map(|client| &client.places).max();
+            let mut parts = vec![Window::default(); count.map_or(0, |last| last + 1)];
+            let mut at = 0.0_f64;
+            for client in &mut self.clients {
+                let Some((seconds, windows)) = client.windows.pop_front() else { continue };
                 at = at.max(seconds);
-                sum.add(&window);
+                for (place, window) in client.places.iter().zip(windows) {
+                    parts[*place] = window;
+                }
             }
-            self.to.event(Event::Window { at_seconds: at, window: sum });
+            self.to.event(Event::Window { at_seconds: at, parts });
         }
     }
 }
@@ -118,9 +126,17 @@ mod tests {
         }
     }
 
-    fn window(at_seconds: f64, operations: u64) -> Event {
-        let window = Window::only(OpKind::READ, operations, operations * 4096);
-        Event::Window { at_seconds, window }
+    fn window(at_seconds: f64, parts: &[u64]) -> Event {
+        let window = |operations: &u64| match *operations {
+            0 => Window::default(),
+            some => Window::only(OpKind::READ, some, some * 4096),
+        };
+        Event::Window { at_seconds, parts: parts.iter().map(window).collect() }
+    }
+
+    /// The first client has the parts at the ends of the workload, the second the one between them.
+    fn places() -> Vec<Vec<usize>> {
+        vec![vec![0, 2], vec![1]]
     }
 
     fn phase(phase: Phase, total_bytes: u64) -> Event {
@@ -130,7 +146,7 @@ mod tests {
     #[test]
     fn what_two_say_is_heard_once() {
         let mut heard = Heard::default();
-        let mut events = Events::new(2, &mut heard);
+        let mut events = Events::new(places(), &mut heard);
         let progress = Event::Progress { bytes: 7 };
         for client in [1, 0] {
             events.take(client, phase(Phase::LayOut, 10));
@@ -138,13 +154,13 @@ mod tests {
             events.take(client, phase(Phase::Measure, 0));
         }
         events.load_begins();
-        events.take(0, window(0.1, 3));
-        events.take(0, window(0.2, 4));
-        events.take(1, window(0.15, 5));
+        events.take(0, window(0.1, &[3, 7]));
+        events.take(0, window(0.2, &[4, 8]));
+        events.take(1, window(0.15, &[5]));
         events.load_ends(1);
         events.load_ends(1);
         events.take(1, phase(Phase::Summarize, 0));
-        events.take(0, window(0.3, 6));
+        events.take(0, window(0.3, &[6, 9]));
         events.load_ends(0);
         events.load_ends(0);
         drop(events);
@@ -155,9 +171,9 @@ mod tests {
             event(progress),
             event(phase(Phase::Measure, 0)),
             Said::Begin,
-            event(window(0.15, 8)),
-            event(window(0.2, 4)),
-            event(window(0.3, 6)),
+            event(window(0.15, &[3, 5, 7])),
+            event(window(0.2, &[4, 0, 8])),
+            event(window(0.3, &[6, 0, 9])),
             Said::End,
             event(phase(Phase::Summarize, 0)),
         ];
@@ -167,14 +183,14 @@ mod tests {
     #[test]
     fn a_load_ends_on_every_path_and_only_one_that_began() {
         let mut heard = Heard::default();
-        let mut events = Events::new(2, &mut heard);
+        let mut events = Events::new(places(), &mut heard);
         events.load_begins();
         events.load_ends(1);
         drop(events);
         assert_eq!(heard.0[1..], [Said::Begin, Said::End]);
 
         let mut heard = Heard::default();
-        let mut events = Events::new(2, &mut heard);
+        let mut events = Events::new(places(), &mut heard);
         events.load_ends(0);
         events.load_ends(1);
         drop(events);

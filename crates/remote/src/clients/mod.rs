@@ -83,7 +83,7 @@ impl Clients {
         work: impl Fn(usize, &mut RemoteRunner, &mut dyn LoadObserver) -> Result<T, Failure> + Sync,
     ) -> Result<Vec<T>, Failure> {
         let useless: Vec<_> = self.runners.iter().map(RemoteRunner::useless).collect();
-        let mut events = Events::new(self.runners.len(), observer);
+        let mut events = Events::new(vec![Vec::new(); self.runners.len()], observer);
         let mut done: Vec<Option<T>> = self.runners.iter().map(|_| None).collect();
         let mut failed = None;
         let (sender, receiver) = mpsc::channel();

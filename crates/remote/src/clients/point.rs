@@ -32,7 +32,8 @@ pub(super) fn measure(
         members.push(Member { client, host, useless, gate, ready: None, ended: None });
         work.push((runner, own, opened));
     }
-    let events = Events::new(members.len(), observer);
+    let clients = members.iter().map(|member: &Member| places(spec, member.client));
+    let events = Events::new(clients.collect(), observer);
     let mut point = Point { members, stop, starts: None, refused: None, events };
     let (sender, receiver) = mpsc::channel();
     std::thread::scope(|scope| {
@@ -64,6 +65,12 @@ pub(super) fn measure(
 fn of_client(spec: &PointSpec, client: usize) -> Option<PointSpec> {
     let seed = spec.seed.wrapping_add((client as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     Some(PointSpec { seed, workload: own(&spec.workload, client)?, ..spec.clone() })
+}
+
+/// Places of a client's parts in the workload.
+fn places(spec: &PointSpec, client: usize) -> Vec<usize> {
+    let parts = spec.workload.parts.iter().enumerate();
+    parts.filter(|(_, part)| usize::from(part.client) == client).map(|(place, _)| place).collect()
 }
 
 type Ended = (PointResult, Option<Duration>);
@@ -198,9 +205,8 @@ impl Point<'_> {
             let Some((result, late)) = member.ended else { continue };
             begun.push(start.zip(late).map(|(start, late)| Begun { start, late }));
             any |= !result.parts.is_empty();
-            let places = spec.workload.parts.iter().zip(&mut parts);
-            let own = places.filter(|(part, _)| usize::from(part.client) == member.client);
-            own.zip(result.parts).for_each(|((_, place), part)| *place = part);
+            let own = places(spec, member.client).into_iter().zip(result.parts);
+            own.for_each(|(place, part)| parts[place] = part);
             let new: Vec<Flag> = result.flags.into_iter().filter(|f| !flags.contains(f)).collect();
             flags.extend(new);
             outcome = outcome.worse(result.outcome);

@@ -25,9 +25,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::time::Duration;
 
-/// The version of the protocol. The two programs come from one build: others are refused. 4: a point has
-/// a rotation, and no time limit of its own for an operation.
-pub const PROTOCOL: u32 = 4;
+/// The version of the protocol. The two programs come from one build: others are refused. 5: a result has
+/// the amounts that its rates follow from, and an event a window of each part.
+pub const PROTOCOL: u32 = 5;
 
 /// How often each side says that it is alive.
 pub const PULSE: Duration = Duration::from_secs(5);
