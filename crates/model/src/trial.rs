@@ -40,6 +40,9 @@ pub struct PointResult {
     /// All parts together, where several clients do the same job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<PartResult>,
+    /// Figures of the whole workload that no part has alone: CPU time of machines, where several parts run at once.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub whole: BTreeMap<Metric, f64>,
     /// What is odd about it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<Flag>,
@@ -116,7 +119,13 @@ pub enum StallPhase {
 impl PointResult {
     /// A point without a figure.
     pub fn empty(outcome: Outcome) -> Self {
-        PointResult { outcome, parts: Vec::new(), together: None, flags: Vec::new() }
+        PointResult {
+            outcome,
+            parts: Vec::new(),
+            together: None,
+            whole: BTreeMap::new(),
+            flags: Vec::new(),
+        }
     }
 
     /// The result of one part; of all together, that follows the last one (see

@@ -2,13 +2,14 @@
 
 use plimsoll_explain::thresholds::{CORE_SATURATED, FEW_TICKS_SECONDS};
 use plimsoll_model::{
-    Count, CpuSeconds, CpuTimes, Flag, HostLoad, HostName, Measure, Metric, PartResult,
-    PointResult, PointSpec, Study, Target,
+    Count, CpuSeconds, CpuTimes, Flag, HostLoad, HostName, Measure, Metric, PointResult, PointSpec,
+    Study, Target,
 };
+use std::collections::BTreeMap;
 
 /// CPU of each client machine and of the hosts at the subject's other end, busy minus idle baseline, per operation
-/// and per byte; and which of them was nearly full. What several different jobs at once cost a machine
-/// together is nobody's cost per operation, and is left out.
+/// and per byte; and which of them was nearly full. What several parts at once cost a machine together is no part's
+/// cost: it is charged once, to the whole workload. Each part has the CPU time of its own threads.
 pub(crate) fn add(result: &mut PointResult, loads: &[HostLoad], study: &Study, spec: &PointSpec) {
     let plan = &study.plan;
     let parts = &spec.workload.parts;
@@ -17,22 +18,27 @@ pub(crate) fn add(result: &mut PointResult, loads: &[HostLoad], study: &Study, s
     let measures = (Measure::MACHINE_CPU_PER_OP, Measure::MACHINE_CPU_PER_BYTE);
     let mut machines = Some(0.0);
     for (number, client) in plan.clients().enumerate() {
-        let Some(load) = loads.iter().find(|load| load.host == *client) else {
-            machines = None;
-            continue;
-        };
         let mut own = (0..).zip(parts).filter(|(_, p)| usize::from(p.client) == number);
-        if let (Some((part, _)), None) = (own.next(), own.next()) {
-            charge(result.parts.get_mut(part), load.caused(), measures);
+        let (first, second) = (own.next(), own.next());
+        let load = loads.iter().find(|load| load.host == *client);
+        if first.is_some() {
+            machines = machines.zip(load).map(|(sum, load)| sum + load.caused().0);
         }
-        machines = machines.map(|sum| sum + load.caused().0);
+        let Some(load) = load else { continue };
+        if let (Some((part, _)), None) = (first, second)
+            && let Some(part) = result.parts.get_mut(part)
+        {
+            charge(&mut part.quantities, part.series.served(), load.caused(), measures);
+        }
         if let Some(core_busy) = full(load).filter(|_| is_storage) {
             let host = plan.is_remote().then(|| client.clone());
             let serves = plan.target(spec.subject).is_some_and(Target::is_on_loopback);
             result.flags.push(Flag::ClientSaturated { host, core_busy, serves });
         }
     }
-    charge(result.together.as_mut(), CpuSeconds(machines.unwrap_or(f64::NAN)), measures);
+    if let Some(machines) = machines {
+        charge_all(result, CpuSeconds(machines), measures);
+    }
     let hosts: Vec<&HostName> = plan.far_ends(spec.subject).map(|host| &host.host).collect();
     let serving: Vec<&HostLoad> = loads.iter().filter(|load| hosts.contains(&&load.host)).collect();
     // Of a server on several hosts, all count or none. The time of a client's machine is the client's already.
@@ -41,11 +47,7 @@ pub(crate) fn add(result: &mut PointResult, loads: &[HostLoad], study: &Study, s
     };
     if !hosts.is_empty() && hosts.iter().all(is_alone) {
         let caused = CpuSeconds(serving.iter().map(|load| load.caused().0).sum());
-        let measures = (Measure::SERVER_CPU_PER_OP, Measure::SERVER_CPU_PER_BYTE);
-        match parts.len() {
-            1 => charge(result.parts.first_mut(), caused, measures),
-            _ => charge(result.together.as_mut(), caused, measures),
-        }
+        charge_all(result, caused, (Measure::SERVER_CPU_PER_OP, Measure::SERVER_CPU_PER_BYTE));
     }
     for load in serving.iter().filter(|load| !study.is_on_machine_of_client(&load.host)) {
         if let Some(core_busy) = full(load).filter(|_| is_storage) {
@@ -83,12 +85,29 @@ fn full(load: &HostLoad) -> Option<f64> {
     load.cores_busy.iter().copied().reduce(f64::max).filter(is_full)
 }
 
-fn charge(part: Option<&mut PartResult>, spent: CpuSeconds, measures: (Measure, Measure)) {
-    let Some(part) = part.filter(|_| spent.0.is_finite()) else { return };
-    let Count { operations, bytes } = part.series.served();
-    for (measure, count) in [(measures.0, operations), (measures.1, bytes)] {
-        if count > 0 {
-            part.quantities.insert(Metric::all(measure), spent.0 / count as f64);
+/// Charges what a machine spent on all parts: to the only one, to all together, or to the whole workload.
+fn charge_all(result: &mut PointResult, spent: CpuSeconds, measures: (Measure, Measure)) {
+    match (&mut result.together, &mut result.parts[..]) {
+        (Some(only), _) | (None, [only]) => {
+            charge(&mut only.quantities, only.series.served(), spent, measures);
+        }
+        (None, parts) => {
+            let mut served = Count::default();
+            parts.iter().for_each(|part| served.add(part.series.served()));
+            charge(&mut result.whole, served, spent, measures);
+        }
+    }
+}
+
+fn charge(
+    quantities: &mut BTreeMap<Metric, f64>,
+    served: Count,
+    spent: CpuSeconds,
+    measures: (Measure, Measure),
+) {
+    for (measure, count) in [(measures.0, served.operations), (measures.1, served.bytes)] {
+        if count > 0 && spent.0.is_finite() {
+            quantities.insert(Metric::all(measure), spent.0 / count as f64);
         }
     }
 }
@@ -99,7 +118,8 @@ mod tests {
     use plimsoll_model::units::Bytes;
     use plimsoll_model::{
         Design, Ended, Endpoint, Flow, ForwardingJob, HostFacts, HostRole, Length, OpKind, Origin,
-        Outcome, Part, PathSubject, Plan, SCHEMA, Series, StudyId, Watched, Window, Workload,
+        Outcome, Part, PartResult, PathSubject, Plan, SCHEMA, Series, StudyId, Watched, Window,
+        Workload,
     };
     use std::num::NonZeroU16;
 

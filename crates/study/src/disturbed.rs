@@ -159,10 +159,8 @@ mod tests {
             ..Series::default()
         };
         let result = PointResult {
-            outcome: Outcome::Complete,
             parts: vec![PartResult { series, ..PartResult::default() }],
-            together: None,
-            flags: Vec::new(),
+            ..PointResult::empty(Outcome::Complete)
         };
         let disk = |name: &str, read_bytes| DiskLoad {
             name: name.into(),

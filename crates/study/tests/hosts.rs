@@ -214,6 +214,31 @@ fn the_time_of_a_machine_that_is_client_and_server_is_charged_once() {
     }
 }
 
+/// A reader and a writer at once on one client. What its machine spends is charged once.
+#[test]
+fn the_time_of_a_machine_on_several_parts_is_that_of_the_whole_workload() {
+    let mut plan = plan(2);
+    let writes = PatternJob::new(Pattern::SequentialWrite, Bytes(64 * KIB), Bytes(MIB));
+    plan.workloads[0].parts.push(Part::closed(writes.into(), NonZeroU16::MIN, NonZeroU16::MIN));
+    plan.drive_on(["ssh://client".parse().unwrap()]);
+    let (study, _) = study_of(plan, u64::MAX, false, None);
+    assert_eq!(study.trials.len(), 2);
+    let machine = Metric::all(Measure::MACHINE_CPU_PER_OP);
+    let server = Metric::all(Measure::SERVER_CPU_PER_OP);
+    for trial in &study.trials {
+        let result = &trial.result;
+        let served: u64 = result.parts.iter().map(|part| part.series.served().operations).sum();
+        for (metric, host) in [(machine, "ssh://client"), (server, "ssh://nas")] {
+            let load = trial.loads.iter().find(|load| load.host == host).unwrap();
+            let spent = result.whole[&metric] * served as f64;
+            assert!((spent / load.caused().0 - 1.0).abs() < 1e-9, "{host}: {spent}");
+            assert!(result.parts.iter().all(|part| !part.quantities.contains_key(&metric)));
+        }
+        let own = Metric::all(Measure::CLIENT_CPU_PER_OP);
+        assert!(result.parts.iter().all(|part| part.quantities[&own] > 0.0));
+    }
+}
+
 #[test]
 fn an_operation_costs_the_server_what_it_costs() {
     let (study, _) = study(3, u64::MAX, false);

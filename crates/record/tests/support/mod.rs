@@ -85,7 +85,6 @@ pub fn trial(number: u32) -> Trial {
         cell: Cell::default(),
         started_seconds: 5.25 * f64::from(number),
         result: PointResult {
-            outcome: Outcome::Complete,
             parts: vec![PartResult {
                 quantities,
                 ops: [
@@ -97,8 +96,8 @@ pub fn trial(number: u32) -> Trial {
                 series: series(),
                 ..PartResult::default()
             }],
-            together: None,
             flags: vec![Flag::LongGap { seconds: 1.5 }],
+            ..PointResult::empty(Outcome::Complete)
         },
         points: Vec::new(),
         loads: vec![HostLoad {

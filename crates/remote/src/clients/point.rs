@@ -233,7 +233,7 @@ impl Point<'_> {
                 all.quantities.insert(Metric::all(measure), time.as_secs_f64());
             }
         }
-        (PointResult { outcome, parts, together, flags }, begun)
+        (PointResult { parts, together, flags, ..PointResult::empty(outcome) }, begun)
     }
 }
 
