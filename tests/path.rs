@@ -38,7 +38,7 @@ fn plan() -> Plan {
         from: 1e6,
         to: 125e6,
         resolution: RESOLUTION,
-        accept: Accept { metric: Metric::all(StreamJob::LOSS), at_most: 0.0 },
+        accept: vec![Bound::at_most(Metric::all(StreamJob::LOSS), 0.0)],
     };
     let sweep = Steps::Sweep { over: Parameter::Rate, values: vec![50e6, 100e6, 120e6] };
     let workloads = vec![

@@ -56,7 +56,7 @@ fn trial(arrived: f64, carried: u64, points: Vec<Point>) -> Trial {
 /// The lower rates of a search leave a link idle that its result saturates.
 #[test]
 fn a_search_has_the_bottleneck_of_the_rate_that_it_found() {
-    let accept = Accept { metric: Metric::all(StreamJob::LOSS), at_most: 0.005 };
+    let accept = vec![Bound::at_most(Metric::all(StreamJob::LOSS), 0.005)];
     let steps =
         Steps::Search { over: Parameter::Rate, from: 1e3, to: 1e9, resolution: 0.01, accept };
     let mut study = study(DatagramsJob::new(Flow::Out), Some(steps));

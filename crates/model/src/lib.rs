@@ -6,6 +6,7 @@
 mod address;
 pub mod advice;
 mod amount;
+mod bound;
 mod cell;
 mod clock;
 pub mod clock_call;
@@ -50,6 +51,7 @@ mod workload;
 
 pub use address::{Address, NoInterface, Zone};
 pub use amount::{Amount, AmountOf};
+pub use bound::{Bound, Limit};
 pub use cell::{Cell, Contrast, Measurand};
 pub use clock::{Clock, Nanos};
 pub use deadline::{Deadline, Over};
@@ -97,4 +99,4 @@ pub use trial::{
     StallPhase, StoredOn, Trial,
 };
 pub use watched::{HostRole, Watched};
-pub use workload::{Accept, Arrival, Length, Parameter, Part, Steps, Technique, Workload};
+pub use workload::{Arrival, Length, Parameter, Part, Steps, Technique, Workload};

@@ -3,7 +3,7 @@
 use crate::job::{CannotSet, FileWork, Job, RateUnit, whole};
 use crate::metric::{Measure, Metric};
 use crate::units::{self, Bytes};
-use crate::{Failure, SubjectKind};
+use crate::{Bound, Cause, Failure, SubjectKind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::num::{NonZeroU16, NonZeroU32};
@@ -158,8 +158,9 @@ pub enum Steps {
         to: f64,
         /// The search ends when the smallest rejected value is above the largest accepted one by at most this share.
         resolution: f64,
-        /// Condition of an accepted point.
-        accept: Accept,
+        /// Conditions of an accepted point: all of them.
+        #[serde(deserialize_with = "Bound::list")]
+        accept: Vec<Bound>,
     },
     /// The highest rate that a path keeps within each of several losses: one number for each trial, of the first loss.
     Kept {
@@ -178,7 +179,7 @@ pub enum Steps {
         final_seconds: Option<f64>,
         /// Condition of a rate that is kept, beside its loss.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        accept: Option<Accept>,
+        accept: Option<Bound>,
         /// Whether few and short trials are to decide, so that a search takes less than half a minute.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_quick: bool,
@@ -235,15 +236,6 @@ impl fmt::Display for Parameter {
             Parameter::Block => "block size",
         })
     }
-}
-
-/// A bound on one figure of the first part.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Accept {
-    /// Of which figure.
-    pub metric: crate::Metric,
-    /// It may not be larger.
-    pub at_most: f64,
 }
 
 impl Workload {
@@ -362,10 +354,10 @@ impl Workload {
         Ok(at)
     }
 
-    /// Makes sure that its steps can be measured: every value of a sweep, and both ends of a search.
+    /// Makes sure that its steps can be measured: every value of a sweep, and both ends of a search with its bounds.
     ///
     /// # Errors
-    /// As of [`Part::set`], for the first of them that cannot.
+    /// As of [`Part::set`], for the first of them that cannot; [`Cause::Usage`] for a bound on a missing part.
     pub fn expect_steps(&self) -> Result<(), Failure> {
         let possible = |over: &Parameter, values: &[f64]| {
             values.iter().try_for_each(|value| self.at(*over, *value).map(drop))
@@ -373,12 +365,27 @@ impl Workload {
         match &self.steps {
             None => Ok(()),
             Some(Steps::Sweep { over, values }) => possible(over, values),
-            Some(Steps::Search { over, from, to, .. }) => possible(over, &[*from, *to]),
+            Some(Steps::Search { over, from, to, accept, .. }) => {
+                possible(over, &[*from, *to])?;
+                accept.iter().try_for_each(|bound| self.expect_part(bound))
+            }
             // It begins with as much as the sender can send.
             Some(Steps::Kept { over, from, to, .. }) => {
                 possible(over, &[*from, *to, f64::INFINITY])
             }
         }
+    }
+
+    fn expect_part(&self, bound: &Bound) -> Result<(), Failure> {
+        let last = self.together().unwrap_or(self.parts.len().saturating_sub(1) as u16);
+        if bound.part <= last {
+            return Ok(());
+        }
+        let happened = format!("the workload has no part {}", bound.part);
+        Err(Failure::new(Cause::Usage, "search the largest accepted value")
+            .on(format!("the bound on {}", bound.metric))
+            .happened(happened)
+            .next("Bound a figure of a job that runs in the workload."))
     }
 }
 
@@ -397,7 +404,7 @@ impl Part {
     /// Sets a parameter, of its own or of its job. A rate of operations makes an open loop of it.
     ///
     /// # Errors
-    /// [`Cause::Usage`](crate::Cause::Usage): it has no such parameter, or the parameter cannot have that value. The
+    /// [`Cause::Usage`]: it has no such parameter, or the parameter cannot have that value. The
     /// failure names the job, the parameter, and what can be set.
     pub fn set(&mut self, parameter: Parameter, value: f64) -> Result<(), Failure> {
         let has = self.job.settable();

@@ -346,7 +346,9 @@ pub(crate) fn operations(kind: OpKind) -> String {
 mod tests {
     use super::*;
     use plimsoll_model::units::{Bytes, MIB};
-    use plimsoll_model::{Design, Job, Length, Part, PatternJob, ScanJob};
+    use plimsoll_model::{
+        Bound, Design, Job, Length, Measure, Metric, Part, PatternJob, ScanJob, StreamJob,
+    };
     use std::num::NonZeroU16;
 
     fn part(job: impl Into<Job>, workers: u16) -> Part {
@@ -397,5 +399,22 @@ mod tests {
         let settings = settings(&workload);
         let swept = "1 in flight each; workers swept through 1, 2; at the same time 40 directories";
         assert!(settings.contains(swept), "{settings}");
+    }
+
+    #[test]
+    fn a_search_names_the_part_of_each_bound() {
+        let (over, from, to) = (Parameter::Workers, 1.0, 8.0);
+        let search = |accept| Steps::Search { over, from, to, resolution: 0.05, accept };
+        let p99 = Bound::at_most(Metric::all(Measure::LATENCY_P99), 0.01);
+        let iops = Bound::at_least(Metric::all(Measure::IOPS), 500.0);
+        let names = named(&[&[read(1), scan(1)]], Some(&search(vec![p99.on(1), iops])));
+        assert_eq!(
+            names,
+            ["random read, most workers, p99 of scan ≤ 10.0 ms, IOPS ≥ 500 during scan"]
+        );
+        let loss = Bound::at_most(Metric::all(StreamJob::LOSS), 0.005);
+        let names = named(&[&[read(1)]], Some(&search(vec![loss, p99])));
+        let expected = "random read, most workers with loss of at most 0.5% and latency p99 of at most 10.0 ms";
+        assert_eq!(names, [expected]);
     }
 }

@@ -8,8 +8,8 @@
 mod kept;
 
 use plimsoll_model::{
-    Accept, Cause, Failure, HostLoad, Measure, Metric, Outcome, Parameter, Point, PointResult,
-    RateUnit, Steps, Workload,
+    Bound, Cause, Failure, HostLoad, Limit, Measure, Metric, Outcome, Parameter, Point,
+    PointResult, RateUnit, Steps, Workload,
 };
 use plimsoll_stats::kept::{MOST_SECONDS, QUICK_SECONDS, confirm_seconds};
 use rand_pcg::Pcg64;
@@ -85,7 +85,7 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    fn at(&mut self, at: f64, accept: Option<&Accept>) -> Measured {
+    fn at(&mut self, at: f64, accept: Option<&[Bound]>) -> Measured {
         let at = if self.has_whole_values() { at.round() } else { at };
         let workload = self.workload.at(self.steps.over(), at).map_err(ended)?;
         let (mut result, loads) = (self.point)(&workload, f64::INFINITY);
@@ -97,7 +97,7 @@ impl Trial<'_> {
         }
         self.points.push(Point {
             at,
-            accepted: accept.map(|accept| is_accepted(&result, accept)),
+            accepted: accept.map(|accept| violated(&result, accept).is_none()),
             parts: result.parts.clone(),
             loads: loads.clone(),
         });
@@ -120,18 +120,18 @@ impl Trial<'_> {
         })
     }
 
-    fn search(&mut self, from: f64, to: f64, width: Width, accept: &Accept) -> Measured {
+    fn search(&mut self, from: f64, to: f64, width: Width, accept: &[Bound]) -> Measured {
         let is_count = self.has_whole_values();
         let bad = width.below(to.ln());
         let mut bracket = Bracket { good: from.ln(), bad, width: width.0, is_count };
         let top = self.at(bracket.bad.exp(), Some(accept))?;
-        if is_accepted(&top.0, accept) {
+        if violated(&top.0, accept).is_none() {
             return Ok(top);
         }
         let (mut found, mut next) = (None, bracket.near(self.carried(&top.0)));
         while bracket.is_open() && self.points.len() < MOST_POINTS {
             let measured = self.at(next.exp(), Some(accept))?;
-            next = if is_accepted(&measured.0, accept) {
+            next = if violated(&measured.0, accept).is_none() {
                 let step = next - bracket.good;
                 bracket.good = next;
                 // The first time the carried rate was met: the border is close above.
@@ -145,24 +145,31 @@ impl Trial<'_> {
         }
         match found {
             Some(found) => Ok(found),
-            None => self.at(from, Some(accept)).and_then(|lowest| {
-                if is_accepted(&lowest.0, accept) {
-                    return Ok(lowest);
-                }
-                let (metric, bound) = (accept.metric, accept.at_most);
-                let (happened, next) = match lowest.0.value(0, metric) {
-                    Some(_) => (
-                        format!("even at {from} {metric} is above {bound}"),
-                        "Start with a lower value, or accept a higher limit.",
-                    ),
-                    None => (
-                        format!("at {from} too few operations ended for {metric}"),
-                        "Measure for longer, or accept by a figure of fewer operations.",
-                    ),
-                };
-                Err(failed("find the largest accepted value", &happened, next))
-            }),
+            None => {
+                self.at(from, Some(accept)).and_then(|lowest| match violated(&lowest.0, accept) {
+                    None => Ok(lowest),
+                    Some(bound) => Err(self.unaccepted(from, &lowest.0, bound)),
+                })
+            }
         }
+    }
+
+    /// Why no value was accepted.
+    fn unaccepted(&self, from: f64, lowest: &PointResult, bound: &Bound) -> Box<PointResult> {
+        let Bound { part, metric, limit } = *bound;
+        let job = self.workload.parts.get(usize::from(part)).filter(|_| part > 0);
+        let whose = job.map_or_else(String::new, |part| format!(" of {}", part.job.title()));
+        let (happened, next) = match figure(lowest, bound) {
+            Some(_) => (
+                format!("even at {from} {metric}{whose} is {}", limit.violation()),
+                "Start with a lower value, or accept more.",
+            ),
+            None => (
+                format!("at {from} too few operations ended for {metric}{whose}"),
+                "Measure for longer, or accept by a figure of fewer operations.",
+            ),
+        };
+        failed("find the largest accepted value", &happened, next)
     }
 
     /// The logarithm of the rate that arrived, where rates are searched.
@@ -230,14 +237,24 @@ impl Bracket {
     }
 }
 
-/// A figure that is missing is not accepted. A quantile of too few operations is no larger than the largest of them.
-fn is_accepted(result: &PointResult, accept: &Accept) -> bool {
-    let metric = accept.metric;
-    let is_quantile = [Measure::LATENCY_P50, Measure::LATENCY_P99].contains(&metric.measure);
-    let largest = Metric { measure: Measure::LATENCY_MAX, ..metric };
-    let value = result.value(0, metric);
-    let value = value.or_else(|| result.value(0, largest).filter(|_| is_quantile));
-    value.is_some_and(|value| value <= accept.at_most)
+/// The first bound that a result violates; a missing figure violates its bound.
+fn violated<'a>(result: &PointResult, accept: &'a [Bound]) -> Option<&'a Bound> {
+    let is_violated =
+        |bound: &&Bound| figure(result, bound).is_none_or(|figure| !bound.limit.admits(figure));
+    accept.iter().find(is_violated)
+}
+
+/// The figure that is bounded. A quantile of too few operations or frames is no larger than the largest of them.
+fn figure(result: &PointResult, bound: &Bound) -> Option<f64> {
+    let Bound { part, metric, limit } = *bound;
+    let largest = match metric.measure {
+        Measure::LATENCY_P50 | Measure::LATENCY_P99 => Measure::LATENCY_MAX,
+        Measure::QUEUE_P99 => Measure::QUEUE_MOST,
+        measure => measure,
+    };
+    let largest = || result.value(part, Metric { measure: largest, ..metric });
+    let is_at_most = matches!(limit, Limit::AtMost(_));
+    result.value(part, metric).or_else(|| largest().filter(|_| is_at_most))
 }
 
 fn failed(tried: &str, happened: &str, next: &str) -> Box<PointResult> {
@@ -268,7 +285,7 @@ mod tests {
         at_most: f64,
         seed: u64,
     ) -> (PointResult, Vec<Point>) {
-        let accept = Accept { metric: LOSS, at_most };
+        let accept = vec![Bound::at_most(LOSS, at_most)];
         let over = Parameter::Rate;
         let steps = Steps::Search { over, from: 1e4, to: 1e10, resolution: 0.01, accept };
         let job = DatagramsJob::new(Flow::Out).into();
@@ -338,7 +355,7 @@ mod tests {
         latencies: impl Fn(u16) -> (Option<f64>, f64),
         seed: u64,
     ) -> (PointResult, Vec<Point>) {
-        let accept = Accept { metric: Metric::all(Measure::LATENCY_P99), at_most: 10e-3 };
+        let accept = vec![Bound::at_most(Metric::all(Measure::LATENCY_P99), 10e-3)];
         let over = Parameter::Workers;
         let steps = Steps::Search { over, from: 1.0, to: 64.0, resolution: 0.05, accept };
         let workload = reads();
@@ -376,6 +393,43 @@ mod tests {
         let (none, _) = most_workers(|_| (None, 20e-3), 1);
         let Outcome::Failed { failure, .. } = none.outcome else { panic!("{none:?}") };
         assert!(failure.happened.contains("too few operations ended for latency_p99"), "{failure}");
+    }
+
+    /// The p99 of reads grows with the workers that write, and their operations per second shrink.
+    #[test]
+    fn bounds_on_the_second_part_decide() {
+        let found = |accept: Vec<Bound>| {
+            let over = Parameter::Workers;
+            let steps = Steps::Search { over, from: 1.0, to: 64.0, resolution: 0.01, accept };
+            let parts = [reads().parts, reads().parts].concat();
+            let workload = Workload { parts, ..reads() };
+            let mut order = plimsoll_stats::order::generator(1, "steps");
+            let mut point = |at: &Workload, _: f64| {
+                let workers = f64::from(at.parts[0].workers.get());
+                assert_eq!(at.parts[1].workers, NonZeroU16::MIN);
+                let part = |p99: f64, iops: f64| {
+                    let figures = [(Measure::LATENCY_P99, p99), (Measure::IOPS, iops)];
+                    let figures = figures.map(|(measure, value)| (Metric::all(measure), value));
+                    PartResult { quantities: figures.into(), ..PartResult::default() }
+                };
+                let parts = vec![part(1e-3, 100.0), part(1e-3 * workers, 3000.0 / workers)];
+                let complete = PointResult::empty(Outcome::Complete);
+                (PointResult { parts, ..complete }, Vec::new())
+            };
+            measure(&workload, &steps, &UNBOUNDED, &mut order, &mut point).0
+        };
+        let step = |accept| found(accept).value(0, Metric::all(Measure::STEP));
+        let p99 = Bound::at_most(Metric::all(Measure::LATENCY_P99), 10e-3);
+        assert_eq!(step(vec![p99.on(1)]), Some(10.0));
+        let iops = Bound::at_least(Metric::all(Measure::IOPS), 1000.0).on(1);
+        assert_eq!(step(vec![iops]), Some(3.0));
+        assert_eq!(step(vec![p99.on(1), iops]), Some(3.0), "all of them decide");
+        assert!(step(vec![p99]).is_some_and(|workers| workers > 60.0), "the first part is fast");
+        let never = Bound::at_most(Metric::all(Measure::LATENCY_P99), 0.5e-3);
+        let Outcome::Failed { failure, .. } = found(vec![p99, never.on(1)]).outcome else {
+            panic!()
+        };
+        assert!(failure.happened.contains("seconds of random read is above 0.0005"), "{failure}");
     }
 
     #[test]

@@ -5,8 +5,8 @@ mod support;
 use plimsoll_load::Reply;
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
-    Accept, Arrival, Cause, Design, Length, LogJob, Measure, Metric, Outcome, Parameter,
-    PatternJob, Plan, Rule, Steps, Study,
+    Arrival, Bound, Cause, Design, Length, LogJob, Measure, Metric, Outcome, Parameter, PatternJob,
+    Plan, Rule, Steps, Study,
 };
 use std::num::{NonZeroU16, NonZeroU32};
 use std::time::Duration;
@@ -53,7 +53,7 @@ fn a_sweep_of_rates_does_as_many_operations_as_its_values() {
 /// Of 500 operations a second none waits; of more, those that are due last wait longest.
 #[test]
 fn the_highest_rate_with_a_bounded_latency_is_found() {
-    let accept = Accept { metric: Metric::all(Measure::LATENCY_P99), at_most: 10e-3 };
+    let accept = vec![Bound::at_most(Metric::all(Measure::LATENCY_P99), 10e-3)];
     let (over, from, to) = (Parameter::Rate, 50.0, 5000.0);
     let steps = Steps::Search { over, from, to, resolution: 0.02, accept };
     for trial in measured(steps, 2 * MS).trials {

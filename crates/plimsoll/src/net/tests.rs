@@ -5,7 +5,7 @@ use crate::command_line::{Arguments, Command};
 use clap::Parser;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Cause, Failure, Flow, HostName, HostRole, Job, Measure, Plan, Steps, Workload,
+    Bound, Cause, Failure, Flow, HostName, HostRole, Job, Measure, Metric, Plan, Steps, Workload,
 };
 use std::num::NonZeroU32;
 
@@ -203,7 +203,7 @@ fn parts_of_a_path_are_priced_at_one_rate_of_one_size() {
     let Some(Steps::Kept { accept: Some(accept), .. }) = &search.workloads[0].steps else {
         panic!("{search:?}")
     };
-    assert_eq!((accept.metric.measure, accept.at_most), (Measure::QUEUE_P99, 0.02));
+    assert_eq!(*accept, Bound::at_most(Metric::all(Measure::QUEUE_P99), 0.02));
     let failure = planned(&["ssh://nas", "--via=ssh://r", "--time=2s"]).unwrap_err();
     assert!(failure.next.contains("--parts"), "{failure}");
 }

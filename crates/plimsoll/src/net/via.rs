@@ -9,7 +9,7 @@ use crate::hosts;
 use clap::{Args, ValueEnum};
 use plimsoll_model::units::{Bytes, parse_duration};
 use plimsoll_model::{
-    Accept, Address, Cause, Design, Factor, FactorLevel, Failure, Flag, Flow, ForwardingJob,
+    Address, Bound, Cause, Design, Factor, FactorLevel, Failure, Flag, Flow, ForwardingJob,
     HostName, Length, Measure, Metric, Parameter, Rule, Steps, Workload,
 };
 use plimsoll_net::Addresses;
@@ -309,10 +309,8 @@ fn kept(arguments: &NetArguments) -> Steps {
     let mut losses = vec![arguments.loss.unwrap_or(LOSS), 0.0];
     losses.dedup();
     let final_seconds = arguments.via.confirming.map(|time| time.as_secs_f64());
-    let accept = arguments.via.latency.map(|latency| Accept {
-        metric: Metric::all(Measure::QUEUE_P99),
-        at_most: latency.as_secs_f64(),
-    });
+    let delay = Metric::all(Measure::QUEUE_P99);
+    let accept = arguments.via.latency.map(|most| Bound::at_most(delay, most.as_secs_f64()));
     let (over, from, to) = (Parameter::Rate, LOWEST, HIGHEST);
     let is_quick = arguments.study.quick;
     Steps::Kept { over, from, to, width, losses, final_seconds, accept, is_quick }

@@ -3,7 +3,7 @@
 use super::arguments::{CallChoice, JobChoice, NagleChoice, NetArguments, RateChoice};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Accept, ConnectJob, DatagramCall, DatagramsJob, Flow, Job, Length, Metric, Parameter, Part,
+    Bound, ConnectJob, DatagramCall, DatagramsJob, Flow, Job, Length, Metric, Parameter, Part,
     RequestJob, Steps, StreamJob, TcpStreamJob, Workload,
 };
 use std::num::NonZeroU16;
@@ -125,8 +125,7 @@ pub(super) fn workloads(arguments: &NetArguments, job: JobChoice) -> Vec<Workloa
 fn highest_rate(arguments: &NetArguments) -> Steps {
     let [from, to] = SEARCHED_BYTES_PER_SECOND;
     let resolution = if arguments.study.margin <= FINE_MARGIN { FINE_WIDTH } else { WIDTH };
-    let accept =
-        Accept { metric: Metric::all(StreamJob::LOSS), at_most: arguments.loss.unwrap_or(LOSS) };
+    let accept = vec![Bound::at_most(Metric::all(StreamJob::LOSS), arguments.loss.unwrap_or(LOSS))];
     Steps::Search { over: Parameter::Rate, from, to, resolution, accept }
 }
 

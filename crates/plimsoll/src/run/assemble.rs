@@ -60,7 +60,7 @@ pub fn plan(source: &Source<'_>, given: &Given<'_>) -> Result<Assembled, Failure
     let mut common = Common::default();
     let (mut work, mut named) = (Vec::new(), Vec::new());
     for (number, table) in file.jobs.iter().enumerate() {
-        let NamedWork { name, work: own, others } =
+        let NamedWork { name, work: own, others, bounds } =
             job(source, number, table, &design, &hosts, &mut common)?;
         let known = |other: &JobOf| other.name == name;
         if named.iter().any(known) {
@@ -68,7 +68,8 @@ pub fn plan(source: &Source<'_>, given: &Given<'_>) -> Result<Assembled, Failure
             let happened = format!("another job has the name `{name}`");
             return Err(source.problem(&at, &happened, "Give each job a different name."));
         }
-        named.push(JobOf { name, workloads: work.len()..work.len() + own.len(), others });
+        let workloads = work.len()..work.len() + own.len();
+        named.push(JobOf { name, workloads, others, bounds });
         work.extend(own);
     }
     if let (Some(in_place), Some(writes)) =

@@ -1,14 +1,15 @@
 //! Jobs that run at the same time: `while` names the jobs that run during another one. They become further parts of
-//! its workloads, and a part that ends before the first one is repeated.
+//! its workloads, and a part that ends before the first one is repeated. A search may bound figures of these parts.
 
 use super::file::Source;
+use super::steps::{JobBound, WHILE};
 use super::work::JobOf;
 use plimsoll_config::nearest;
-use plimsoll_model::{Failure, Job, Method, NamesCached, Part, Plan, Transfer, Workload};
+use plimsoll_model::{
+    Bound, Failure, Job, Method, NamesCached, Part, Plan, Steps, Transfer, Workload,
+};
 use toml::{Table, Value};
 
-/// The key of a job.
-const KEY: &str = "while";
 /// Parts of one workload, at most: each worker of each part is a thread with a connection.
 const MOST_PARTS: usize = 8;
 /// How it is written.
@@ -21,8 +22,8 @@ pub fn take(
     options: &mut Table,
 ) -> Result<Vec<String>, Failure> {
     let problem =
-        |happened: &str, next: &str| Err(source.problem(&["job", number, KEY], happened, next));
-    let values = match options.remove(KEY) {
+        |happened: &str, next: &str| Err(source.problem(&["job", number, WHILE], happened, next));
+    let values = match options.remove(WHILE) {
         None => return Ok(Vec::new()),
         Some(one @ Value::String(_)) => vec![one],
         Some(Value::Array(values)) if values.is_empty() => {
@@ -36,7 +37,7 @@ pub fn take(
         let Value::String(text) = value else {
             return problem("a name must be a string", EXAMPLE);
         };
-        let Some(name) = source.fill(&["job", number, KEY], &text)? else { continue };
+        let Some(name) = source.fill(&["job", number, WHILE], &text)? else { continue };
         if names.contains(&name) {
             let next = "Name it once. For more load, raise its `workers`.";
             return problem(&format!("`while` names the job `{name}` twice"), next);
@@ -52,24 +53,52 @@ pub fn take(
 
 /// Adds the named jobs to the workloads of the jobs that name them.
 pub fn add(source: &Source<'_>, jobs: &[JobOf], plan: &mut Plan) -> Result<(), Failure> {
+    expect_bounded(source, jobs)?;
     let alone = plan.workloads.clone();
     for (number, job) in jobs.iter().enumerate().filter(|(_, job)| !job.others.is_empty()) {
-        let at = ["job", &number.to_string(), KEY];
+        let at = ["job", &number.to_string(), WHILE];
         let problem = |wrong: Wrong| source.problem(&at, &wrong.happened, &wrong.next);
         if plan.clients().count() > 1 {
             let happened = "several hosts run the load, and `while` needs a single one";
             return Err(problem(Wrong::new(happened, "Name one host with `on` or --on.")));
         }
         let mut others: Vec<Part> = Vec::new();
+        // Their parts are numbered among the others.
+        let mut bounds: Vec<Bound> = Vec::new();
         for name in &job.others {
             let named = named(name, job, jobs).map_err(problem)?;
+            let first = others.len();
             for workload in &alone[named.workloads.clone()] {
                 others.extend(repeated(name, workload).map_err(problem)?.iter().cloned());
             }
+            for bound in job.bounds.iter().filter(|bound| bound.job == *name) {
+                bounds.extend((first..others.len()).map(|part| bound.bound.on(part as u16)));
+            }
         }
         for workload in &mut plan.workloads[job.workloads.clone()] {
+            let own = workload.parts.len() as u16;
+            if let Some(Steps::Search { accept, .. }) = &mut workload.steps {
+                accept.extend(bounds.iter().map(|bound| bound.on(own + bound.part)));
+            }
             workload.parts.extend(others.iter().cloned());
             expect_compatible(&workload.parts).map_err(problem)?;
+        }
+    }
+    Ok(())
+}
+
+/// Fails where a search bounds a figure of a job that does not run at the same time.
+fn expect_bounded(source: &Source<'_>, jobs: &[JobOf]) -> Result<(), Failure> {
+    for (number, job) in jobs.iter().enumerate() {
+        let is_unknown = |bound: &&JobBound| !job.others.contains(&bound.job);
+        if let Some(bound) = job.bounds.iter().find(is_unknown) {
+            let at = ["job", &number.to_string(), "search", WHILE, &bound.job];
+            let happened = format!("the job `{}` does not run at the same time", bound.job);
+            let next = match job.others.is_empty() {
+                true => format!("Add while = [\"{}\"] to this job.", bound.job),
+                false => nearest(&bound.job, &job.others),
+            };
+            return Err(source.problem(&at, &happened, &next));
         }
     }
     Ok(())

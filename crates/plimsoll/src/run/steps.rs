@@ -1,9 +1,10 @@
-//! The steps of a job's trials: `[job.sweep]`, every value of a list, and `[job.search]`, the largest value with an
-//! accepted latency.
+//! The steps of a job's trials: `[job.sweep]`, every value of a list, and `[job.search]`, the largest value within
+//! bounds on this job and on those that run at the same time.
 
 use super::file::Source;
+use plimsoll_config::nearest;
 use plimsoll_model::units::parse_duration;
-use plimsoll_model::{Accept, Failure, Measure, Metric, Parameter, Steps};
+use plimsoll_model::{Bound, Failure, Measure, Metric, Parameter, Steps};
 use serde::Deserialize;
 use std::num::NonZeroU16;
 use toml::{Table, Value};
@@ -12,6 +13,33 @@ use toml::{Table, Value};
 const WITHIN_PERCENT: f64 = 5.0;
 /// Most operations per second that can be due.
 const FASTEST: f64 = u32::MAX as f64;
+/// Keys of bounds on latencies: each may not be larger.
+const LATENCIES: [(&str, Measure); 4] = [
+    ("latency-mean", Measure::LATENCY_MEAN),
+    ("latency-p50", Measure::LATENCY_P50),
+    ("latency-p99", Measure::LATENCY_P99),
+    ("latency-max", Measure::LATENCY_MAX),
+];
+/// Key of a bound on operations per second, which may not be fewer. Only another job has it: its own become more with
+/// the value, and a search needs figures that become worse.
+const IOPS: &str = "iops";
+/// Key of the bounds on other jobs, which run at the same time.
+pub const WHILE: &str = "while";
+
+/// The steps of a job.
+#[derive(Default)]
+pub struct JobSteps {
+    pub steps: Option<Steps>,
+    /// Bounds of its search on other jobs.
+    pub others: Vec<JobBound>,
+}
+
+/// Bound on a job that runs at the same time.
+pub struct JobBound {
+    /// Name of the job.
+    pub job: String,
+    pub bound: Bound,
+}
 
 /// Values of the parameter that the steps change.
 #[derive(Debug, Deserialize)]
@@ -23,15 +51,11 @@ struct Over<T> {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields)]
 struct Search {
     workers: Option<[f64; 2]>,
     depth: Option<[f64; 2]>,
     rate: Option<[f64; 2]>,
-    latency_mean: Option<String>,
-    latency_p50: Option<String>,
-    latency_p99: Option<String>,
-    latency_max: Option<String>,
     within: Option<f64>,
 }
 
@@ -52,17 +76,16 @@ impl<T> Over<T> {
     }
 }
 
-/// Takes the steps of a job out of its keys; `None` if it has none.
-pub fn take(
-    source: &Source<'_>,
-    number: &str,
-    options: &mut Table,
-) -> Result<Option<Steps>, Failure> {
+/// Takes the steps of a job out of its keys.
+pub fn take(source: &Source<'_>, number: &str, options: &mut Table) -> Result<JobSteps, Failure> {
     let (sweep, search) = (options.remove("sweep"), options.remove("search"));
     match (sweep, search) {
-        (None, None) => Ok(None),
-        (Some(table), None) => self::sweep(source, &["job", number, "sweep"], table).map(Some),
-        (None, Some(table)) => self::search(source, &["job", number, "search"], table).map(Some),
+        (None, None) => Ok(JobSteps::default()),
+        (Some(table), None) => {
+            let steps = self::sweep(source, &["job", number, "sweep"], table)?;
+            Ok(JobSteps { steps: Some(steps), others: Vec::new() })
+        }
+        (None, Some(table)) => self::search(source, &["job", number, "search"], table),
         (Some(_), Some(_)) => {
             let happened = "a job has either a sweep or a search";
             Err(source.problem(&["job", number, "search"], happened, "Use two jobs."))
@@ -129,9 +152,14 @@ fn sweep(source: &Source<'_>, at: &[&str], table: Value) -> Result<Steps, Failur
     Ok(Steps::Sweep { over, values })
 }
 
-fn search(source: &Source<'_>, at: &[&str], table: Value) -> Result<Steps, Failure> {
+fn search(source: &Source<'_>, at: &[&str], table: Value) -> Result<JobSteps, Failure> {
     let next = "Write, for example: rate = [50, 20000], latency-p99 = \"10ms\".";
-    let given: Search = read(source, at, table, next)?;
+    let Value::Table(mut table) = table else {
+        return Err(source.problem(at, "a search must be a table", next));
+    };
+    let accept = bounds(source, at, &mut table)?;
+    let others = bounds_of_others(source, at, &mut table)?;
+    let given: Search = read(source, at, Value::Table(table), next)?;
     let over = Over { workers: given.workers, depth: given.depth, rate: given.rate };
     let Some((over, [from, to])) = over.parameter() else {
         return Err(source.problem(at, "a search has one of workers, depth and rate", next));
@@ -140,24 +168,87 @@ fn search(source: &Source<'_>, at: &[&str], table: Value) -> Result<Steps, Failu
     if from >= to {
         return Err(source.problem(at, "the first value is not below the second one", next));
     }
-    let latency = only([
-        (Measure::LATENCY_MEAN, given.latency_mean),
-        (Measure::LATENCY_P50, given.latency_p50),
-        (Measure::LATENCY_P99, given.latency_p99),
-        (Measure::LATENCY_MAX, given.latency_max),
-    ]);
-    let Some((measure, bound)) = latency else {
-        let happened = "a search has one of latency-mean, latency-p50, latency-p99 and latency-max";
+    if accept.is_empty() && others.is_empty() {
+        let happened =
+            "a search needs at least one of latency-mean, latency-p50, latency-p99 and latency-max";
         return Err(source.problem(at, happened, next));
-    };
-    let bound = source.fill_all(at, &bound)?;
-    let bound = parse_duration(&bound)
-        .map_err(|wrong| source.problem(at, &wrong, "Write a time, such as \"10ms\"."))?;
+    }
     let within = given.within.unwrap_or(WITHIN_PERCENT);
     if !(0.1..=100.0).contains(&within) {
         let happened = format!("within = {within} is not from 0.1 to 100 percent");
         return Err(source.problem(at, &happened, "Give a percentage, such as 5."));
     }
-    let accept = Accept { metric: Metric::all(measure), at_most: bound.as_secs_f64() };
-    Ok(Steps::Search { over, from, to, resolution: within / 100.0, accept })
+    let steps = Steps::Search { over, from, to, resolution: within / 100.0, accept };
+    Ok(JobSteps { steps: Some(steps), others })
+}
+
+/// Takes the bounds on the latencies of a job out of a table.
+fn bounds(source: &Source<'_>, at: &[&str], table: &mut Table) -> Result<Vec<Bound>, Failure> {
+    let mut bounds = Vec::new();
+    for (key, measure) in LATENCIES {
+        let Some(value) = table.remove(key) else { continue };
+        let next = "Write a time, such as \"10ms\".";
+        let Value::String(text) = value else {
+            return Err(source.problem(at, &format!("`{key}` must be a string"), next));
+        };
+        let most = parse_duration(&source.fill_all(at, &text)?)
+            .map_err(|wrong| source.problem(at, &wrong, next))?;
+        bounds.push(Bound::at_most(Metric::all(measure), most.as_secs_f64()));
+    }
+    Ok(bounds)
+}
+
+/// Takes the fewest operations per second of a job out of a table.
+fn least_iops(
+    source: &Source<'_>,
+    at: &[&str],
+    table: &mut Table,
+) -> Result<Option<Bound>, Failure> {
+    match table.remove(IOPS) {
+        None => Ok(None),
+        Some(Value::Integer(least)) if least > 0 => {
+            Ok(Some(Bound::at_least(Metric::all(Measure::IOPS), least as f64)))
+        }
+        Some(_) => {
+            let happened = format!("`{IOPS}` must be a whole number of at least 1");
+            Err(source.problem(at, &happened, "Write, for example: iops = 500."))
+        }
+    }
+}
+
+/// Takes the bounds on jobs that run at the same time out of a table.
+fn bounds_of_others(
+    source: &Source<'_>,
+    at: &[&str],
+    table: &mut Table,
+) -> Result<Vec<JobBound>, Failure> {
+    let next = "Write, for example: while.reads.latency-p99 = \"10ms\".";
+    let jobs = match table.remove(WHILE) {
+        None => return Ok(Vec::new()),
+        Some(Value::Table(jobs)) => jobs,
+        Some(_) => {
+            let happened = "`while` of a search must be a table of bounds by the names of jobs";
+            return Err(source.problem(at, happened, next));
+        }
+    };
+    let mut others = Vec::new();
+    for (job, table) in jobs {
+        let at = [at, &[WHILE, job.as_str()]].concat();
+        let Value::Table(mut table) = table else {
+            return Err(source.problem(&at, "the bounds on a job must be a table", next));
+        };
+        let mut bounds = bounds(source, &at, &mut table)?;
+        bounds.extend(least_iops(source, &at, &mut table)?);
+        if let Some((unknown, _)) = table.iter().next() {
+            let known: Vec<&str> =
+                LATENCIES.map(|(key, _)| key).into_iter().chain([IOPS]).collect();
+            let happened = format!("unknown bound `{unknown}`");
+            return Err(source.problem(&at, &happened, &nearest(unknown, &known)));
+        }
+        if bounds.is_empty() {
+            return Err(source.problem(&at, "no bound on this job is given", next));
+        }
+        others.extend(bounds.into_iter().map(|bound| JobBound { job: job.clone(), bound }));
+    }
+    Ok(others)
 }

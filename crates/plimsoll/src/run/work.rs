@@ -1,6 +1,7 @@
 //! The jobs of a plan file: their keys are options of `plimsoll check --job` and `plimsoll copy`.
 
 use super::file::Source;
+use super::steps::{JobBound, JobSteps};
 use super::{concurrent, options, steps};
 use crate::arguments::{self, HostArguments, RuleArguments, WorkloadArguments};
 use crate::copy::CopyArguments;
@@ -20,6 +21,8 @@ pub struct JobOf {
     pub workloads: Range<usize>,
     /// Names of the jobs that run at the same time.
     pub others: Vec<String>,
+    /// Bounds of its search on those jobs.
+    pub bounds: Vec<JobBound>,
 }
 
 /// The work of one `[[job]]`, and its name in claims.
@@ -28,6 +31,8 @@ pub struct NamedWork {
     pub work: Vec<Work>,
     /// Names of the jobs that run at the same time.
     pub others: Vec<String>,
+    /// Bounds of its search on those jobs.
+    pub bounds: Vec<JobBound>,
 }
 
 /// What all jobs of a file need together.
@@ -68,7 +73,7 @@ pub fn job(
         }
     };
     let (kind, name) = (take("kind")?, take("name")?);
-    let steps = steps::take(source, &number, &mut options)?;
+    let JobSteps { steps, others: bounds } = steps::take(source, &number, &mut options)?;
     let others = concurrent::take(source, &number, &mut options)?;
     let kinds: Vec<&str> = jobs::JOBS.iter().map(|kind| kind.name).chain([COPY]).collect();
     let Some(kind) = kind else {
@@ -87,7 +92,7 @@ pub fn job(
         let work = copy.work(design).map_err(placed)?;
         let may = copy.may_scale(&work);
         common.lower(MayLower { adapt_size: may, fit_size: may });
-        return Ok(NamedWork { name, work, others });
+        return Ok(NamedWork { name, work, others, bounds });
     }
     let Some(known) = jobs::JOBS.iter().find(|job| job.name == kind) else {
         let at = ["job", &number, "kind"];
@@ -137,7 +142,7 @@ pub fn job(
     let work = |job| Work { job, workers, arrival, length, explain, steps: steps.clone() };
     let work: Vec<Work> = jobs.into_iter().map(work).collect();
     work.iter().try_for_each(Work::expect_steps).map_err(placed)?;
-    Ok(NamedWork { name, work, others })
+    Ok(NamedWork { name, work, others, bounds })
 }
 
 impl Common {

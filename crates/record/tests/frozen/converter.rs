@@ -14,6 +14,13 @@ pub fn converted(mut study: Value) -> Value {
     // Flags that nothing raised any more are gone.
     let flags = study["flags"].as_array_mut().expect("flags");
     flags.retain(|flag| flag["flag"] != "page_cache" && flag["flag"] != "server_restarted");
+    // A search has a list of bounds.
+    for workload in study["plan"]["workloads"].as_array_mut().expect("workloads") {
+        if workload["steps"]["steps"] == "search" {
+            let accept = &mut workload["steps"]["accept"];
+            *accept = json!([accept.take()]);
+        }
+    }
     // Measures say how the figures of several clients become one.
     for info in study.get_mut("measures").and_then(Value::as_array_mut).into_iter().flatten() {
         let combine = match info["measure"].as_str() {

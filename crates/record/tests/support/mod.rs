@@ -310,7 +310,7 @@ pub fn everything() -> Study {
             from: 1e6,
             to: 1e9,
             resolution: 1e5,
-            accept: Accept { metric: Metric::all(StreamJob::LOSS), at_most: 0.001 },
+            accept: vec![Bound::at_most(Metric::all(StreamJob::LOSS), 0.001)],
         }),
         length: until_done,
     });

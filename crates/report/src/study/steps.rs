@@ -3,10 +3,11 @@
 use super::{Shown, speed, workload};
 use crate::columns::Columns;
 use crate::figure::{BANDWIDTH, BYTES, COUNT, Kind, RATE, TIME};
+use crate::text::listed;
 use crate::verdict::percent;
 use plimsoll_explain::WorkloadFindings;
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Accept, Measure, Metric, Parameter, RateUnit, Steps, Workload};
+use plimsoll_model::{Bound, Limit, Measure, Metric, Parameter, RateUnit, Steps, Workload};
 use std::collections::BTreeMap;
 
 /// Name of a parameter of a workload, and the unit of its values.
@@ -59,7 +60,7 @@ pub(crate) fn words(workload: &Workload, steps: &Steps) -> String {
             let losses = losses.join(" and of ");
             let accepted = accept
                 .as_ref()
-                .map_or_else(String::new, |accept| format!(", and a {}", bound(accept)));
+                .map_or_else(String::new, |bound| format!(", and a {}", in_words(workload, bound)));
             format!(
                 "largest {name} with a loss of at most {losses}{accepted}, within {}{confirmed}",
                 percent(*width)
@@ -68,29 +69,58 @@ pub(crate) fn words(workload: &Workload, steps: &Steps) -> String {
     }
 }
 
-/// What a search finds: "highest rate, p99 ≤ 10.0 ms".
-pub(crate) fn goal(workload: &Workload, over: Parameter, accept: &Accept) -> String {
+/// What a search finds: "highest rate, p99 ≤ 10.0 ms", "highest rate, p99 of random read ≤ 10.0 ms, IOPS ≥ 500".
+pub(crate) fn goal(workload: &Workload, over: Parameter, accept: &[Bound]) -> String {
     let name = named(workload, over).0;
     let most = match (over, workload.rate_unit()) {
         (Parameter::Rate, Some(RateUnit::Operations) | None) => "highest rate".to_owned(),
         (Parameter::Depth | Parameter::Workers, _) => format!("most {name}"),
         (Parameter::Rate | Parameter::Block, _) => format!("largest {name}"),
     };
-    let latency = accept.metric.measure.name().strip_prefix("latency_");
-    let latency = latency.and_then(|name| name.strip_suffix("_seconds"));
-    match latency {
-        Some(figure) => format!("{most}, {figure} ≤ {}", TIME.value(accept.at_most)),
-        None => format!("{most} with {}", bound(accept)),
+    let in_symbols = accept.iter().map(|bound| in_symbols(workload, bound));
+    match in_symbols.collect::<Option<Vec<String>>>() {
+        Some(bounds) if bounds.is_empty() => most,
+        Some(bounds) => format!("{most}, {}", bounds.join(", ")),
+        None => {
+            let bounds = accept.iter().map(|bound| in_words(workload, bound));
+            format!("{most} with {}", listed(&bounds.collect::<Vec<_>>()))
+        }
     }
 }
 
+/// A bound on a figure with a short name: "p99 ≤ 10.0 ms", "IOPS of random read ≥ 500".
+fn in_symbols(workload: &Workload, bound: &Bound) -> Option<String> {
+    let (sign, limit) = match bound.limit {
+        Limit::AtMost(most) => ("≤", most),
+        Limit::AtLeast(least) => ("≥", least),
+    };
+    let measure = bound.metric.measure;
+    let latency = measure.name().strip_prefix("latency_");
+    let (figure, limit) = match latency.and_then(|name| name.strip_suffix("_seconds")) {
+        Some(figure) => (figure, TIME.value(limit)),
+        None if measure == Measure::IOPS => ("IOPS", RATE.value(limit)),
+        None => return None,
+    };
+    Some(format!("{figure}{} {sign} {limit}", whose(workload, bound)))
+}
+
 /// A bound in words: "loss of at most 0.5%", "queue p99 of at most 20.0 ms".
-fn bound(accept: &Accept) -> String {
-    let metric = accept.metric.measure.name();
-    let share = metric.strip_suffix("_ratio").map(|share| (share, percent(accept.at_most)));
-    let time = metric.strip_suffix("_seconds").map(|time| (time, TIME.value(accept.at_most)));
-    let (what, most) = share.or(time).unwrap_or((metric, accept.at_most.to_string()));
-    format!("{} of at most {most}", what.replace('_', " "))
+fn in_words(workload: &Workload, bound: &Bound) -> String {
+    let (word, limit) = match bound.limit {
+        Limit::AtMost(most) => ("most", most),
+        Limit::AtLeast(least) => ("least", least),
+    };
+    let metric = bound.metric.measure.name();
+    let share = metric.strip_suffix("_ratio").map(|share| (share, percent(limit)));
+    let time = metric.strip_suffix("_seconds").map(|time| (time, TIME.value(limit)));
+    let (what, limit) = share.or(time).unwrap_or((metric, limit.to_string()));
+    format!("{}{} of at {word} {limit}", what.replace('_', " "), whose(workload, bound))
+}
+
+/// " of random read", where a bound is not on the first part.
+fn whose(workload: &Workload, bound: &Bound) -> String {
+    let part = workload.parts.get(usize::from(bound.part)).filter(|_| bound.part > 0);
+    part.map_or_else(String::new, |part| format!(" of {}", part.job.title()))
 }
 
 /// What is shown of each value: the headline, and the speed where that is another figure.

@@ -314,7 +314,7 @@ fn a_bound_on_the_delay_is_said_with_the_rates() {
     let mut study = routed();
     for workload in &mut study.plan.workloads {
         let Some(Steps::Kept { accept, .. }) = &mut workload.steps else { panic!() };
-        *accept = Some(Accept { metric: Metric::all(Measure::QUEUE_P99), at_most: 0.02 });
+        *accept = Some(Bound::at_most(Metric::all(Measure::QUEUE_P99), 0.02));
     }
     let text = screen(&study).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("Queue p99 of each kept rate: at most 20.0 ms."), "{text}");

@@ -1,10 +1,10 @@
 //! The search for the highest rate that a path keeps: the trials that [`Search`] asks for become points, and their
 //! figures go back to it.
 
-use super::{Measured, Trial, ended, failed};
+use super::{Measured, Trial, ended, failed, figure};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Accept, Flag, HostLoad, Length, Measure, Metric, Outcome, Point, PointResult, RateCaveat,
+    Bound, Flag, HostLoad, Length, Measure, Metric, Outcome, Point, PointResult, RateCaveat,
 };
 use plimsoll_stats::kept::{Caveat, Found, Purpose, RateTrial, Search, Settings, Slope};
 
@@ -15,7 +15,7 @@ pub(super) struct Range<'a> {
     pub width: f64,
     pub losses: &'a [f64],
     /// Condition of a rate that is kept, beside its loss.
-    pub accept: Option<&'a Accept>,
+    pub accept: Option<&'a Bound>,
     pub start: Option<f64>,
     /// Length of the confirming trial.
     pub confirm_seconds: f64,
@@ -70,8 +70,8 @@ impl Trial<'_> {
                 return Err(Box::new(result));
             }
             let (mut seen, offered, received) = rate_trial(&result);
-            let bounded = range.accept.map(|accept| (bounded(&result, accept), accept.at_most));
-            match bounded.filter(|(value, most)| value.is_none_or(|value| value > *most)) {
+            let bounded = range.accept.map(|bound| (figure(&result, bound), bound.limit));
+            match bounded.filter(|(value, limit)| value.is_none_or(|value| !limit.admits(value))) {
                 // Frames that come too late count as lost.
                 Some(_) if trial.purpose == Purpose::Bound => seen.lost = seen.sent,
                 Some((value, _)) if trial.purpose == Purpose::Confirm => noticed.late = value,
@@ -141,15 +141,8 @@ impl Trial<'_> {
     }
 }
 
-/// The figure that is bounded. Of too few frames for a 99th percentile of the delay, the longest delay is.
-fn bounded(result: &PointResult, accept: &Accept) -> Option<f64> {
-    let is_delay = accept.metric == Metric::all(Measure::QUEUE_P99);
-    let longest = || result.value(0, Metric::all(Measure::QUEUE_MOST)).filter(|_| is_delay);
-    result.value(0, accept.metric).or_else(longest)
-}
-
 /// Why no rate was kept.
-fn unkept(found: &Found, accept: Option<&Accept>) -> Box<PointResult> {
+fn unkept(found: &Found, accept: Option<&Bound>) -> Box<PointResult> {
     let tried = "find the highest rate that is kept";
     let void = found.caveats.iter().find_map(|caveat| match caveat {
         Caveat::CannotHold { void_ratio } => Some(*void_ratio),
@@ -182,9 +175,9 @@ fn unkept(found: &Found, accept: Option<&Accept>) -> Box<PointResult> {
             let lowest = found.kept.first().and_then(|first| first.upper).unwrap_or_default();
             let at = format!("even at {lowest:.0} frames per second");
             match accept {
-                Some(Accept { metric, at_most }) => {
-                    let happened =
-                        format!("{at} more is lost, or {metric} (the delay) is above {at_most}");
+                Some(Bound { metric, limit, .. }) => {
+                    let late = limit.violation();
+                    let happened = format!("{at} more is lost, or {metric} (the delay) is {late}");
                     failed(tried, &happened, "Allow a longer delay, or leave the bound out.")
                 }
                 None => {
@@ -275,7 +268,7 @@ mod tests {
             width: 0.01,
             losses: vec![0.005, 0.0],
             final_seconds: None,
-            accept: at_most.map(|at_most| Accept { metric: DELAY, at_most }),
+            accept: at_most.map(|at_most| Bound::at_most(DELAY, at_most)),
             is_quick: false,
         };
         let job = ForwardingJob::new(Flow::Out, Bytes(FRAME)).into();

@@ -1,7 +1,7 @@
 //! Jobs that run at the same time.
 
 use super::assembled;
-use plimsoll_model::{Cause, Length, Parameter, Plan, Steps};
+use plimsoll_model::{Bound, Cause, Length, Measure, Metric, Parameter, Plan, Steps};
 
 const JOBS: &str = r#"about = "one after the other, and at the same time"
 
@@ -88,6 +88,42 @@ fn the_first_job_alone_is_swept() {
     let at = both.at(over, 8.0).unwrap();
     let workers: Vec<u16> = at.parts.iter().map(|part| part.workers.get()).collect();
     assert_eq!(workers, [8, 1]);
+}
+
+/// Each pattern of the job that runs at the same time is a part of its own.
+#[test]
+fn a_search_bounds_figures_of_the_other_jobs() {
+    let search = "while = [\"backup\", \"mixed\"]\n\
+                  [job.search]\nworkers = [1, 8]\nlatency-max = \"1s\"\n\
+                  while.mixed = { latency-p99 = \"10ms\", iops = 100 }\n\n\
+                  [[job]]\nkind = \"pattern\"\nname = \"mixed\"\n\
+                  pattern = [\"sequential-read\", \"random-write\"]";
+    let plan = plan(search);
+    let Some(Steps::Search { accept, .. }) = &plan.workloads[2].steps else { panic!("{plan:?}") };
+    let longest = Bound::at_most(Metric::all(Measure::LATENCY_MAX), 1.0);
+    let p99 = Bound::at_most(Metric::all(Measure::LATENCY_P99), 10e-3);
+    let iops = Bound::at_least(Metric::all(Measure::IOPS), 100.0);
+    assert_eq!(*accept, [longest, p99.on(2), p99.on(3), iops.on(2), iops.on(3)]);
+    assert_eq!(plan.workloads[2].parts.len(), 4);
+    plan.workloads[2].expect_steps().unwrap();
+    let text = JOBS.replace("WHILE", &search.replace("while.mixed", "while.mix"));
+    let failure = assembled(&text, &[], &["nfs://nas/a"], &[]).unwrap_err();
+    assert!(failure.happened.contains("`mix` does not run at the same time"), "{failure}");
+    assert!(failure.next.contains("`mixed`"), "{failure}");
+}
+
+#[test]
+fn the_example_on_the_page_searches_a_backup_that_leaves_the_reads_fast() {
+    let page = include_str!("../../../../../docs/run.md");
+    let (_, rest) = page.split_once("name = \"fastest backup\"").unwrap();
+    let (text, _) = rest.split_once("```").unwrap();
+    let text = format!(
+        "about = \"the page\"\n[[job]]\nkind = \"pattern\"\nname = \"reads\"\n\
+         pattern = [\"random-read\"]\n[[job]]\nkind = \"pattern\"\n{text}"
+    );
+    let plan = assembled(&text, &[], &["nfs://nas/a"], &[]).unwrap().plan;
+    let Some(Steps::Search { accept, .. }) = &plan.workloads[1].steps else { panic!("{plan:?}") };
+    assert_eq!(*accept, [Bound::at_most(Metric::all(Measure::LATENCY_P99), 10e-3).on(1)]);
 }
 
 #[test]

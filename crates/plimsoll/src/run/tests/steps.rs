@@ -1,7 +1,7 @@
 //! Sweeps and searches of jobs.
 
 use super::assembled;
-use plimsoll_model::{Accept, Cause, Measure, Metric, Parameter, Steps};
+use plimsoll_model::{Bound, Cause, Measure, Metric, Parameter, Steps};
 
 const STEPS: &str = r#"
 about = "steps"
@@ -34,17 +34,25 @@ fn trials_of_a_job_go_through_values_or_search_the_largest_accepted_one() {
     );
     assert_eq!(steps("sweep.depth = [8, 1]"), sweep(Parameter::Depth, &[8.0, 1.0]));
     assert_eq!(steps("[job.sweep]\nrate = [100, 2000]"), sweep(Parameter::Rate, &[100.0, 2000.0]));
-    let accept = Accept { metric: Metric::all(Measure::LATENCY_P99), at_most: 10e-3 };
+    let accept = vec![Bound::at_most(Metric::all(Measure::LATENCY_P99), 10e-3)];
     let (over, from, to) = (Parameter::Rate, 50.0, 20_000.0);
     assert_eq!(
         steps("search = { rate = [50, 20000], latency-p99 = \"10ms\" }"),
         Steps::Search { over, from, to, resolution: 0.05, accept }
     );
-    let accept = Accept { metric: Metric::all(Measure::LATENCY_MAX), at_most: 2.0 };
+    let accept = vec![Bound::at_most(Metric::all(Measure::LATENCY_MAX), 2.0)];
     let (over, from, to) = (Parameter::Workers, 1.0, 64.0);
     assert_eq!(
         steps("search = { workers = [1, 64], latency-max = \"2s\", within = 10 }"),
         Steps::Search { over, from, to, resolution: 0.1, accept }
+    );
+    let accept = vec![
+        Bound::at_most(Metric::all(Measure::LATENCY_P50), 1e-3),
+        Bound::at_most(Metric::all(Measure::LATENCY_MAX), 2.0),
+    ];
+    assert_eq!(
+        steps("search = { workers = [1, 64], latency-max = \"2s\", latency-p50 = \"1ms\" }"),
+        Steps::Search { over, from, to, resolution: 0.05, accept }
     );
 }
 
@@ -63,10 +71,15 @@ fn steps_that_make_no_sense_are_refused_where_they_stand() {
         ("sweep = \"depth\"", "expected struct"),
         ("search = { rate = [9, 9], latency-p99 = \"1ms\" }", "is not below"),
         ("search = { rate = [1, 9] }", "one of latency-mean"),
-        (
-            "search = { rate = [1, 9], latency-p50 = \"1s\", latency-p99 = \"1s\" }",
-            "one of latency",
-        ),
+        ("search = { rate = [1, 9], latency = \"1s\" }", "unknown field `latency`"),
+        ("search = { rate = [1, 9], latency-p50 = 1 }", "`latency-p50` must be a string"),
+        ("search = { rate = [1, 9], iops = 5 }", "unknown field `iops`"),
+        ("search = { rate = [1, 9], while.scan.iops = 0.5 }", "`iops` must be a whole number"),
+        ("search = 5", "a search must be a table"),
+        ("search = { rate = [1, 9], while = \"scan\" }", "must be a table of bounds"),
+        ("search = { rate = [1, 9], while.scan = {} }", "no bound on this job"),
+        ("search = { rate = [1, 9], while.scan = { iop = 1 } }", "unknown bound `iop`"),
+        ("search = { rate = [1, 9], while.scan.iops = 1 }", "`scan` does not run at the same time"),
         ("search = { rate = [1, 9], latency-p99 = \"fast\" }", "'fast' is not a duration"),
         ("search = { rate = [1, 9], latency-p99 = \"1s\", within = 0 }", "within = 0"),
         ("rate = 5\nsearch = { rate = [1, 9], latency-p99 = \"1s\" }", "a fixed one of the job"),

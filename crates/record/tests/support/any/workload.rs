@@ -119,9 +119,13 @@ pub fn workload() -> impl Strategy<Value = Workload> {
         .prop_map(|(over, values, [from, to, resolution, at_most], metric, sweep)| match sweep {
             true => Steps::Sweep { over, values },
             false => {
-                let accept = Accept { metric, at_most };
+                let limit = if to > 0.0 { Limit::AtMost(at_most) } else { Limit::AtLeast(at_most) };
+                let accept = Bound { part: u16::from(resolution > 0.0), metric, limit };
                 match values.is_empty() {
-                    true => Steps::Search { over, from, to, resolution, accept },
+                    true => {
+                        let accept = vec![accept; usize::from(from > 0.0) + 1];
+                        Steps::Search { over, from, to, resolution, accept }
+                    }
                     false => {
                         let final_seconds = values.first().copied();
                         Steps::Kept {
@@ -131,7 +135,7 @@ pub fn workload() -> impl Strategy<Value = Workload> {
                             width: resolution,
                             losses: values,
                             final_seconds,
-                            accept: Some(accept).filter(|accept| accept.at_most > 0.0),
+                            accept: Some(accept).filter(|_| at_most > 0.0),
                             is_quick: from > 0.0,
                         }
                     }

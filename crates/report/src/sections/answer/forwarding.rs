@@ -12,7 +12,7 @@ use crate::verdict::percent;
 use plimsoll_explain::{CellFindings, Forwarded, Pair, QueueSeen, RateLimit, WorkloadFindings};
 use plimsoll_model::units::three_digits;
 use plimsoll_model::{
-    Cell, Flag, Measure, Metric, RateCaveat, Steps, StreamJob, Subject, Workload,
+    Cell, Flag, Limit, Measure, Metric, RateCaveat, Steps, StreamJob, Subject, Workload,
 };
 use plimsoll_stats::verdict::{Side, Verdict};
 
@@ -380,8 +380,9 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
 
 /// "Queue p99 of each kept rate: at most 20.0 ms.", where the user set that bound.
 fn latency(shown: &Shown<'_>) -> Option<String> {
-    let Steps::Kept { accept: Some(accept), .. } = steps(shown)? else { return None };
-    Some(format!("Queue p99 of each kept rate: at most {}.", TIME.value(accept.at_most)))
+    let Steps::Kept { accept: Some(bound), .. } = steps(shown)? else { return None };
+    let Limit::AtMost(most) = bound.limit else { return None };
+    Some(format!("Queue p99 of each kept rate: at most {}.", TIME.value(most)))
 }
 
 /// "Each rate was confirmed by a trial of 60 s, which lost 0.01% at most.", where the user chose its length.

@@ -8,7 +8,9 @@ use crate::study::{Shown, hosts, paths, stalls};
 use crate::text::{capital, listed};
 use crate::verdict::percent;
 use plimsoll_explain::{CellFindings, Levels, WorkloadFindings};
-use plimsoll_model::{Cell, HostName, Measure, Metric, Outcome, Steps, StreamJob, Subject, Trial};
+use plimsoll_model::{
+    Cell, HostName, Limit, Measure, Metric, Outcome, Steps, StreamJob, Subject, Trial,
+};
 use plimsoll_stats::verdict::Verdict;
 
 /// Headings, in the order of [`Line::cells`].
@@ -288,10 +290,13 @@ fn searches(shown: &Shown<'_>) -> Vec<String> {
         if limited.is_empty() {
             continue;
         }
-        let (bound, within) = (percent(accept.at_most), percent(*resolution));
-        bounds.push(format!(
-            "UDP: the highest rate that loses at most {bound}, found within {within}."
-        ));
+        for bound in accept {
+            let Limit::AtMost(most) = bound.limit else { continue };
+            let (most, within) = (percent(most), percent(*resolution));
+            bounds.push(format!(
+                "UDP: the highest rate that loses at most {most}, found within {within}."
+            ));
+        }
         if !limited.contains(&true) {
             unlimited.push(shown.names.workload(found.number));
         }
