@@ -117,7 +117,7 @@ impl<'a> Bed<'a> {
         let study = program.latest();
         let failed = study.trials.iter().filter_map(|trial| match &trial.result.outcome {
             Outcome::Failed { failure, .. } => Some(format!("{:?} {failure}", trial.block)),
-            Outcome::Complete | Outcome::Stopped => None,
+            Outcome::Complete | Outcome::Stopped | Outcome::Void { .. } => None,
         });
         let failed = failed.collect();
         let wrong = self.wrong(&study);

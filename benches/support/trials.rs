@@ -87,6 +87,7 @@ impl Trials {
         let mut result = self.runner.point(&spec, &mut Watched(events));
         match result.outcome {
             Outcome::Failed { failure, .. } => Err(failure),
+            Outcome::Void { reason } => Err(reason.failure("run a trial")),
             Outcome::Complete | Outcome::Stopped => Ok(result.parts.swap_remove(0)),
         }
     }

@@ -53,6 +53,8 @@ pub struct CellFindings {
     pub failed: usize,
     /// Trials that were stopped.
     pub stopped: usize,
+    /// Trials that say nothing.
+    pub void: usize,
     /// The figures that verdicts are about: the first part's, or of all parts together where several
     /// clients do the same job.
     pub levels: Levels,
@@ -65,6 +67,13 @@ pub struct CellFindings {
     /// The figures of the first part at each value of what the trials stepped through, in the order
     /// of the values.
     pub points: Vec<(f64, Levels)>,
+}
+
+impl CellFindings {
+    /// Trials that were begun.
+    pub fn trials(&self) -> usize {
+        self.complete + self.failed + self.stopped + self.void
+    }
 }
 
 /// Complete trials of a cell during which others used a host.
@@ -164,6 +173,7 @@ fn of_cell(
         complete: complete.len(),
         failed: count(|o| matches!(o, Outcome::Failed { .. })),
         stopped: count(|o| matches!(o, Outcome::Stopped)),
+        void: count(Outcome::is_void),
         levels: levels(&results(headline)),
         over_all_time: stalls::over_all_time(&results(headline), is_open_loop),
         disturbed,

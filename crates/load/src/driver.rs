@@ -124,8 +124,10 @@ impl<'a> Driver<'a> {
                     break;
                 }
                 // Nothing to wait for but the time.
-                self.clock.sleep_until(wake.min(self.now + TICK));
+                let until = wake.min(self.now + TICK).max(self.now);
+                self.clock.sleep_until(until);
                 self.now = self.clock.now();
+                tally.overslept(self.now.since(until));
                 continue;
             }
             let in_time = self.issuing && self.now < tally.end();

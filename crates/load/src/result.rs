@@ -35,6 +35,9 @@ pub struct TeamResult {
     /// Operations of an open loop that were due and not issued; they are in the latencies with the time
     /// that they had waited.
     pub left_over: u64,
+    /// Time by which a worker woke up too late with nothing in flight; of all workers the longest. Neither the target
+    /// nor other operations made it wait.
+    pub overslept: Duration,
     /// Times in which the target completed nothing although it was asked.
     pub stalls: Vec<Stalled>,
     /// The same while the lanes were made, before the load.
@@ -125,6 +128,7 @@ impl TeamResult {
             total: Window::default(),
             late: Count::default(),
             left_over: 0,
+            overslept: Duration::ZERO,
             stalls: Vec::new(),
             set_up_stalls: Vec::new(),
             flush: None,
@@ -172,6 +176,7 @@ impl TeamResult {
         self.silences.push(counted.silences);
         self.in_stalls += counted.in_stalls;
         self.left_over += counted.left_over;
+        self.overslept = self.overslept.max(counted.overslept);
         let windows = self.windows.len().max(counted.windows.len());
         self.windows.resize(windows, Window::default());
         for (all, one) in self.windows.iter_mut().zip(&counted.windows) {

@@ -23,6 +23,9 @@ pub(crate) const WARM_UP_SEGMENTS: u32 = 10;
 /// Longest latency recorded as it is, in nanoseconds; longer ones count as this long.
 const LONGEST_NANOS: u64 = 1_000_000_000_000;
 
+/// Least time by which a worker woke up too late that counts. Timers are late by less.
+const OVERSLEPT: Duration = Duration::from_millis(10);
+
 /// Number of kinds of operation.
 const MANY: usize = KINDS.len();
 
@@ -173,6 +176,7 @@ pub(crate) struct Tally {
     /// What completed after the end, and what was due and was not issued.
     late: Counts,
     left_over: u64,
+    overslept: Duration,
     pub errors: [BTreeMap<ErrorKind, u64>; MANY],
     pub first_error: Option<OpError>,
 }
@@ -208,6 +212,7 @@ impl Tally {
             before_window: Counts::default(),
             late: Counts::default(),
             left_over: 0,
+            overslept: Duration::ZERO,
             errors: Default::default(),
             first_error: None,
             shape,
@@ -321,6 +326,13 @@ impl Tally {
         self.left_over += count;
     }
 
+    /// A worker with nothing in flight woke up so much later than it wanted to.
+    pub(crate) fn overslept(&mut self, by: Duration) {
+        if by >= OVERSLEPT {
+            self.overslept += by;
+        }
+    }
+
     /// The segment in which an instant lies, of those that have begun.
     fn segment_of(&self, at: Nanos) -> usize {
         let Some(long) = self.shape.timing.and_then(Timing::segment) else { return 0 };
@@ -369,6 +381,7 @@ impl Tally {
             silences,
             in_stalls,
             left_over: self.left_over,
+            overslept: self.overslept,
             segments: self.segments,
             windows: self.windows,
             on_time: self.on_time,
@@ -451,6 +464,8 @@ pub(crate) struct Finished {
     pub in_stalls: u64,
     /// Operations that were due and not issued.
     pub left_over: u64,
+    /// Time by which the worker woke up too late with nothing in flight.
+    pub overslept: Duration,
     pub segments: Vec<Segment>,
     pub windows: Vec<WindowCounts>,
     /// What completed up to the end, and after it.

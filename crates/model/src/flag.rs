@@ -484,6 +484,11 @@ pub enum Flag {
         /// How many completed in the measured part.
         count: u64,
     },
+    /// Steps of a trial whose load was generated late; they were measured again.
+    VoidPoints {
+        /// How many.
+        count: u32,
+    },
     /// What has to be said with the rate that a router keeps.
     KeptRate {
         /// Title of the workload: "out".

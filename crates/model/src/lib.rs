@@ -96,7 +96,7 @@ pub use target::{
 };
 pub use trial::{
     BufferSeries, ClientMemory, Outcome, PartResult, Point, PointResult, PointSpec, Stall,
-    StallPhase, StoredOn, Trial,
+    StallPhase, StoredOn, Trial, VoidReason,
 };
 pub use watched::{HostRole, Watched};
 pub use workload::{Arrival, Length, Parameter, Part, Steps, Technique, Workload};

@@ -3,11 +3,12 @@
 
 use crate::kernel_trace::KernelFunction;
 use crate::{
-    Cell, Count, Failure, Flag, HostLoad, ImportedRun, Metric, MountAccount, OpKind, OpStats,
-    RateBasis, Series, Workload,
+    Cause, Cell, Count, Failure, Flag, HostLoad, ImportedRun, Metric, MountAccount, OpKind,
+    OpStats, RateBasis, Series, Workload, units,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// One point of a trial: what a [`SubjectRunner`](crate::SubjectRunner) does at once. A trial without
 /// steps is one point.
@@ -184,15 +185,62 @@ pub enum Outcome {
         /// Why.
         failure: Failure,
     },
+    /// Says nothing about its subject, because its load was not the planned load: its figures enter no statistics, and
+    /// it is measured again.
+    Void {
+        /// Why.
+        reason: VoidReason,
+    },
+}
+
+/// Reason why a trial says nothing about its subject.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "reason")]
+pub enum VoidReason {
+    /// Workers with nothing in flight woke up after operations were due: the machine that makes the load was late, and
+    /// not the subject.
+    LateGenerator {
+        /// Time by which a worker was late, in seconds.
+        late_seconds: f64,
+        /// Length of the trial in seconds.
+        seconds: f64,
+    },
+}
+
+impl VoidReason {
+    /// The failure of work that needs a trial that says something.
+    pub fn failure(&self, tried: &str) -> Failure {
+        let next = "Stop other work on the machine that makes the load, or lower the rate.";
+        Failure::new(Cause::Trial, tried).on("the load").happened(self).next(next)
+    }
+}
+
+impl fmt::Display for VoidReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let VoidReason::LateGenerator { late_seconds, seconds } = self;
+        let (late, all) = (units::elapsed(*late_seconds), units::elapsed(*seconds));
+        write!(f, "the load generator was late for {late} of {all}")
+    }
 }
 
 impl Outcome {
-    /// How two ended together: the first failure, which explains the stop of the others.
+    /// Most repetitions of a trial or a point that was void.
+    pub const VOID_REPETITIONS: usize = 2;
+
+    /// Whether it says nothing about the subject.
+    pub fn is_void(&self) -> bool {
+        matches!(self, Outcome::Void { .. })
+    }
+
+    /// Outcome of two that ran together: the first failure, which explains the stop of the others.
     pub fn worse(self, other: Outcome) -> Outcome {
-        match (&self, &other) {
-            (Outcome::Complete, _) | (Outcome::Stopped, Outcome::Failed { .. }) => other,
-            _ => self,
-        }
+        let severity = |outcome: &Outcome| match outcome {
+            Outcome::Complete => 0,
+            Outcome::Void { .. } => 1,
+            Outcome::Stopped => 2,
+            Outcome::Failed { .. } => 3,
+        };
+        if severity(&other) > severity(&self) { other } else { self }
     }
 }
 

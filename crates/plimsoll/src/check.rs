@@ -12,7 +12,7 @@ use clap::Args;
 use plimsoll_live::{Header, Observers};
 use plimsoll_load::{Names, OpenOptions, Passwords, SystemClock, TimeLimits};
 use plimsoll_model::{
-    Cause, Clock, Deadline, Ended, Failure, HostFacts, HostName, Nanos, Outcome, Plan, Study,
+    Cause, Cell, Clock, Deadline, Ended, Failure, HostFacts, HostName, Nanos, Outcome, Plan, Study,
     StudyId, Subject, SubjectFacts, SubjectKind, SubjectRunner, Target,
 };
 use plimsoll_reach::Reach;
@@ -337,7 +337,15 @@ pub fn exit_code(study: &Study, interrupted: Option<Cause>) -> u8 {
     if let Some(cause) = interrupted {
         return cause.exit_code();
     }
-    let failed = study.trials.iter().any(|t| matches!(t.result.outcome, Outcome::Failed { .. }));
+    let is_complete = |cell: Cell| {
+        let mut own = study.trials.iter().filter(|trial| trial.cell == cell);
+        own.any(|trial| trial.result.outcome == Outcome::Complete)
+    };
+    let failed = study.trials.iter().any(|trial| match trial.result.outcome {
+        Outcome::Failed { .. } => true,
+        Outcome::Void { .. } => !is_complete(trial.cell),
+        Outcome::Complete | Outcome::Stopped => false,
+    });
     match &study.ended {
         Ended::Failed { failure } if failure.cause == Cause::NoSpace => Cause::NoSpace.exit_code(),
         // Between trials: a device that did not come back from its reboot.

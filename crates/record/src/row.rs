@@ -86,6 +86,7 @@ impl<'a> TrialRow<'a> {
             Outcome::Complete => "complete",
             Outcome::Stopped => "stopped",
             Outcome::Failed { .. } => "failed",
+            Outcome::Void { .. } => "void",
         };
         let document = document::write(&with_finite_quantities(trial), &what)?;
         let (kind, figures) = (kind.unwrap_or_default(), Figure::of_trial(plan, trial));

@@ -78,7 +78,7 @@ pub(crate) fn list(store: &Connection, path: &Path) -> Result<Vec<StudySummary>,
     let sql = "SELECT id, started_unix_seconds, schema, origin, plan, subjects, ended,
                       (SELECT count(DISTINCT block) FROM trials WHERE study = id),
                       (SELECT count(*) FROM trials WHERE study = id AND outcome = 'complete'),
-                      (SELECT count(*) FROM trials WHERE study = id AND outcome <> 'complete')
+                      (SELECT count(*) FROM trials WHERE study = id AND outcome IN ('failed', 'stopped'))
                FROM studies ORDER BY started_unix_seconds, sequence";
     let mut query = store.prepare_cached(sql).map_err(tried)?;
     let mut rows = query.query([]).map_err(tried)?;

@@ -146,6 +146,18 @@ fn failed_stopped_and_one_block() {
 }
 
 #[test]
+fn void_trials_are_counted_apart_with_their_reason() {
+    let mut void = empty(&TWO, &[Pattern::SequentialRead]);
+    add_blocks(&mut void, 2, 0.05, rate);
+    let first = void.trials.iter_mut().find(|trial| trial.cell.subject == 0).unwrap();
+    let reason = plimsoll_model::VoidReason::LateGenerator { late_seconds: 0.5, seconds: 1.0 };
+    first.result.outcome = plimsoll_model::Outcome::Void { reason };
+    let text = study(&void, &NARROW).split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = "1 of 2 trials were void: the load generator was late for 0.5 s of 1.0 s.";
+    assert!(text.contains(words), "{text}");
+}
+
+#[test]
 fn nothing_measured() {
     let mut nothing = empty(&TWO, &[Pattern::SequentialRead]);
     nothing.subjects.clear();

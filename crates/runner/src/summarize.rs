@@ -5,7 +5,8 @@ use plimsoll_load::{Counted, Ended, Measured, Stalled, TeamResult};
 use plimsoll_model::units::elapsed;
 use plimsoll_model::{
     Arrival, Cause, CopyJob, Count, Failure, Flag, Job, Length, Measure, Metric, OpKind, OpStats,
-    Outcome, Part, PartResult, PartialCount, Phase, PointSpec, RateBasis, Series, Window,
+    Outcome, Part, PartResult, PartialCount, Phase, PointSpec, RateBasis, Series, VoidReason,
+    Window,
 };
 use plimsoll_stats::little::{Completed, InFlight};
 use std::collections::BTreeMap;
@@ -23,6 +24,8 @@ const FEW_OPERATIONS: u64 = 5;
 
 /// Share of what was due at a fixed rate that may be left undone. Chosen: it is more than what is in flight at the end.
 const BEHIND: f64 = 0.02;
+/// Share of a trial by which the load generator may be late. Chosen: shorter pauses of the machine pass for the target's.
+const LATE_GENERATOR: f64 = 0.2;
 /// Share of what the client can do from which a copy may be limited by it. Chosen.
 const NEAR_CEILING: f64 = 0.8;
 
@@ -173,8 +176,19 @@ fn outcome(team: &TeamResult, measured: &Measured, arrival: Arrival, given: &str
                 ))
                 .next("Lengthen --time, or find out why the target is slow."),
         ),
-        (Ended::Complete, None) => Outcome::Complete,
+        (Ended::Complete, None) => match late_generator(team, arrival) {
+            Some(reason) => Outcome::Void { reason },
+            None => Outcome::Complete,
+        },
     }
+}
+
+/// Whether the machine that makes the load, and not the target, kept an open loop from its rate.
+fn late_generator(team: &TeamResult, arrival: Arrival) -> Option<VoidReason> {
+    arrival.per_second()?;
+    let (late_seconds, seconds) = (team.overslept.as_secs_f64(), team.measured.as_secs_f64());
+    let is_late = late_seconds > LATE_GENERATOR * seconds;
+    is_late.then_some(VoidReason::LateGenerator { late_seconds, seconds })
 }
 
 /// Whether no operation completed although the server did not stall. What was due in an open loop is done

@@ -7,14 +7,14 @@ use plimsoll_load::{
 };
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
-    Cause, Clock, CopyJob, Deadline, DirectoryTarget, ErrorKind, Event, Failure, Flag, Job, Layout,
-    Length, LoadObserver, Measure, Method, Metric, NamesCached, OpKind, Outcome, Part, Pattern,
-    PatternJob, PointResult, PointSpec, ScanJob, Stability, StudyId, SubjectRunner, Target,
-    TargetFacts, Transfer, Window, Workload,
+    Arrival, Cause, Clock, CopyJob, Deadline, DirectoryTarget, ErrorKind, Event, Failure, Flag,
+    Job, Layout, Length, LoadObserver, Measure, Method, Metric, NamesCached, Nanos, OpKind,
+    Outcome, Part, Pattern, PatternJob, PointResult, PointSpec, ScanJob, Stability, StudyId,
+    SubjectRunner, Target, TargetFacts, Transfer, VoidReason, Window, Workload,
 };
 use plimsoll_runner::{Runner, RunnerOptions, clean};
 use std::collections::BTreeSet;
-use std::num::NonZeroU16;
+use std::num::{NonZeroU16, NonZeroU32};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -83,6 +83,52 @@ fn point(runner: &mut Runner, workload: &Workload) -> PointResult {
 fn is(result: &PointResult, part: u16, metric: Metric, expected: f64) {
     let value = result.value(part, metric).unwrap_or_else(|| panic!("{metric} is missing"));
     assert!((value / expected - 1.0).abs() < 1e-9, "{metric}: {value}, not {expected}");
+}
+
+/// Wakes up so much later than it is asked to.
+struct LateClock(Arc<VirtualClock>, Duration);
+
+impl Clock for LateClock {
+    fn now(&self) -> Nanos {
+        self.0.now()
+    }
+    fn sleep_until(&self, until: Nanos) {
+        self.0.sleep_until(until + self.1);
+    }
+    fn share(&self) {
+        self.0.share();
+    }
+    fn leave(&self) {
+        self.0.leave();
+    }
+}
+
+/// Ten reads are due in a second, and take a millisecond each.
+#[test]
+fn an_open_loop_whose_generator_is_late_is_void() {
+    let outcome = |late: Duration, arrival: Arrival| {
+        let clock = Arc::new(VirtualClock::new());
+        let script = |_: &Op, _| Reply::After(MS);
+        let share = Arc::new(MockShare::new(clock.clone(), NonZeroU16::MIN, script));
+        let clock = Arc::new(LateClock(clock, late));
+        let options = options(Deadline::new(clock, Arc::default()));
+        let mut runner = Runner::new(options, vec![share]);
+        runner.attach(0).unwrap();
+        let job = PatternJob::random_reads(Bytes(4 * KIB), Bytes(MIB)).into();
+        let part = Part { arrival, ..alone(job) };
+        let length = Length::For { seconds: 2.0, warm_up_seconds: 0.2 };
+        let result = point(&mut runner, &Workload::new(part, length));
+        assert_eq!(runner.close(), vec![]);
+        result.outcome
+    };
+    let (depth, per_second) = (NonZeroU16::MIN, NonZeroU32::new(10).unwrap());
+    let paced = Arrival::Paced { depth, per_second };
+    let Outcome::Void { reason } = outcome(50 * MS, paced) else { panic!() };
+    let VoidReason::LateGenerator { late_seconds, seconds } = reason;
+    assert!(seconds == 2.0 && (0.8..=1.1).contains(&late_seconds), "{late_seconds} of {seconds}");
+    assert_eq!(outcome(MS, paced), Outcome::Complete, "timers are late by a little");
+    let closed = Arrival::Closed { depth };
+    assert_eq!(outcome(50 * MS, closed), Outcome::Complete, "it has no rate");
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn operations(result: &PointResult) -> f64 {
 /// What shows in this trial of a cell that something beside it held it up or took of the hosts, where that
 /// is far from what is usual in the cell's `others`, in their order.
 pub(crate) fn flags(result: &PointResult, loads: &[HostLoad], others: &[&Trial]) -> Vec<Flag> {
-    if result.outcome == Outcome::Stopped {
+    if matches!(result.outcome, Outcome::Stopped | Outcome::Void { .. }) {
         return Vec::new();
     }
     let mut flags = Vec::new();

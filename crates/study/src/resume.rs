@@ -89,7 +89,7 @@ pub(crate) fn measured(study: &Study) -> Vec<Cell> {
 }
 
 /// The cells that were measured in the last block, where the number of blocks was fixed beforehand and it
-/// lacks some. Of a trial that was stopped, or that ended the study because the server was gone, there is no
+/// lacks some. Of a trial that was void or stopped, or that ended the study because the server was gone, there is no
 /// figure.
 fn in_last(study: &Study) -> Option<Vec<Cell>> {
     let Rule::Fixed { .. } = study.plan.design.rule else { return None };
@@ -97,7 +97,7 @@ fn in_last(study: &Study) -> Option<Vec<Cell>> {
     let has_ended = |trial: &Trial| match &trial.result.outcome {
         Outcome::Complete => true,
         Outcome::Failed { failure, .. } => !ends_study(failure),
-        Outcome::Stopped => false,
+        Outcome::Stopped | Outcome::Void { .. } => false,
     };
     let ended = |trial: &&Trial| trial.block == Some(last) && has_ended(trial);
     let measured: Vec<Cell> = study.trials.iter().filter(ended).map(|trial| trial.cell).collect();

@@ -8,7 +8,7 @@
 mod kept;
 
 use plimsoll_model::{
-    Bound, Cause, Failure, HostLoad, Limit, Measure, Metric, Outcome, Parameter, Point,
+    Bound, Cause, Failure, Flag, HostLoad, Limit, Measure, Metric, Outcome, Parameter, Point,
     PointResult, RateUnit, Steps, Workload,
 };
 use plimsoll_stats::kept::{MOST_SECONDS, QUICK_SECONDS, confirm_seconds};
@@ -42,7 +42,7 @@ pub(crate) fn measure(
     order: &mut Pcg64,
     point: MeasurePoint<'_>,
 ) -> (PointResult, Vec<HostLoad>, Vec<Point>) {
-    let mut trial = Trial { workload, steps, point, points: Vec::new() };
+    let mut trial = Trial { workload, steps, point, points: Vec::new(), void_points: 0 };
     let ended = match steps {
         Steps::Sweep { values, .. } => trial.sweep(values, order),
         Steps::Search { from, to, resolution, accept, .. } => {
@@ -66,11 +66,10 @@ pub(crate) fn measure(
             trial.kept(&range, plimsoll_stats::order::unit(order), bounds.spent)
         }
     };
-    let points = trial.points;
-    match ended {
-        Ok((result, loads)) => (result, loads, points),
-        Err(ended) => (*ended, Vec::new(), points),
-    }
+    let (points, void) = (trial.points, trial.void_points);
+    let (mut result, loads) = ended.unwrap_or_else(|ended| (*ended, Vec::new()));
+    result.flags.extend((void > 0).then_some(Flag::VoidPoints { count: void }));
+    (result, loads, points)
 }
 
 /// A point's result and the loads of the hosts; where a point did not end well, its result alone, which
@@ -82,13 +81,29 @@ struct Trial<'a> {
     steps: &'a Steps,
     point: MeasurePoint<'a>,
     points: Vec<Point>,
+    /// Points that were void and were measured again.
+    void_points: u32,
 }
 
 impl Trial<'_> {
+    /// Measures a point, and again where it is void: a void point is neither accepted nor rejected. After a few of them
+    /// the trial is void.
+    fn measured(&mut self, workload: &Workload, most_seconds: f64) -> (PointResult, Vec<HostLoad>) {
+        let mut measured = (self.point)(workload, most_seconds);
+        for _ in 0..Outcome::VOID_REPETITIONS {
+            if !measured.0.outcome.is_void() {
+                break;
+            }
+            self.void_points += 1;
+            measured = (self.point)(workload, most_seconds);
+        }
+        measured
+    }
+
     fn at(&mut self, at: f64, accept: Option<&[Bound]>) -> Measured {
         let at = if self.has_whole_values() { at.round() } else { at };
         let workload = self.workload.at(self.steps.over(), at).map_err(ended)?;
-        let (mut result, loads) = (self.point)(&workload, f64::INFINITY);
+        let (mut result, loads) = self.measured(&workload, f64::INFINITY);
         if result.outcome != Outcome::Complete {
             return Err(Box::new(result));
         }
@@ -272,7 +287,7 @@ mod tests {
     use super::*;
     use plimsoll_model::units::{Bytes, MIB};
     use plimsoll_model::{
-        Arrival, DatagramsJob, Flow, Length, Part, PartResult, PatternJob, StreamJob,
+        Arrival, DatagramsJob, Flow, Length, Part, PartResult, PatternJob, StreamJob, VoidReason,
     };
     use std::num::{NonZeroU16, NonZeroU32};
 
@@ -430,6 +445,36 @@ mod tests {
             panic!()
         };
         assert!(failure.happened.contains("seconds of random read is above 0.0005"), "{failure}");
+    }
+
+    /// Every other point is void, or all of them are.
+    #[test]
+    fn a_void_point_is_neither_accepted_nor_rejected() {
+        let found = |always: bool| {
+            let over = Parameter::Workers;
+            let p99 = Metric::all(Measure::LATENCY_P99);
+            let accept = vec![Bound::at_most(p99, 10e-3)];
+            let steps = Steps::Search { over, from: 1.0, to: 64.0, resolution: 0.01, accept };
+            let mut order = plimsoll_stats::order::generator(1, "steps");
+            let mut is_void = false;
+            let mut point = |at: &Workload, _: f64| {
+                is_void = always || !is_void;
+                let reason = VoidReason::LateGenerator { late_seconds: 0.5, seconds: 1.0 };
+                // A void point that was counted would accept everything.
+                let latency = if is_void { 0.0 } else { 1e-3 };
+                let quantities = [(p99, latency * f64::from(at.parts[0].workers.get()))].into();
+                let part = PartResult { quantities, ..PartResult::default() };
+                let outcome = if is_void { Outcome::Void { reason } } else { Outcome::Complete };
+                (PointResult { parts: vec![part], ..PointResult::empty(outcome) }, Vec::new())
+            };
+            let (result, _, points) = measure(&reads(), &steps, &UNBOUNDED, &mut order, &mut point);
+            (result, points)
+        };
+        let (result, points) = found(false);
+        assert_eq!(result.value(0, Metric::all(Measure::STEP)), Some(10.0));
+        assert_eq!(result.flags, [Flag::VoidPoints { count: points.len() as u32 }]);
+        let (result, points) = found(true);
+        assert!(result.outcome.is_void() && points.is_empty(), "{result:?}");
     }
 
     #[test]

@@ -78,6 +78,7 @@ impl Others {
         match client.point(&spec, &mut Unseen).outcome {
             Outcome::Complete => Ok(()),
             Outcome::Failed { failure, .. } => Err(failure),
+            Outcome::Void { reason } => Err(reason.failure("call the NFS server")),
             Outcome::Stopped => {
                 let tried = "call the NFS server";
                 Err(Failure::new(Cause::Interrupted, tried)

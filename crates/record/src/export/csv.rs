@@ -165,6 +165,7 @@ fn fixed(study: &Study, trial: &Trial, place: &Place<'_>, part: Option<&Part>) -
     let (outcome, phase, failure) = match &trial.result.outcome {
         Outcome::Complete => ("complete", String::new(), String::new()),
         Outcome::Stopped => ("stopped", String::new(), String::new()),
+        Outcome::Void { reason } => ("void", String::new(), text(&reason.to_string())),
         Outcome::Failed { phase, failure } => {
             // In lines of its own.
             let lines: Vec<String> = failure.to_string().lines().map(text).collect();

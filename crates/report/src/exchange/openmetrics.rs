@@ -145,6 +145,7 @@ fn add_study(families: &mut Families, study: &Study) {
         ("complete", count(|outcome| matches!(outcome, Outcome::Complete))),
         ("failed", count(|outcome| matches!(outcome, Outcome::Failed { .. }))),
         ("stopped", count(|outcome| matches!(outcome, Outcome::Stopped))),
+        ("void", count(Outcome::is_void)),
     ];
     for (outcome, trials) in outcomes {
         own("trials", "Trials of the latest study by outcome.", &[("outcome", outcome)], trials);

@@ -23,7 +23,7 @@ pub(super) fn section(shown: &Shown<'_>, number: usize, found: &WorkloadFindings
     let mut section = Section::details(id.clone(), capital(&name));
     section.text(format!("{}.", capital(&names::settings(&found.workload))));
     section.texts(writes::states(shown, found));
-    if found.cells.iter().all(|c| c.complete + c.failed + c.stopped == 0) {
+    if found.cells.iter().all(|c| c.trials() == 0) {
         section.text("No trials.");
         return section;
     }

@@ -9,7 +9,7 @@ use crate::names;
 use crate::text::{capital, counted, listed};
 use crate::verdict::{Longer, Two, sentence, times_of};
 use plimsoll_explain::{CellFindings, Level, Levels, Pair, Ratio, WorkloadFindings};
-use plimsoll_model::{Cell, Measure, Metric, OpKind};
+use plimsoll_model::{Cell, Measure, Metric, OpKind, Outcome};
 use std::collections::BTreeSet;
 
 /// A row of a table of levels: of a cell, or of one part of its work; of all its operations, or of
@@ -214,17 +214,29 @@ pub(crate) fn arithmetic_means(shown: &Shown<'_>, found: &WorkloadFindings) -> V
     found.cells.iter().filter(|c| c.complete > 1).map(of_cell).collect()
 }
 
+/// Why the first void trial of a cell says nothing.
+fn void_reason(shown: &Shown<'_>, cell: Cell) -> Option<String> {
+    let own = shown.study.trials.iter().filter(|trial| trial.cell == cell);
+    own.map(|trial| &trial.result.outcome).find_map(|outcome| match outcome {
+        Outcome::Void { reason } => Some(reason.to_string()),
+        _ => None,
+    })
+}
+
 /// "nas: 2 of 6 trials failed."
 pub(crate) fn incomplete(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<String> {
     let mut remarks = Vec::new();
     for cell in &found.cells {
-        let all = cell.complete + cell.failed + cell.stopped;
+        let all = cell.trials();
         let name = shown.names.setup(cell.cell);
         if cell.failed > 0 {
             remarks.push(format!("{name}: {} of {all} trials failed.", cell.failed));
         }
         if cell.stopped > 0 {
             remarks.push(format!("{name}: {} of {all} trials were stopped.", cell.stopped));
+        }
+        if let Some(reason) = void_reason(shown, cell.cell) {
+            remarks.push(format!("{name}: {} of {all} trials were void: {reason}.", cell.void));
         }
     }
     remarks

@@ -219,7 +219,7 @@ impl Conductor<'_> {
             Outcome::Stopped => Err(interrupted()),
             Outcome::Failed { .. } if seconds >= AT_MOST => Ok(Some(seconds)),
             Outcome::Failed { failure, .. } if crate::resume::ends_study(&failure) => Err(failure),
-            Outcome::Failed { .. } => Ok(None),
+            Outcome::Failed { .. } | Outcome::Void { .. } => Ok(None),
         }
     }
 }

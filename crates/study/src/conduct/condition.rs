@@ -215,7 +215,7 @@ impl Conductor<'_> {
         Ok(())
     }
 
-    /// A load that is no trial; `None` where it fails: its trials tell why.
+    /// A load that is no trial; `None` where it fails or is void: its trials tell why.
     fn load(
         &mut self,
         subject: usize,
@@ -231,7 +231,7 @@ impl Conductor<'_> {
         match result.outcome {
             Outcome::Complete => Ok(Some(result)),
             Outcome::Stopped => Err(interrupted()),
-            Outcome::Failed { .. } => Ok(None),
+            Outcome::Failed { .. } | Outcome::Void { .. } => Ok(None),
         }
     }
 

@@ -31,6 +31,7 @@ impl Conductor<'_> {
             let forwarded = match result.outcome {
                 Outcome::Stopped => return Err(interrupted()),
                 Outcome::Failed { failure, .. } => return Err(failure),
+                Outcome::Void { reason } => return Err(reason.failure("choose the rate")),
                 Outcome::Complete => result
                     .parts
                     .first()

@@ -14,6 +14,7 @@ use plimsoll_model::{
 pub(super) const WINDOW_SECONDS: f64 = 0.1;
 
 /// A trial that is due, and what follows it.
+#[derive(Clone, Copy)]
 pub(super) struct Due {
     pub block: u32,
     pub cell: Cell,
@@ -27,8 +28,26 @@ pub(super) struct Due {
 }
 
 impl Conductor<'_> {
-    /// Measures a cell, and keeps what was measured. An `Err` ends the study.
+    /// Measures a cell, and keeps what was measured. A trial that says nothing is kept as void, and is measured again
+    /// while there is time, a few times at most. An `Err` ends the study.
     pub(super) fn trial(&mut self, due: Due) -> Result<(), Failure> {
+        for repetition in 0..=Outcome::VOID_REPETITIONS {
+            let is_over = self.stopped() || self.elapsed() > self.latest_end();
+            if repetition > 0 && is_over {
+                break;
+            }
+            self.attempt(due)?;
+            // Steps repeat their void points themselves.
+            let has_steps = self.study.plan.workload(due.cell).is_some_and(|w| w.steps.is_some());
+            let last = self.study.trials.last();
+            if has_steps || !last.is_some_and(|trial| trial.result.outcome.is_void()) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn attempt(&mut self, due: Due) -> Result<(), Failure> {
         let Due { block, cell, left, later_cells, each, later } = due;
         let Some(workload) = self.study.plan.workload(cell).cloned() else { return Ok(()) };
         let subject = usize::from(cell.subject);

@@ -65,7 +65,8 @@ impl Trial<'_> {
             let mut workload = self.workload.at(self.steps.over(), offered).map_err(ended)?;
             let seconds = trial.lead_seconds + trial.seconds;
             workload.length = Length::For { seconds, warm_up_seconds: trial.lead_seconds };
-            let (result, loads) = (self.point)(&workload, trial.lead_seconds + trial.most_seconds);
+            let most_seconds = trial.lead_seconds + trial.most_seconds;
+            let (result, loads) = self.measured(&workload, most_seconds);
             if result.outcome != Outcome::Complete {
                 return Err(Box::new(result));
             }

@@ -5,7 +5,7 @@
 use plimsoll_load::{MockShare, Op, Reply, VirtualClock};
 use plimsoll_model::{
     Clock, Deadline, Design, DirectoryTarget, Failure, Length, Nanos, Part, PatternJob, Plan,
-    Study, StudyId, Target, Workload,
+    Study, StudyId, SubjectRunner, Target, Workload,
 };
 use plimsoll_record::{MemoryStore, StudyStore};
 use plimsoll_runner::{Runner, RunnerOptions, Share};
@@ -74,15 +74,27 @@ pub fn conducted(
     let stop: Arc<AtomicBool> = Arc::default();
     let id = StudyId("0123abcd".into());
     let deadline = Deadline::new(clock.clone(), stop.clone());
-    let options = RunnerOptions::of_plan(&plan, id.clone(), 0, deadline);
+    let options = RunnerOptions::of_plan(&plan, id, 0, deadline);
     let options = RunnerOptions { live: false, ..options };
+    let runner = Box::new(Runner::new(options, shares));
+    conducted_by(plan, runner, clock, stop, &mut |progress| observer(now.now(), progress))
+}
+
+/// Conducts a plan by a runner.
+pub fn conducted_by(
+    plan: Plan,
+    runner: Box<dyn SubjectRunner + '_>,
+    clock: Arc<VirtualClock>,
+    stop: Arc<AtomicBool>,
+    observer: &mut dyn FnMut(Progress<'_>),
+) -> Result<Study, Failure> {
     let store = MemoryStore::default();
     conduct(Conduct {
-        id,
+        id: StudyId("0123abcd".into()),
         started_unix_seconds: 0,
         version: "test".into(),
         plan,
-        runner: Box::new(Runner::new(options, shares)),
+        runner,
         settings: Box::new(NoSettings),
         hosts: Vec::new(),
         flags: Vec::new(),
@@ -95,7 +107,7 @@ pub fn conducted(
             if let Progress::Trial { .. } = progress {
                 assert!(!store.heads().unwrap()[0].plan.design.calibrate);
             }
-            observer(now.now(), progress);
+            observer(progress);
         },
     })
 }

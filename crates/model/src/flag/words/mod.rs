@@ -219,6 +219,7 @@ impl Flag {
             Flag::Quick { resolvable } => validity::quick(*resolvable),
             Flag::CapReached { blocks, wanted } => validity::cap_reached(*blocks, *wanted),
             Flag::FewOperations { count } => validity::few_operations(*count, &seen),
+            Flag::VoidPoints { count } => validity::void_points(*count, &seen),
             Flag::LongGap { seconds } => validity::long_gap(*seconds),
             Flag::InFlightMismatch { integrated, by_littles_law } => {
                 validity::in_flight_mismatch(*integrated, *by_littles_law)

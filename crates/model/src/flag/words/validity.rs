@@ -80,6 +80,17 @@ pub(super) fn few_operations(count: u64, seen: &str) -> Words {
     .fact(format!("only {} completed", operations(count)))
 }
 
+pub(super) fn void_points(count: u32, seen: &str) -> Words {
+    let steps = match count {
+        1 => "1 step was void and was".to_owned(),
+        _ => format!("{count} steps were void and were"),
+    };
+    let text = format!("{steps} measured again, because the load generator was late");
+    Words::new(Severity::Note, format!("{text}{seen}"))
+        .action("Stop other work on the machine that makes the load.")
+        .fact(text)
+}
+
 pub(super) fn long_gap(seconds: f64) -> Words {
     Words::new(
         Severity::Preliminary,

@@ -89,6 +89,9 @@ pub fn any_trial() -> impl Strategy<Value = Trial> {
         2 => Just(Outcome::Complete),
         1 => Just(Outcome::Stopped),
         1 => (text(), failure()).prop_map(|(phase, failure)| Outcome::Failed { phase, failure }),
+        1 => any::<(f64, f64)>().prop_map(|(late_seconds, seconds)| Outcome::Void {
+            reason: VoidReason::LateGenerator { late_seconds, seconds },
+        }),
     ];
     let cell = (0u16..5, 0u16..5, 0u16..5).prop_map(|(subject, workload, setting)| Cell {
         subject,

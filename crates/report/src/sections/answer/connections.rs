@@ -1,5 +1,6 @@
 //! New connections through a router: a row for each number at a time, with their rate, and what the router does meanwhile.
 
+use super::figures::incomplete;
 use super::forwarding::{compared, compares};
 use super::names::Brief;
 use super::rows::NOTHING;
@@ -61,7 +62,7 @@ pub(super) fn table(shown: &Shown<'_>, brief: &Brief) -> Option<Table> {
 
 fn figures(shown: &Shown<'_>, found: &WorkloadFindings, cell: &CellFindings) -> Vec<String> {
     if cell.complete == 0 {
-        return vec![if cell.failed > 0 { "failed" } else { "stopped" }.to_owned()];
+        return vec![incomplete(cell).unwrap_or("stopped").to_owned()];
     }
     let nothing = || NOTHING.to_owned();
     let level = |measure: Measure| cell.levels.get(&Metric::all(measure));

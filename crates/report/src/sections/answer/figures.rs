@@ -33,10 +33,16 @@ fn no_interval(shown: &Shown<'_>, level: &Level) -> String {
 
 /// Why a cell has no figure.
 fn missing(cell: &CellFindings) -> String {
+    incomplete(cell).unwrap_or(NOTHING).to_owned()
+}
+
+/// Outcome of the trials of a cell of which none is complete.
+pub(super) fn incomplete(cell: &CellFindings) -> Option<&'static str> {
     match cell {
-        cell if cell.failed > 0 => "failed".to_owned(),
-        cell if cell.stopped > 0 => "stopped".to_owned(),
-        _ => NOTHING.to_owned(),
+        cell if cell.failed > 0 => Some("failed"),
+        cell if cell.void > 0 => Some("void"),
+        cell if cell.stopped > 0 => Some("stopped"),
+        _ => None,
     }
 }
 

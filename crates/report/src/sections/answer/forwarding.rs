@@ -2,6 +2,7 @@
 //! does meanwhile. Where settings are compared, a row for each of them.
 
 use super::connections;
+use super::figures::incomplete;
 use super::names::Brief;
 use super::rows::NOTHING;
 use crate::chart::Table;
@@ -215,7 +216,7 @@ fn figures(
     lossless: bool,
 ) -> Vec<String> {
     if cell.complete == 0 {
-        return vec![if cell.failed > 0 { "failed" } else { "stopped" }.to_owned()];
+        return vec![incomplete(cell).unwrap_or("stopped").to_owned()];
     }
     let mut row = Vec::new();
     let nothing = || NOTHING.to_owned();

@@ -1,5 +1,6 @@
 //! A network path: a row for each kind of load, with goodput, CPU of both ends, latency and bottleneck.
 
+use super::figures::incomplete;
 use super::rows::NOTHING;
 use crate::chart::Table;
 use crate::figure::{BITRATE, CPU_PER_GB, RATE, SHARE, TIME};
@@ -86,7 +87,7 @@ fn lines_of(
     if cell.complete == 0 {
         let mut cells = std::array::from_fn(|_| nothing());
         cells[0] = name.replacen(" during ", " during\n", 1);
-        cells[1] = if cell.failed > 0 { "failed" } else { "stopped" }.to_owned();
+        cells[1] = incomplete(cell).unwrap_or("stopped").to_owned();
         return vec![Line { cells }];
     }
     let own = &cell.levels;
