@@ -489,6 +489,11 @@ pub enum Flag {
         /// How many.
         count: u32,
     },
+    /// The time of a search was over before its result was as exact as the plan wants it.
+    SearchUnfinished {
+        /// Share by which the smallest rejected value is above the result.
+        width_ratio: f64,
+    },
     /// What has to be said with the rate that a router keeps.
     KeptRate {
         /// Title of the workload: "out".

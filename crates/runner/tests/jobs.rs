@@ -108,7 +108,7 @@ impl Clock for LateClock {
 fn an_open_loop_whose_generator_is_late_is_void() {
     let outcome = |late: Duration, arrival: Arrival| {
         let clock = Arc::new(VirtualClock::new());
-        let script = |_: &Op, _| Reply::After(MS);
+        let script = |_: &Op, _: Nanos| Reply::After(MS);
         let share = Arc::new(MockShare::new(clock.clone(), NonZeroU16::MIN, script));
         let clock = Arc::new(LateClock(clock, late));
         let options = options(Deadline::new(clock, Arc::default()));

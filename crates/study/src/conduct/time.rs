@@ -6,7 +6,7 @@ use plimsoll_model::{Length, Workload};
 
 /// By how much of the cap the first block may end after it.
 const GRACE: f64 = 0.25;
-/// A search for the rate that a router keeps has this time at least, in seconds: it finds the rate, if not within its width.
+/// A search has this time at least, in seconds: it finds a value, if not within its width.
 const LEAST_SEARCH_SECONDS: f64 = 10.0;
 /// No operation is given less time than this, in seconds.
 const LEAST_TIMEOUT_SECONDS: f64 = 1.0;

@@ -85,10 +85,12 @@ impl Conductor<'_> {
                 let mut order = plimsoll_stats::order::generator(seed, &format!("steps {number}"));
                 let begun = self.clock.now();
                 let clock = self.clock.clone();
-                let bounds = steps::Bounds {
+                let conditions = steps::Conditions {
                     start: self.first_step(cell),
-                    left_seconds: self.left_for_search(later_cells),
-                    spent: &|| clock.now().since(begun).as_secs_f64(),
+                    time: steps::TimeLimit {
+                        most_seconds: self.left_for_search(later_cells),
+                        spent: &|| clock.now().since(begun).as_secs_f64(),
+                    },
                 };
                 let mut point = |workload: &Workload, most_seconds: f64| {
                     let spec = PointSpec {
@@ -98,7 +100,7 @@ impl Conductor<'_> {
                     };
                     self.point(&spec, None)
                 };
-                steps::measure(&workload, steps, &bounds, &mut order, &mut point)
+                steps::measure(&workload, steps, &conditions, &mut order, &mut point)
             }
         };
         let others = self.study.trials.iter().filter(|other| other.cell == cell);

@@ -1,7 +1,7 @@
 //! The search for the highest rate that a path keeps: the trials that [`Search`] asks for become points, and their
 //! figures go back to it.
 
-use super::{Measured, Trial, ended, failed, figure};
+use super::{Measured, TimeLimit, Trial, ended, failed, figure};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
     Bound, Flag, HostLoad, Length, Measure, Metric, Outcome, Point, PointResult, RateCaveat,
@@ -22,7 +22,7 @@ pub(super) struct Range<'a> {
     /// Whether few and short trials are to decide.
     pub is_quick: bool,
     /// Time in which the search ends.
-    pub most_seconds: f64,
+    pub time: TimeLimit<'a>,
 }
 
 /// What was noticed while a search was under way.
@@ -34,14 +34,9 @@ struct Noticed {
 }
 
 impl Trial<'_> {
-    /// Searches with this phase of the grid; `spent` are the seconds since it began. The result is the point at the
-    /// highest rate kept, with what the search found.
-    pub(super) fn kept(
-        &mut self,
-        range: &Range<'_>,
-        phase: f64,
-        spent: &dyn Fn() -> f64,
-    ) -> Measured {
+    /// Searches with this phase of the grid. The result is the point at the highest rate kept, with what the search
+    /// found.
+    pub(super) fn kept(&mut self, range: &Range<'_>, phase: f64) -> Measured {
         let mut search = Search::new(Settings {
             from: range.from,
             to: range.to,
@@ -51,7 +46,7 @@ impl Trial<'_> {
             start: range.start,
             confirm_seconds: range.confirm_seconds,
             is_quick: range.is_quick,
-            most_seconds: range.most_seconds,
+            most_seconds: range.time.most_seconds,
         });
         let goal = range.losses.first().copied().unwrap_or_default();
         // The point at each rate that was kept, the last one of each.
@@ -85,7 +80,7 @@ impl Trial<'_> {
                 parts: result.parts.clone(),
                 loads: loads.clone(),
             });
-            search.take(&trial, seen, offered, received, spent());
+            search.take(&trial, seen, offered, received, (range.time.spent)());
             if accepted && matches!(trial.purpose, Purpose::Bound | Purpose::Confirm) {
                 let lead_loss = noticed.lead_loss.unwrap_or_default();
                 noticed.lead_loss = Some(lead_loss.max(seen.lead_loss_ratio));
@@ -235,7 +230,7 @@ fn as_flag(caveat: &Caveat, frame: Bytes) -> RateCaveat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::steps::{Bounds, measure};
+    use crate::steps::{Conditions, measure};
     use plimsoll_model::{
         Flow, ForwardingJob, Job, Parameter, Part, PartResult, Steps, StreamJob, Workload,
     };
@@ -304,8 +299,10 @@ mod tests {
             let complete = PointResult::empty(Outcome::Complete);
             (PointResult { parts: vec![part], ..complete }, vec![load])
         };
-        let bounds = Bounds { start, left_seconds: f64::INFINITY, spent: &|| 0.0 };
-        let (result, loads, points) = measure(&workload, &steps, &bounds, &mut order, &mut point);
+        let time = TimeLimit { most_seconds: f64::INFINITY, spent: &|| 0.0 };
+        let conditions = Conditions { start, time };
+        let (result, loads, points) =
+            measure(&workload, &steps, &conditions, &mut order, &mut point);
         (result, points, loads)
     }
 

@@ -220,6 +220,9 @@ impl Flag {
             Flag::CapReached { blocks, wanted } => validity::cap_reached(*blocks, *wanted),
             Flag::FewOperations { count } => validity::few_operations(*count, &seen),
             Flag::VoidPoints { count } => validity::void_points(*count, &seen),
+            Flag::SearchUnfinished { width_ratio } => {
+                validity::search_unfinished(*width_ratio, &seen)
+            }
             Flag::LongGap { seconds } => validity::long_gap(*seconds),
             Flag::InFlightMismatch { integrated, by_littles_law } => {
                 validity::in_flight_mismatch(*integrated, *by_littles_law)

@@ -91,6 +91,16 @@ pub(super) fn void_points(count: u32, seen: &str) -> Words {
         .fact(text)
 }
 
+pub(super) fn search_unfinished(width_ratio: f64, seen: &str) -> Words {
+    let text = format!(
+        "the time of the search was over when the largest accepted value was known within {:.0}%",
+        100.0 * width_ratio
+    );
+    Words::new(Severity::Preliminary, format!("Unfinished: {text}{seen}"))
+        .action("Search a narrower range, or allow more time with --max-time.")
+        .fact(text)
+}
+
 pub(super) fn long_gap(seconds: f64) -> Words {
     Words::new(
         Severity::Preliminary,

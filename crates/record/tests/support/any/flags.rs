@@ -98,6 +98,7 @@ pub fn since(x: f64, n: u64, text: &str) -> Vec<Flag> {
         },
         Flag::Continued { unix_seconds: n, block: 12 },
         Flag::VoidPoints { count: n as u32 },
+        Flag::SearchUnfinished { width_ratio: x },
         Flag::Stolen { host: HostName::Local, share: x },
         Flag::ProgramLeft { host: HostName::Local, reason: text(), next: text() },
         Flag::FiguresDisturbed {
