@@ -66,7 +66,7 @@ help:
 	@echo "make measure-burner   are the CPU shares of a known load found within two points? On a quiet machine"
 	@echo "make measure-versions PLIMSOLL_PEER=FILE beside this build, on Ganesha, Samba and a directory; a quarter of an hour"
 	@echo "make measure-settings kill -9 at 30 moments a host, and 30 power cuts of a machine, with settings changed; half an hour"
-	@echo "make measure-trace    functions of netfilter under six rulesets, and kill -9 at 30 moments of a trace; three quarters of an hour"
+	@echo "make measure-trace    functions of netfilter under six rulesets, costs next to those by check and net --parts, and kill -9 at 30 moments of a trace; an hour and a half"
 	@echo "make docs             the outputs on the pages in docs/, written anew"
 	@echo "make gallery          docs/gallery: the demonstration's report and pictures, made by the program"
 	@echo "make lint             formatting, clippy, documentation, licences of dependencies"
