@@ -58,7 +58,7 @@ help:
 	@echo "make measure-nfs      versions of NFS side by side on NFS-Ganesha: CPU per operation and file, depth through 10 ms; half an hour"
 	@echo "make measure-own-client  plimsoll's client beside the kernel's on NFS 3, 4.1 and SMB: the server's time of a call, and what only one sends; an hour"
 	@echo "make measure-database commits of check --job database next to sqlite3 on mounts of NFS 4.1 and SMB; an hour"
-	@echo "make measure-playback how many films play over links and from processors of known capacity; hours"
+	@echo "make measure-playback how many films play over links, and from processors and disks, of known capacity, and from servers that rarely stop; hours"
 	@echo "make measure-readers  one file by several readers through a slow link, in batches and pipelined, compared with the model; a quarter of an hour"
 	@echo "make measure-scan     the scan that ops predicts beside find -ls on mounts of NFS and SMB; a quarter of an hour"
 	@echo "make measure-stalls   Samba and Ganesha that are stopped by a schedule: the rate over all time of short trials against one long trial; an hour and a half"
@@ -181,7 +181,7 @@ measure-run: setup-machines
 	cargo test --locked -p plimsoll --test measure measure_run -- --ignored --nocapture --test-threads 1
 
 measure-database measure-own-client measure-playback measure-readers measure-scan: measure-%: setup-machines runner
-	cargo test --release --locked -p plimsoll --test measure measure_$(subst -,_,$*) -- --ignored --nocapture
+	cargo test --release --locked -p plimsoll --test measure measure_$(subst -,_,$*) -- --ignored --nocapture --test-threads 1
 
 measure-nfs: setup-test
 	cargo test --release --locked -p plimsoll --test measure measure_nfs -- --ignored --nocapture

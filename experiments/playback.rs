@@ -1,109 +1,207 @@
-//! How many films play over a link, and from a server whose processor is limited: the number that `play` finds next to the
-//! number that the capacity allows. The capacity is that of the same path for sequential reads; the rate of the film
-//! follows from it, so that N films need at most 85% of it, and N + 1 at least 105%.
+//! How many films play over a link, from a server whose processor is limited, and from a slow disk: the number that
+//! `play` finds next to the number that the capacity allows. The capacity is that of the same path for sequential reads;
+//! the rate of the film follows from it, so that N films need at most 85% of it, and N + 1 at least 105%. Where N films
+//! need nearly all of it, they are marginal.
+//!
+//! `freezes` has servers that rarely stop.
+
+mod beds;
+mod freezes;
+mod readers;
 
 use crate::kept::{Kept, Until, load_average, setting, until_quiet, words};
-use crate::support::beds::Beds;
-use crate::support::lab_file::LabFile;
-use plimsoll_explain::playback;
-use plimsoll_model::{Measure, Metric, Study};
+use beds::{Limits, Place, Up, between, in_machines, in_namespaces};
+use plimsoll_explain::Films;
 use plimsoll_stats::order::generator;
-use plimsoll_testkit::{Need, available};
+use plimsoll_stats::playback::Verdict;
+use plimsoll_testkit::available;
 use rand_pcg::rand_core::Rng;
+use readers::Readers;
 use serde::{Deserialize, Serialize};
 
-const CASES: u64 = 24;
+const CASES: u64 = 30;
+/// The first numbers are links and processors in turn, then come disks; the rest is marginal.
+const IN_NAMESPACES: u64 = 16;
+const BOUNDED: u64 = 24;
+/// Wanted of those that are not marginal: the number right at least.
+const WANTED: u32 = 20;
 /// Shares of the capacity that N films need at most, and N + 1 at least.
 const PLAY: f64 = 0.85;
 const STALL: f64 = 1.05;
+/// Share of the capacity that marginal films need. With less than 97%, "plays" would be right.
+const MARGINAL: [f64; 2] = [0.975, 0.995];
 const MOST: u16 = 4;
+/// Readers that the capacity is measured with, where films are not marginal.
+const READERS: u16 = 4;
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Case {
-    /// Mbit/s of the link, and hundredths of a core of the server.
+    /// Mbit/s of the link, hundredths of a core of the server, and MB/s of its disk; 0 where there is none.
     link: u64,
     cpu: u64,
+    #[serde(default)]
+    disk: u64,
     capacity: f64,
     rate: f64,
     films: u16,
     found: Option<u16>,
     bounded: bool,
+    /// Whether so many films are marginal, and are measured alone.
+    #[serde(default)]
+    marginal: bool,
+    /// What is said of so many films, and of one more.
+    #[serde(default)]
+    verdicts: [String; 2],
+    /// What readers of N and N + 1 films show; or why there are none.
+    #[serde(default)]
+    readers: Option<[Readers; 2]>,
+    #[serde(default)]
+    no_readers: String,
+    #[serde(default)]
+    load_average: String,
 }
 
-fn lab() -> LabFile {
-    let server = LabFile::new().namespace("server").set("cpu", "50%").ganesha("256MiB");
-    let client = server.namespace("client").set("cpu", "100%");
-    client.link("cable", ["server", "client"]).set("rate", "100Mbit/s")
+fn place(number: u64) -> Place {
+    match (IN_NAMESPACES..BOUNDED).contains(&number) {
+        true => Place::Machines,
+        false => Place::Namespaces,
+    }
 }
 
-/// The study that a command keeps.
-fn measured(beds: &Beds, words: &[&str]) -> Study {
-    let target = "nfs://server/srv/data?uid=0&gid=0";
-    let more = ["--on=lab://films/client", "--baseline=0s", "--size=64MiB", "--quiet"];
-    let arguments = [&words[..1], &[target], &words[1..], &more].concat();
-    beds.program.run(&arguments).expect(0);
-    beds.program.latest()
+/// What is said of so many films: "plays", "marginal", "stalls"; empty where they were not measured.
+fn verdict(found: &Films, films: u16) -> String {
+    let row = found.uncapped.iter().find(|row| row.streams == films);
+    let word = row.and_then(|row| row.verdict).map(|verdict| match verdict {
+        Verdict::Plays => "plays",
+        Verdict::Marginal => "marginal",
+        Verdict::Stalls => "stalls",
+    });
+    word.unwrap_or_default().to_owned()
 }
 
-/// Bytes per second of four sequential readers.
-fn capacity(beds: &Beds) -> f64 {
-    let words =
-        ["check", "--pattern=sequential-read", "--block=128KiB", "--repeats=3", "--time=3s"];
-    let study = measured(beds, &words);
-    let metric = Metric::all(Measure::THROUGHPUT);
-    let rates: Vec<f64> =
-        study.trials.iter().filter_map(|trial| trial.result.value(0, metric)).collect();
-    rates.iter().sum::<f64>() / rates.len() as f64
-}
-
-fn case(beds: &Beds, number: u64, draw: &mut impl Rng) -> Case {
-    let set = |what: &str, value: String| beds.lab(&["set", "films", what, &value]).expect(0);
-    // Half of the cases by the link, half by the processor.
-    let (link, cpu) = match number % 2 {
-        0 => (20 + draw.next_u64() % 60, 80),
-        _ => (900, 4 + draw.next_u64() % 8),
+fn case(up: &Up, number: u64, draw: &mut impl Rng) -> Case {
+    let load_average = load_average();
+    let limits = match up.place {
+        Place::Namespaces => in_namespaces(number, draw),
+        Place::Machines => in_machines(draw),
     };
-    set("cable", format!("rate={link}Mbit/s"));
-    set("server", format!("cpu={cpu}%"));
-    let capacity = capacity(beds);
+    up.set(limits);
+    let marginal = number >= BOUNDED;
     let films = 1 + (draw.next_u64() % u64::from(MOST)) as u16;
-    let (least, most) = (STALL / f64::from(films + 1), PLAY / f64::from(films));
-    let rate = capacity * (least + most) / 2.0;
-    let rate_words = format!("--rate={:.0}kbit/s", rate * 8.0 / 1e3);
-    let study = measured(beds, &["play", &rate_words, "--max-time=20min"]);
-    let found = playback(&study).into_iter().next();
-    let (found, bounded) =
-        found.map_or((None, false), |of| (of.alone.most(), of.alone.is_bounded()));
-    Case { link, cpu, capacity, rate, films, found, bounded }
+    // Marginal films need the capacity of just so many readers.
+    let capacity = up.capacity(if marginal { films } else { READERS });
+    let share = match marginal {
+        true => between(MARGINAL[0], MARGINAL[1], draw) / f64::from(films),
+        false => f64::midpoint(STALL / f64::from(films + 1), PLAY / f64::from(films)),
+    };
+    let rate = capacity * share;
+    let streams = format!("--streams={films}");
+    let words = ["--max-time=30min", &streams];
+    let (found, _) = up.play(rate, if marginal { &words[..] } else { &words[..1] });
+    let alone = found.map(|found| found.alone).unwrap_or_default();
+    let readers = match marginal {
+        true => Err("films are marginal".to_owned()),
+        false => readers::both(up, films, rate),
+    };
+    let Limits { link, cpu, disk } = limits;
+    Case {
+        link,
+        cpu,
+        disk,
+        capacity,
+        rate,
+        films,
+        found: alone.most(),
+        bounded: alone.is_bounded(),
+        marginal,
+        verdicts: [films, films + 1].map(|films| verdict(&alone, films)),
+        no_readers: readers.as_ref().err().cloned().unwrap_or_default(),
+        readers: readers.ok(),
+        load_average,
+    }
+}
+
+impl Case {
+    fn is_right(&self) -> bool {
+        match self.marginal {
+            true => self.verdicts[0] == "marginal",
+            false => self.found == Some(self.films) && self.bounded,
+        }
+    }
+
+    /// Whether a verdict is false: too many films play, or some stall that do not.
+    fn is_wrong(&self) -> bool {
+        let too_many = self.found.is_some_and(|found| found > self.films);
+        let stalls = self.verdicts[0] == "stalls";
+        match self.marginal {
+            true => stalls || self.verdicts[0] == "plays",
+            false => too_many || stalls,
+        }
+    }
+
+    /// What is short.
+    fn limit(&self) -> &'static str {
+        match (self.disk, self.link) {
+            (1.., _) => "disk",
+            (0, 900) => "processor",
+            (0, _) => "link",
+        }
+    }
+}
+
+fn show(cases: &[Case]) {
+    let judge = |title: &str, cases: &[&Case]| {
+        let all = cases.len() as u32;
+        let count = |is: fn(&Case) -> bool| cases.iter().filter(|case| is(case)).count() as u32;
+        let (right, wrong) = (words(count(Case::is_right), all), words(count(Case::is_wrong), all));
+        println!("{title}: right {right}; verdicts that are false {wrong}");
+    };
+    let bounded: Vec<&Case> = cases.iter().filter(|case| !case.marginal).collect();
+    for limit in ["link", "processor", "disk"] {
+        let of_it: Vec<&Case> =
+            bounded.iter().copied().filter(|case| case.limit() == limit).collect();
+        judge(limit, &of_it);
+    }
+    judge(&format!("numbers of films (wanted {WANTED} of {BOUNDED}, none false)"), &bounded);
+    let marginal: Vec<&Case> = cases.iter().filter(|case| case.marginal).collect();
+    judge("marginal (wanted all)", &marginal);
+    let readers: Vec<&[Readers; 2]> =
+        bounded.iter().filter_map(|case| case.readers.as_ref()).collect();
+    let all = readers.len() as u32;
+    let clean = readers.iter().filter(|[most, _]| most.is_clean()).count() as u32;
+    let stalls = readers.iter().filter(|[_, more]| !more.is_clean()).count() as u32;
+    let (clean, stalls) = (words(clean, all), words(stalls, all));
+    println!("paced readers: N clean {clean}; N + 1 with stalls {stalls}");
+    let without = bounded.len() - readers.len();
+    if let Some(case) = bounded.iter().rev().find(|case| !case.no_readers.is_empty()) {
+        println!("{without} cases without readers; the last of them: {}", case.no_readers);
+    }
 }
 
 #[test]
 #[ignore = "labs take hours: make measure-playback"]
-fn measure_playback_of_films_over_links_and_processors_of_known_capacity() {
-    if ![Need::Namespaces, Need::Ganesha].into_iter().all(available) {
+fn measure_playback_of_films_over_links_processors_and_disks_of_known_capacity() {
+    let needs = [Place::Namespaces, Place::Machines].into_iter().flat_map(Place::needs);
+    if !needs.into_iter().all(|need| available(*need)) {
         return;
     }
     let seed = setting("PLIMSOLL_SEED", 1);
     let mut kept: Kept<Case> = Kept::open(&format!("playback-{seed}.jsonl"));
-    let beds = Beds::with_runner();
-    beds.up("films", &lab());
-    // Streams that share a link by another congestion control may share it unevenly: another question.
-    beds.on("films/server", "echo cubic >/proc/sys/net/ipv4/tcp_congestion_control");
-    until_quiet();
-    println!("load average {}", load_average());
+    let mut up: Option<Up> = None;
     let until = Until::now();
     for number in kept.cases.len() as u64..setting("PLIMSOLL_CASES", CASES) {
         if until.is_over() {
             break;
         }
+        let place = place(number);
+        let lab = up.take().filter(|up| up.place == place).unwrap_or_else(|| Up::new(place));
+        until_quiet();
         let mut draw = generator(seed, &format!("film {number}"));
-        let case = case(&beds, number, &mut draw);
-        println!("{case:?}");
+        let case = case(&lab, number, &mut draw);
+        println!("{number} {}: {case:?}", case.limit());
         kept.add(case);
+        up = Some(lab);
     }
-    let right = |case: &&Case| case.found == Some(case.films) && case.bounded;
-    let wrong = |case: &&Case| case.found.is_some_and(|found| found > case.films);
-    let all = kept.cases.len() as u32;
-    println!("right: {}", words(kept.cases.iter().filter(right).count() as u32, all));
-    println!("too many: {}", words(kept.cases.iter().filter(wrong).count() as u32, all));
+    show(&kept.cases);
+    println!("load average at the end: {}", load_average());
 }

@@ -40,7 +40,7 @@ struct Case {
 }
 
 /// Calls `stop` with true and false by a schedule while `work` is under way.
-fn stopped<T>(
+pub fn stopped<T>(
     every_ms: u64,
     length_ms: u64,
     stop: &(dyn Fn(bool) + Sync),
