@@ -20,9 +20,9 @@ export PLIMSOLL_REQUIRE ?= all
 export CARGO_INCREMENTAL ?= 0
 endif
 
-.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-advise measure-burner measure-cache measure-clients measure-copies measure-database measure-encryption measure-forwarding measure-history measure-limits measure-links measure-net measure-nfs measure-ops measure-own-client measure-playback measure-predictions measure-quick-limits measure-readers measure-run measure-scan measure-screens measure-settings measure-stalls measure-trace measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
+.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-advise measure-burner measure-cache measure-clients measure-copies measure-database measure-encryption measure-film-backup measure-forwarding measure-history measure-limits measure-links measure-long-playback measure-net measure-nfs measure-ops measure-own-client measure-playback measure-players measure-predictions measure-quick-limits measure-readers measure-run measure-scan measure-screens measure-settings measure-stalls measure-trace measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
 	install check-style check-tests probe probes check-probe setup-probe runner check-machines \
-	dist check-dist runners setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines setup-dist setup-copies setup-limits
+	dist check-dist runners setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines setup-dist setup-copies setup-limits setup-players
 
 help:
 	@echo "make demo             build, then compare a small NFS server with itself 1 ms further away; no root, under a minute"
@@ -59,6 +59,9 @@ help:
 	@echo "make measure-own-client  plimsoll's client beside the kernel's on NFS 3, 4.1 and SMB: the server's time of a call, and what only one sends; an hour"
 	@echo "make measure-database commits of check --job database next to sqlite3 on mounts of NFS 4.1 and SMB; an hour"
 	@echo "make measure-playback how many films play over links, and from processors and disks, of known capacity, and from servers that rarely stop; hours"
+	@echo "make measure-players  mpv beside play on a mount: stalls at 12 settings around the edge, and first frames; an hour or two"
+	@echo "make measure-long-playback  ten minutes of films next to the verdicts of short studies; two hours"
+	@echo "make measure-film-backup  the loss of a backup during a film, by play and by rsync during mpv; an hour"
 	@echo "make measure-readers  one file by several readers through a slow link, in batches and pipelined, compared with the model; a quarter of an hour"
 	@echo "make measure-scan     the scan that ops predicts beside find -ls on mounts of NFS and SMB; a quarter of an hour"
 	@echo "make measure-stalls   Samba and Ganesha that are stopped by a schedule: the rate over all time of short trials against one long trial; an hour and a half"
@@ -180,8 +183,11 @@ measure-run: setup-machines
 	$(MAKE) --no-print-directory runner RUNNER_PROFILE=dev
 	cargo test --locked -p plimsoll --test measure measure_run -- --ignored --nocapture --test-threads 1
 
-measure-database measure-own-client measure-playback measure-readers measure-scan: measure-%: setup-machines runner
+measure-database measure-long-playback measure-own-client measure-playback measure-readers measure-scan: measure-%: setup-machines runner
 	cargo test --release --locked -p plimsoll --test measure measure_$(subst -,_,$*) -- --ignored --nocapture --test-threads 1
+
+measure-film-backup measure-players: measure-%: setup-players runner
+	cargo test --release --locked -p plimsoll --test measure measure_$(subst -,_,$*) -- --ignored --nocapture
 
 measure-nfs: setup-test
 	cargo test --release --locked -p plimsoll --test measure measure_nfs -- --ignored --nocapture
@@ -274,5 +280,5 @@ install: probe runner
 	$(TARGET)/release/plimsoll completions bash >$(PREFIX)/share/bash-completion/completions/plimsoll
 	$(TARGET)/release/plimsoll completions fish >$(PREFIX)/share/fish/vendor_completions.d/plimsoll.fish
 
-setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines setup-probe setup-dist setup-copies setup-limits: setup-%:
+setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines setup-probe setup-dist setup-copies setup-limits setup-players: setup-%:
 	@scripts/setup.sh $*

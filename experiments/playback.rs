@@ -3,10 +3,15 @@
 //! the rate of the film follows from it, so that N films need at most 85% of it, and N + 1 at least 105%. Where N films
 //! need nearly all of it, they are marginal.
 //!
-//! `freezes` has servers that rarely stop.
+//! `freezes` has servers that rarely stop, `players` has mpv on a mount, `long` has runs of ten minutes, and `backup` a
+//! film during a backup.
 
+mod backup;
 mod beds;
 mod freezes;
+mod long;
+mod mpv;
+mod players;
 mod readers;
 
 use crate::kept::{Kept, Until, load_average, setting, until_quiet, words};

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what a purpose needs and this machine lacks:
-#   scripts/setup.sh demo|lint|fuzz|bench|test|probe|machines|copies|limits|dist
+#   scripts/setup.sh demo|lint|fuzz|bench|test|probe|machines|copies|limits|players|dist
 #
 # Debian packages come by apt if this is root; otherwise they are named and the script stops.
 # Cargo's own tools go to target/tools, so nothing of the user's is changed.
@@ -64,6 +64,9 @@ copies=("${test[@]}" rclone:rclone diff:diffutils)
 
 # What demands are measured beside.
 limits=("${machines[@]}" mpstat:sysstat iostat:sysstat)
+
+# What films are measured beside.
+players=("${machines[@]}" "${PLIMSOLL_MPV:-mpv}:mpv")
 
 # The kinds of machine that `make dist` is for, and what it takes to try it.
 dist_machines=(x86_64 aarch64)
@@ -224,9 +227,9 @@ dist_tools() {
 
 purpose=${1:-}
 case "$purpose" in
-    demo | lint | fuzz | bench | test | machines | copies | limits | dist) rust ;;
+    demo | lint | fuzz | bench | test | machines | copies | limits | players | dist) rust ;;
     probe) ;;
-    *) stop "usage: scripts/setup.sh demo|lint|fuzz|bench|test|machines|copies|limits|probe|dist" ;;
+    *) stop "usage: scripts/setup.sh demo|lint|fuzz|bench|test|machines|copies|limits|players|probe|dist" ;;
 esac
 case "$purpose" in
     demo) packages "${demo[@]}" ;;
@@ -238,6 +241,7 @@ case "$purpose" in
     machines) packages "${machines[@]}" ;;
     copies) packages "${copies[@]}" ;;
     limits) packages "${limits[@]}" ;;
+    players) packages "${players[@]}" ;;
     dist) packages "${dist[@]}" ;;
 esac
 case "$purpose" in lint) lint_tools ;; test) style_tools ;; esac
