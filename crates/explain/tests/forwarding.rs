@@ -84,7 +84,7 @@ fn host(softirq: f64, packets: u64) -> HostLoad {
     let outer =
         InterfaceLoad { name: "outer".into(), sent_packets: packets, ..InterfaceLoad::default() };
     HostLoad {
-        host: ROUTER.into(),
+        host: ROUTER.parse().unwrap(),
         seconds: SECONDS,
         cpu: first + second,
         cores: vec![first, second],

@@ -107,7 +107,7 @@ fn a_router_whose_interfaces_stand_still_did_not_see_the_frames() {
                 received_packets: packets,
                 ..InterfaceLoad::default()
             };
-            let host = router.to_string();
+            let host = router.clone();
             let load = HostLoad { host, seconds: 5.0, ..HostLoad::default() };
             trial.loads = vec![HostLoad { interfaces: vec![interface], ..load }];
         }
