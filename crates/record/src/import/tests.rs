@@ -1,6 +1,7 @@
 //! Small samples of every form, written for these tests.
 
 use super::*;
+use crate::StudyStore;
 use plimsoll_model::{Measure, Metric, OpKind, Origin, Outcome, Part, Trial};
 use proptest::prelude::*;
 use std::num::NonZeroU16;
