@@ -40,6 +40,7 @@ impl StudySummary {
         let blocks: BTreeSet<u32> = study.trials.iter().filter_map(|trial| trial.block).collect();
         let is_complete = |trial: &&Trial| trial.result.outcome == Outcome::Complete;
         let complete = study.trials.iter().filter(is_complete).count();
+        let void = study.trials.iter().filter(|trial| trial.result.outcome.is_void()).count();
         StudySummary {
             id: study.id.clone(),
             started_unix_seconds: study.started_unix_seconds,
@@ -47,7 +48,7 @@ impl StudySummary {
             jobs: jobs(&study.plan.workloads),
             blocks: blocks.len() as u32,
             complete: complete as u32,
-            incomplete: (study.trials.len() - complete) as u32,
+            incomplete: (study.trials.len() - complete - void) as u32,
             ended: study.ended.clone(),
             origin: study.origin.clone(),
         }
