@@ -148,7 +148,8 @@ const OWN: [&str; 37] = [
 ];
 
 /// Words of the schema in fields that hold a user's words elsewhere.
-const OWN_WORDS: [&str; 5] = ["unstable", "data_sync", "file_sync", "io_uring", "psync"];
+const OWN_WORDS: [&str; 6] =
+    ["unstable", "data_sync", "file_sync", "io_uring", "psync", "late_generator"];
 
 /// Names of subjects come from hosts and paths. They are replaced by what the subject is.
 fn relabel(study: &mut Value) {
