@@ -371,7 +371,7 @@ fn a_router_whose_counters_stand_still_while_frames_arrive_did_not_forward_them(
         let complete = whole.trials.iter().filter(|one| one.result.outcome == Outcome::Complete);
         let counted = complete.map(|trial| {
             let figure = |measure| trial.result.value(0, Metric::all(measure)).expect("a figure");
-            let load = trial.loads.iter().find(|load| load.host == "lab://via/router").unwrap();
+            let load = trial.loads.iter().find(|load| load.host == *"lab://via/router").unwrap();
             let packets = load.interfaces.iter().map(|one| one.received_packets + one.sent_packets);
             let most = packets.max().unwrap_or_default();
             (figure(Measure::PACKETS), most as f64 / figure(Measure::ALL_SENT))
