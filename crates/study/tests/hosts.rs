@@ -229,7 +229,7 @@ fn the_time_of_a_machine_on_several_parts_is_that_of_the_whole_workload() {
         let result = &trial.result;
         let served: u64 = result.parts.iter().map(|part| part.series.served().operations).sum();
         for (metric, host) in [(machine, "ssh://client"), (server, "ssh://nas")] {
-            let load = trial.loads.iter().find(|load| load.host == host).unwrap();
+            let load = trial.loads.iter().find(|load| load.host == *host).unwrap();
             let spent = result.whole[&metric] * served as f64;
             assert!((spent / load.caused().0 - 1.0).abs() < 1e-9, "{host}: {spent}");
             assert!(result.parts.iter().all(|part| !part.quantities.contains_key(&metric)));
