@@ -5,7 +5,7 @@
 
 use super::{
     Answer, LinkEnd, LinkRate, NewDisk, Prediction, ProcessorSpeed, Processors, Purpose, WhatIf,
-    predict,
+    demands::Demands, predict,
 };
 use crate::thresholds::{BUSIER_THAN_AVERAGE, LEAST_GAIN, MANY_CALLS};
 use crate::{Condition, Limits, Resource, Role, Use, limits};
@@ -34,6 +34,8 @@ pub struct Rule {
     find: fn(&Study, &Limits) -> Option<Proposal>,
     /// Resources of which an operation takes less by a setting.
     eases: fn(&Use) -> bool,
+    /// Times as much as a setting may make them do.
+    factor: f64,
 }
 
 /// A change that may be worth trying.
@@ -116,6 +118,7 @@ pub const RULES: [Rule; 10] = [
         source: "nfsd(7): a thread serves one call at a time",
         find: threads,
         eases: is_threads,
+        factor: MORE_THREADS as f64,
     },
     Rule {
         cost: Cost::Free,
@@ -123,6 +126,7 @@ pub const RULES: [Rule; 10] = [
         source: "Linux, Documentation/networking/scaling.rst: RPS",
         find: one_core,
         eases: is_server_processor,
+        factor: TWICE,
     },
     Rule {
         cost: Cost::Free,
@@ -130,6 +134,7 @@ pub const RULES: [Rule; 10] = [
         source: "Linux, Documentation/admin-guide/pm/cpufreq.rst: governors",
         find: governor,
         eases: is_server_processor,
+        factor: TWICE,
     },
     Rule {
         cost: Cost::Free,
@@ -137,6 +142,7 @@ pub const RULES: [Rule; 10] = [
         source: "nfsd(7): max_block_size",
         find: block_size,
         eases: is_call,
+        factor: TWICE,
     },
     Rule {
         cost: Cost::Free,
@@ -144,6 +150,7 @@ pub const RULES: [Rule; 10] = [
         source: "closed network: n/(R + (n - 1) D)",
         find: workers,
         eases: |_| false,
+        factor: 1.0,
     },
     Rule {
         cost: Cost::Cable,
@@ -151,6 +158,7 @@ pub const RULES: [Rule; 10] = [
         source: "IEEE 802.3: rates of Ethernet",
         find: link,
         eases: |_| false,
+        factor: 1.0,
     },
     Rule {
         cost: Cost::Box,
@@ -158,6 +166,7 @@ pub const RULES: [Rule; 10] = [
         source: "closed network: demand of the server's CPU",
         find: server_processor,
         eases: |_| false,
+        factor: 1.0,
     },
     Rule {
         cost: Cost::Box,
@@ -165,6 +174,7 @@ pub const RULES: [Rule; 10] = [
         source: "closed network: demand of the client's CPU",
         find: client_processor,
         eases: |_| false,
+        factor: 1.0,
     },
     Rule {
         cost: Cost::Box,
@@ -172,6 +182,7 @@ pub const RULES: [Rule; 10] = [
         source: "closed network: demand of the disk",
         find: disk,
         eases: |_| false,
+        factor: 1.0,
     },
     Rule {
         cost: Cost::Box,
@@ -179,6 +190,7 @@ pub const RULES: [Rule; 10] = [
         source: "closed network without the demand of the disk",
         find: memory,
         eases: |_| false,
+        factor: 1.0,
     },
 ];
 
@@ -400,10 +412,10 @@ fn gain(one: &Prediction) -> Option<Gain> {
     (high >= 1.0 + LEAST_GAIN).then_some(Gain { cell: one.cell, low, high })
 }
 
-/// What a setting brings at most: half of the demand of its resource, by mean value analysis.
+/// What a setting brings at most, by the bounds of a prediction.
 fn by_demand(study: &Study, rule: &Rule, row: &Limits) -> Option<Gain> {
     (rule.find)(study, row)?;
-    let eased = row.uses.iter().filter(|one| (rule.eases)(one));
-    let most = eased.map(|one| one.gain).fold(0.0, f64::max);
-    (most >= LEAST_GAIN).then_some(Gain { cell: row.cell, low: Some(1.0), high: 1.0 + most })
+    let rates = Demands::eased(study, row, rule.eases, rule.factor)?.rates()?;
+    let high = (rates.high / row.per_second).min(rule.factor);
+    (high >= 1.0 + LEAST_GAIN).then_some(Gain { cell: row.cell, low: Some(1.0), high })
 }

@@ -77,6 +77,23 @@ impl<'a> Demands<'a> {
         Ok(demands)
     }
 
+    /// The demands if a setting made some resources do so many times as much; `None` if no operation uses them.
+    pub(super) fn eased(
+        study: &'a Study,
+        limits: &'a Limits,
+        is: impl Fn(&Use) -> bool,
+        factor: f64,
+    ) -> Option<Demands<'a>> {
+        let mut demands = Demands::changed(study, limits, &[]).ok()?;
+        let factor = |one: &Use| match one.resource {
+            // An operation waits for a thread that waits for other resources, and each of these has its own demand.
+            Resource::Threads { .. } => f64::INFINITY,
+            _ => factor,
+        };
+        demands.is_better = demands.faster(is, factor);
+        demands.is_better.then_some(demands)
+    }
+
     /// Whether a resource that was not monitored may hold the row back.
     pub(super) fn is_blind(&self) -> bool {
         let matters = |unseen: &Unseen| *unseen != Unseen::RoundTrip;
