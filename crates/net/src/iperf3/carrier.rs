@@ -1,7 +1,7 @@
 //! What carries a control connection: this machine, or the probe at A.
 
 use super::control::Trouble;
-use super::runner::Iperf3Server;
+use super::server::Iperf3Server;
 use crate::ends::End;
 use plimsoll_model::HostName;
 use plimsoll_reach::probe::{Request, Serving};

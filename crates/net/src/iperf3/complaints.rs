@@ -2,7 +2,7 @@
 
 use super::control::Trouble;
 use super::protocol::{Heard, Refusal};
-use super::runner::Iperf3Server;
+use super::server::Iperf3Server;
 use crate::complaints::sentence;
 use crate::report::{Complaint, Report, Stream};
 use plimsoll_model::{Cause, Failure};

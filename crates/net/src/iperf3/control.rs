@@ -3,7 +3,7 @@
 use super::carrier::Carrier;
 use super::protocol::{Conversation, Heard, Refusal};
 use super::results::Results;
-use super::runner::Iperf3Server;
+use super::server::Iperf3Server;
 use crate::ends::End;
 use plimsoll_model::Failure;
 use std::io::{self, ErrorKind};

@@ -9,6 +9,7 @@ mod control;
 pub(crate) mod protocol;
 pub(crate) mod results;
 mod runner;
+mod server;
 
 pub use protocol::PORT;
 pub use runner::{Iperf3Runner, Totals};

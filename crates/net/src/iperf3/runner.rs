@@ -4,6 +4,7 @@ use super::complaints;
 use super::control::{ANSWER, Control, Trouble};
 use super::protocol::{self, CLIENT_TERMINATE, DONE, Heard, TEST_END, framed};
 use super::results::{self, Results};
+use super::server::Iperf3Server;
 use crate::buffers;
 use crate::complaints::closed;
 use crate::drive::{REPORTING, SLICE};
@@ -17,10 +18,9 @@ use crate::session::Session;
 use crate::stalls;
 use plimsoll_model::{
     Address, Cause, Event, Failure, Flag, Flow, HostName, Job, LoadObserver, Outcome, PathFacts,
-    Phase, PointResult, PointSpec, SubjectFacts, SubjectRunner, TcpStreamJob, Zone,
+    Phase, PointResult, PointSpec, SubjectFacts, SubjectRunner, TcpStreamJob,
 };
 use serde_json::Value;
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,30 +36,6 @@ const OVERTIME: Duration = Duration::from_millis(150);
 /// The same of a server that receives, too: what was sent to it has to be acknowledged first. The probe still reads then
 /// ([`DRAIN`]).
 const OVERTIME_OF_BOTH: Duration = Duration::from_millis(400);
-
-/// An iperf3 server.
-#[derive(Clone, Debug)]
-pub(super) struct Iperf3Server {
-    /// As the user named it.
-    name: HostName,
-    /// Where it listens, TCP and UDP.
-    pub address: SocketAddr,
-    /// The interface of A that leads there, if the user named one.
-    zone: Option<Zone>,
-}
-
-impl Iperf3Server {
-    /// Its address for the probe at A.
-    pub fn peer(&self) -> Address {
-        Address { ip: self.address.ip().to_canonical(), zone: self.zone }
-    }
-}
-
-impl fmt::Display for Iperf3Server {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "B ({}, {})", self.name, self.address)
-    }
-}
 
 /// Payload bytes of a whole test, also of the part that does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
