@@ -66,6 +66,7 @@ mod cpu;
 mod dataset;
 mod directory;
 mod driver;
+mod entry;
 mod film;
 mod jobs;
 mod memory;
@@ -102,6 +103,7 @@ pub use connection::TimeLimits;
 pub use content::{Content, ContentError, ContentWriter, LocalFiles};
 pub use dataset::{FileSet, Manifest};
 pub use directory::{DirectoryShare, fetched};
+pub use entry::{Entry, EntryKind, Space};
 pub use film::{FilmFile, NoFilm, film_file, film_on_share};
 pub use jobs::{
     Counted, Files, Jobs, LaidOut, NotGood, PartDone, PatternSource, ReadBack, RunContext,
@@ -123,8 +125,6 @@ pub use plimsoll_transport::SystemClock;
 pub use prepare::{OperationContext, Verified, bad_content, failure, lay_out, verify};
 pub use result::{KindFigures, Measured, TeamResult};
 pub use run::{Observer, RunSpec, StartGate, run, run_from};
-pub use share::{
-    Entry, EntryKind, Full, Lane, LaneDead, LaneRequest, Memory, Namespace, Share, Space,
-};
+pub use share::{Full, Lane, LaneDead, LaneRequest, Memory, Namespace, Share};
 pub use source::{Ended, OperationSource, Step};
 pub use stall::{OutsideStalls, SILENCE, Stalled};

@@ -1,9 +1,10 @@
 //! Names kept in memory, for shares without storage. Files that lanes work on have no content
 //! here; small files have.
 
+use crate::entry::{Entry, EntryKind, Space};
 use crate::op::{Attributes, FileId, Found, Node as On, Op, OpError};
 use crate::paths::Paths;
-use crate::share::{Entry, EntryKind, Namespace, Space};
+use crate::share::Namespace;
 use plimsoll_model::{Cause, ErrorKind, Failure};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,10 +1,11 @@
 //! A share that follows a script on a scripted clock: exact tests and simulated studies.
 
 use crate::clock::VirtualClock;
+use crate::entry::Space;
 use crate::memory::{Memory, NamespaceScript};
 use crate::op::{Done, Found, Op, OpError, Tag};
 use crate::paths::Paths;
-use crate::share::{Full, Lane, LaneDead, LaneRequest, Namespace, Share, Space};
+use crate::share::{Full, Lane, LaneDead, LaneRequest, Namespace, Share};
 use plimsoll_model::{Clock, ErrorKind, Failure, Nanos, OpKind, TargetFacts};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,9 +1,10 @@
 //! A share that completes everything at once: what the program itself costs.
 
+use crate::entry::Space;
 use crate::memory::Memory;
 use crate::op::{Done, Op, Tag};
 use crate::paths::Paths;
-use crate::share::{Full, Lane, LaneDead, LaneRequest, Namespace, Share, Space};
+use crate::share::{Full, Lane, LaneDead, LaneRequest, Namespace, Share};
 use plimsoll_model::{Clock, Failure, Nanos, OpKind, TargetFacts};
 use std::sync::Arc;
 

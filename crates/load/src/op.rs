@@ -1,6 +1,6 @@
 //! What goes into a lane and what comes out.
 
-use crate::share::Entry;
+use crate::entry::Entry;
 use plimsoll_model::{ErrorKind, Nanos, OpKind, Stability};
 use std::sync::Arc;
 
@@ -196,7 +196,7 @@ pub enum Found {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes {
     /// File, directory or another thing, not following links.
-    pub kind: crate::share::EntryKind,
+    pub kind: crate::entry::EntryKind,
     /// In bytes; of a file.
     pub size: u64,
 }

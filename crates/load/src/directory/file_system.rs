@@ -4,7 +4,7 @@ use super::file::{OWN, SMALLEST_ALIGNMENT, read_only};
 use super::tree::Trouble;
 use super::{fetched, mount};
 use crate::aligned::AlignedBuffer;
-use crate::share::Space;
+use crate::entry::Space;
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, openat};
 use nix::sys::stat::{Mode, SFlag, fstat, fstatat, major, minor, stat};

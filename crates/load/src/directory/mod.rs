@@ -12,10 +12,11 @@ mod tree;
 mod uring;
 
 use crate::advice::NAME_FILE_BELOW;
+use crate::entry::Space;
 use crate::op::FileId;
 use crate::open::OpenOptions;
 use crate::open_files::{LaneFiles, OpenFiles};
-use crate::share::{Lane, LaneRequest, Memory, Namespace, Share, Space};
+use crate::share::{Lane, LaneRequest, Memory, Namespace, Share};
 pub use fetched::fetched;
 use file::OpenFile;
 pub(crate) use file_system::why_not_for_files;

@@ -9,6 +9,7 @@ use super::file::{OpenFile, op_error, short};
 use super::namespace;
 use super::tree::{Tree, Trouble};
 use crate::content::{Content, ContentWriter};
+use crate::entry::EntryKind;
 pub(super) use crate::op::not_open;
 use crate::op::{
     Attributes, ByteRange, FileId, Found, LockMode, NewAttribute, Node, Op, OpError, PathId, Span,
@@ -16,7 +17,7 @@ use crate::op::{
 };
 use crate::open_files::LaneFiles;
 use crate::paths::Paths;
-use crate::share::{EntryKind, LaneRequest};
+use crate::share::LaneRequest;
 use crate::wire::new_path_of;
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, FcntlArg, OFlag, fcntl, openat, renameat};

@@ -4,9 +4,10 @@
 use super::file::{OWN, OpenFile, read_only};
 use super::file_system;
 use super::tree::{Tree, Trouble, belongs_to};
+use crate::entry::{Entry, EntryKind, Space};
 use crate::op::FileId;
 use crate::open_files::OpenFiles;
-use crate::share::{Entry, EntryKind, Namespace, Space};
+use crate::share::Namespace;
 use nix::dir::{Dir, Type};
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, openat};

@@ -1,7 +1,8 @@
 use super::on_share::film_among;
 use super::*;
+use crate::entry::Space;
 use crate::memory::Memory;
-use crate::share::{Namespace, Space};
+use crate::share::Namespace;
 use plimsoll_model::{Cause, Failure};
 use std::io::Cursor;
 use std::sync::Arc;

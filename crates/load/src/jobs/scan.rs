@@ -7,8 +7,9 @@
 use super::made_tree::Tree;
 use super::tree::{self, SCAN};
 use super::{Asks, Counted, NotGood, Point, StorageJob, Workspace, can_do};
+use crate::entry::EntryKind;
 use crate::op::{Done, Found, Op, PathId};
-use crate::share::{EntryKind, Lane, Share};
+use crate::share::{Lane, Share};
 use crate::source::{OperationSource, Step};
 use plimsoll_model::{
     Cause, Event, Failure, Flag, Measure, NamesCached, Nanos, OpKind, Phase, ScanJob,
@@ -216,7 +217,7 @@ impl OperationSource for ScanSource {
 }
 
 impl ScanSource {
-    fn listed(&mut self, entries: &[crate::share::Entry]) {
+    fn listed(&mut self, entries: &[crate::entry::Entry]) {
         let tree = self.tree.clone();
         let (letter, expected) = match self.at {
             Some(Directory::Below(number)) => ('f', &tree.files[number]),

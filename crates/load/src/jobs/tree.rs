@@ -2,8 +2,9 @@
 //! the user's, so what is left of them is distinguishable from everything else and can be removed.
 
 use crate::dataset::shape;
+use crate::entry::{Entry, EntryKind};
 use crate::random::mix;
-use crate::share::{Entry, EntryKind, Namespace};
+use crate::share::Namespace;
 use plimsoll_model::Failure;
 
 /// Trees are no deeper: what is, is not ours.
@@ -135,8 +136,8 @@ fn remove_below(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::entry::Space;
     use crate::memory::Memory;
-    use crate::share::Space;
 
     fn entry(name: &str, kind: EntryKind) -> Entry {
         Entry { name: name.to_owned(), kind }

@@ -3,8 +3,8 @@
 use super::files::NfsFile;
 use super::namespace::{DIRECTORY_MODE, FILE_MODE, kind};
 use super::site::Site;
+use crate::entry::Space;
 use crate::op;
-use crate::share::Space;
 use plimsoll_model::{Deadline, Failure};
 use plimsoll_nfs::Error;
 use plimsoll_nfs::nfs3::{

@@ -2,10 +2,10 @@
 
 use super::share::Server;
 use super::{Nfs4File, exports};
+use crate::entry::Space;
 use crate::nfs::calls::{self, About, Calls, calls_of_all_versions};
 use crate::nfs::namespace::{DIRECTORY_MODE, FILE_MODE};
 use crate::nfs::site::Site;
-use crate::share::Space;
 use plimsoll_model::{Deadline, Failure};
 use plimsoll_nfs::Error;
 use plimsoll_nfs::nfs3::{DirectoryEntry, FileType, Name, Stability};

@@ -3,8 +3,9 @@
 use super::failures::Step;
 use super::share::OpenFiles;
 use super::site::Site;
+use crate::entry::{Entry, EntryKind, Space};
 use crate::op::FileId;
-use crate::share::{Entry, EntryKind, Namespace, Space};
+use crate::share::Namespace;
 use plimsoll_model::{Failure, Nanos};
 use plimsoll_smb::{Access, Command, CreateHow, Error, NtStatus, Tree};
 use std::sync::Arc;

@@ -3,11 +3,12 @@
 use super::lane;
 use crate::clock::VirtualClock;
 use crate::content::Content;
+use crate::entry::EntryKind;
 use crate::op::{
     Attributes, Done, FileId, Found, NewAttribute, Node, Op, OpError, PathId, Span, Tag,
 };
 use crate::paths::Paths;
-use crate::share::{EntryKind, Full, Lane, LaneDead, LaneRequest};
+use crate::share::{Full, Lane, LaneDead, LaneRequest};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{Clock, ErrorKind, Nanos, OpKind, Stability, Technique};
 use proptest::collection::vec;

@@ -72,7 +72,7 @@ pub(super) fn remove_over(at: &mut Workspace<'_>) -> Result<(), Failure> {
 fn remove(run: &mut dyn RunContext, prefix: &str) -> Result<(), Failure> {
     let (names, directory) = run.names()?;
     let directory = directory.to_owned();
-    let of_ours = |entry: &crate::share::Entry| entry.name.starts_with(prefix);
+    let of_ours = |entry: &crate::entry::Entry| entry.name.starts_with(prefix);
     let left: Vec<_> = names.list(&directory)?.into_iter().filter(of_ours).collect();
     for tree in left.iter().filter(|entry| tree::is_tree(entry)) {
         let path = format!("{directory}/{}", tree.name);
