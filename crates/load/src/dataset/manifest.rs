@@ -2,7 +2,7 @@
 //!
 //! Of a file eight bytes are kept, of a directory eight more; names and content are computed.
 
-use super::FileSet;
+use super::file_set::FileSet;
 use super::shape::{self, Quantiles};
 use crate::random::below;
 use plimsoll_model::units::Bytes;
