@@ -1,7 +1,7 @@
 //! One file from its beginning to its end: opened or made, gone through in buffers, flushed where its writes are
 //! not stable by themselves, closed.
 
-use super::pattern::LaidOut;
+use super::laid_out::LaidOut;
 use super::tree::{self, OPERATIONS};
 use super::{Asks, NotGood, Point, StorageJob, Workspace, can_do};
 use crate::op::{Done, FileId, Found, Op, PathId, Span};

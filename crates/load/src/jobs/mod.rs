@@ -6,6 +6,7 @@
 mod copy;
 mod database;
 mod file;
+mod laid_out;
 mod log;
 mod made_tree;
 mod operations;
@@ -19,7 +20,8 @@ mod tree;
 mod whole;
 mod written;
 
-pub use pattern::{Files, LaidOut, PatternSource};
+pub use laid_out::{Files, LaidOut};
+pub use pattern::PatternSource;
 pub use table::{Jobs, PartDone};
 pub use test_files::{is_test_file, read_file_name, test_file_names, write_file_name};
 pub use tree::{is_tree, remove_tree};

@@ -1,5 +1,6 @@
 //! Patterns: reads and writes of equal blocks in large files.
 
+use super::laid_out::{Files, LaidOut};
 use super::test_files::TestFiles;
 use super::{Asks, NotGood, Point, StorageJob, Workspace, Written};
 use crate::op::{Done, FileId, Op, Span};
@@ -14,24 +15,6 @@ use rand_pcg::rand_core::Rng;
 use std::collections::VecDeque;
 use std::num::{NonZeroU16, NonZeroU32};
 use std::ops::Range;
-
-/// A file of the job's size, laid out whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LaidOut {
-    /// The file.
-    pub file: FileId,
-    /// The generation it was laid out with. Patterns write `generation + 1`.
-    pub generation: u32,
-}
-
-/// The files of a trial. Those that are read are never written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Files {
-    /// The files that reads go to, in turn: of equal size, together the job's.
-    pub read: Vec<LaidOut>,
-    /// The files that writes go to, in the same way.
-    pub write: Vec<LaidOut>,
-}
 
 /// The kinds of operation that a pattern issues.
 pub(crate) fn kinds(pattern: Pattern) -> &'static [OpKind] {

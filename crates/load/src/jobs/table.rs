@@ -3,8 +3,9 @@
 use super::copy::{CopyRun, Trees};
 use super::database::DatabaseRun;
 use super::file::FileRun;
+use super::laid_out::LaidOut;
 use super::operations::OperationsRun;
-use super::pattern::{LaidOut, PatternRun};
+use super::pattern::PatternRun;
 use super::playback::PlaybackRun;
 use super::scan::ScanRun;
 use super::slides::SlidesRun;

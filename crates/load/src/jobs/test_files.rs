@@ -1,7 +1,7 @@
 //! The large files that patterns share: some are read and never written, others are written. Both are
 //! laid out before the first point; what is written is written over in place.
 
-use super::pattern::{Files, LaidOut};
+use super::laid_out::{Files, LaidOut};
 use super::{Point, RunContext, Workspace};
 use crate::op::FileId;
 use crate::prepare::{OperationContext, lay_out};
