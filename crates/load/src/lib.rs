@@ -79,6 +79,7 @@ mod oddities;
 mod op;
 mod open;
 mod open_files;
+mod open_options;
 mod paths;
 mod prepare;
 mod random;
@@ -118,7 +119,8 @@ pub use op::{
     Attributes, ByteRange, Done, FileId, Found, KINDS, LockMode, NewAttribute, Node, Op, OpError,
     PathId, Span, Tag, Whole,
 };
-pub use open::{OpenOptions, open};
+pub use open::open;
+pub use open_options::OpenOptions;
 pub use paths::{ManyPaths, Paths};
 pub use plimsoll_smb::Password;
 pub use plimsoll_transport::SystemClock;

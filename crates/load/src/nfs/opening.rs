@@ -3,7 +3,7 @@
 use super::exports;
 use super::failures::{Caller, Service, failure, refused_advice};
 use super::site::Site;
-use crate::open::OpenOptions;
+use crate::open_options::OpenOptions;
 use crate::wire::TransferSizes;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{

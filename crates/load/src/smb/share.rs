@@ -6,7 +6,7 @@ use super::namespace::SmbNamespace;
 use super::site::Site;
 use crate::advice::{CHECK_NAME, NAME_FILE_BELOW, NAME_REGULAR_FILE};
 use crate::oddities::UNKNOWN_SPACE;
-use crate::open::OpenOptions;
+use crate::open_options::OpenOptions;
 use crate::round_trip;
 use crate::share::{Lane, LaneRequest, Namespace, Share};
 use crate::wire::{TransferSizes, WireLane, pipeline_options};

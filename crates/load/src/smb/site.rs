@@ -4,7 +4,7 @@ use super::failures::{self, Step, failure};
 use crate::advice::{name_one, readable};
 use crate::connection::TimeLimits;
 use crate::oddities::Oddities;
-use crate::open::OpenOptions;
+use crate::open_options::OpenOptions;
 use plimsoll_model::{Cause, Deadline, Failure, SmbDialect, SmbProtection, SmbTarget, Target};
 use plimsoll_smb::{Credentials, Dialect, NtStatus, Options, Protection, Session, Tree};
 use plimsoll_transport::{Socket, SourcePort};
