@@ -1,6 +1,6 @@
 //! What jonfk's table shows: five patterns of fio over NFS and SMB.
 
-use super::{end, percent};
+use super::common::{end, percent};
 use crate::columns::Columns;
 use crate::document::{Layout, Section};
 use crate::figure::{BANDWIDTH, RATE, TIME};

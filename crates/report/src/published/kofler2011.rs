@@ -1,6 +1,6 @@
 //! What Kofler's tables show: home routers that send and route.
 
-use super::{does_not_fit, end, percent};
+use super::common::{does_not_fit, end, percent};
 use crate::columns::Columns;
 use crate::document::{Layout, Section};
 use crate::figure::BYTES;

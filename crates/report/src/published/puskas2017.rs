@@ -1,6 +1,6 @@
 //! What Puskas' tables show: files to a router's disk and back.
 
-use super::{does_not_fit, end, per_second, percent, seconds};
+use super::common::{does_not_fit, end, per_second, percent, seconds};
 use crate::columns::Columns;
 use crate::document::{Layout, Section};
 use crate::figure::{BYTES, TIME};

@@ -1,6 +1,6 @@
 //! What the RTEMS list's tables show: a file read by several readers, and one written from two systems.
 
-use super::{end, per_second, percent, seconds};
+use super::common::{end, per_second, percent, seconds};
 use crate::columns::Columns;
 use crate::document::{Layout, Section};
 use crate::figure::{BANDWIDTH, BYTES};
