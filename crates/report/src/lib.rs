@@ -9,6 +9,7 @@
 
 pub mod chart;
 mod columns;
+mod compared;
 mod date;
 mod device;
 mod document;

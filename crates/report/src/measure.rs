@@ -1,5 +1,6 @@
 //! How each measure is shown: what it is called, in which unit, and what a ratio of it means.
 
+use crate::compared::Compared;
 use crate::device;
 use crate::figure::{
     BANDWIDTH, BITRATE, BYTES, COUNT, CPU_PER_100K, CPU_PER_GB, Kind, RATE, SHARE, TIME,
@@ -7,7 +8,7 @@ use crate::figure::{
 use crate::study::paths;
 use crate::text::{printable, shortened};
 use plimsoll_explain::Level;
-use plimsoll_model::{Aggregation, Direction, Measure, MeasureInfo, Study};
+use plimsoll_model::{Direction, Measure, Study};
 
 /// Longest name of a unit that is not known here.
 const LONGEST: usize = 16;
@@ -126,43 +127,6 @@ pub(crate) struct Shape {
     pub(crate) compared: Compared,
     /// What a reader must know of one without a name of its own.
     pub(crate) legend: Option<String>,
-}
-
-/// What a ratio of a measure means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Compared {
-    /// More of it is faster: a rate.
-    Rate,
-    /// Less of it is faster: a time.
-    Time,
-    /// More of it is more of it.
-    Amount,
-}
-
-impl Compared {
-    fn new(info: Option<&MeasureInfo>) -> Compared {
-        let Some(info) = info else { return Compared::Amount };
-        match (info.unit.as_str(), info.direction, info.aggregation) {
-            ("1/s" | "B/s", Direction::More, _) => Compared::Rate,
-            ("s", Direction::Less, Aggregation::Geometric) => Compared::Time,
-            _ => Compared::Amount,
-        }
-    }
-
-    /// "faster", "higher".
-    pub(crate) fn more(self) -> &'static str {
-        if self == Compared::Amount { "higher" } else { "faster" }
-    }
-
-    /// "slower", "lower".
-    pub(crate) fn less(self) -> &'static str {
-        if self == Compared::Amount { "lower" } else { "slower" }
-    }
-
-    /// "as fast", "as high".
-    pub(crate) fn as_much(self) -> &'static str {
-        if self == Compared::Amount { "as high" } else { "as fast" }
-    }
 }
 
 /// Whether tables show it beside [`COLUMNS`], CPU time and the marks of phases: a job's own, or one

@@ -1,7 +1,7 @@
 //! Verdicts in words. Percentages are always those of the faster one against the slower one.
 
+use crate::compared::Compared;
 use crate::figure::ends;
-use crate::measure::Compared;
 use crate::text::{counted, duration};
 use plimsoll_explain::{BlockRatios, Claim, Forecast};
 use plimsoll_model::units::three_digits;

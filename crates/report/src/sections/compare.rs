@@ -5,6 +5,7 @@ use super::changed;
 use super::common::{self, verdicts};
 use crate::chart::Table;
 use crate::columns::Columns;
+use crate::compared::Compared;
 use crate::date::utc;
 use crate::device;
 use crate::document::{Document, Layout, Section};
@@ -154,7 +155,7 @@ fn summary(a: &Side<'_>, b: &Side<'_>, rows: &[Counterpart], unequal: usize) -> 
             open.push(name(row));
             continue;
         };
-        is_amount |= by == measure::Compared::Amount;
+        is_amount |= by == Compared::Amount;
         match verdict {
             Verdict::Faster(_) | Verdict::PerhapsTooLittle(_) => {
                 let lead = lead(&verdict, by);
@@ -325,7 +326,7 @@ fn row(
 }
 
 /// What the verdict on a counterpart is about.
-fn by(a: &Side<'_>, b: &Side<'_>, found: &Counterpart) -> Option<measure::Compared> {
+fn by(a: &Side<'_>, b: &Side<'_>, found: &Counterpart) -> Option<Compared> {
     let headline = a.study.plan.workload(found.a)?.main()?.headline();
     Some(shape(a, b, headline.measure).compared)
 }

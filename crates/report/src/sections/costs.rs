@@ -2,9 +2,9 @@
 
 use crate::chart::{Heat, HeatRow};
 use crate::columns::Columns;
+use crate::compared::Compared;
 use crate::document::{Figure, Layout, Section};
 use crate::figure::{self, BANDWIDTH, SHARE, TIME};
-use crate::measure::Compared;
 use crate::study::copies::{Copied, Copies, CopyColumn, Row, TOO_FEW, off_by, row};
 use crate::study::{Shown, speed};
 use crate::text::counted;

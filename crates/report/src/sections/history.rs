@@ -3,9 +3,10 @@
 use super::answer::is_narrow;
 use super::predictions;
 use crate::chart::{Axis, COUNT, Line, Lines, Point, Table};
+use crate::compared::Compared;
 use crate::date::day;
 use crate::document::{Document, Figure, Forms, Item, Layout, Section, Warning};
-use crate::measure::{Compared, Shape, shape};
+use crate::measure::{Shape, shape};
 use crate::names;
 use crate::study::{Shown, bottleneck};
 use crate::text::{capital, counted, listed, printable, shortened, target};

@@ -3,9 +3,9 @@
 use super::changed::not_compared;
 use super::common::{self, MOST_LINES, kind, only_some};
 use crate::chart::{Axis, COUNT, Line, Lines, Point, Table};
+use crate::compared::Compared;
 use crate::date::utc;
 use crate::document::{Document, Figure, Layout, Section, Warning};
-use crate::measure::Compared;
 use crate::names;
 use crate::study::{Shown, imported, speed, warnings};
 use crate::text::{capital, counted, listed, printable};

@@ -121,7 +121,7 @@ fn ratios(shown: &Shown<'_>, found: &WorkloadFindings, id: String, name: &str) -
     });
     let first = baseline(shown).unwrap_or_else(|| "the baseline".to_owned());
     let right = match one.map(|shape| shape.compared) {
-        Some(compared) if compared != crate::measure::Compared::Time => {
+        Some(compared) if compared != crate::compared::Compared::Time => {
             format!("Right of 1: {} than {first}", compared.more())
         }
         Some(_) => format!("Left of 1: faster than {first}"),

@@ -3,10 +3,10 @@
 
 use super::warnings::in_brief;
 use super::{Shown, speed};
+use crate::compared::Compared;
 use crate::date::utc;
 use crate::document::Warning;
 use crate::figure::BANDWIDTH;
-use crate::measure::Compared;
 use crate::text::{counted, listed};
 use crate::verdict::percent;
 use plimsoll_explain::Claim;

@@ -2,8 +2,8 @@
 //! intervals and without the words that need one.
 
 use super::{Shown, cpu, paths};
+use crate::compared::Compared;
 use crate::figure::RATE;
-use crate::measure::Compared;
 use crate::text::{counted, listed, printable};
 use crate::verdict::{Two, percent};
 use plimsoll_explain::{Pair, Ratio, WorkloadFindings};

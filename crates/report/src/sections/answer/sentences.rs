@@ -3,7 +3,7 @@
 use super::names::Brief;
 use super::rows::Explained;
 use super::table::has_columns;
-use crate::measure::Compared;
+use crate::compared::Compared;
 use crate::study::{Shown, copies, imported, limits, stored, workload};
 use crate::text::{capital, counted, duration, listed, printable};
 use crate::verdict::{Two, lead, percent, says_nothing, showed};

@@ -1,8 +1,8 @@
 //! The speeds side by side, as one picture.
 
 use crate::chart::{Bar, Group, Groups};
+use crate::compared::Compared;
 use crate::document::Figure;
-use crate::measure::Compared;
 use crate::sections::common::speeds;
 use crate::study::{Shown, speed};
 use crate::text::capital;
