@@ -5,7 +5,9 @@ use crate::figure::Kind;
 use crate::text::printable;
 use plimsoll_explain::{Findings, Level, Levels};
 use plimsoll_model::device::{DisturbedFigure, Measured, Part};
-use plimsoll_model::{BoxFacts, Device, Flag, HostName, Measure, Metric, Study, Subject};
+use plimsoll_model::{
+    BoxFacts, Device, Flag, HostName, Measure, Metric, Study, Subject, SubjectFacts,
+};
 use std::collections::BTreeMap;
 use std::ops::Deref;
 
@@ -158,6 +160,14 @@ fn part(found: &plimsoll_explain::WorkloadFindings) -> Option<Part> {
 /// The measure that a figure's trials have.
 pub(super) fn measure(figure: &Measured) -> Option<Measure> {
     figure.info().ok().map(|info| info.measure)
+}
+
+/// What a host's figure is called: as in its facts, where it is of those.
+pub(crate) fn figure(study: &Study, measure: Measure) -> Option<String> {
+    let devices = study.subjects.iter().filter_map(SubjectFacts::host).map(|facts| &facts.device);
+    let mut figures = devices.flat_map(|device| device.measured());
+    let named = figures.find(|figure| self::measure(figure) == Some(measure));
+    named.map(|figure| printable(&figure.figure))
 }
 
 fn least(a: Option<f64>, b: Option<f64>) -> Option<f64> {

@@ -1,10 +1,9 @@
 //! The hosts of a study of several: their sections after the study's own, from its facts.
 
-use super::{Host, compare, host, hosts, platform_comparison, section, sections};
+use super::{Host, compare, hosts, platform_comparison, section, sections};
 use crate::document::{Item, Section};
 use crate::study::Shown;
 use crate::text::printable;
-use plimsoll_model::{Measure, Study, SubjectFacts};
 
 /// The host of a study of nothing else, whose page is that of a device.
 pub(crate) fn only<'a>(shown: &Shown<'a>) -> Option<Host<'a>> {
@@ -13,14 +12,6 @@ pub(crate) fn only<'a>(shown: &Shown<'a>) -> Option<Host<'a>> {
         return None;
     }
     hosts(study, &shown.findings).pop()
-}
-
-/// What a host's figure is called: as in its facts, where it is of those.
-pub(crate) fn figure(study: &Study, measure: Measure) -> Option<String> {
-    let devices = study.subjects.iter().filter_map(SubjectFacts::host).map(|facts| &facts.device);
-    let mut figures = devices.flat_map(|device| device.measured());
-    let named = figures.find(|figure| host::measure(figure) == Some(measure));
-    named.map(|figure| printable(&figure.figure))
 }
 
 /// "CPU: nas" where there are several, else "CPU".
