@@ -23,6 +23,7 @@ mod published;
 mod redact;
 mod render;
 mod sections;
+mod steps;
 mod study;
 mod style;
 mod text;

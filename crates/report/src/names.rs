@@ -1,6 +1,6 @@
 //! What subjects, settings and workloads are called.
 
-use crate::study::steps;
+use crate::steps;
 use crate::text::{listed, printable, shortened, shortened_pair, target};
 use plimsoll_model::{
     Arrival, Cell, Contrast, Factor, Measurand, OpKind, Parameter, PathParts, Plan, RateUnit,

@@ -3,7 +3,8 @@
 use super::common::lined;
 use crate::chart::{Axis, Line, Lines, Point};
 use crate::document::Figure;
-use crate::study::{Shown, speed, steps};
+use crate::steps;
+use crate::study::{Shown, speed};
 use crate::text::capital;
 use plimsoll_explain::WorkloadFindings;
 use plimsoll_model::Metric;
