@@ -1,8 +1,8 @@
 //! Two hosts side by side. Figures are compared where the same was measured by the same means.
 
 use super::host::measure;
-use super::section::footnote;
-use super::{Host, heading, hosts, subtitle, title};
+use super::section::{footnote, heading};
+use super::{Host, hosts, subtitle, title};
 use crate::columns::Columns;
 use crate::document::{Document, Layout, Section};
 use crate::figure::ends;

@@ -1,9 +1,9 @@
 //! What the processor does.
 
+use super::Host;
 use super::amount::clock;
 use super::platform_comparison::clock_hertz;
-use super::section::{BarGroup, Section, Whose};
-use super::{Host, heading};
+use super::section::{BarGroup, Section, Whose, heading};
 use crate::figure::{COUNT, RATE};
 use crate::text::printable;
 use plimsoll_model::device::{CoreMark, CoreMarkKind, CpuFigures, Part};

@@ -1,7 +1,7 @@
 //! What it encrypts and hashes, and what that allows.
 
-use super::section::{BarGroup, Section, Whose};
-use super::{Host, heading};
+use super::Host;
+use super::section::{BarGroup, Section, Whose, heading};
 use crate::figure::BANDWIDTH;
 use crate::text::printable;
 use plimsoll_model::device::{Algorithm, CryptoFigure, CryptoFigures, CryptoMeans, Part};

@@ -1,8 +1,8 @@
 //! What the disk behind the named path does.
 
+use super::Host;
 use super::amount::binary;
-use super::section::{BarGroup, Section, Whose};
-use super::{Host, heading};
+use super::section::{BarGroup, Section, Whose, heading};
 use crate::figure::{BANDWIDTH, Kind, RATE, TIME};
 use crate::text::{capital, printable};
 use plimsoll_model::device::{DiskPhase, Part};

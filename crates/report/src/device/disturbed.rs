@@ -1,6 +1,7 @@
 //! Figures that tell as much of what ran beside them as of the device.
 
 use super::Host;
+use super::section::heading;
 use crate::text::counted;
 use plimsoll_model::HostName;
 use plimsoll_model::device::{Part, disturbance};
@@ -23,7 +24,7 @@ pub(super) fn warnings(host: &Host<'_>, part: Part) -> Option<String> {
     Some(format!(
         "{}: {} of {} were disturbed: {}. {reason}{hardware}, so the device is faster than these figures. \
          {next}.",
-        super::heading(part),
+        heading(part),
         disturbed.figures.len(),
         counted(disturbed.of.into(), "figure"),
         disturbance(&disturbed.figures),

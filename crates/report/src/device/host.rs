@@ -1,10 +1,9 @@
 //! One host of a study: what it turned out to be, and its figures over all blocks.
 
-use super::figure_kind;
-use crate::figure::Kind;
+use crate::figure::{BANDWIDTH, COUNT, Kind, RATE, TIME};
 use crate::text::printable;
 use plimsoll_explain::{Findings, Level, Levels};
-use plimsoll_model::device::{DisturbedFigure, Measured, Part};
+use plimsoll_model::device::{DisturbedFigure, Measured, Part, Quantity};
 use plimsoll_model::{
     BoxFacts, Device, Flag, HostName, Measure, Metric, Study, Subject, SubjectFacts,
 };
@@ -168,6 +167,16 @@ pub(crate) fn figure(study: &Study, measure: Measure) -> Option<String> {
     let mut figures = devices.flat_map(|device| device.measured());
     let named = figures.find(|figure| self::measure(figure) == Some(measure));
     named.map(|figure| printable(&figure.figure))
+}
+
+/// How figures are shown.
+fn figure_kind(quantity: Quantity) -> Kind {
+    match quantity {
+        Quantity::Iterations => COUNT,
+        Quantity::Rounds | Quantity::Operations => RATE,
+        Quantity::Bandwidth => BANDWIDTH,
+        Quantity::Time => TIME,
+    }
 }
 
 fn least(a: Option<f64>, b: Option<f64>) -> Option<f64> {

@@ -1,8 +1,8 @@
 //! What the device is, as facts by name.
 
 use super::amount::{binary, clock, decimal, link};
-use super::section::{Section, joined};
-use super::{Host, heading, network, servers};
+use super::section::{Section, heading, joined};
+use super::{Host, network, servers};
 use crate::text::{counted, printable, shortened};
 use plimsoll_model::device::{
     Cache, Cpu, Disk, Inventory, MemoryFacts, Mtd, Part, PathFacts, System,

@@ -1,8 +1,8 @@
 //! What the memory does.
 
+use super::Host;
 use super::amount::binary;
-use super::section::{BarGroup, Section, Whose};
-use super::{Host, heading};
+use super::section::{BarGroup, Section, Whose, heading};
 use crate::figure::{BANDWIDTH, TIME};
 use plimsoll_model::device::{LatencyFigure, MemoryFigures, Part};
 

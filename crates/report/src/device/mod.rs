@@ -20,13 +20,12 @@ mod section;
 mod servers;
 
 use crate::date::utc;
-use crate::figure::{BANDWIDTH, COUNT, Kind, RATE, TIME};
 use crate::text::{capital, printable};
 use crate::verdict::percent;
 pub(crate) use compare::{compare_devices, keep_comparable, keep_comparable_across};
 pub(crate) use host::{Host, figure, hosts};
 pub(crate) use hosts::{add_apart, host_sections, only, platform_comparisons};
-use plimsoll_model::device::{Part, Quantity};
+use plimsoll_model::device::Part;
 use plimsoll_model::{BoxFacts, Failure, Flag, Origin, Study};
 pub(crate) use report::document;
 use section::Section;
@@ -100,27 +99,6 @@ fn sections(host: &Host<'_>) -> Vec<Section> {
     sections.push(odd);
     sections.retain(|section| !section.is_empty());
     sections
-}
-
-/// The heading of a part.
-fn heading(part: Part) -> &'static str {
-    match part {
-        Part::Inventory => "Inventory",
-        Part::Cpu => "CPU",
-        Part::Memory => "Memory",
-        Part::Crypto => "Cryptography",
-        Part::Disk => "Disk",
-    }
-}
-
-/// How figures are shown.
-fn figure_kind(quantity: Quantity) -> Kind {
-    match quantity {
-        Quantity::Iterations => COUNT,
-        Quantity::Rounds | Quantity::Operations => RATE,
-        Quantity::Bandwidth => BANDWIDTH,
-        Quantity::Time => TIME,
-    }
 }
 
 /// A failure in a sentence.

@@ -1,7 +1,7 @@
 //! The report of one host: what it is and its main figures first, then part by part.
 
 use super::host::measure;
-use super::section::footnote;
+use super::section::{footnote, heading};
 use super::{Host, flagged, repeated, sections, subtitle, title};
 use crate::columns::Columns;
 use crate::document::{Document, Layout, Section};
@@ -71,7 +71,7 @@ fn main_figures(host: &Host<'_>) -> Columns {
         let mut figures: Vec<&Measured> = host.measured.iter().filter(|m| m.part == part).collect();
         figures.sort_by_key(|figure| measure(figure) != headline);
         for (i, figure) in figures.into_iter().take(MOST).enumerate() {
-            let name = if i == 0 { super::heading(part) } else { "" };
+            let name = if i == 0 { heading(part) } else { "" };
             table.row(name, [printable(&figure.figure), host.shown_figure(figure)]);
         }
     }

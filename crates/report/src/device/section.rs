@@ -5,6 +5,7 @@ use super::host::DISTURBED;
 use crate::columns::Columns;
 use crate::document::{self, Layout};
 use crate::figure::Kind;
+use plimsoll_model::device::Part;
 
 /// A stretch under a heading.
 #[derive(Debug, Default)]
@@ -75,6 +76,17 @@ impl Section {
     /// Adds a fact, if it is known.
     pub(super) fn fact(&mut self, name: &str, value: Option<String>) {
         self.facts.extend(value.filter(|v| !v.is_empty()).map(|value| (name.to_owned(), value)));
+    }
+}
+
+/// The heading of a part.
+pub(super) fn heading(part: Part) -> &'static str {
+    match part {
+        Part::Inventory => "Inventory",
+        Part::Cpu => "CPU",
+        Part::Memory => "Memory",
+        Part::Crypto => "Cryptography",
+        Part::Disk => "Disk",
     }
 }
 
