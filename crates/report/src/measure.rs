@@ -5,10 +5,9 @@ use crate::device;
 use crate::figure::{
     BANDWIDTH, BITRATE, BYTES, COUNT, CPU_PER_100K, CPU_PER_GB, Kind, RATE, SHARE, TIME,
 };
-use crate::study::paths;
 use crate::text::{printable, shortened};
 use plimsoll_explain::Level;
-use plimsoll_model::{Direction, Measure, Study};
+use plimsoll_model::{Direction, Measure, Study, SubjectKind, Workload};
 
 /// Longest name of a unit that is not known here.
 const LONGEST: usize = 16;
@@ -135,12 +134,22 @@ pub(crate) fn is_further(measure: Measure) -> bool {
     !NAMED.iter().any(|row| row.0 == measure)
 }
 
+/// Whether every workload is a load on a network path that has streams of its own.
+pub(crate) fn is_of_paths(study: &Study) -> bool {
+    let workloads = &study.plan.workloads;
+    let is_load = |workload: &Workload| {
+        workload.subject() == Some(SubjectKind::Path)
+            && workload.main().is_some_and(|main| !main.job.settable().workers)
+    };
+    !workloads.is_empty() && workloads.iter().all(is_load)
+}
+
 /// How a measure of this study is shown.
 pub(crate) fn shape(study: &Study, measure: Measure) -> Shape {
     let info = study.info(measure);
     let compared = Compared::new(info.as_ref());
     // Rates of networks are known in bits.
-    let in_bits = paths::is_path(study);
+    let in_bits = is_of_paths(study);
     if in_bits && measure == Measure::THROUGHPUT {
         let name = || "goodput".to_owned();
         return Shape { heading: name(), name: name(), kind: BITRATE, compared, legend: None };

@@ -5,7 +5,8 @@ use crate::chart::{self, Axis, Line, Lines, Point};
 use crate::columns::Columns;
 use crate::document::{Figure, Layout, Section};
 use crate::figure::{BYTES, Kind};
-use crate::study::{Shown, paths, speed};
+use crate::measure::is_of_paths;
+use crate::study::{Shown, speed};
 use plimsoll_explain::WorkloadFindings;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{Job, Metric, Parameter, Steps};
@@ -46,7 +47,7 @@ fn sizes_section(
     is_wanted: impl Fn(Option<&Published>) -> bool,
 ) -> Section {
     let mut section = Section::details("by-size", "Goodput by size");
-    if !paths::is_path(shown.study) {
+    if !is_of_paths(shown.study) {
         return section;
     }
     for (number, sizes) in sizes(shown).iter().enumerate() {

@@ -5,6 +5,7 @@ use super::costs;
 use crate::chart::{Axis, Stack, Stacks, Table};
 use crate::document::{Document, Figure, Layout, Section};
 use crate::figure::{SHARE, TIME};
+use crate::measure::is_of_paths;
 use crate::study::bottleneck::{Notes, Room, in_a_word, named_sentences, words};
 use crate::study::byte_costs::RecordedDevice;
 use crate::study::limits::{
@@ -132,7 +133,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
     section.list(paths::explained(shown));
     section.list(paths::rfc_6349(shown));
     section.list(paths::costs(shown));
-    if paths::is_path(shown.study) {
+    if is_of_paths(shown.study) {
         section.list(paths::interfaces(shown));
     }
     section.list(paths::root_adds(shown));

@@ -1,7 +1,8 @@
 //! Whose CPU time is compared, and who needs less of it.
 
-use super::{Shown, paths, speed};
+use super::{Shown, speed};
 use crate::figure::{CPU_PER_100K, CPU_PER_GB, Kind};
+use crate::measure::is_of_paths;
 use crate::text::listed;
 use crate::verdict::{percent, percents};
 use plimsoll_explain::{CellFindings, HostWork, Levels, Pair, Ratio, WorkloadFindings};
@@ -22,7 +23,7 @@ pub(super) fn unit(workload: &Workload) -> Kind {
 pub(super) fn measure(shown: &Shown<'_>, cell: Cell) -> Measure {
     let bytes = shown.study.plan.workload(cell).is_none_or(|w| speed(w) == Measure::THROUGHPUT);
     // What fio says of itself is the CPU of its own processes; netperf says that of both machines.
-    let is_tool = shown.findings.imported && !paths::is_path(shown.study);
+    let is_tool = shown.findings.imported && !is_of_paths(shown.study);
     match (is_tool || is_own_client(shown, cell), bytes) {
         (true, true) => Measure::CLIENT_CPU_PER_BYTE,
         (true, false) => Measure::CLIENT_CPU_PER_OP,
@@ -90,7 +91,7 @@ pub(crate) fn owners(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<Stri
     let measured = |c: &&CellFindings| c.levels.contains_key(&Metric::all(measure(shown, c.cell)));
     if shown.findings.imported {
         let any = found.cells.iter().any(|cell| measured(&cell));
-        let owners = match paths::is_path(shown.study) {
+        let owners = match is_of_paths(shown.study) {
             true => "CPU: the whole machine of the client and of the server, other work included.",
             false => "CPU: jobs of fio, user and system.",
         };

@@ -1,9 +1,10 @@
 //! Studies that came from another tool: single runs in an unknown order, so ratios stand without
 //! intervals and without the words that need one.
 
-use super::{Shown, cpu, paths};
+use super::{Shown, cpu};
 use crate::compared::Compared;
 use crate::figure::RATE;
+use crate::measure::is_of_paths;
 use crate::text::{counted, listed, printable};
 use crate::verdict::{Two, percent};
 use plimsoll_explain::{Pair, Ratio, WorkloadFindings};
@@ -210,7 +211,7 @@ pub(crate) fn method(shown: &Shown<'_>) -> Vec<String> {
          mean). Their order and other load are unknown, so they have no intervals and no verdicts."
             .to_owned(),
     ];
-    if !paths::is_path(shown.study) {
+    if !is_of_paths(shown.study) {
         sentences.push(
             "Latency is fio's completion latency (clat), which begins when the operation is submitted. CPU is \
              the CPU time of fio's jobs: its percentage of one job's time, times the time of all jobs."

@@ -1,4 +1,4 @@
-//! Network paths: which studies are of one, and the bottleneck of each load in words.
+//! Network paths: the bottleneck of each load in words.
 
 use super::bottleneck::{Notes, range};
 use super::{Shown, hosts};
@@ -13,19 +13,9 @@ use plimsoll_explain::{
 use plimsoll_model::device::Nic;
 use plimsoll_model::{
     Cell, Flag, HostLoad, HostName, Measure, Metric, Outcome, PathInterface, Study, SubjectFacts,
-    SubjectKind, Workload,
+    Workload,
 };
 use std::collections::BTreeSet;
-
-/// Whether every workload is a load on a network path that has streams of its own.
-pub(crate) fn is_path(study: &Study) -> bool {
-    let workloads = &study.plan.workloads;
-    let is_load = |workload: &Workload| {
-        workload.subject() == Some(SubjectKind::Path)
-            && workload.main().is_some_and(|main| !main.job.settable().workers)
-    };
-    !workloads.is_empty() && workloads.iter().all(is_load)
-}
 
 /// Whether both ends of a path are one machine: its CPU time cannot be attributed to an end.
 pub(crate) fn ends_share_a_machine(study: &Study) -> bool {

@@ -4,6 +4,7 @@ use super::figures::incomplete;
 use super::rows::NOTHING;
 use crate::chart::Table;
 use crate::figure::{BITRATE, CPU_PER_GB, RATE, SHARE, TIME};
+use crate::measure::is_of_paths;
 use crate::study::bottleneck::Notes;
 use crate::study::{Shown, hosts, paths, stalls};
 use crate::text::{capital, listed};
@@ -28,7 +29,7 @@ const HEADINGS: [&str; 8] = [
 
 /// Whether the study is of one path, whose loads are compared with nothing.
 pub(super) fn are_shown(shown: &Shown<'_>) -> bool {
-    paths::is_path(shown.study)
+    is_of_paths(shown.study)
         && shown.names.setups() == 1
         && shown.study.plan.contrasts.is_empty()
         && !shown.findings.imported
@@ -146,7 +147,7 @@ fn measures(cpu_of: CpuOf) -> [Measure; 2] {
 /// needs 0.480 s/GB of CPU with X and 0.00100 s/GB with Y."
 pub(super) fn equally_fast(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Vec<String> {
     let mut all = Vec::new();
-    if !paths::is_path(shown.study) || shown.findings.imported {
+    if !is_of_paths(shown.study) || shown.findings.imported {
         return all;
     }
     let within = 1.0 + shown.study.plan.design.margin;
