@@ -17,6 +17,7 @@ mod playback;
 mod rows;
 mod sentences;
 mod settings;
+mod shape;
 mod slides;
 mod speeds;
 mod summary;
@@ -28,14 +29,12 @@ use crate::document::{Item, Layout, Section};
 use crate::names::LONGEST;
 use crate::study::bottleneck::{Notes, whose};
 use crate::study::copies::Copies;
-use crate::study::{
-    Shown, disturbances, head, hosts, limits, mounts, speed, stalls, stored, warnings,
-};
+use crate::study::{Shown, disturbances, head, hosts, limits, mounts, stalls, stored, warnings};
 use crate::text::{capital, counted, duration, listed, printable, width};
 pub(super) use fit::{fits_a_screen, is_narrow};
 use names::Brief;
 pub(super) use operations::{binds, calls_of_several};
-use plimsoll_explain::{Limit, Limits, Resource, Use, WorkloadFindings};
+use plimsoll_explain::{Limit, Limits, Resource, Use};
 use plimsoll_model::{Cell, Ended, Flag, HostFacts, Rule};
 use rows::Explained;
 
@@ -141,7 +140,7 @@ fn figures(section: &mut Section, shown: &Shown<'_>, brief: &Brief) -> (Explaine
         section.texts(paths::legend(shown));
         return (Explained { limited: true, stored: true }, false);
     }
-    let columns = table::has_columns(shown);
+    let columns = shape::has_columns(shown);
     let copies = Copies::new(shown).filter(|_| !columns);
     let copied = copies.as_ref().and_then(|copies| copies::table(shown, brief, copies));
     let mut notes = Notes::default();
@@ -192,14 +191,6 @@ fn is_of_one_block(item: &Item) -> bool {
 /// Whether a figure is marked as a burst.
 fn has_mark(table: &Table) -> bool {
     table.rows.iter().flatten().any(|cell| cell.contains('*'))
-}
-
-/// Name of a kind of work in a row: of a job with many figures the one that verdicts are about.
-fn work(shown: &Shown<'_>, found: &WorkloadFindings) -> String {
-    match found.workload.subject().is_some_and(|kind| kind.info().has_many_figures) {
-        true => shown.shape(speed(&found.workload)).name,
-        false => shown.names.workload(found.number),
-    }
 }
 
 /// "NFSv3 over TCP, 14 blocks in 6 min": how much was measured, of one target with its protocol.

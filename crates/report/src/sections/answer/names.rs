@@ -1,8 +1,9 @@
 //! Names that are short enough for the columns of one screen.
 
-use super::table::has_columns;
-use crate::study::Shown;
+use super::shape::has_columns;
+use crate::study::{Shown, speed};
 use crate::text::{printable, shortened, width};
+use plimsoll_explain::WorkloadFindings;
 use plimsoll_model::{Cell, Factor, factor};
 
 /// Columns of the longest name that a column has room for.
@@ -129,4 +130,12 @@ impl Brief {
 /// Setting and subject.
 fn key(cell: Cell) -> (u16, u16) {
     (cell.setting, cell.subject)
+}
+
+/// Name of a kind of work in a row: of a job with many figures the one that verdicts are about.
+pub(super) fn work(shown: &Shown<'_>, found: &WorkloadFindings) -> String {
+    match found.workload.subject().is_some_and(|kind| kind.info().has_many_figures) {
+        true => shown.shape(speed(&found.workload)).name,
+        false => shown.names.workload(found.number),
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::names::Brief;
 use super::rows::Explained;
-use super::table::has_columns;
+use super::shape::has_columns;
 use crate::compared::Compared;
 use crate::study::{Shown, copies, imported, limits, stored, workload};
 use crate::text::{capital, counted, duration, listed, printable};

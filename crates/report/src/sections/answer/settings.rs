@@ -1,7 +1,7 @@
 //! Of many settings: how fast each is, and what each level bought.
 
 use super::figures::figure_of;
-use super::names::Brief;
+use super::names::{Brief, work};
 use super::rows::{NOTHING, Rows};
 use crate::chart::Table;
 use crate::compared::Compared;
@@ -15,8 +15,6 @@ use plimsoll_model::{Cell, Factor};
 use plimsoll_stats::interval::Interval;
 use std::collections::BTreeMap;
 
-/// Settings up to which each is a column.
-pub(super) const COLUMNS: usize = 8;
 /// Columns that a level has in a heading.
 const LEVEL: usize = 12;
 
@@ -35,7 +33,7 @@ pub(super) fn tables(shown: &Shown<'_>, brief: &Brief) -> Vec<Rows> {
             };
             let figures: Vec<String> = settings.iter().map(figure).collect();
             if figures.iter().any(|figure| figure != NOTHING) {
-                let row = std::iter::once(super::work(shown, found)).chain(figures).collect();
+                let row = std::iter::once(work(shown, found)).chain(figures).collect();
                 table.push(row, Vec::new());
             }
         }
@@ -66,8 +64,8 @@ pub(super) fn bought(shown: &Shown<'_>) -> Option<(String, Table)> {
         let Some(of) = shown.findings.workloads.get(usize::from(workload)) else { continue };
         let by = of.workload.main().map(|main| shown.shape(main.headline().measure).compared);
         let work = match several {
-            true => format!("{}, {}", super::work(shown, of), shown.names.subject(subject)),
-            false => super::work(shown, of),
+            true => format!("{}, {}", work(shown, of), shown.names.subject(subject)),
+            false => work(shown, of),
         };
         let cell = |column| effects.get(column).map_or(NOTHING.to_owned(), |e| times(e, by));
         table.rows.push(std::iter::once(work).chain(columns.iter().map(cell)).collect());

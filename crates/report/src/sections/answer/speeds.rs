@@ -1,5 +1,6 @@
 //! The speeds side by side, as one picture.
 
+use super::names::work;
 use crate::chart::{Bar, Group, Groups};
 use crate::compared::Compared;
 use crate::document::Figure;
@@ -50,7 +51,7 @@ fn group(shown: &Shown<'_>, found: &WorkloadFindings) -> Group {
     let copied = copied(&found.workload);
     let work = match &copied {
         Some(work) => work.files_of.to_owned(),
-        None => super::work(shown, found),
+        None => work(shown, found),
     };
     let how_to_read = match shape.compared {
         Compared::Time => format!(": {}, shorter is faster", shape.name),

@@ -3,7 +3,7 @@
 use super::figures::figure_of;
 use super::names::Brief;
 use super::sentences::{Against, Matter, compared};
-use super::table;
+use super::shape;
 use crate::compared::Compared;
 use crate::device::amount;
 use crate::study::bottleneck::common_link;
@@ -291,7 +291,7 @@ fn of_methods(shown: &Shown<'_>) -> Option<String> {
             Some(lead(&claim.verdict?, by).by.low)
         };
         let Some(least) = own.iter().filter_map(lead).reduce(f64::min) else { continue };
-        let least = table::column(shown).at_least(least);
+        let least = shape::column(shown).at_least(least);
         let each = if own.len() > 1 { "each " } else { "" };
         parts.push(format!(
             "{faster} copies {} faster than {slower} ({each}≥ {least})",

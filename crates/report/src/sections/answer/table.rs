@@ -2,18 +2,16 @@
 
 use super::figures::{figure, figure_of, level_of, of_setup, other_figures};
 use super::fit::is_narrow;
-use super::names::Brief;
+use super::names::{Brief, work};
 use super::rows::{NOTHING, Rows};
 use super::settings;
+use super::shape::{column, has_columns, is_long};
 use crate::sections::common::verdicts;
 use crate::study::{Shown, imported, speed};
-use crate::verdict::{Column, Two, brief as in_brief};
+use crate::verdict::{Two, brief as in_brief};
 use plimsoll_explain::{CellFindings, Pair, WorkloadFindings};
 use plimsoll_model::{Cell, Measurand, Measure, Metric, StreamJob};
 use plimsoll_stats::verdict::{Side, Verdict};
-
-/// Rows of a table that is still seen at once.
-const ROWS: usize = 15;
 
 pub(super) fn rows(shown: &Shown<'_>, brief: &Brief) -> Vec<Rows> {
     vec![match shown.names.setups() {
@@ -24,28 +22,6 @@ pub(super) fn rows(shown: &Shown<'_>, brief: &Brief) -> Vec<Rows> {
         _ if has_columns(shown) => return settings::tables(shown, brief),
         _ => extremes(shown, brief),
     }]
-}
-
-/// How the verdicts of the study are written.
-pub(super) fn column(shown: &Shown<'_>) -> Column {
-    let pairs = shown.findings.workloads.iter().flat_map(|found| &found.pairs);
-    let claims = pairs.filter_map(|pair| {
-        Some((pair.claim.as_ref()?, shown.shape(pair.contrast.of.metric.measure).compared))
-    });
-    Column::new(claims, shown.study.plan.design.margin)
-}
-
-/// Whether a row for each that is compared would be too many.
-fn is_long(shown: &Shown<'_>) -> bool {
-    let pairs = shown.findings.workloads.iter().map(|w| w.pairs.len()).sum::<usize>();
-    pairs + shown.findings.workloads.len() > ROWS
-}
-
-/// Whether each setting is a column.
-pub(super) fn has_columns(shown: &Shown<'_>) -> bool {
-    let settings = shown.names.settings().len();
-    let compares = !shown.study.plan.contrasts.is_empty() && shown.names.setups() > 2;
-    compares && is_long(shown) && (2..=settings::COLUMNS).contains(&settings)
 }
 
 fn heading(shown: &Shown<'_>) -> String {
@@ -62,7 +38,7 @@ fn two(shown: &Shown<'_>, brief: &Brief) -> Rows {
     for found in &shown.findings.workloads {
         if found.pairs.is_empty() {
             let figure = |cell: Cell| figure_of(shown, found, cell);
-            let name = super::work(shown, found);
+            let name = work(shown, found);
             let cells = [a, b].map(|cell| Cell { workload: found.number, ..cell }).into();
             table.push(vec![name, figure(a), figure(b), NOTHING.to_owned()], cells);
         }
@@ -77,8 +53,8 @@ fn two(shown: &Shown<'_>, brief: &Brief) -> Rows {
             let (left, right) = if swapped { (of, against) } else { (against, of) };
             let verdict = verdict(shown, brief, pair);
             let name = match shown.figure(&pair.contrast) {
-                Some(figure) => format!("{}, {figure}", super::work(shown, found)),
-                None => super::work(shown, found),
+                Some(figure) => format!("{}, {figure}", work(shown, found)),
+                None => work(shown, found),
             };
             let cells = [a, b].map(|cell| Cell { workload: found.number, ..cell }).into();
             table.push(vec![name, left, right, verdict], cells);
@@ -119,7 +95,7 @@ fn works(shown: &Shown<'_>) -> Rows {
     for found in &shown.findings.workloads {
         for cell in found.cells.iter().filter(|cell| !compared(cell.cell)) {
             let figure = figure_of(shown, found, cell.cell);
-            let row = vec![super::work(shown, found), figure, NOTHING.to_owned()];
+            let row = vec![work(shown, found), figure, NOTHING.to_owned()];
             table.push(row, vec![cell.cell]);
         }
     }
@@ -131,7 +107,7 @@ fn each(shown: &Shown<'_>, brief: &Brief) -> Rows {
     let header = ["work", "", "speed"].map(str::to_owned).into_iter();
     let mut table = Rows::new(header.chain([heading(shown)]).collect());
     for found in &shown.findings.workloads {
-        let mut work = super::work(shown, found);
+        let mut work = work(shown, found);
         let mut baselines: Vec<Measurand> = Vec::new();
         for pair in &found.pairs {
             let against = pair.contrast.against;
@@ -181,7 +157,7 @@ fn extremes(shown: &Shown<'_>, brief: &Brief) -> Rows {
             None => NOTHING.to_owned(),
         };
         let row = vec![
-            super::work(shown, found),
+            work(shown, found),
             setup_and_figure(measured().max_by(by)),
             setup_and_figure(measured().min_by(by)),
             counts(shown, found),
@@ -266,7 +242,7 @@ fn levels(shown: &Shown<'_>, brief: &Brief) -> Rows {
     let mut table = Rows::new(header);
     for found in &shown.findings.workloads {
         for cell in &found.cells {
-            let mut row = vec![super::work(shown, found)];
+            let mut row = vec![work(shown, found)];
             if many {
                 row.push(brief.setup(shown, cell.cell));
             }
