@@ -24,6 +24,7 @@ use crate::serve::ServeArguments;
 use crate::store::{CompareArguments, ExportArguments, ShowArguments};
 use crate::trace::TraceArguments;
 use clap::error::ErrorKind;
+use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, CommandFactory, Parser, Subcommand};
 use std::ffi::OsStr;
 
@@ -246,6 +247,45 @@ pub fn expect_targets(matches: &ArgMatches) -> Result<(), clap::Error> {
     let Some(known) = command.find_subcommand_mut("check") else { return Ok(()) };
     let happened = format!("no target is given\n\n{CHECK_EXAMPLES}");
     Err(known.error(ErrorKind::MissingRequiredArgument, happened))
+}
+
+/// What may be given beside `--continue`: all else is as the study has it.
+const BESIDE: [&str; 10] = [
+    "continues",
+    "max_time",
+    "credentials",
+    "json",
+    "report",
+    "force",
+    "details",
+    "live",
+    "quiet",
+    "db",
+];
+
+/// Refuses arguments that would change a study that is continued.
+///
+/// # Errors
+/// A conflict that names the first of them.
+pub fn expect_unchanged(matches: &ArgMatches) -> Result<(), clap::Error> {
+    let Some((name @ ("check" | "run"), check)) = matches.subcommand() else { return Ok(()) };
+    let typed = |id: &str| check.value_source(id) == Some(ValueSource::CommandLine);
+    if !typed("continues") {
+        return Ok(());
+    }
+    let mut command = definition();
+    command.build();
+    let Some(known) = command.find_subcommand_mut(name) else { return Ok(()) };
+    let other = known.get_arguments().find(|argument| {
+        let id = argument.get_id().as_str();
+        !BESIDE.contains(&id) && check.try_contains_id(id).is_ok() && typed(id)
+    });
+    let Some(other) = other.map(ToString::to_string) else { return Ok(()) };
+    let happened = format!(
+        "the argument '{other}' cannot be used with '--continue <STUDY>': a \
+         continued study keeps its options"
+    );
+    Err(known.error(ErrorKind::ArgumentConflict, happened))
 }
 
 #[cfg(test)]

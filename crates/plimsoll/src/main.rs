@@ -43,7 +43,7 @@ mod store;
 mod trace;
 
 use clap::FromArgMatches;
-use command_line::{Arguments, Command, definition_for, expect_targets};
+use command_line::{Arguments, Command, definition_for, expect_targets, expect_unchanged};
 use plimsoll_model::{Cause, Failure};
 use std::process::ExitCode;
 
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
     let parsed = definition_for(first_word.as_deref()).try_get_matches().and_then(|matches| {
         command = matches.subcommand_name().unwrap_or_default().to_owned();
         expect_targets(&matches)?;
-        resume::expect_unchanged(&matches)?;
+        expect_unchanged(&matches)?;
         Arguments::from_arg_matches(&matches)
     });
     let arguments = match parsed {
