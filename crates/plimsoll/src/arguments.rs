@@ -1,7 +1,6 @@
 //! Arguments that several commands share. Those of one command are in its file.
 
 use crate::jobs::JobArguments;
-use crate::plan;
 use clap::{Args, ValueEnum};
 use plimsoll_model::units::parse_duration;
 use plimsoll_model::{Arrival, Design, Engine, HostRole, PageCache, Rule, Target, Watched};
@@ -9,6 +8,9 @@ use std::num::{NonZeroU16, NonZeroU32};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
+
+/// Family-wise confidence of intervals and verdicts.
+pub const CONFIDENCE: f64 = 0.95;
 
 // Help texts that hold brackets: in a doc comment those would be links.
 const CREDENTIALS_LONG_HELP: &str = "Read passwords of SMB users from this file. It has a line '[user@host]' \
@@ -249,7 +251,7 @@ impl ProbeArguments {
             cap_seconds: self.max_time.map_or(cap_seconds, |time| time.as_secs_f64()),
             baseline_seconds,
             margin: self.margin,
-            confidence: plan::CONFIDENCE,
+            confidence: CONFIDENCE,
             seed: self.seed.unwrap_or_else(|| u64::from(rand::random::<u32>())),
             calibrate: false,
             quick: false,

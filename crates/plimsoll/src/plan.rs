@@ -1,6 +1,6 @@
 //! Arguments become a plan: every default is decided here.
 
-use crate::arguments::{self, HostArguments, RuleArguments, WorkloadArguments};
+use crate::arguments::{self, CONFIDENCE, HostArguments, RuleArguments, WorkloadArguments};
 use crate::jobs::{self, MayLower};
 use crate::settings;
 use plimsoll_model::{
@@ -18,8 +18,6 @@ const FIRST_LOOK: u32 = 6;
 const AT_LEAST_SECONDS: f64 = 120.0;
 /// Half-width of the interval that is enough for the level of a single target.
 const LEVEL_HALF_WIDTH: f64 = 0.1;
-/// Family-wise confidence of intervals and verdicts.
-pub const CONFIDENCE: f64 = 0.95;
 pub const DEFAULT_CAP_SECONDS: f64 = 600.0;
 const REPEATED_TRIAL_SECONDS: f64 = 5.0;
 const BASELINE_SECONDS: f64 = 5.0;

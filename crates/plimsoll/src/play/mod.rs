@@ -235,7 +235,7 @@ impl PlayArguments {
             rule: Rule::Fixed { blocks },
             cap_seconds: self.how.max_time.map_or(cap, |time| time.as_secs_f64()),
             baseline_seconds: self.how.baseline.map_or(baseline, |time| time.as_secs_f64()),
-            confidence: plan::CONFIDENCE,
+            confidence: arguments::CONFIDENCE,
             seed: self.how.seed.unwrap_or_else(|| u64::from(rand::random::<u32>())),
             ..Design::default()
         }
