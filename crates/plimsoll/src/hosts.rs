@@ -3,7 +3,7 @@
 use crate::output::Progress;
 use crate::signals::Signals;
 use crate::{forgotten, restore};
-use plimsoll_model::{Cause, Clock, Deadline, Failure, Flag, HostName, Plan, Watched};
+use plimsoll_model::{Address, Cause, Clock, Deadline, Failure, Flag, HostName, Plan, Watched};
 use plimsoll_reach::Reach;
 use plimsoll_reach::probe::{BUNDLE, Placed, Programs};
 use plimsoll_watch::{Local, Probe, Remote, Watch};
@@ -17,6 +17,20 @@ pub fn open(host: &HostName, may_ask: bool) -> Result<Arc<dyn Reach>, Failure> {
             plimsoll_reach::open(host, may_ask)
         }
     }
+}
+
+/// The address of a host of a lab, on the link that another host has too, if there is one. `None` of other hosts.
+pub fn address_in_lab(own: &HostName, other: &HostName) -> Result<Option<Address>, Failure> {
+    let HostName::Lab { lab, host } = own else { return Ok(None) };
+    let status = plimsoll_lab::status_of(lab)?;
+    let at = |host: &str| status.hosts.get(host).map(|known| &known.addresses);
+    let others = match other {
+        HostName::Lab { lab: same, host } if same == lab => at(host),
+        _ => None,
+    };
+    let Some(own) = at(host) else { return Ok(None) };
+    let shared = own.iter().find(|(link, _)| others.is_some_and(|o| o.contains_key(*link)));
+    Ok(shared.or(own.iter().next()).map(|(_, address)| Address::from(*address)))
 }
 
 /// Reaches a host by the deadline, unless an earlier run left it changed. Somebody may be asked on the terminal.

@@ -22,8 +22,8 @@ use checks::{expect_sizes, expect_used, expect_zones};
 use plimsoll_load::SystemClock;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Address, Cause, Clock, Contrast, Deadline, Endpoint, Failure, Flag, HostName, HostRole,
-    PathSubject, Plan, SubjectKind, SubjectRunner, Watched, Workload,
+    Cause, Clock, Contrast, Deadline, Endpoint, Failure, Flag, HostName, HostRole, PathSubject,
+    Plan, SubjectKind, SubjectRunner, Watched, Workload,
 };
 use plimsoll_net::{Addresses, End, Ends, Iperf3Runner, PathRunner, Side, Token, Wanted};
 use plimsoll_reach::Reach;
@@ -190,7 +190,7 @@ fn wanted(arguments: &NetArguments, a: &HostName, b: &HostName) -> Result<Wanted
     // Both ends are this machine.
     let known = |own: &HostName, other: &HostName| match own {
         HostName::Local if own == other => Ok(Some(Ipv4Addr::LOCALHOST.into())),
-        _ => address_in_lab(own, other),
+        _ => hosts::address_in_lab(own, other),
     };
     let b_opens = arguments.connect_from == SideChoice::B;
     // The end that listens must be known; the other one is asked for its route.
@@ -204,20 +204,6 @@ fn wanted(arguments: &NetArguments, a: &HostName, b: &HostName) -> Result<Wanted
             named => named,
         },
     })
-}
-
-/// The address of a host of a lab, on the link that another host has too, if there is one. `None` of other hosts.
-fn address_in_lab(own: &HostName, other: &HostName) -> Result<Option<Address>, Failure> {
-    let HostName::Lab { lab, host } = own else { return Ok(None) };
-    let status = plimsoll_lab::status_of(lab)?;
-    let at = |host: &str| status.hosts.get(host).map(|known| &known.addresses);
-    let others = match other {
-        HostName::Lab { lab: same, host } if same == lab => at(host),
-        _ => None,
-    };
-    let Some(own) = at(host) else { return Ok(None) };
-    let shared = own.iter().find(|(link, _)| others.is_some_and(|o| o.contains_key(*link)));
-    Ok(shared.or(own.iter().next()).map(|(_, address)| Address::from(*address)))
 }
 
 /// The plan of a study of one path.

@@ -60,7 +60,7 @@ fn addresses(
 ) -> Result<Option<[Ipv4Addr; 2]>, Failure> {
     let b_named = match path.to.address {
         Some(address) => Some(address),
-        None => super::address_in_lab(&path.to.host, &path.from.host)?,
+        None => hosts::address_in_lab(&path.to.host, &path.from.host)?,
     };
     let wanted = Wanted { a: path.from.address, b: b_named };
     let found = Addresses::find(a, b, Side::B, wanted)?;
