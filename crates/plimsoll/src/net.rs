@@ -8,6 +8,7 @@ mod iperf3;
 mod parts;
 pub mod tunnel;
 mod via;
+mod via_arguments;
 mod workloads;
 
 pub use arguments::{EXAMPLES, NetArguments};

@@ -1,6 +1,7 @@
 //! Arguments of `plimsoll net`.
 
-use super::{design, via};
+use super::via_arguments::address;
+use super::{design, via_arguments};
 use crate::arguments::{OutputArguments, ProbeArguments, at_least_one};
 use crate::settings::CommandArguments;
 use clap::{Args, ValueEnum};
@@ -113,7 +114,7 @@ pub struct NetArguments {
     #[command(flatten)]
     pub design: design::DesignArguments,
     #[command(flatten)]
-    pub via: via::ViaArguments,
+    pub via: via_arguments::ViaArguments,
     #[command(flatten)]
     pub study: ProbeArguments,
     #[command(flatten)]
@@ -165,17 +166,6 @@ pub(super) fn rate(text: &str) -> Result<RateChoice, String> {
                 "'{text}' is neither max nor a whole number from 1 to {MOST_PACKETS_PER_SECOND}"
             )),
         },
-    }
-}
-
-/// An address that somebody can send to.
-pub(super) fn address(text: &str) -> Result<Address, String> {
-    let address: Address = text.parse()?;
-    match address.lacks_zone() {
-        true => Err(format!(
-            "'{address}' is link-local: add the interface that leads to it, such as {address}%eth0"
-        )),
-        false => Ok(address),
     }
 }
 

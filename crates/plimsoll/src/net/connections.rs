@@ -3,10 +3,7 @@
 use super::arguments::NetArguments;
 use super::workloads::{length, part};
 use plimsoll_model::{Cause, ConnectJob, Failure, Workload};
-use std::ops::RangeInclusive;
 
-/// Connections at a time. Of one, the round trip would be measured; the probe has at most 64 streams.
-pub(super) const NUMBERS: RangeInclusive<i64> = 2..=64;
 /// Seconds of a trial, and of one of a quick study.
 const SECONDS: f64 = 4.0;
 const QUICK_SECONDS: f64 = 2.0;

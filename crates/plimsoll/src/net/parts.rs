@@ -5,7 +5,6 @@ use super::connections::measures_frames;
 use super::via::RULESET;
 use super::{via, wanted};
 use crate::hosts;
-use clap::ValueEnum;
 use plimsoll_model::{
     Cause, Factor, FactorLevel, Failure, Flow, HostName, MissingPart, PartAlone, PathPart,
     PathParts, PricedPart, factor,
@@ -21,36 +20,6 @@ const PLAIN: [&str; 4] = ["noqueue", "pfifo_fast", "pfifo", "bfifo"];
 const OF_QUEUES: &str = "mq";
 /// Discipline in place of another one.
 const PFIFO: &str = "pfifo";
-
-/// A part of the router's path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum PartChoice {
-    /// Rules of the packet filter (nftables)
-    Rules,
-    /// Connection tracking
-    Conntrack,
-    /// Address translation (nftables)
-    Nat,
-    /// Flows that pass the rules by (nftables flowtable)
-    Flowtable,
-    /// Queueing discipline of the interface that sends, compared with pfifo
-    Qdisc,
-    /// Generic receive offload of the interface that receives
-    Offload,
-}
-
-impl PartChoice {
-    fn part(self) -> PathPart {
-        match self {
-            PartChoice::Rules => PathPart::Rules,
-            PartChoice::Conntrack => PathPart::Conntrack,
-            PartChoice::Nat => PathPart::Nat,
-            PartChoice::Flowtable => PathPart::Flowtable,
-            PartChoice::Qdisc => PathPart::Qdisc,
-            PartChoice::Offload => PathPart::Offload,
-        }
-    }
-}
 
 /// Parts that can be priced, and the factors that switch them.
 pub struct Priced {

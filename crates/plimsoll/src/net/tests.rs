@@ -1,4 +1,5 @@
-use super::arguments::{RateChoice, address, rate};
+use super::arguments::{RateChoice, rate};
+use super::via_arguments::address;
 use super::{BASELINE_SECONDS, checks, iperf3, plan};
 use crate::arguments::ProbeArguments;
 use crate::command_line::{Arguments, Command};

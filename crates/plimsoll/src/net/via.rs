@@ -1,22 +1,19 @@
 //! A router between the ends: the rate that it forwards, by direction and frame size.
 
-use super::arguments::{NetArguments, RateChoice, SideChoice, address};
+use super::arguments::{NetArguments, RateChoice, SideChoice};
 use super::connections;
-use super::parts::PartChoice;
+use super::via_arguments::{DirectionChoice, Frame};
 use super::workloads::{FINE_MARGIN, FINE_WIDTH, LOSS, WIDTH, part};
-use crate::arguments::at_least_one;
 use crate::hosts;
-use clap::{Args, ValueEnum};
-use plimsoll_model::units::{Bytes, parse_duration};
+use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Address, Bound, Cause, Design, Factor, FactorLevel, Failure, Flag, Flow, ForwardingJob,
-    HostName, Length, Measure, Metric, Parameter, Rule, Steps, Workload,
+    Bound, Cause, Design, Factor, FactorLevel, Failure, Flag, Flow, ForwardingJob, Length,
+    Measure, Metric, Parameter, Rule, Steps, Workload,
 };
 use plimsoll_net::Addresses;
 use plimsoll_reach::{Reach, quote};
 use plimsoll_stats::kept::LEAD_SECONDS;
 use std::net::IpAddr;
-use std::num::NonZeroU16;
 use std::time::Duration;
 
 /// Sizes of frames if the user names none, of a whole study and of a quick one.
@@ -24,8 +21,6 @@ const FRAMES: [Frame; 2] = [Frame::Bytes(128), Frame::Bytes(1518)];
 const QUICK_FRAMES: [Frame; 1] = [Frame::Bytes(1518)];
 /// The same where parts of the path are priced: most of their cost does not depend on the size.
 const PRICED_FRAMES: [Frame; 1] = [Frame::Bytes(128)];
-/// Frames of Ethernet, jumbo frames included.
-const SIZES: std::ops::RangeInclusive<u16> = 64..=9018;
 /// Most flows of the probe.
 const MOST_FLOWS: u16 = 1024;
 /// Lowest and highest rate, in frames per second.
@@ -43,162 +38,6 @@ pub(super) const RULESET: &str = "nft-ruleset";
 const OPEN: [&str; 3] = ["none", "only-nat", "only-tracking"];
 /// Longest time that a host may take to say what it is asked.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-#[derive(Args)]
-#[command(next_help_heading = "Through a router")]
-pub struct ViaArguments {
-    /// Router between A and B: measure the rate that it forwards
-    ///
-    /// The router is monitored, and needs a login. The default of --repeats is 6, and that of --max-time is 40min
-    #[arg(
-        long,
-        value_name = "HOST",
-        conflicts_with_all = ["jobs", "blocks", "payloads", "streams", "call", "socket_buffer", "congestion"]
-    )]
-    pub via: Option<String>,
-    /// Sizes of Ethernet frames in bytes, their check sequence included [default: 128,1518; 1518 with --quick]
-    ///
-    /// 64 bytes are the least with IPv4, and imix is a mix: of 12 frames 7 of 64 bytes, 4 of 570 and 1 of 1518. A frame
-    /// that is longer than the path takes is made shorter
-    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = frame, requires = "via")]
-    pub frames: Vec<Frame>,
-    /// Directions of the frames [default: out,in]
-    #[arg(long, value_name = "DIRECTIONS", value_enum, value_delimiter = ',', requires = "via")]
-    pub direction: Vec<DirectionChoice>,
-    /// Flows in each direction, each with a port of its own [default: 64]
-    ///
-    /// Several numbers are measured one by one
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', requires = "via")]
-    #[arg(value_parser = at_least_one::<NonZeroU16>)]
-    pub flows: Vec<NonZeroU16>,
-    /// New TCP connections a second, so many at a time
-    ///
-    /// 2 to 64, each opened, used for one exchange and reset. Several numbers are measured one by one. Frames are
-    /// measured too if --frames, --direction or --flows is given
-    #[arg(
-        long,
-        value_name = "NUMBERS",
-        value_delimiter = ',',
-        requires = "via",
-        conflicts_with = "parts"
-    )]
-    #[arg(value_parser = clap::value_parser!(u16).range(connections::NUMBERS))]
-    pub connections: Vec<u16>,
-    /// Address of B on a link without the router: measure that path, too
-    ///
-    /// It shows the throughput of the two ends alone
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
-    #[arg(requires = "via", conflicts_with = "set")]
-    pub direct: Option<Address>,
-    /// Length of the trial that confirms each rate [default: 10s]
-    ///
-    /// 60s is the shortest that RFC 2544 permits
-    #[arg(long = "final", value_name = "TIME", requires = "via", conflicts_with = "parts")]
-    #[arg(value_parser = confirming_time)]
-    pub confirming: Option<Duration>,
-    /// Largest 99th percentile of the queueing delay at a kept rate [default: none]
-    ///
-    /// It is the one-way delay of the frames above the shortest one of a trial. Of fewer than 2000 frames the longest delay
-    /// counts
-    #[arg(long, value_name = "TIME", requires = "via", conflicts_with = "parts", value_parser = latency)]
-    pub latency: Option<Duration>,
-    /// CPU time that each of these parts of R's path takes for a packet
-    ///
-    /// Each part is switched off after the others, at a fixed rate of one size of frames. flowtable, rules, nat and
-    /// conntrack need nftables on R. Parts that R does not have are named
-    #[arg(long, value_name = "PARTS", value_enum, value_delimiter = ',', requires = "via")]
-    #[arg(conflicts_with_all = ["set", "direct"])]
-    pub parts: Vec<PartChoice>,
-    /// Take the rules off a host with a public address: for seconds it has none
-    #[arg(long)]
-    pub allow_open: bool,
-    /// Overload a path that leaves the local networks
-    ///
-    /// Others use such a path, too (RFC 6815)
-    #[arg(long, requires = "via")]
-    pub allow_wan: bool,
-}
-
-/// Size of the frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Frame {
-    /// Of each.
-    Bytes(u16),
-    /// A mix of sizes.
-    Imix,
-}
-
-fn frame(text: &str) -> Result<Frame, String> {
-    match text {
-        "imix" => Ok(Frame::Imix),
-        _ => match text.parse::<u16>() {
-            Ok(bytes) if SIZES.contains(&bytes) => Ok(Frame::Bytes(bytes)),
-            _ => Err(format!("'{text}' is neither imix nor a whole number from 64 to 9018")),
-        },
-    }
-}
-
-/// Shortest and longest trial that confirms a rate, in seconds.
-const CONFIRMING: std::ops::RangeInclusive<f64> = 1.0..=3600.0;
-
-fn confirming_time(text: &str) -> Result<Duration, String> {
-    let time = parse_duration(text)?;
-    match CONFIRMING.contains(&time.as_secs_f64()) {
-        true => Ok(time),
-        false => Err(format!("'{text}' is not a time from 1 s to an hour")),
-    }
-}
-
-/// Least and greatest bound on the delay, in seconds.
-const LATENCY: std::ops::RangeInclusive<f64> = 1e-4..=10.0;
-
-fn latency(text: &str) -> Result<Duration, String> {
-    let time = parse_duration(text)?;
-    match LATENCY.contains(&time.as_secs_f64()) {
-        true => Ok(time),
-        false => Err(format!("'{text}' is not a time from 0.1ms to 10s")),
-    }
-}
-
-/// Direction of the frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DirectionChoice {
-    /// From A to B
-    Out,
-    /// From B to A
-    In,
-    /// Both at the same time
-    Both,
-}
-
-impl DirectionChoice {
-    fn flow(self) -> Flow {
-        match self {
-            DirectionChoice::Out => Flow::Out,
-            DirectionChoice::In => Flow::In,
-            DirectionChoice::Both => Flow::Both,
-        }
-    }
-}
-
-impl ViaArguments {
-    /// The router.
-    pub fn router(&self) -> Result<Option<HostName>, Failure> {
-        // Not parsed by clap: what it refuses, it repeats, and there may be a password in it.
-        let router = self.via.as_deref().map(str::parse::<HostName>).transpose()?;
-        match router {
-            Some(HostName::Iperf3 { .. }) => {
-                let happened = "an iperf3 server is no host that can be monitored";
-                let next = "Name the router: --via ssh://root@router.";
-                Err(Failure::new(Cause::Usage, "plan the study")
-                    .on("--via")
-                    .happened(happened)
-                    .next(next))
-            }
-            router => Ok(router),
-        }
-    }
-}
 
 /// Refuses a direct path whose address belongs to the end that opens the connections.
 pub(super) fn expect_direct_possible(arguments: &NetArguments) -> Result<(), Failure> {
