@@ -13,6 +13,7 @@ mod processes;
 mod queues;
 mod raid;
 mod sensors;
+mod words;
 
 pub use control_group::{GroupCounters, group_paths};
 pub use cpu::{parse_run_seconds, parse_stat};
@@ -33,6 +34,7 @@ use plimsoll_model::{
 };
 use plimsoll_reach::mounts::MountTexts;
 use std::time::Duration;
+use words::number;
 
 /// Counters of one host at one moment, since boot where they count.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -175,11 +177,6 @@ fn widest(known: Option<Frequency>, hertz: Option<f64>) -> Option<Frequency> {
         lowest_hertz: known.lowest_hertz.min(hertz),
         highest_hertz: known.highest_hertz.max(hertz),
     })
-}
-
-/// The n-th word of a line as a number.
-fn number(line: &str, n: usize) -> Option<u64> {
-    line.split_ascii_whitespace().nth(n)?.parse().ok()
 }
 
 #[cfg(test)]
