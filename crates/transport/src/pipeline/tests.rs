@@ -4,6 +4,7 @@ use super::*;
 use crate::SystemClock;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::ops::Range;
 
 /// Numbers in frames. An odd one is asked for twice, one after the other; 13 cannot be sent; at most
 /// two are under way. Nobody looks at more of a reply than its number where that is 2, 6, 10, and so on.
