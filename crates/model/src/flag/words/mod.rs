@@ -6,62 +6,15 @@ mod limits;
 mod notes;
 mod urgent;
 mod validity;
+mod wording;
+
+pub use wording::Words;
 
 use super::{Burst, Flag, Severity};
 use crate::HostName;
-use crate::units::{Bytes, GIB, MIB};
-
-/// What there is to say of a flag.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Words {
-    /// How much it explains.
-    pub severity: Severity,
-    /// The effect on the figures, then the cause: a sentence without its full stop.
-    pub text: String,
-    /// Further facts, for the details; may be empty.
-    pub details: String,
-    /// What to do: a sentence that is short enough for a screen; may be empty.
-    pub action: String,
-    /// The same at length, for the details; empty where `action` says all.
-    advice: String,
-    /// The observation without its effect, for tables of exports; empty where the text is that.
-    fact: String,
-}
-
-impl Words {
-    fn new(severity: Severity, text: impl Into<String>) -> Words {
-        Words {
-            severity,
-            text: text.into(),
-            details: String::new(),
-            action: String::new(),
-            advice: String::new(),
-            fact: String::new(),
-        }
-    }
-
-    fn details(self, details: impl Into<String>) -> Words {
-        Words { details: details.into(), ..self }
-    }
-
-    fn action(self, action: impl Into<String>) -> Words {
-        Words { action: action.into(), ..self }
-    }
-
-    fn advice(self, advice: impl Into<String>) -> Words {
-        Words { advice: advice.into(), ..self }
-    }
-
-    fn fact(self, fact: impl Into<String>) -> Words {
-        Words { fact: fact.into(), ..self }
-    }
-}
-
-/// Begin of what disturbs a study.
-const LOW: &str = "Figures may be too low";
-const RUN_AGAIN: &str = "Stop that, then run again.";
-/// The user that stands for nobody: -2 in 16 bits, as in Linux, or in 32.
-const NOBODY: [u32; 2] = [65_534, u32::MAX - 1];
+use wording::{
+    LOW, NOBODY, RUN_AGAIN, at_least, capital, clean, close, minutes, operations, place,
+};
 
 impl Flag {
     /// How much it explains.
@@ -267,54 +220,6 @@ impl Burst {
             Burst::NotSteady => "the rate was not steady after filling it",
             Burst::NotAgreed => "the trials differ from the steady rate after filling it",
         }
-    }
-}
-
-/// "1 operation", "2 operations".
-fn operations(count: u64) -> String {
-    format!("{count} operation{}", if count == 1 { "" } else { "s" })
-}
-
-/// A host in words.
-fn place(host: &HostName) -> String {
-    match host {
-        HostName::Local => "this machine".to_owned(),
-        other => other.to_string(),
-    }
-}
-
-/// With a capital letter, unless it is an address.
-fn capital(name: &str) -> String {
-    match name.strip_prefix("this") {
-        Some(rest) => format!("This{rest}"),
-        None => name.to_owned(),
-    }
-}
-
-/// As an option takes it: "4GiB".
-fn close(size: Bytes) -> String {
-    size.to_string().replace(' ', "")
-}
-
-/// A size of at least so much that can be read, as an option takes it: "48GiB" where a host has 23.54 GiB of memory.
-fn at_least(size: Bytes) -> String {
-    let steps = [GIB, 64 * MIB, MIB];
-    let step = steps.into_iter().find(|step| size.0 >= 8 * step).unwrap_or(1);
-    close(Bytes(size.0.checked_next_multiple_of(step).unwrap_or(size.0)))
-}
-
-/// The command that removes leftovers.
-fn clean(on: Option<&str>, target: &str) -> String {
-    let on = on.map_or_else(String::new, |host| format!("--on {host} "));
-    format!("plimsoll clean {on}'{target}'")
-}
-
-/// A time to plan with: "3 min", "2 h".
-fn minutes(seconds: f64) -> String {
-    if seconds < 5400.0 {
-        format!("{:.0} min", (seconds / 60.0).ceil())
-    } else {
-        format!("{:.0} h", (seconds / 3600.0).ceil())
     }
 }
 

@@ -1,5 +1,6 @@
 use super::*;
 use crate::HostResource;
+use crate::units::{Bytes, GIB, MIB};
 
 /// Nobody can stop a thread of the kernel, and nobody should try.
 #[test]
