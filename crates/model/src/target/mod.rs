@@ -10,6 +10,7 @@ mod smb;
 mod suggestion;
 #[cfg(test)]
 mod tests;
+mod url;
 
 pub use authority::without_password;
 pub use facts::{AdvertisedSizes, InPlace, Protection, TargetFacts, WriteState};
@@ -19,13 +20,13 @@ pub use protocol::Protocol;
 pub use smb::{SmbDialect, SmbProtection, SmbTarget};
 pub use suggestion::suggested_url;
 
-use crate::{Cause, Failure};
-use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str};
+use crate::Failure;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
+use url::{PATH_ESCAPES, decode, usage, without_parents};
 
 /// A storage target.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -76,15 +77,6 @@ impl PageCache {
 }
 
 const KINDS: &str = "Give a directory, nfs://host/export or smb://user@host/share.";
-
-const PATH_ESCAPES: &AsciiSet =
-    &CONTROLS.add(b' ').add(b'?').add(b'#').add(b'%').add(b'"').add(b'\'').add(b'<').add(b'>');
-
-/// Target that cannot be parsed, shown without a possible password.
-fn usage(on: &str, happened: impl fmt::Display, next: &str) -> Failure {
-    let on = authority::without_password(on);
-    Failure::new(Cause::Usage, "understand the target").on(on).happened(happened).next(next)
-}
 
 impl FromStr for Target {
     type Err = Failure;
@@ -164,22 +156,4 @@ impl fmt::Display for Target {
             Target::Smb(s) => s.fmt(f),
         }
     }
-}
-
-fn decode(given: &str, part: &str) -> Result<String, Failure> {
-    let decoded = percent_decode_str(part).decode_utf8().map_err(|_| {
-        usage(given, "its %-escapes do not make valid UTF-8", "Write %25 for a percent sign.")
-    })?;
-    if decoded.contains('\0') {
-        return Err(usage(given, "it contains a NUL byte", "No path can; leave %00 out."));
-    }
-    Ok(decoded.into_owned())
-}
-
-/// Path that stays below its start.
-fn without_parents(given: &str, path: String) -> Result<String, Failure> {
-    if path.split('/').any(|part| part == "..") {
-        return Err(usage(given, "its path contains '..'", "Write the path without it."));
-    }
-    Ok(path)
 }

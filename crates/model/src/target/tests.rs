@@ -1,4 +1,5 @@
 use super::*;
+use crate::Cause;
 use proptest::prelude::*;
 use proptest::sample::select;
 
