@@ -7,7 +7,7 @@ use crate::ms_smb2::msg::tree_connect::{TreeConnectRequest, TreeConnectRequestFl
 use crate::ms_smb2::types::flags::{FileAccessMask, ShareFlags};
 use crate::ms_smb2::types::{Command, Dialect};
 use crate::session::{self, Session, perhaps_unencrypted};
-use crate::{Error, Pipeline, PipelineOptions, Protection, Smb2, names};
+use crate::{Error, Protection, names};
 use plimsoll_transport::{Deadline, Socket};
 
 /// A share, over a connection of its own. Paths are relative to it, with `/` between names, and
@@ -169,11 +169,6 @@ impl Tree {
         self.connection.tree_id = 0;
         let logoff = crate::ms_smb2::msg::logoff::LogoffRequest;
         self.connection.farewell(Request::new(Command::Logoff, &logoff));
-    }
-
-    /// Many requests in flight on this connection.
-    pub fn into_pipeline(self, options: PipelineOptions) -> Pipeline {
-        Smb2::pipeline(self.into_link(), options)
     }
 
     /// What is needed to send requests about this share, as a pipeline does.

@@ -16,6 +16,7 @@ use crate::link::{Link, SessionFacts};
 use crate::message::{HEADER_BYTES, ReplyHeader, RequestHeader, UNASKED, next_message};
 use crate::ms_smb2::types::Command;
 use crate::requests::OpenKind;
+use crate::tree::Tree;
 use crate::{Error, names};
 use ids::Guesses;
 use plimsoll_transport::{
@@ -241,6 +242,13 @@ impl Smb2 {
         let length = (bytes.len() - start - PREFIX) as u32 + later.unwrap_or(0);
         bytes[start..start + PREFIX].copy_from_slice(&length.to_be_bytes());
         Ok(later)
+    }
+}
+
+impl Tree {
+    /// Many requests in flight on this connection.
+    pub fn into_pipeline(self, options: PipelineOptions) -> Pipeline {
+        Smb2::pipeline(self.into_link(), options)
     }
 }
 
