@@ -4,6 +4,12 @@ use crate::Error;
 use plimsoll_process::child;
 use std::path::PathBuf;
 
+/// The interpreter that Debian's package of impacket is installed for, whatever else `PATH` offers.
+pub(crate) const PYTHON: &str = "/usr/bin/python3";
+/// Where `scripts/setup.sh` puts the server of go-nfs.
+pub(crate) const GO_NFS: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/bin/go-nfs");
+
 /// The program of this name, or an error that names it.
 pub(crate) fn locate(name: &str) -> Result<PathBuf, Error> {
     child::find(name).ok_or_else(|| Error::new(format!("the program {name} is not installed")))

@@ -5,8 +5,7 @@
 //! So nothing is skipped silently where everything ought to be there.
 
 use crate::program;
-use crate::servers::go_nfs;
-use crate::servers::impacket::PYTHON;
+use crate::program::{GO_NFS, PYTHON};
 use plimsoll_process::child;
 use std::io::Write;
 use std::path::Path;
@@ -277,7 +276,7 @@ fn missing_impacket() -> Option<String> {
 
 /// It is in no package.
 fn missing_go_nfs() -> Option<String> {
-    let program = Path::new(go_nfs::PROGRAM);
+    let program = Path::new(GO_NFS);
     (!program.exists()).then(|| format!("{} is not built (make setup-test)", program.display()))
 }
 

@@ -7,12 +7,14 @@ mod login;
 pub mod reply;
 mod request;
 mod session;
+mod status;
 
 use super::connection::{self, FRAMES};
 use super::costs::{Charge, Costs};
 use super::tree::Tree;
 use plimsoll_smb::SigningAlgorithm;
 use session::Session;
+use status::Status;
 use std::io;
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -72,32 +74,6 @@ impl Shared {
         connection::serve(stream, FRAMES, self.charge.as_ref(), answer)?;
         stream.shutdown(Shutdown::Both)
     }
-}
-
-/// A status of MS-ERREF, section 2.3.1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Status(u32);
-
-impl Status {
-    const MORE_PROCESSING: Status = Status(0xc000_0016);
-    const NO_MORE_FILES: Status = Status(0x8000_0006);
-    const INFO_CLASS: Status = Status(0xc000_0003);
-    const INVALID: Status = Status(0xc000_000d);
-    const END_OF_FILE: Status = Status(0xc000_0011);
-    const ACCESS_DENIED: Status = Status(0xc000_0022);
-    const NAME_NOT_FOUND: Status = Status(0xc000_0034);
-    const NAME_COLLISION: Status = Status(0xc000_0035);
-    const PATH_NOT_FOUND: Status = Status(0xc000_003a);
-    const LOGON_FAILURE: Status = Status(0xc000_006d);
-    const DISK_FULL: Status = Status(0xc000_007f);
-    const IS_A_DIRECTORY: Status = Status(0xc000_00ba);
-    const NOT_SUPPORTED: Status = Status(0xc000_00bb);
-    const NO_TREE: Status = Status(0xc000_00c9);
-    const NO_SUCH_SHARE: Status = Status(0xc000_00cc);
-    const NOT_EMPTY: Status = Status(0xc000_0101);
-    const NOT_A_DIRECTORY: Status = Status(0xc000_0103);
-    const FILE_CLOSED: Status = Status(0xc000_0128);
-    const NO_SESSION: Status = Status(0xc000_0203);
 }
 
 impl SmbResponder {

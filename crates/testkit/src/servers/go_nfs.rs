@@ -4,12 +4,9 @@
 use super::files::{make_directory, own_directory, tail};
 use super::process::{Process, takes_connections};
 use crate::Error;
+use crate::program::GO_NFS;
 use crate::stage::Stage;
 use std::path::{Path, PathBuf};
-
-/// Where `scripts/setup.sh` puts it.
-pub(crate) const PROGRAM: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/bin/go-nfs");
 
 /// A running server of one directory on a stage; dropping it kills the server.
 #[derive(Debug)]
@@ -29,7 +26,7 @@ impl GoNfs {
         let served = directory.join("served");
         make_directory(&served)?;
         let served = served.display().to_string();
-        let words = [PROGRAM, &port.to_string(), &served];
+        let words = [GO_NFS, &port.to_string(), &served];
         let process = Process::start("go-nfs", &[], &words, &[], vec![log(&directory)])?;
         let process = process.ready(|| takes_connections(port))?;
         Ok(Self { directory, port, _process: process })

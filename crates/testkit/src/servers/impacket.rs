@@ -4,6 +4,7 @@
 use super::files::{make_directory, open_log, own_directory, tail};
 use super::process::takes_connections;
 use super::samba::smbclient;
+use crate::program::PYTHON;
 use crate::stage::Stage;
 use crate::{Error, program};
 use plimsoll_process::child;
@@ -12,8 +13,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The interpreter that Debian's package is installed for, whatever else `PATH` offers.
-pub(crate) const PYTHON: &str = "/usr/bin/python3";
 const SCRIPT: &str = include_str!("impacket.py");
 
 /// A running server with one share on a stage; dropping it kills the server.
