@@ -1,5 +1,6 @@
 //! Results of network tools. The samples were written for these tests.
 
+use super::file::unpacked;
 use super::tests::{close, file, left_out, one};
 use super::*;
 use flate2::Compression;
