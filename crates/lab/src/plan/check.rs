@@ -1,5 +1,6 @@
 //! Whether a plan makes sense: names, who is linked with whom, and what each kind of host can do.
 
+use super::places::a_path;
 use super::{DiskKind, FileSystem, Host, HostKind, Image, Link, Plan};
 use plimsoll_config::{Problem, nearest};
 use plimsoll_model::is_lab_name;
@@ -14,9 +15,6 @@ const MTUS: std::ops::RangeInclusive<u32> = 576..=65535;
 
 /// Disks of a machine that are files, and links: each kind has so many places on its bus.
 const MOST_DEVICES: usize = 8;
-
-/// Places in a namespace that are its own, where disks can be put without a trace on this machine.
-pub(crate) const OWN_PLACES: [&str; 3] = ["/srv/", "/mnt/", "/media/"];
 
 impl Plan {
     pub(crate) fn check(&self) -> Checked {
@@ -310,21 +308,6 @@ fn named(at: &[&str], name: &str) -> Checked {
     }
     let next = "Use at most 24 characters from a-z, 0-9 and '-', starting with a letter.";
     Err(Problem::new(at, format!("`{name}` is not a valid name"), next))
-}
-
-/// Paths stand in scripts and configuration files as they are.
-pub(super) fn a_path(at: &[&str], path: &str) -> Checked {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
-    let parts = || path.split('/').skip(1);
-    if path.starts_with('/')
-        && path.chars().all(plain)
-        && parts().all(|p| !matches!(p, "" | "." | ".."))
-    {
-        return Ok(());
-    }
-    let next = "Give an absolute path such as /srv/data, with letters, digits, '.', '_' and '-' \
-    only.";
-    Err(Problem::new(at, format!("`{path}` is not a plain absolute path"), next))
 }
 
 fn some_options(at: &[&str], options: &str) -> Checked {

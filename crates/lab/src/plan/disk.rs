@@ -1,6 +1,6 @@
 //! Disks of hosts, and whether they make sense.
 
-use super::check::{OWN_PLACES, a_path};
+use super::places::{OWN_PLACES, a_path};
 use super::{Delay, Host, HostKind, Size, Throughput};
 use plimsoll_config::Problem;
 use serde::{Deserialize, Serialize};

@@ -8,6 +8,7 @@
 mod check;
 mod disk;
 mod network;
+mod places;
 mod quantity;
 mod rates;
 mod read;

@@ -1,7 +1,7 @@
 //! What a lab file asks of hosts in namespaces that goes beyond the lab: those share files and
 //! users with this machine, and what serves there runs as root. Virtual machines may do anything.
 
-use super::check::OWN_PLACES;
+use super::places::OWN_PLACES;
 use super::read::lab_file;
 use super::{Host, HostKind, Plan};
 use plimsoll_model::{Cause, Failure};

@@ -4,7 +4,7 @@
 //! a machine is booted with it once after each boot of this one, and the answer kept.
 
 use super::images::Files;
-use super::{Image, Images, Machine, qemu};
+use super::{Acceleration, Image, Images, Machine, qemu};
 use crate::state::private::Temporary;
 use plimsoll_model::{Cause, Failure};
 use plimsoll_process::child;
@@ -15,15 +15,6 @@ use std::time::{Duration, Instant};
 
 /// A machine boots in a fraction of this where KVM works.
 const PATIENCE: Duration = Duration::from_secs(8);
-
-/// What runs the instructions of a machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Acceleration {
-    /// The processor.
-    Kvm,
-    /// A program: some ten times slower.
-    Emulated,
-}
 
 pub(super) fn acceleration(images: &Images<'_>) -> Result<Acceleration, Failure> {
     let device = Path::new("/dev/kvm");

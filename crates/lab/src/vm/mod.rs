@@ -6,6 +6,7 @@ mod console;
 pub mod images;
 mod kvm;
 mod limit;
+mod machine;
 mod monitor;
 mod qemu;
 mod state;
@@ -16,83 +17,23 @@ pub use agent::fuzzing;
 pub use agent::{AgentPort, Heard, RemoteCommand, Window};
 pub use console::console;
 pub use images::Images;
-pub use kvm::Acceleration;
 pub(crate) use kvm::{boots_a_machine, known as known_acceleration, runs_a_tiny_guest};
 pub use limit::DiskLimit;
+pub use machine::{Acceleration, DiskFile, Machine, Nic};
 pub use state::{go_on, pause, save, taken};
 
+use machine::interrupted;
 pub(crate) use monitor::Monitor;
 use plimsoll_model::{Cause, Failure};
 use plimsoll_reach::Reach;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What QEMU itself takes beside the memory of its machine, MiB.
 const QEMU_MIB: u64 = 96;
-
-/// A machine. Its files lie in `directory` and are named after it.
-#[derive(Clone, Debug)]
-pub struct Machine {
-    /// Its name, which is a file name and a host name.
-    pub name: String,
-    /// What it boots.
-    pub image: Image,
-    /// Its memory in MiB.
-    pub memory_mib: u32,
-    /// Its processors.
-    pub cores: u8,
-    /// Its network interfaces; the kernel names them `eth0`, `eth1` … in this order.
-    pub nics: Vec<Nic>,
-    /// Its disks: `/dev/vdb`, `/dev/vdc` … in this order.
-    pub disks: Vec<DiskFile>,
-    /// Where its sockets, its console and the like lie. Paths of sockets have at most 107 bytes.
-    pub directory: PathBuf,
-}
-
-/// An end of a cable between two machines.
-#[derive(Clone, Debug)]
-pub struct Nic {
-    /// The hardware address.
-    pub mac: String,
-    /// The socket by which both ends meet.
-    pub socket: PathBuf,
-    /// Whether this end listens there. That machine is started first.
-    pub listens: bool,
-}
-
-/// A disk, kept in a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DiskFile {
-    /// The file; made if it is not there, and takes room as it is written to.
-    pub path: PathBuf,
-    /// Its size in bytes.
-    pub bytes: u64,
-    /// What is read and written together at most.
-    pub limit: Option<DiskLimit>,
-    /// Whether it takes discards.
-    pub discards: bool,
-}
-
-impl Machine {
-    /// Removes what it has written to disks and console, so that it begins anew.
-    pub fn forget(&self) {
-        let disks = self.disks.iter().map(|disk| disk.path.clone());
-        for path in disks.chain([console(&self.directory, &self.name)]) {
-            let _ = std::fs::remove_file(path);
-        }
-    }
-}
-
-impl DiskFile {
-    /// What the n-th disk of a machine, from 0, is called in it.
-    pub fn device(_image: Image, n: u8) -> String {
-        // The first is the root's.
-        format!("/dev/vd{}", char::from(b'b'.saturating_add(n)))
-    }
-}
 
 /// Starts a machine, and returns when QEMU runs; the machine itself is still to boot. `journal`
 /// is given the process before it becomes QEMU.
@@ -195,10 +136,6 @@ pub fn set_clock(machine: &Machine, patience: Duration) -> Result<(), Failure> {
     Err(Failure::new(Cause::Trial, "set the clock of a machine")
         .on(&machine.name)
         .happened(happened))
-}
-
-fn interrupted(on: &str) -> Failure {
-    Failure::new(Cause::Interrupted, "boot a machine").on(on).happened("it was interrupted")
 }
 
 /// Reaches a machine by its files; `name` is what the user calls it in this module's failures.
