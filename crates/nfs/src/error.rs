@@ -1,7 +1,7 @@
 //! Everything that can go wrong between this client and a server.
 
 use crate::Version;
-use crate::mount::MountStatus;
+use crate::mount_status::MountStatus;
 use crate::nfs3::{Procedure, Stability, Status};
 use crate::rpc::Rejection;
 use crate::xdr;

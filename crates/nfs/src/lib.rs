@@ -10,10 +10,12 @@
 //! and special files.
 #![forbid(unsafe_code)]
 
+mod calls;
 mod done;
 mod error;
 mod handle;
 pub mod mount;
+mod mount_status;
 pub mod nfs2;
 pub mod nfs3;
 pub mod nfs4;
