@@ -72,7 +72,7 @@ help:
 	@echo "make measure-trace    functions of netfilter under six rulesets, costs next to those by check and net --parts, and kill -9 at 30 moments of a trace; an hour and a half"
 	@echo "make docs             the outputs on the pages in docs/, written anew"
 	@echo "make gallery          docs/gallery: the demonstration's report and pictures, made by the program"
-	@echo "make lint             formatting, clippy, documentation, licences of dependencies"
+	@echo "make lint             formatting, clippy, documentation, licences of dependencies, circles of files"
 	@echo "make lint-advisories  known vulnerabilities of dependencies; needs the network"
 	@echo "make install          cargo install the program, its runner, and the probes made so far; manual pages and completions below PREFIX=$(PREFIX)"
 
@@ -97,6 +97,7 @@ check-style:
 	cargo clippy -p plimsoll --test measure --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 	scripts/licences.py
+	scripts/circles.py
 
 # Of the machines that plimsoll does not run on itself one will do here: the most different one.
 check-tests:

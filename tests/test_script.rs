@@ -1,4 +1,4 @@
-//! How `make test` runs the tests: `scripts/tests.py`, with a `cargo` that fails on command.
+//! Scripts of `make test`: `scripts/tests.py`, with a `cargo` that fails on command, and `scripts/circles.py`.
 
 use plimsoll_testkit::{Need, available};
 use std::fs;
@@ -175,4 +175,44 @@ fn properties_have_one_seed_in_each_run_of_all_tests_and_a_fresh_one_on_request(
     assert_eq!(seed(&[]), seed(&[]));
     assert_ne!(seed(&["--properties"]), seed(&["--properties"]));
     assert_eq!(bench.runs_of("--test served").len(), 2, "it has no properties");
+}
+
+/// Whether `scripts/circles.py` accepts a crate of these files, and the text of its complaint.
+fn are_circles_accepted(files: &[(&str, &str)]) -> (bool, String) {
+    let root = tempfile::tempdir().unwrap();
+    let source = root.path().join("crates/some/src");
+    fs::create_dir_all(&source).unwrap();
+    for (name, text) in files {
+        fs::write(source.join(name), text).unwrap();
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/circles.py");
+    let output = Command::new(script).arg(root.path()).output().expect("it starts");
+    (output.status.success(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn four_files_that_use_each_other_are_refused() {
+    if !available(Need::Python) {
+        return;
+    }
+    let lib = ("lib.rs", "mod a;\nmod b;\nmod c;\nmod d;\npub use d::D;");
+    let [a, b] = [
+        ("a.rs", "use crate::b;\npub fn a() { b::b() }"),
+        ("b.rs", "pub fn b() { super::c::c() }"),
+    ];
+    let c = ("c.rs", "use crate::{D};\npub fn c(_: D) {}");
+    let d = ("d.rs", "pub struct D;\nfn d() { crate::a::a() }");
+    let (accepted, complaint) = are_circles_accepted(&[lib, a, b, c, d]);
+    let named = "4 files use each other: a.rs b.rs c.rs d.rs";
+    assert!(!accepted && complaint.contains(named), "{complaint}");
+
+    let three = ("c.rs", "pub fn c() { crate::a::a() }");
+    assert_eq!(are_circles_accepted(&[lib, a, b, three, d]), (true, String::new()));
+    let of_test = ("d.rs", "pub struct D;\n#[cfg(test)]\nmod tests { fn d() { crate::a::a() } }");
+    assert_eq!(are_circles_accepted(&[lib, a, b, c, of_test]), (true, String::new()));
+    let in_comment = (
+        "d.rs",
+        "// crate::a::a()\npub struct D(&'static str); // \"\nconst D: &str = \"crate::a::a\";",
+    );
+    assert_eq!(are_circles_accepted(&[lib, a, b, c, in_comment]), (true, String::new()));
 }
