@@ -7,8 +7,8 @@ use super::workloads::{FINE_MARGIN, FINE_WIDTH, LOSS, WIDTH, part};
 use crate::hosts;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Bound, Cause, Design, Factor, FactorLevel, Failure, Flag, Flow, ForwardingJob, Length,
-    Measure, Metric, Parameter, Rule, Steps, Workload,
+    Bound, Cause, Design, Factor, FactorLevel, Failure, Flag, Flow, ForwardingJob, Length, Measure,
+    Metric, Parameter, Rule, Steps, Workload,
 };
 use plimsoll_net::Addresses;
 use plimsoll_reach::{Reach, quote};
