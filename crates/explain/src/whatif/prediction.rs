@@ -1,6 +1,6 @@
 //! What a change would bring, and why nothing can be said.
 
-use crate::{PathResource, Use};
+use crate::{Limits, PathResource, Use};
 use plimsoll_model::{Cell, HostName, Measure};
 
 /// What a change would bring to one row.
