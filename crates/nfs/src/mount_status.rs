@@ -60,7 +60,7 @@ impl MountStatus {
         }
     }
 
-    fn number(self) -> u32 {
+    pub(crate) fn number(self) -> u32 {
         match self {
             MountStatus::Other(number) => number,
             known => Self::ALL.iter().find(|s| s.1 == known).map_or(10006, |s| s.0),
