@@ -65,8 +65,11 @@ pub fn open(plan: &Plan, id: &StudyId) -> Result<Box<dyn Settings + Send>, Failu
     Ok(Box::new(OfStudy { plan: plan.clone(), id: id.clone(), hosts }))
 }
 
+/// A host, and the way to it.
+type NamedReach = (HostName, Arc<dyn Reach>);
+
 /// The hosts that may have something in their caches: those that drive the load, and the servers' own.
-fn cached(plan: &Plan) -> Result<Vec<(HostName, Arc<dyn Reach>)>, Failure> {
+fn cached(plan: &Plan) -> Result<Vec<NamedReach>, Failure> {
     let mut names: Vec<&HostName> = Vec::new();
     for one in plan.watched.iter().filter(|one| !one.guessed) {
         if !names.contains(&&one.host) {
@@ -94,7 +97,7 @@ struct Hosts {
     /// The settings that each factor of the plan is, by their numbers in the session.
     settings_of_factors: Vec<std::ops::Range<usize>>,
     /// Hosts whose caches are dropped, as far as they let that be done.
-    caches: Vec<(HostName, Arc<dyn Reach>)>,
+    caches: Vec<NamedReach>,
 }
 
 impl Hosts {

@@ -398,7 +398,7 @@ fn a_stop_before_anything_was_measured_is_a_failure() {
 #[test]
 fn a_store_that_gives_trials_back_changes_nothing() {
     let rule = Rule::Sequential { first: 3, half_width: 0.01, at_least_seconds: 700.0 };
-    let measured = |gives_back| {
+    let measured = |gives_back: bool| {
         let share = |number: usize, clock| {
             let usual = MS * (100 + 5 * number as u32);
             MockShare::new(clock, NonZeroU16::MIN, move |_: &Op, at: Nanos| {

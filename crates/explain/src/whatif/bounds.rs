@@ -285,7 +285,7 @@ impl Demands<'_> {
             false if one.is_delay() => one.demand_seconds,
             false => one.service_seconds(),
         };
-        let weighed = |one: &Use| (weight(one), Next::Resource(one.clone()));
+        let weighed = |one: &Use| (weight(one), Next::Resource(Box::new(one.clone())));
         let mut weights: Vec<(f64, Next)> = self.slow.iter().map(weighed).collect();
         weights.push((if saturates { hidden } else { waiting }, Next::Waiting));
         let most = weights.iter().map(|(weight, _)| *weight).fold(0.0, f64::max);

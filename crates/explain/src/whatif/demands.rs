@@ -231,7 +231,7 @@ impl<'a> Demands<'a> {
             if let Condition::ClockMoved { host, hertz } = condition
                 && self.slow.iter().any(|one| is(one) && one.host.as_ref() == Some(host))
             {
-                let (host, hertz) = (host.clone(), *hertz);
+                let (host, hertz) = (Box::new(host.clone()), *hertz);
                 return refused(Why::ClockMoved { host, hertz }, Settle::Again);
             }
         }

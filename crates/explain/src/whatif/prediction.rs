@@ -113,7 +113,7 @@ pub enum Why {
     /// The clock of the CPU moved, so that its demands are not those of one speed: lowest and highest in hertz.
     ClockMoved {
         /// The host.
-        host: HostName,
+        host: Box<HostName>,
         /// The clocks.
         hertz: (f64, f64),
     },
@@ -162,7 +162,7 @@ pub enum Settle {
     /// The same at several depths.
     Sweep,
     /// The disk of a host by itself.
-    Disk(HostName),
+    Disk(Box<HostName>),
     /// The same once more, for longer.
     Again,
     /// The same with so many workers.
@@ -181,7 +181,7 @@ pub enum Settle {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
     /// A resource, with the demand that it has then.
-    Resource(Use),
+    Resource(Box<Use>),
     /// A resource of a network path.
     OfPath(PathResource),
     /// Time of an operation that no monitored resource explains.

@@ -191,7 +191,7 @@ fn next(shown: &Shown<'_>, one: &Prediction) -> Vec<String> {
 /// What to measure because of something that is not known.
 fn settled_by(unknown: &Unknown) -> Settle {
     match unknown {
-        Unknown::Disk { host, .. } => Settle::Disk(host.clone()),
+        Unknown::Disk { host, .. } => Settle::Disk(Box::new(host.clone())),
         Unknown::Server | Unknown::Link | Unknown::Held(_) => Settle::Monitor,
         Unknown::Concurrency => Settle::Sweep,
         Unknown::Clock(_) => Settle::Again,
