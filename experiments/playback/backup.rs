@@ -132,7 +132,7 @@ fn case(beds: &Beds, draw: &mut impl Rng) -> Case {
     let ratio = plimsoll(beds);
     let (mut pairs, mut films) = (Vec::new(), Vec::new());
     for _ in 0..PAIRS {
-        let is_first = draw.next_u32() % 2 == 0;
+        let is_first = draw.next_u32().is_multiple_of(2);
         let before = is_first.then(|| rsync(beds, true));
         let (alone, _) = rsync(beds, false);
         let (during, film) = before.unwrap_or_else(|| rsync(beds, true));

@@ -81,7 +81,7 @@ fn supply(beds: &Beds, link: f64) -> f64 {
 fn case(beds: &Beds, number: u64, draw: &mut impl Rng) -> Case {
     let load_average = load_average();
     let link = between(LINK[0], LINK[1], draw).round();
-    let [low, high] = if number % 2 == 0 { LITTLE } else { ENOUGH };
+    let [low, high] = if number.is_multiple_of(2) { LITTLE } else { ENOUGH };
     beds.lab(&["set", "players", "cable", &format!("rate={link}Mbit/s")]).expect(0);
     let supply = supply(beds, link);
     let rate = supply / between(low, high, draw);
