@@ -57,6 +57,9 @@ fn threads_that_wait_for_a_disk_are_to_be_tried_with_more_of_them() {
     for words in wanted {
         assert!(said.contains(words), "no {words:?} in {said}");
     }
+    let advice = Document::advising(&study, None).screen(&Style { width: 160, colour: false });
+    let setting = format!("The setting nfsd-threads=8 on {SERVER} may bring up to ");
+    assert!(advice.contains(&setting), "{advice}");
 }
 
 /// What a gigabyte of large reads costs a server, by what the same machine did by itself.

@@ -55,7 +55,12 @@ fn lead(shown: &Shown<'_>, advice: &Advice) -> String {
     let most = advice.best();
     let free = advice.help.iter().find(|one| one.cost == Cost::Free);
     let told = |one: &Suggestion| {
-        format!("{} may bring {}", proposal(&one.proposal), times(shown, one, advice.rows))
+        // Names of settings are not capitalised.
+        let kind = match one.proposal {
+            Proposal::Setting { .. } => "the setting ",
+            Proposal::Change(_) => "",
+        };
+        format!("{kind}{} may bring {}", proposal(&one.proposal), times(shown, one, advice.rows))
     };
     match (most, free) {
         _ if advice.rows == 0 => {
