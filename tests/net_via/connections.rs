@@ -42,6 +42,7 @@ fn new_connections_through_a_router_are_counted() {
 }
 
 /// What the router's rules drop was not opened, and is no connection.
+/// Frames that it drops are sent again after one second and after three: in a trial of two seconds once none arrived.
 #[test]
 fn connections_that_a_router_drops_are_not_opened() {
     let Some(beds) = lab() else { return };
@@ -52,7 +53,7 @@ fn connections_that_a_router_drops_are_not_opened() {
         tcp flags syn / syn,ack drop; }}; }}"
     );
     beds.on("via/router", &format!("echo '{rules}' | nft -f -"));
-    let ran = net(&beds, &[ROUTER, "--connections=64", "--quick", "--time=2s", "--json=-"]);
+    let ran = net(&beds, &[ROUTER, "--connections=64", "--quick", "--time=4s", "--json=-"]);
     let whole = study(&ran.expect(0));
     let [trial] = &whole.trials[..] else { panic!("{whole:?}") };
     assert_eq!(trial.result.outcome, Outcome::Complete);
