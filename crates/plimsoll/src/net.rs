@@ -21,14 +21,12 @@ use crate::{hosts, plan, restore};
 use arguments::{JobChoice, SideChoice};
 use checks::{expect_sizes, expect_used, expect_zones};
 use plimsoll_load::SystemClock;
-use plimsoll_model::units::Bytes;
 use plimsoll_model::{
     Cause, Clock, Contrast, Deadline, Endpoint, Failure, Flag, HostName, HostRole, PathSubject,
     Plan, SubjectKind, SubjectRunner, Watched, Workload,
 };
 use plimsoll_net::{Addresses, End, Ends, Iperf3Runner, PathRunner, Side, Token, Wanted};
 use plimsoll_reach::Reach;
-use plimsoll_settings::LARGEST_PACKET;
 use plimsoll_study::RunnerOfKind;
 use std::net::Ipv4Addr;
 use std::num::NonZeroU16;
@@ -144,9 +142,9 @@ pub fn run(arguments: &NetArguments, kept: &StoreArguments) -> Result<u8, Failur
                     let ends = Ends { a: at_a, b: at_b, addresses, translated, opener, port };
                     let runner = PathRunner::new(given, ends, stop, token).over(interfaces);
                     let runner = runner.via(router.clone(), facts);
-                    let runner = match tunnel::is_varied(plan) {
-                        true => runner.with_packets_of_at_most(Bytes(LARGEST_PACKET)),
-                        false => runner,
+                    let runner = match tunnel::largest_packet(plan) {
+                        Some(largest) => runner.with_packets_of_at_most(largest),
+                        None => runner,
                     };
                     Box::new(match direct {
                         Some(direct) => {

@@ -34,6 +34,7 @@ mod origin;
 mod own_table;
 mod owner;
 mod packet_steering;
+mod pppoe;
 mod qdisc;
 mod read_ahead;
 pub mod reboot;
@@ -44,6 +45,8 @@ mod session;
 mod setting;
 pub mod sysctl;
 pub mod tracer;
+mod tunnel;
+mod tunnels;
 mod unrestored;
 mod wireguard;
 mod zfs;
@@ -60,8 +63,9 @@ pub use qdisc::root_discipline;
 pub use restore::{Restored, restore};
 pub use session::{Factor, Session};
 pub use setting::{Found, Knob, Original};
+pub use tunnel::TunnelHost;
+pub use tunnels::{TunnelKnob, is_tunnel, largest_tunnel_packet, tunnel_knobs};
 pub use unrestored::{expect_none_left, expect_none_left_on};
-pub use wireguard::{LARGEST_PACKET, Tunnel, is_tunnel};
 
 use plimsoll_model::{Cause, Failure};
 use setting::{BEGIN, LONGEST, alone, command};
@@ -88,8 +92,11 @@ const KINDS: &[(&str, Make, &str)] = &[
     (rps::KIND, rps::make, "rps:eth0"),
     (packet_steering::KIND, packet_steering::make, "packet-steering"),
     (qdisc::KIND, qdisc::make, "qdisc:eth0"),
-    (wireguard::ROUTER, wireguard::router, "wireguard"),
-    (wireguard::END, wireguard::end, "wireguard-end"),
+    (wireguard::ROUTER.name, wireguard::router, "wireguard"),
+    (wireguard::END.name, wireguard::end, "wireguard-end"),
+    (pppoe::ROUTER.name, pppoe::router, "pppoe"),
+    (pppoe::END.name, pppoe::end, "pppoe-end"),
+    (pppoe::RETURN.name, pppoe::way_back, "pppoe-return"),
     (zfs::KIND, zfs::make, "zfs:tank/films:recordsize"),
     (tracer::KIND, tracer::make, "tracer"),
     (commands::KIND, commands::make, "command:NAME"),

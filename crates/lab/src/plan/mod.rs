@@ -110,6 +110,8 @@ pub enum Image {
     Debian,
     /// The same with the kernel of bullseye (5.10), whose NFS server speaks version 2.
     DebianOld,
+    /// The first one with Debian's kernel for hardware, which has PPP, and with pppd.
+    DebianGeneric,
     /// A little-endian MIPS 24Kc with Debian's kernel for it.
     Mips,
 }

@@ -73,7 +73,7 @@ fn begin(
 pub fn acceleration(image: Image, images: &Images) -> Result<Acceleration, Failure> {
     match image {
         Image::Mips => Ok(Acceleration::Emulated),
-        Image::Debian | Image::DebianOld => kvm::acceleration(images),
+        Image::Debian | Image::DebianOld | Image::DebianGeneric => kvm::acceleration(images),
     }
 }
 

@@ -1,23 +1,24 @@
-//! `--set ROUTER/wireguard=…`: one factor of a plan that sets the router and both ends.
+//! `--set ROUTER/wireguard=…` or `--set ROUTER/pppoe=…`: one factor of a plan that sets the router and its ends.
 
 use crate::hosts;
-use plimsoll_model::{Cause, Failure, HostName, PathSubject, Plan};
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{Cause, Failure, PathSubject, Plan};
 use plimsoll_net::{Addresses, Side, Wanted};
 use plimsoll_reach::Reach;
-use plimsoll_settings::{Factor, Tunnel, is_tunnel};
+use plimsoll_settings::{Factor, TunnelHost, is_tunnel, largest_tunnel_packet, tunnel_knobs};
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::Arc;
 
-/// Whether a plan varies a tunnel.
-pub fn is_varied(plan: &Plan) -> bool {
-    plan.factors.iter().any(|factor| is_tunnel(&factor.name))
+/// Largest packet through the tunnel that a plan varies; `None` if it varies none.
+pub fn largest_packet(plan: &Plan) -> Option<Bytes> {
+    let largest = plan.factors.iter().filter_map(|factor| largest_tunnel_packet(&factor.name));
+    largest.min().map(Bytes)
 }
 
-/// The settings of the router, of B and of A that are one factor.
+/// The settings of the router and of the ends that are one factor.
 ///
 /// # Errors
-/// [`Cause::Usage`] unless it is a factor of the router of a path with addresses of IPv4, and the hosts' own.
-pub fn settings(plan: &Plan, factor: &plimsoll_model::Factor) -> Result<[Factor; 3], Failure> {
+/// [`Cause::Usage`] unless it is the only tunnel, of the router of a path with addresses of IPv4, and the hosts' own.
+pub fn settings(plan: &Plan, factor: &plimsoll_model::Factor) -> Result<Vec<Factor>, Failure> {
     let refused = |happened: &str, next: &str| {
         let on = format!("{} on {}", factor.name, factor.host);
         Failure::new(Cause::Usage, "set up a tunnel").on(on).happened(happened).next(next)
@@ -26,9 +27,15 @@ pub fn settings(plan: &Plan, factor: &plimsoll_model::Factor) -> Result<[Factor;
     let path = path.filter(|path| path.via.as_ref() == Some(&factor.host)).ok_or_else(|| {
         refused(
             "a tunnel needs two hosts and a router between them",
-            "Give it to plimsoll net A B --via ROUTER --set ROUTER/wireguard=off,to-router.",
+            "Give it to plimsoll net A B --via ROUTER --set ROUTER/NAME=VALUE,VALUE.",
         )
     })?;
+    if plan.factors.iter().filter(|other| is_tunnel(&other.name)).count() > 1 {
+        return Err(refused(
+            "the data takes one tunnel at a time",
+            "Compare one tunnel in each study.",
+        ));
+    }
     let (at_a, at_b) = (hosts::open(&path.from.host, false)?, hosts::open(&path.to.host, false)?);
     let [a, b] = addresses(path, &*at_a, &*at_b)?.ok_or_else(|| {
         refused(
@@ -36,20 +43,17 @@ pub fn settings(plan: &Plan, factor: &plimsoll_model::Factor) -> Result<[Factor;
             "Name addresses of IPv4: --address ADDRESS for B, --address-a ADDRESS for A.",
         )
     })?;
-    let [router, far, near] = Arc::new(Tunnel::new(a, b)).knobs();
-    let factor_of = |knob, name: &HostName, host| Factor {
-        knob,
-        name: name.clone(),
-        host,
-        levels: factor.levels.clone(),
-    };
     let at_router = hosts::open(&factor.host, false)?;
     // In the order in which they take a level: A verifies that the tunnel carries packets.
-    Ok([
-        factor_of(router, &factor.host, at_router),
-        factor_of(far, &path.to.host, at_b),
-        factor_of(near, &path.from.host, at_a),
-    ])
+    let of_host = |(at, knob)| {
+        let (name, host) = match at {
+            TunnelHost::A => (&path.from.host, &at_a),
+            TunnelHost::B => (&path.to.host, &at_b),
+            TunnelHost::Router => (&factor.host, &at_router),
+        };
+        Factor { knob, name: name.clone(), host: host.clone(), levels: factor.levels.clone() }
+    };
+    Ok(tunnel_knobs(&factor.name, a, b).into_iter().map(of_host).collect())
 }
 
 /// The addresses of A and B; `None` of IPv6.

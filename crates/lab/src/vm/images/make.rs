@@ -19,6 +19,9 @@ const PACKAGES: &str = "bash busybox-static cifs-utils conntrack coreutils crypt
     ncurses-base netbase nfs-common nfs-kernel-server nftables procps rpcbind rsync samba sed \
     sqlite3 tar util-linux wireguard-tools";
 
+/// What the image with PPP has as well.
+const OF_PPP: &str = "ppp";
+
 /// What goes to the script, by name.
 const GUEST: [(&str, &str); 5] = [
     ("build.sh", include_str!("../../../guest/build.sh")),
@@ -48,6 +51,7 @@ pub(super) struct Recipe {
     /// The package that depends on the newest kernel, and its suite.
     kernel: &'static str,
     suite: &'static str,
+    packages: String,
     stamp: String,
     mirror: String,
 }
@@ -57,14 +61,19 @@ impl Recipe {
         let (name, kernel, suite) = match image {
             Image::Debian => ("debian", "linux-image-cloud-amd64", "bookworm"),
             Image::DebianOld => ("debian-old", "linux-image-cloud-amd64", "bullseye"),
+            Image::DebianGeneric => ("debian-generic", "linux-image-amd64", "bookworm"),
             Image::Mips => ("mips", "linux-image-4kc-malta", "bookworm"),
         };
-        let texts: Vec<_> = [name, kernel, suite, PACKAGES]
+        let packages = match image {
+            Image::DebianGeneric => format!("{PACKAGES} {OF_PPP}"),
+            Image::Debian | Image::DebianOld | Image::Mips => PACKAGES.to_owned(),
+        };
+        let texts: Vec<_> = [name, kernel, suite, packages.as_str()]
             .into_iter()
             .chain(GUEST.iter().map(|(_, text)| *text))
             .collect();
         let stamp = format!("recipe-{:016x}", fingerprint(&texts));
-        Recipe { name, kernel, suite, stamp, mirror: mirror.to_owned() }
+        Recipe { name, kernel, suite, packages, stamp, mirror: mirror.to_owned() }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -147,7 +156,7 @@ impl Recipe {
                 .env("IMAGE", self.name)
                 .env("KERNEL", self.kernel)
                 .env("SUITE", self.suite)
-                .env("PACKAGES", PACKAGES)
+                .env("PACKAGES", &self.packages)
                 .env("GUEST", &guest)
                 .stdin(Stdio::from(lock.try_clone()?));
             output_unless(command, stop)
