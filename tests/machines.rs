@@ -16,6 +16,7 @@ mod machines {
     mod measure_trace_costs;
     mod nfs;
     mod power;
+    mod pppoe;
     mod quota;
     mod read_ahead;
     mod reboot;

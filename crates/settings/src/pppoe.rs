@@ -38,9 +38,6 @@ const PLUGIN: &str = "ls /usr/lib*/pppd/*/pppoe.so /usr/lib/*/pppd/*/pppoe.so \
 const OPTIONS: &str = "noauth nopersist lcp-echo-interval 0 mtu 1492 mru 1492 noccp novj noipv6 \
     nodefaultroute noproxyarp ip-up-script /bin/true ip-down-script /bin/true";
 
-/// Waits a moment; not every sleep(1) knows fractions of a second.
-const MOMENT: &str = "sleep 0.2 2>/dev/null || sleep 1";
-
 /// A line for each thing that a session needs and the host lacks.
 const TRY: &str = "command -v pppd >/dev/null || echo pppd
     [ -n \"$(PLUGIN)\" ] || echo plugin
@@ -237,16 +234,9 @@ impl Tunnel for Pppoe {
         if is_a {
             return Some(Script { text: pppd, input: String::new() });
         }
-        let wait = format!(
-            "{{ tries=0
-            until ip link show {0} >/dev/null 2>&1; do
-                [ $tries -lt 25 ] ||
-                    {{ echo 'pppd made no interface: see its lines in the log of the host' >&2; exit 1; }}
-                {MOMENT}
-                tries=$((tries + 1))
-            done; }}",
-            Self::INTERFACE
-        );
+        let is_there = format!("ip link show {} >/dev/null 2>&1", Self::INTERFACE);
+        let complaint = "pppd made no interface: see its lines in the log of the host";
+        let wait = tunnel::wait_until(&is_there, complaint);
         Some(Script { text: format!("{pppd} &&\n{wait}"), input: String::new() })
     }
 
@@ -312,7 +302,9 @@ mod tests {
     fn the_way_back_does_not_end_the_session() {
         let text = text(OF_WAY_BACK);
         assert!(!text.contains("kill") && !text.contains("pppd"), "{text}");
-        assert!(text.contains("ip route add 10.0.1.2/32 dev plimsoll_ppp table 18371"), "{text}");
+        let up = text.find("grep -q '[<,]UP[,>]'").unwrap();
+        let route = text.find("ip route add 10.0.1.2/32 dev plimsoll_ppp table 18371").unwrap();
+        assert!(up < route, "a route needs an interface that is up: {text}");
         assert!(text.contains("pref 18371 iif \"$(ip -o route get 10.0.2.2 | "), "{text}");
     }
 

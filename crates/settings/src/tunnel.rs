@@ -132,6 +132,19 @@ pub(super) fn failed(host: &dyn Reach, happened: impl fmt::Display, next: &str) 
     Failure::new(Cause::Trial, TRIED).on(host.name()).happened(happened).next(next)
 }
 
+/// One command of shell that waits some seconds until another one succeeds.
+pub(super) fn wait_until(command: &str, complaint: &str) -> String {
+    // Not every sleep(1) knows fractions of a second.
+    format!(
+        "{{ tries=0
+        until {command}; do
+            [ $tries -lt 50 ] || {{ echo '{complaint}' >&2; exit 1; }}
+            sleep 0.2 2>/dev/null || sleep 1
+            tries=$((tries + 1))
+        done; }}"
+    )
+}
+
 /// Shell that leads what is sent to an end over an interface of this host. The source address stays as it is without the
 /// tunnel. Of the router: only what comes in from B's side, because the router is not the sender of the data; and its
 /// filter of sources accepts A on another interface than that of its route.
@@ -185,7 +198,11 @@ impl<T: Tunnel> Setting<T> {
     fn script(&self, tunnel: &T, level: &str) -> Option<Script> {
         let Part { host, makes, .. } = self.part;
         let (mut steps, mut input) = (vec![self.remove()], String::new());
-        if makes != Makes::Route {
+        if makes == Makes::Route {
+            // The host's end may come up a moment after the other one.
+            let is_up = format!("ip -o link show {} | grep -q '[<,]UP[,>]'", T::INTERFACE);
+            steps.push(wait_until(&is_up, &format!("{} does not come up", T::INTERFACE)));
+        } else {
             let script = tunnel.script(host, level)?;
             steps.push(script.text);
             input = script.input;

@@ -236,3 +236,20 @@ fn path() -> String {
     let path = std::env::var("PATH").unwrap_or_default();
     format!("{path}:/usr/local/sbin:/usr/sbin:/sbin")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The others need not be made anew for it.
+    #[test]
+    fn ppp_is_in_one_image_alone() {
+        let of = |image| Recipe::for_image(image, "http://mirror");
+        for image in [Image::Debian, Image::DebianOld, Image::Mips] {
+            assert_eq!(of(image).packages, PACKAGES, "{image:?}");
+        }
+        let generic = of(Image::DebianGeneric);
+        assert_eq!(generic.packages.strip_prefix(PACKAGES), Some(" ppp"));
+        assert_eq!((generic.name(), generic.kernel), ("debian-generic", "linux-image-amd64"));
+    }
+}
