@@ -1,6 +1,6 @@
 //! Bounds on figures, by which a search accepts a value.
 
-use crate::Metric;
+use crate::{LatencySummary, Measure, Metric};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// Bound on one figure of one part of a workload.
@@ -47,6 +47,17 @@ impl Bound {
         Bound { part, ..self }
     }
 
+    /// Operations that have to end for its figure to be one; `None` for a figure that is not of operations.
+    pub fn operations(&self) -> Option<u32> {
+        match self.metric.measure {
+            Measure::LATENCY_P99 => Some(LatencySummary::P99_OPERATIONS),
+            Measure::LATENCY_P50 | Measure::LATENCY_MEAN | Measure::LATENCY_MAX | Measure::IOPS => {
+                Some(LatencySummary::P50_OPERATIONS)
+            }
+            _ => None,
+        }
+    }
+
     /// Reads a list of bounds, or a single bound in its place, as earlier versions wrote it.
     pub(crate) fn list<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Bound>, D::Error> {
         #[derive(Deserialize)]
@@ -83,7 +94,7 @@ impl Limit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Measure, Parameter, Steps};
+    use crate::{Parameter, Steps};
 
     fn read(accept: &str) -> Vec<Bound> {
         let steps = format!(

@@ -44,6 +44,7 @@ mod subject;
 mod subject_key;
 mod target;
 mod trial;
+mod trial_length;
 pub mod units;
 mod watched;
 pub mod what_if;

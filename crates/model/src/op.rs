@@ -230,6 +230,11 @@ pub struct LatencySummary {
 }
 
 impl LatencySummary {
+    /// Operations that a median needs to be a figure.
+    pub const P50_OPERATIONS: u32 = 40;
+    /// The same of a 99th percentile.
+    pub const P99_OPERATIONS: u32 = 2000;
+
     /// The quantile named as in `quantiles_seconds`, where the data support it.
     pub fn quantile(&self, name: &str) -> Option<f64> {
         self.quantiles_seconds.get(name).copied()

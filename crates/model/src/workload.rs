@@ -187,14 +187,6 @@ pub enum Steps {
 }
 
 impl Steps {
-    /// Points of a search whose border is near the rate that was carried at its top.
-    const USUAL_SEARCH: usize = 5;
-    /// Seconds that a search for the highest kept rate usually takes, lead-ins, an overload trial and a long trial
-    /// included.
-    const USUAL_KEPT_SECONDS: f64 = 45.0;
-    /// The same of a search that a few short trials decide.
-    const QUICK_KEPT_SECONDS: f64 = 25.0;
-
     /// Varied parameter.
     pub fn over(&self) -> Parameter {
         match self {
@@ -295,36 +287,6 @@ impl Workload {
     /// Unit of its rates; `None` if its job has none that can be chosen.
     pub fn rate_unit(&self) -> Option<RateUnit> {
         self.main().and_then(|part| part.job.settable().rate)
-    }
-
-    /// How long one point of a trial is planned to take, in seconds, setting up apart.
-    pub fn seconds(&self) -> f64 {
-        match self.length {
-            Length::For { seconds, .. } => seconds,
-            Length::UntilDone { at_most_seconds } => at_most_seconds,
-        }
-    }
-
-    /// How often a trial does its work: once for each value of a sweep; in a search, as often as it usually takes.
-    pub fn points(&self) -> usize {
-        match &self.steps {
-            Some(Steps::Sweep { values, .. }) => values.len(),
-            Some(Steps::Search { .. }) => Steps::USUAL_SEARCH,
-            Some(Steps::Kept { final_seconds, is_quick, .. }) => {
-                let usual = match is_quick {
-                    true => Steps::QUICK_KEPT_SECONDS,
-                    false => Steps::USUAL_KEPT_SECONDS,
-                };
-                let seconds = usual + final_seconds.unwrap_or_default();
-                (seconds / self.seconds().max(1.0)).round() as usize
-            }
-            None => 1,
-        }
-    }
-
-    /// How long all points of a trial are planned to take, in seconds, setting up apart.
-    pub fn trial_seconds(&self) -> f64 {
-        self.points() as f64 * self.seconds()
     }
 
     /// The workload at the step with the most operations in flight; `None` where its steps do not change how many

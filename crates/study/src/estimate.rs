@@ -185,8 +185,8 @@ fn volume(workload: &Workload) -> Volume {
                 volume.written += if writes { points * moved } else { 0.0 };
                 volume.files += points * main.names as f64;
             }
-            Length::For { seconds, .. } if writes => {
-                volume.written += points * seconds * BYTES_PER_SECOND;
+            Length::For { .. } if writes => {
+                volume.written += workload.trial_seconds() * BYTES_PER_SECOND;
             }
             Length::For { .. } => {}
         }
@@ -206,7 +206,7 @@ pub(crate) fn moved(footprint: Footprint) -> u64 {
 
 fn seconds(workload: &Workload, volume: &Volume) -> f64 {
     match workload.length {
-        Length::For { seconds, .. } => workload.points() as f64 * seconds,
+        Length::For { .. } => workload.trial_seconds(),
         Length::UntilDone { at_most_seconds } if is_of_typical_length(workload) => at_most_seconds,
         Length::UntilDone { at_most_seconds } => {
             let copied = volume.moved / BYTES_PER_SECOND + volume.files * SECONDS_PER_FILE;
@@ -228,8 +228,8 @@ mod tests {
     use super::*;
     use plimsoll_model::units::{GIB, MIB};
     use plimsoll_model::{
-        DataClass, Design, DirectoryTarget, Factor, FactorLevel, GeneratedData, HostName, Job,
-        PatternJob, Reboot, Target, Transfer,
+        Bound, DataClass, Design, DirectoryTarget, Factor, FactorLevel, GeneratedData, HostName,
+        Job, Measure, Metric, Parameter, PatternJob, Reboot, Target, Transfer,
     };
     use std::num::NonZeroU16;
 
@@ -300,6 +300,24 @@ mod tests {
         near(swept.written.0 as f64 - laid_out, 3.0 * (once.written.0 as f64 - laid_out));
         let laid_out = laid_out / BYTES_PER_SECOND;
         near(trials(&swept) - laid_out, 3.0 * (trials(&once) - laid_out));
+    }
+
+    /// Three short trials and four of full length; of one length five.
+    #[test]
+    fn a_search_begins_with_short_trials() {
+        for (seconds, expected) in [(8.0, 3.0 * 2.0 + 4.0 * 8.0), (0.5, 5.0 * 0.5)] {
+            let mut searching = plan(vec![pattern("random-write")], 2);
+            let workload = &mut searching.workloads[0];
+            workload.length = Length::For { seconds, warm_up_seconds: 0.0 };
+            let accept = vec![Bound::at_most(Metric::all(Measure::LATENCY_P99), 0.01)];
+            let (over, from, to) = (Parameter::Workers, 1.0, 64.0);
+            workload.steps = Some(Steps::Search { over, from, to, resolution: 0.05, accept });
+            let found = estimate(&searching);
+            near(found.first_blocks_seconds, 4.0 * (expected + SECONDS_PER_TRIAL));
+            let laid_out = found.preparing_seconds * BYTES_PER_SECOND;
+            near(found.written.0 as f64 - laid_out, 4.0 * expected * BYTES_PER_SECOND);
+            assert!(!found.is_known);
+        }
     }
 
     /// It said 15 hours and, in the same line, 60 seconds: creating 6 TB takes the former, measuring the latter.

@@ -1,12 +1,13 @@
 //! Going through values of a parameter within one trial: a sweep over given values, a search for the largest that is
 //! accepted (`search`), or for the highest rate that is kept (`kept`). The runner only ever sees one point.
 
+mod bracket;
 mod kept;
 mod search;
 
 use plimsoll_model::{
-    Bound, Cause, Failure, Flag, HostLoad, Limit, Measure, Metric, Outcome, Parameter, Point,
-    PointResult, RateUnit, Steps, Workload,
+    Bound, Cause, Failure, Flag, HostLoad, Length, Limit, Measure, Metric, Outcome, Parameter,
+    Point, PointResult, RateUnit, Steps, Workload,
 };
 use plimsoll_stats::kept::{MOST_SECONDS, QUICK_SECONDS, confirm_seconds};
 use rand_pcg::Pcg64;
@@ -48,7 +49,8 @@ pub(crate) fn measure(
     order: &mut Pcg64,
     point: MeasurePoint<'_>,
 ) -> (PointResult, Vec<HostLoad>, Vec<Point>) {
-    let mut trial = Trial { workload, steps, point, points: Vec::new(), void_points: 0 };
+    let mut trial =
+        Trial { workload, steps, point, points: Vec::new(), planned_seconds: 0.0, void_points: 0 };
     let ended = match steps {
         Steps::Sweep { values, .. } => trial.sweep(values, order),
         Steps::Search { from, to, resolution, accept, .. } => {
@@ -58,7 +60,7 @@ pub(crate) fn measure(
             trial.search(&search::Range {
                 from: *from,
                 to: *to,
-                width: search::Width::new(*resolution, order),
+                width: bracket::Width::new(*resolution, order),
                 accept,
                 time: TimeLimit { most_seconds, ..time },
             })
@@ -98,6 +100,8 @@ struct Trial<'a> {
     steps: &'a Steps,
     point: MeasurePoint<'a>,
     points: Vec<Point>,
+    /// Seconds of the points at given values, as planned.
+    planned_seconds: f64,
     /// Points that were void and were measured again.
     void_points: u32,
 }
@@ -117,9 +121,12 @@ impl Trial<'_> {
         measured
     }
 
-    fn at(&mut self, at: f64) -> Measured {
+    /// Measures a value for so long.
+    fn at(&mut self, at: f64, length: Length) -> Measured {
         let at = if self.has_whole_values() { at.round() } else { at };
         let workload = self.workload.at(self.steps.over(), at).map_err(ended)?;
+        let workload = Workload { length, ..workload };
+        self.planned_seconds += planned_seconds(length);
         let (mut result, loads) = self.measured(&workload, f64::INFINITY);
         if result.outcome != Outcome::Complete {
             return Err(Box::new(result));
@@ -141,7 +148,7 @@ impl Trial<'_> {
         let headline = |result: &PointResult| headline.and_then(|metric| result.value(0, metric));
         let mut best: Option<(PointResult, Vec<HostLoad>)> = None;
         for index in plimsoll_stats::order::shuffled(values.len(), order) {
-            let measured = self.at(values[index])?;
+            let measured = self.at(values[index], self.workload.length)?;
             let better = |best: &(PointResult, _)| headline(&measured.0) > headline(&best.0);
             if best.as_ref().is_none_or(better) {
                 best = Some(measured);
@@ -160,6 +167,14 @@ impl Trial<'_> {
     /// Whether the values are whole numbers.
     fn has_whole_values(&self) -> bool {
         self.rate_unit() != Some(RateUnit::Bytes)
+    }
+}
+
+/// Seconds of a length that is known beforehand; 0 of work that ends when it is done.
+fn planned_seconds(length: Length) -> f64 {
+    match length {
+        Length::For { seconds, .. } => seconds,
+        Length::UntilDone { .. } => 0.0,
     }
 }
 
@@ -190,17 +205,17 @@ fn ended(failure: Failure) -> Box<PointResult> {
 mod tests {
     use super::*;
     use plimsoll_model::units::{Bytes, MIB};
-    use plimsoll_model::{Arrival, DatagramsJob, Flow, Length, Part, PartResult, PatternJob};
+    use plimsoll_model::{Arrival, DatagramsJob, Flow, Part, PartResult, PatternJob};
     use std::num::{NonZeroU16, NonZeroU32};
 
     pub(super) const UNBOUNDED: Conditions<'_> =
         Conditions { start: None, time: TimeLimit { most_seconds: f64::INFINITY, spent: &|| 0.0 } };
 
-    /// Random reads of one worker, one in flight.
+    /// Random reads of one worker, one in flight; no trial is shorter.
     pub(super) fn reads() -> Workload {
         let job = PatternJob::random_reads(Bytes(4096), Bytes(MIB)).into();
         let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
-        Workload::new(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 })
+        Workload::new(part, Length::For { seconds: 0.5, warm_up_seconds: 0.1 })
     }
 
     #[test]

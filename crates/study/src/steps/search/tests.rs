@@ -243,9 +243,9 @@ fn a_value_near_its_bound_is_decided_by_three_trials() {
 #[test]
 fn a_search_ends_in_its_time_with_the_largest_value_so_far() {
     let most = |most: u16| move |workers: u16, _: usize| if workers > most { 20e-3 } else { 1e-3 };
-    let (result, points, spent) = observed(most(10), 6.0);
+    let (result, points, spent) = observed(most(10), 4.0);
     let found = result.value(0, Metric::all(Measure::STEP)).unwrap();
-    assert!(spent <= 6.0 && points.len() == 6, "{points:?}");
+    assert!(spent <= 4.0 && points.len() == 4, "{points:?}");
     let accepted = points.iter().filter(|point| point.accepted == Some(true));
     assert_eq!(accepted.map(|point| point.at).fold(0.0, f64::max), found);
     let rejected = points.iter().filter(|point| point.accepted == Some(false));
@@ -253,11 +253,174 @@ fn a_search_ends_in_its_time_with_the_largest_value_so_far() {
     let [Flag::SearchUnfinished { width_ratio }] = result.flags[..] else { panic!("{result:?}") };
     assert!((width_ratio / (least / found - 1.0) - 1.0).abs() < 0.2, "{width_ratio}");
     // Without an accepted value the last point is the smallest one.
-    let (none, points, spent) = observed(most(0), 6.0);
-    assert!(spent <= 6.0 && points.last().unwrap().at == 1.0, "{points:?}");
+    let (none, points, spent) = observed(most(0), 4.0);
+    assert!(spent <= 4.0 && points.last().unwrap().at == 1.0, "{points:?}");
     assert!(matches!(none.outcome, Outcome::Failed { .. }), "{none:?}");
     // With time enough it is exact.
     let (result, ..) = observed(most(10), 60.0);
     assert_eq!(result.value(0, Metric::all(Measure::STEP)), Some(10.0));
     assert!(result.flags.is_empty(), "{result:?}");
+}
+
+/// A trial of a search: its workers and its length in seconds.
+type LengthAt = (f64, f64);
+
+/// Searches 1 to 64 workers for a p99 of 10 ms, in trials of so many seconds that begin shorter. `figures` depend on the
+/// workers and the seconds.
+fn lengthening(
+    figures: impl Fn(u16, f64) -> Vec<(Measure, f64)>,
+    seconds: f64,
+    most_seconds: f64,
+) -> (PointResult, Vec<Point>, Vec<LengthAt>) {
+    let accept = vec![Bound::at_most(Metric::all(Measure::LATENCY_P99), 10e-3)];
+    let over = Parameter::Workers;
+    let steps = Steps::Search { over, from: 1.0, to: 64.0, resolution: 0.01, accept };
+    let length = Length::For { seconds, warm_up_seconds: 0.1 * seconds };
+    let workload = Workload { length, ..reads() };
+    let mut order = plimsoll_stats::order::generator(1, "steps");
+    let spent = Cell::new(0.0);
+    let mut trials = Vec::new();
+    let mut point = |at: &Workload, _: f64| {
+        let workers = at.parts[0].workers.get();
+        spent.set(spent.get() + at.seconds());
+        trials.push((f64::from(workers), at.seconds()));
+        let figures = figures(workers, at.seconds()).into_iter();
+        let quantities = figures.map(|(measure, value)| (Metric::all(measure), value)).collect();
+        let part = PartResult { quantities, ..PartResult::default() };
+        let complete = PointResult::empty(Outcome::Complete);
+        (PointResult { parts: vec![part], ..complete }, Vec::new())
+    };
+    let time = TimeLimit { most_seconds, spent: &|| spent.get() };
+    let conditions = Conditions { start: None, time };
+    let (result, _, points) = measure(&workload, &steps, &conditions, &mut order, &mut point);
+    (result, points, trials)
+}
+
+/// A p99 far below the bound up to so many workers, and far above it for more.
+fn far(workers: u16, most: u16) -> Vec<(Measure, f64)> {
+    vec![(Measure::LATENCY_P99, if workers > most { 40e-3 } else { 1e-3 })]
+}
+
+fn found(result: &PointResult) -> Option<f64> {
+    result.value(0, Metric::all(Measure::STEP))
+}
+
+#[test]
+fn a_search_begins_with_short_trials_and_decides_by_long_ones() {
+    let (result, points, trials) = lengthening(|workers, _| far(workers, 10), 8.0, f64::INFINITY);
+    assert_eq!(found(&result), Some(10.0));
+    assert!(result.flags.is_empty(), "{result:?}");
+    assert_eq!(trials[0].1, 2.0, "{trials:?}");
+    assert_eq!(trials[1..], [(8.0, 2.0), (9.0, 8.0), (11.0, 2.0), (10.0, 8.0), (11.0, 8.0)]);
+    assert!(points.iter().all(|point| point.accepted == Some(point.at <= 10.0)), "{points:?}");
+}
+
+#[test]
+fn short_trials_find_what_long_ones_find_in_less_time() {
+    let mut spent = [0.0, 0.0];
+    for most in 1..63 {
+        for (number, seconds) in [8.0, 0.5].into_iter().enumerate() {
+            let (result, _, trials) =
+                lengthening(|workers, _| far(workers, most), seconds, f64::INFINITY);
+            assert_eq!(found(&result), Some(f64::from(most)));
+            spent[number] += trials.iter().map(|(_, own)| own / seconds).sum::<f64>();
+        }
+    }
+    assert!(spent[0] < 0.55 * spent[1], "{spent:?} trials of full length");
+}
+
+/// Short trials show a border at 8 or at 40 workers.
+#[test]
+fn short_trials_that_are_wrong_do_not_decide() {
+    for (short, full, count) in [(8, 20, 11), (40, 10, 15)] {
+        let figures =
+            |workers: u16, seconds: f64| far(workers, if seconds < 8.0 { short } else { full });
+        let (result, points, trials) = lengthening(figures, 8.0, f64::INFINITY);
+        let most = f64::from(full);
+        assert_eq!(found(&result), Some(most));
+        assert!(result.flags.is_empty(), "{result:?}");
+        assert!(trials.contains(&(most, 8.0)) && trials.contains(&(most + 1.0, 8.0)), "{trials:?}");
+        assert!(points.iter().all(|point| point.accepted == Some(point.at <= most)), "{points:?}");
+        assert_eq!(trials.len(), count, "no short trial after one that was wrong: {trials:?}");
+    }
+}
+
+/// A short trial varies more: by 15% it may show the opposite, and one of full length may not.
+#[test]
+fn a_short_trial_near_the_bound_is_followed_by_a_long_one() {
+    let figures = |workers: u16, _: f64| match workers {
+        0..=8 => vec![(Measure::LATENCY_P99, 8.7e-3)],
+        _ => far(workers, 8),
+    };
+    let (result, _, trials) = lengthening(figures, 8.0, f64::INFINITY);
+    assert_eq!(found(&result), Some(8.0));
+    assert_eq!(trials[1..], [(8.0, 2.0), (8.0, 8.0), (9.0, 8.0)]);
+}
+
+/// 300 operations per second: 2000 of them end within 8 s, and not within 2 s.
+#[test]
+fn a_short_trial_has_the_operations_that_its_figure_needs_or_does_not_decide() {
+    let searched = |median: fn(u16) -> f64| {
+        let figures = move |workers: u16, seconds: f64| {
+            let p99 = (Measure::LATENCY_P99, 1e-3 * f64::from(workers));
+            let known = [
+                (Measure::IOPS, 300.0),
+                (Measure::LATENCY_MAX, 50e-3),
+                (Measure::LATENCY_P50, median(workers)),
+            ];
+            known.into_iter().chain((seconds >= 8.0).then_some(p99)).collect::<Vec<_>>()
+        };
+        let (result, _, trials) = lengthening(figures, 8.0, f64::INFINITY);
+        assert_eq!(found(&result), Some(10.0));
+        let top = trials[0].0;
+        assert_eq!(trials[0].1, 2.0);
+        assert!(trials[1..].iter().all(|(_, seconds)| *seconds == 8.0), "{trials:?}");
+        trials.iter().filter(|(workers, _)| *workers == top).count()
+    };
+    assert_eq!(searched(|_| 0.5e-3), 2, "the largest latency alone does not decide");
+    assert_eq!(searched(|workers| if workers > 10 { 30e-3 } else { 0.5e-3 }), 1, "a median does");
+}
+
+#[test]
+fn short_trials_of_rates_last_until_enough_operations_are_due() {
+    let accept = vec![Bound::at_most(Metric::all(Measure::LATENCY_P99), 10e-3)];
+    let over = Parameter::Rate;
+    let steps = Steps::Search { over, from: 50.0, to: 5000.0, resolution: 0.01, accept };
+    let length = Length::For { seconds: 8.0, warm_up_seconds: 0.8 };
+    let workload = Workload { length, ..reads() };
+    let mut order = plimsoll_stats::order::generator(1, "steps");
+    let mut lengths = Vec::new();
+    let mut point = |at: &Workload, _: f64| {
+        let rate = f64::from(at.parts[0].arrival.per_second().unwrap().get());
+        let needed = (1.1 * 2000.0 / rate / 0.9).max(2.0);
+        let is_short = (at.seconds() / needed - 1.0).abs() < 1e-6;
+        assert!(is_short || at.seconds() == 8.0, "{} s at {rate}", at.seconds());
+        lengths.push(at.seconds());
+        let p99 = if rate > 300.0 { 100e-3 } else { 1e-3 };
+        let quantities = [(Metric::all(Measure::LATENCY_P99), p99)].into();
+        let part = PartResult { quantities, ..PartResult::default() };
+        let complete = PointResult::empty(Outcome::Complete);
+        (PointResult { parts: vec![part], ..complete }, Vec::new())
+    };
+    let (result, ..) = measure(&workload, &steps, &UNBOUNDED, &mut order, &mut point);
+    assert_eq!(found(&result), Some(300.0));
+    assert_eq!(lengths[0], 2.0);
+    assert!(lengths.iter().any(|seconds| (2.1..8.0).contains(seconds)), "{lengths:?}");
+}
+
+#[test]
+fn a_search_of_short_trials_has_time_for_a_long_one_at_its_result() {
+    let (result, points, trials) = lengthening(|workers, _| far(workers, 10), 8.0, 20.0);
+    assert_eq!((found(&result), trials[1..].to_vec()), (Some(8.0), vec![(8.0, 2.0), (8.0, 8.0)]));
+    let expected = trials[0].0 / 8.0 - 1.0;
+    let [Flag::SearchUnfinished { width_ratio }] = result.flags[..] else { panic!("{result:?}") };
+    assert!((width_ratio - expected).abs() < 1e-9, "{width_ratio}, not {expected}");
+    assert_eq!(points.last().unwrap().accepted, Some(true));
+    // And for one at the smallest value, where the other one rejects its result.
+    let figures = |workers: u16, seconds: f64| far(workers, if seconds < 8.0 { 40 } else { 5 });
+    let (result, points, trials) = lengthening(figures, 8.0, 20.0);
+    assert_eq!(found(&result), Some(1.0));
+    assert_eq!(trials[1..], [(8.0, 2.0), (8.0, 8.0), (1.0, 8.0)]);
+    assert_eq!(trials.iter().map(|(_, seconds)| seconds).sum::<f64>(), 20.0);
+    assert!(points.iter().all(|point| point.accepted == Some(point.at <= 1.0)), "{points:?}");
 }
