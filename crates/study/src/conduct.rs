@@ -10,13 +10,14 @@ mod time;
 mod trial;
 mod vary;
 
+use crate::check;
 use crate::hosts::Hosts;
 use crate::kept_trials::KeptTrials;
 use crate::progress::Progress;
 use crate::remaining_time::{Ahead, Took};
+use crate::resume::{self, can_be_continued, stopped_at};
 use crate::schedule::Schedule;
 use crate::settings::Settings;
-use crate::{check, resume};
 use plimsoll_explain::Forecast;
 use plimsoll_model::{
     Cause, Clock, Ended, Failure, Flag, Length, Nanos, Origin, Plan, Rule, SCHEMA, Study, StudyId,
@@ -103,8 +104,26 @@ pub fn conduct_with<'a>(order: Conduct<'a>, follow: Follow<'a>) -> Result<Study,
     carry_out(order, study, None, follow)
 }
 
+/// Goes on with a study where it stopped: its plan, seed and rule, blocks numbered on, for as long again
+/// as the cap of the order's plan. What else the order says of the plan is not looked at. Seconds are
+/// counted on from where it stopped; the time between and that for preparing again is not measured time.
+///
+/// # Errors
+/// As [`crate::conduct`]; and where the study cannot be continued ([`can_be_continued`]),
+/// is still running, or a target is not what it was. Then the study is as it was.
+pub fn resume(study: Study, order: Conduct<'_>) -> Result<Study, Failure> {
+    can_be_continued(&study)?;
+    check::plan(&study.plan)?;
+    let mut again = Study { ended: Ended::Open, ..study.clone() };
+    again.flags.extend(order.flags.iter().cloned());
+    again.plan.design.cap_seconds = stopped_at(&study) + order.plan.design.cap_seconds;
+    // What was measured had these sizes.
+    (again.plan.storage.adapt_size, again.plan.storage.fit_size) = (false, false);
+    carry_out(order, again, Some(study), &|_| Vec::new())
+}
+
 /// Carries out what is ordered: a study that begins, or goes on from what it was `before`.
-pub(crate) fn carry_out<'a>(
+fn carry_out<'a>(
     order: Conduct<'a>,
     study: Study,
     before: Option<Study>,
@@ -112,7 +131,7 @@ pub(crate) fn carry_out<'a>(
 ) -> Result<Study, Failure> {
     let mut conductor = Conductor {
         begun: order.begun,
-        earlier: before.as_ref().map_or(0.0, resume::stopped_at),
+        earlier: before.as_ref().map_or(0.0, stopped_at),
         first_block: before.as_ref().map_or(0, resume::blocks),
         before,
         is_kept: false,

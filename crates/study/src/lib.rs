@@ -26,10 +26,10 @@ mod size;
 mod stability;
 mod steps;
 
-pub use conduct::{Conduct, Follow, FollowUp, conduct, conduct_with};
+pub use conduct::{Conduct, Follow, FollowUp, conduct, conduct_with, resume};
 pub use dispatch::{Dispatcher, RunnerOfKind};
 pub use estimate::{Estimate, estimate};
 pub use hindsight::hindsight;
 pub use progress::Progress;
-pub use resume::{can_be_continued, left_of_cap, resume};
+pub use resume::{can_be_continued, left_of_cap};
 pub use settings::{NoSettings, Settings};

@@ -3,31 +3,11 @@
 //! may be added whatever the figures say by then. Where the number was fixed beforehand, what is missing of
 //! it is measured: the block that was broken off to its end, and those that were not begun.
 
-use crate::check;
-use crate::conduct::{Conduct, carry_out};
 use plimsoll_explain::Forecast;
 use plimsoll_model::{
-    Cause, Cell, Ended, Failure, Flag, Origin, Outcome, Rule, Study, StudyId, Subject,
-    SubjectFacts, Trial, WriteState,
+    Cause, Cell, Failure, Flag, Origin, Outcome, Rule, Study, StudyId, Subject, SubjectFacts,
+    Trial, WriteState,
 };
-
-/// Goes on with a study where it stopped: its plan, seed and rule, blocks numbered on, for as long again
-/// as the cap of the order's plan. What else the order says of the plan is not looked at. Seconds are
-/// counted on from where it stopped; the time between and that for preparing again is not measured time.
-///
-/// # Errors
-/// As [`crate::conduct`]; and where the study cannot be continued ([`can_be_continued`]),
-/// is still running, or a target is not what it was. Then the study is as it was.
-pub fn resume(study: Study, order: Conduct<'_>) -> Result<Study, Failure> {
-    can_be_continued(&study)?;
-    check::plan(&study.plan)?;
-    let mut again = Study { ended: Ended::Open, ..study.clone() };
-    again.flags.extend(order.flags.iter().cloned());
-    again.plan.design.cap_seconds = stopped_at(&study) + order.plan.design.cap_seconds;
-    // What was measured had these sizes.
-    (again.plan.storage.adapt_size, again.plan.storage.fit_size) = (false, false);
-    carry_out(order, again, Some(study), &|_| Vec::new())
-}
 
 /// Fails where a study cannot be gone on with, or nothing would come of it: its figures are another
 /// tool's, or no command continues it; or all is decided, or measured as often as was fixed beforehand.
