@@ -100,4 +100,4 @@ pub use trial::{
     StallPhase, StoredOn, Trial, VoidReason,
 };
 pub use watched::{HostRole, Watched};
-pub use workload::{Arrival, Length, Parameter, Part, Steps, Technique, Workload};
+pub use workload::{Arrival, Length, Part, Steps, Technique, Workload};

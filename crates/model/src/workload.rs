@@ -1,6 +1,6 @@
 //! Work of a trial: one or several concurrent jobs, their duration, and their steps.
 
-use crate::job::{CannotSet, FileWork, Job, RateUnit, whole};
+use crate::job::{CannotSet, FileWork, Job, Parameter, RateUnit, whole};
 use crate::metric::{Measure, Metric};
 use crate::units::{self, Bytes};
 use crate::{Bound, Cause, Failure, SubjectKind};
@@ -197,39 +197,6 @@ impl Steps {
     }
 }
 
-/// Parameter of the steps. Its values are rounded to the nearest whole number that is at least 1: of workers, operations,
-/// bytes of an operation, frames or requests. Zero, negative values and values that are too large are errors. A rate of
-/// bytes is kept as it is, or as the nearest number of datagrams; one without an end is as much as the sender can send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Parameter {
-    /// Operations in flight per worker.
-    Depth,
-    /// Workers.
-    Workers,
-    /// What is due in a second, in the unit of the job: see [`Settable`](crate::Settable).
-    Rate,
-    /// Bytes of an operation.
-    Block,
-}
-
-impl Parameter {
-    /// All of them, in the order of texts.
-    pub const ALL: [Parameter; 4] =
-        [Parameter::Workers, Parameter::Depth, Parameter::Block, Parameter::Rate];
-}
-
-impl fmt::Display for Parameter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Parameter::Depth => "depth",
-            Parameter::Workers => "workers",
-            Parameter::Rate => "rate",
-            Parameter::Block => "block size",
-        })
-    }
-}
-
 impl Workload {
     /// One job alone, by one client.
     pub fn new(part: Part, length: Length) -> Workload {
@@ -383,7 +350,7 @@ impl Part {
             }
             Parameter::Rate | Parameter::Block => self.job.set(parameter, value),
         };
-        done.map_err(|cannot| cannot.failure(&self.job, parameter, value))
+        done.map_err(|why| cannot_set(why, &self.job, parameter, value))
     }
 
     /// Metric of the verdicts. At a fixed rate, where throughput is equal everywhere, it is the
@@ -412,6 +379,25 @@ impl Part {
         settings.extend(self.techniques.iter().map(ToString::to_string));
         settings.join(", ")
     }
+}
+
+/// The failure of a job whose parameter cannot be set. It names what can be.
+fn cannot_set(why: CannotSet, job: &Job, parameter: Parameter, value: f64) -> Failure {
+    let has = job.settable().to_string();
+    let (happened, next) = match why {
+        CannotSet::Parameter if has.is_empty() => {
+            ("it has no parameter that can be set".to_owned(), "Measure it without steps.")
+        }
+        CannotSet::Parameter => {
+            (format!("it has no {parameter} that can be set, only: {has}"), "Vary one of these.")
+        }
+        CannotSet::Value => {
+            let happened = format!("{value} is not above 0, or is too large; it has {has}");
+            (happened, "Give a number of at least 1.")
+        }
+    };
+    let tried = format!("set the {parameter} to {value}");
+    Failure::new(Cause::Usage, tried).on(job.title()).happened(happened).next(next)
 }
 
 impl fmt::Display for Technique {

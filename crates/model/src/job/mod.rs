@@ -37,7 +37,7 @@ pub use playback::{Film, Pace, PlaybackJob, Player};
 pub use request::RequestJob;
 pub use scan::{NamesCached, ScanJob};
 pub(crate) use settable::whole;
-pub use settable::{CannotSet, RateUnit, Settable};
+pub use settable::{CannotSet, Parameter, RateUnit, Settable};
 pub use slides::SlidesJob;
 pub use stream::StreamJob;
 pub use tcp_stream::TcpStreamJob;
@@ -45,7 +45,7 @@ pub use tcp_stream::TcpStreamJob;
 use crate::SubjectKind;
 use crate::metric::Row;
 use crate::units::Bytes;
-use crate::{Measure, Metric, OpKind, Parameter};
+use crate::{Measure, Metric, OpKind};
 use serde::{Deserialize, Serialize};
 use std::ops::{Deref, DerefMut};
 

@@ -1,10 +1,43 @@
 //! Parameters that can be set: which of them a job has, and the values that they can have.
 
-use super::Job;
+use crate::Measure;
 use crate::units::Bytes;
-use crate::{Cause, Failure, Measure, Parameter};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroU64};
+
+/// Parameter of the steps. Its values are rounded to the nearest whole number that is at least 1: of workers, operations,
+/// bytes of an operation, frames or requests. Zero, negative values and values that are too large are errors. A rate of
+/// bytes is kept as it is, or as the nearest number of datagrams; one without an end is as much as the sender can send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Parameter {
+    /// Operations in flight per worker.
+    Depth,
+    /// Workers.
+    Workers,
+    /// What is due in a second, in the unit of the job: see [`Settable`].
+    Rate,
+    /// Bytes of an operation.
+    Block,
+}
+
+impl Parameter {
+    /// All of them, in the order of texts.
+    pub const ALL: [Parameter; 4] =
+        [Parameter::Workers, Parameter::Depth, Parameter::Block, Parameter::Rate];
+}
+
+impl fmt::Display for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Parameter::Depth => "depth",
+            Parameter::Workers => "workers",
+            Parameter::Rate => "rate",
+            Parameter::Block => "block size",
+        })
+    }
+}
 
 /// Unit of a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,28 +129,6 @@ pub enum CannotSet {
     /// It cannot have that value.
     #[error("it cannot have that value")]
     Value,
-}
-
-impl CannotSet {
-    /// The same as a failure that names the job, the parameter, and what can be set.
-    pub(crate) fn failure(self, job: &Job, parameter: Parameter, value: f64) -> Failure {
-        let has = job.settable().to_string();
-        let (happened, next) = match self {
-            CannotSet::Parameter if has.is_empty() => {
-                ("it has no parameter that can be set".to_owned(), "Measure it without steps.")
-            }
-            CannotSet::Parameter => (
-                format!("it has no {parameter} that can be set, only: {has}"),
-                "Vary one of these.",
-            ),
-            CannotSet::Value => {
-                let happened = format!("{value} is not above 0, or is too large; it has {has}");
-                (happened, "Give a number of at least 1.")
-            }
-        };
-        let tried = format!("set the {parameter} to {value}");
-        Failure::new(Cause::Usage, tried).on(job.title()).happened(happened).next(next)
-    }
 }
 
 /// The nearest whole number that is at least 1. Zero, negative values and what is too large have none.

@@ -5,10 +5,10 @@ use crate::kernel_samples::SampleJob;
 use crate::kernel_trace::{TraceJob, TracedOperation};
 use crate::units::MIB;
 use crate::{
-    Arrival, ConnectJob, CopyJob, DataClass, DatabaseJob, DatagramsJob, DeviceJob, FileJob,
-    FileWay, Film, Flow, ForwardingJob, GeneratedData, Length, LogJob, Method, OperationsJob, Pace,
-    Part, Pattern, PatternJob, PlaybackJob, Player, RequestJob, ScanJob, SlidesJob, Stability,
-    Steps, StreamJob, TcpStreamJob, Transfer, Workload,
+    Arrival, Cause, ConnectJob, CopyJob, DataClass, DatabaseJob, DatagramsJob, DeviceJob, FileJob,
+    FileWay, Film, Flow, ForwardingJob, GeneratedData, Job, Length, LogJob, Method, OperationsJob,
+    Pace, Part, Pattern, PatternJob, PlaybackJob, Player, RequestJob, ScanJob, SlidesJob,
+    Stability, Steps, StreamJob, TcpStreamJob, Transfer, Workload,
 };
 use proptest::prelude::*;
 use std::collections::BTreeSet;
