@@ -39,6 +39,7 @@ mod rate_basis;
 mod router_facts;
 mod runner;
 mod series;
+mod stored_on;
 mod study;
 mod subject;
 mod subject_key;
@@ -83,6 +84,7 @@ pub use rate_basis::{PartialCount, RateBasis};
 pub use router_facts::RouterFacts;
 pub use runner::{Prepared, SubjectRunner};
 pub use series::{Column, Series, Window};
+pub use stored_on::{ClientMemory, StoredOn};
 pub use study::{Ended, Origin, SCHEMA, Study, StudyId};
 pub use subject::{
     BoxFacts, Endpoint, FactsInfo, HostSubject, KindInfo, NamedBottleneck, PathFacts,
@@ -96,8 +98,8 @@ pub use target::{
     TargetFacts, WriteState, suggested_url, with_letters, without_password,
 };
 pub use trial::{
-    BufferSeries, ClientMemory, Outcome, PartResult, Point, PointResult, PointSpec, Stall,
-    StallPhase, StoredOn, Trial, VoidReason,
+    BufferSeries, Outcome, PartResult, Point, PointResult, PointSpec, Stall, StallPhase, Trial,
+    VoidReason,
 };
 pub use watched::{HostRole, Watched};
 pub use workload::{Arrival, Length, Part, Steps, Technique, Workload};
