@@ -1,10 +1,10 @@
 //! Files copied whole, one after the other: films, music, pictures, a source tree.
 
 use super::dataset::{DataClass, DataSource, Dataset};
-use super::{FileWork, Footprint, JobFacts, Settable, Stability, SubjectKind};
+use super::{FileWork, Footprint, JobFacts, Settable, Stability};
 use crate::metric::{Aggregation, Combine, Direction, Row};
 use crate::units::Bytes;
-use crate::{Measure, Metric, OpKind};
+use crate::{Measure, Metric, OpKind, SubjectKind};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU16;
 

@@ -3,10 +3,10 @@
 
 use super::log::LogJob;
 use super::pattern::PatternJob;
-use super::{Footprint, JobFacts, Settable, Stability, SubjectKind};
+use super::{Footprint, JobFacts, Settable, Stability};
 use crate::metric::{Aggregation, Combine, Direction, Row};
 use crate::units::{Bytes, KIB, MIB};
-use crate::{Measure, Metric, OpKind};
+use crate::{Measure, Metric, OpKind, SubjectKind};
 use serde::{Deserialize, Serialize};
 
 /// Commits transactions one after the other. Each locks the database, keeps the old content of two pages in a journal

@@ -1,9 +1,9 @@
 //! Measurements of a host: CPU, memory, cryptography and disk.
 
-use super::{JobFacts, Settable, SubjectKind};
+use super::{JobFacts, Settable};
 use crate::device::{Measured, Part, Quantity};
 use crate::metric::{Aggregation, Combine, Direction, Row};
-use crate::{Measure, MeasureInfo, Metric};
+use crate::{Measure, MeasureInfo, Metric, SubjectKind};
 use serde::{Deserialize, Serialize};
 
 /// Measures one part of a device.

@@ -1,9 +1,9 @@
 //! One file from its beginning to its end, as programs read and write one: opened, gone through in buffers of one
 //! size, closed.
 
-use super::{CannotSet, Footprint, JobFacts, Settable, Stability, SubjectKind, settable};
+use super::{CannotSet, Footprint, JobFacts, Settable, Stability, settable};
 use crate::units::Bytes;
-use crate::{Measure, Metric, Parameter};
+use crate::{Measure, Metric, Parameter, SubjectKind};
 use serde::{Deserialize, Serialize};
 
 /// Which way.

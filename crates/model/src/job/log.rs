@@ -1,10 +1,10 @@
 //! A log as databases and mail servers keep one: each record is stable before the next is written.
 
 use super::pattern::{PatternJob, of_each};
-use super::{Footprint, JobFacts, Settable, Stability, SubjectKind};
+use super::{Footprint, JobFacts, Settable, Stability};
 use crate::metric::{Aggregation, Combine, Direction, Row};
 use crate::units::Bytes;
-use crate::{Measure, Metric, OpKind};
+use crate::{Measure, Metric, OpKind, SubjectKind};
 use serde::{Deserialize, Serialize};
 
 /// Writes records one after the other into files that are there, and flushes after each.

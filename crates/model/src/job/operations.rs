@@ -1,8 +1,8 @@
 //! All kinds of operation, one after the other: the cost of each.
 
-use super::{Footprint, JobFacts, Settable, SubjectKind};
+use super::{Footprint, JobFacts, Settable};
 use crate::units::Bytes;
-use crate::{Measure, Metric, OpKind};
+use crate::{Measure, Metric, OpKind, SubjectKind};
 use serde::{Deserialize, Serialize};
 
 /// Makes a file in a directory of its own, writes, reads, locks, looks up, renames and removes it, over and over,

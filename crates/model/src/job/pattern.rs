@@ -1,8 +1,8 @@
 //! Patterns: reads and writes of equal blocks in large files.
 
-use super::{CannotSet, Footprint, JobFacts, Settable, SubjectKind, settable};
+use super::{CannotSet, Footprint, JobFacts, Settable, Stability, settable};
 use crate::units::{Bytes, KIB, MIB};
-use crate::{Measure, Metric, OpKind, Parameter};
+use crate::{Measure, Metric, OpKind, Parameter, SubjectKind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -123,22 +123,6 @@ pub enum Layout {
     Disjoint,
     /// All workers use the whole file (the published layout of `jonfk2024`).
     Shared,
-}
-
-/// When written data must be on stable storage.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Stability {
-    /// At the final flush (NFS: UNSTABLE and COMMIT; directory: fdatasync), whose time counts.
-    #[default]
-    Unstable,
-    /// When each write completes, but for what reading it back does not need, its times above all (NFS:
-    /// DATA_SYNC; directory: O_DSYNC).
-    DataSync,
-    /// When each write completes (NFS: FILE_SYNC; directory: O_DSYNC).
-    FileSync,
 }
 
 /// A pattern with all its settings.

@@ -1,10 +1,10 @@
 //! Films that play: each stream reads a file of its own as a player does.
 
 use super::pattern::{PatternJob, of_each};
-use super::{CannotSet, Footprint, JobFacts, Settable, SubjectKind, settable};
+use super::{CannotSet, Footprint, JobFacts, Settable, settable};
 use crate::metric::{Aggregation, Combine, Direction, Row};
 use crate::units::{self, Bytes, KIB, MIB};
-use crate::{Measure, Metric, Parameter};
+use crate::{Measure, Metric, Parameter, SubjectKind};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU16;
 

@@ -1,7 +1,7 @@
 //! Walk over a directory tree, as a photo library or a backup program does before it reads a byte.
 
-use super::{Footprint, JobFacts, Settable, SubjectKind};
-use crate::{Measure, Metric, OpKind};
+use super::{Footprint, JobFacts, Settable};
+use crate::{Measure, Metric, OpKind, SubjectKind};
 use serde::{Deserialize, Serialize};
 
 /// Lists every directory of a tree and looks up every name in it, once a trial.

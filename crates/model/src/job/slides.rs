@@ -1,10 +1,10 @@
 //! A slide show: one photo after the other, each on the screen for the same time.
 
 use super::pattern::{PatternJob, of_each};
-use super::{CannotSet, Footprint, JobFacts, Settable, SubjectKind, settable};
+use super::{CannotSet, Footprint, JobFacts, Settable, settable};
 use crate::metric::{Aggregation, Combine, Direction, Row};
 use crate::units::{self, Bytes};
-use crate::{Measure, Metric, Parameter};
+use crate::{Measure, Metric, Parameter, SubjectKind};
 use serde::{Deserialize, Serialize};
 
 /// Photos that are shown one after the other.

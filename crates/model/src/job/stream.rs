@@ -1,9 +1,9 @@
 //! Bytes through a network path, from one end to the other.
 
-use super::{CannotSet, JobFacts, RateUnit, Settable, SubjectKind};
+use super::{CannotSet, JobFacts, RateUnit, Settable};
 use crate::metric::{Aggregation, Combine, Direction, Row};
 use crate::units::bytes_per_second;
-use crate::{Measure, Metric, Parameter};
+use crate::{Measure, Metric, Parameter, SubjectKind};
 use serde::{Deserialize, Serialize};
 
 /// A stream over one path.
