@@ -11,6 +11,7 @@ mod facts;
 mod file;
 mod forwarding;
 mod log;
+mod measures;
 mod operations;
 mod path;
 mod pattern;
@@ -33,6 +34,7 @@ pub use facts::{FileWork, Footprint, JobFacts};
 pub use file::{FileJob, FileWay};
 pub use forwarding::ForwardingJob;
 pub use log::LogJob;
+pub(crate) use measures::{OF_HOSTS, OF_PATHS, OF_STORAGE};
 pub use operations::OperationsJob;
 pub use path::Flow;
 pub use pattern::{Layout, Pattern, PatternJob};
@@ -46,7 +48,6 @@ pub use stability::Stability;
 pub use stream::StreamJob;
 pub use tcp_stream::TcpStreamJob;
 
-use crate::metric::Row;
 use serde::{Deserialize, Serialize};
 use std::ops::{Deref, DerefMut};
 
@@ -112,12 +113,6 @@ jobs! {
     Trace(crate::kernel_trace::TraceJob),
     Sample(crate::kernel_samples::SampleJob),
 }
-
-/// Measures of single jobs, by the kind of their subjects.
-pub(crate) const OF_STORAGE: &[&[Row]] =
-    &[&log::MEASURES, &database::MEASURES, &copy::MEASURES, &playback::MEASURES, &slides::MEASURES];
-pub(crate) const OF_PATHS: &[&[Row]] = &[&stream::MEASURES, &path::MEASURES, &forwarding::MEASURES];
-pub(crate) const OF_HOSTS: &[&[Row]] = &[&device::MEASURES];
 
 impl Footprint {
     /// Storage of all jobs together: files for reads once for each dataset, and the largest of the
