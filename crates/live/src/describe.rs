@@ -66,18 +66,20 @@ pub(crate) fn figures(run: &Run) -> String {
         + &latency.unwrap_or_default()
 }
 
-/// "112 MB/s 3", "112 MB/s 3 1 bad" of a cell of the plan: the mean of its headline.
+/// "112 MB/s 3", "112 MB/s 3 1 void 1 bad" of a cell of the plan: the mean of its headline, the number of its complete
+/// trials, of those that say nothing and of those that went wrong.
 pub(crate) fn done(run: &Run, cell: Cell) -> String {
     let now = run.cell(cell);
-    let bad = match now.incomplete {
-        0 => String::new(),
-        n => format!(" {n} bad"),
-    };
+    let others: String = [(now.void, "void"), (now.incomplete, "bad")]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!(" {count} {word}"))
+        .collect();
     let headline = run.header.plan.workload(cell).and_then(headline);
     match now.mean() {
-        Some(mean) => format!("{} {}{bad}", figure(headline, mean), now.complete),
-        None if bad.is_empty() => "-".to_owned(),
-        None => bad.trim_start().to_owned(),
+        Some(mean) => format!("{} {}{others}", figure(headline, mean), now.complete),
+        None if others.is_empty() => "-".to_owned(),
+        None => others.trim_start().to_owned(),
     }
 }
 
@@ -122,4 +124,29 @@ pub(crate) fn setup(plan: &Plan, cell: Cell) -> String {
     let levels = factor::words(&plan.factors, cell.setting);
     let words = std::iter::once(subject(plan, cell.subject.into()));
     words.chain(levels.iter().map(|level| printable(level))).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::news::{News, TrialEnd};
+    use crate::support::{header, notice};
+    use plimsoll_model::{Outcome, VoidReason};
+
+    /// A trial that was void because this machine was late counted as "bad".
+    #[test]
+    fn void_trials_have_a_count_of_their_own() {
+        let mut run = Run::new(header());
+        let cell = Cell::default();
+        let mut ended = |end, headline| {
+            run.apply(&notice(1.0, News::Ended { cell, end, headline }));
+            done(&run, cell)
+        };
+        let reason = VoidReason::LateGenerator { late_seconds: 1.0, seconds: 3.0 };
+        let void = TrialEnd::from(&Outcome::Void { reason });
+        assert_eq!(ended(void, Some(1e6)), "1 void");
+        assert_eq!(ended(TrialEnd::Complete, Some(1e8)), "100 MB/s 1 1 void");
+        assert_eq!(ended(TrialEnd::Incomplete, None), "100 MB/s 1 1 void 1 bad");
+        assert_eq!(ended(void, None), "100 MB/s 1 2 void 1 bad");
+    }
 }

@@ -20,6 +20,6 @@ mod support;
 mod text;
 
 pub use line::Paced;
-pub use news::{FORMAT, Header, News, Notice};
+pub use news::{FORMAT, Header, News, Notice, TrialEnd};
 pub use observers::{Observers, Show};
 pub use run::{CellNow, Doing, HostNow, LoadNow, Point, Run, TrialNow};

@@ -9,7 +9,7 @@ use plimsoll_study::Progress;
 use serde::{Deserialize, Serialize};
 
 /// Name and version of the format of a run's feed.
-pub const FORMAT: &str = "plimsoll-live/2";
+pub const FORMAT: &str = "plimsoll-live/3";
 
 /// Which run it is: the first line of its feed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -123,8 +123,8 @@ pub enum News {
     Ended {
         /// Its place in the plan.
         cell: Cell,
-        /// Whether it ran to its end.
-        complete: bool,
+        /// How it ended.
+        end: TrialEnd,
         /// The headline of its workload, where it has one.
         headline: Option<f64>,
     },
@@ -145,6 +145,28 @@ pub enum News {
         /// How many.
         count: u64,
     },
+}
+
+/// How a trial ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrialEnd {
+    /// It ran to its end.
+    Complete,
+    /// It says nothing about its subject, and is measured again.
+    Void,
+    /// It failed or was stopped.
+    Incomplete,
+}
+
+impl From<&Outcome> for TrialEnd {
+    fn from(outcome: &Outcome) -> TrialEnd {
+        match outcome {
+            Outcome::Complete => TrialEnd::Complete,
+            Outcome::Void { .. } => TrialEnd::Void,
+            Outcome::Stopped | Outcome::Failed { .. } => TrialEnd::Incomplete,
+        }
+    }
 }
 
 impl News {
@@ -174,7 +196,7 @@ impl News {
             Progress::Loads(hosts) => News::Loads { hosts: hosts.to_vec() },
             Progress::Ended(trial) => News::Ended {
                 cell: trial.cell,
-                complete: trial.result.outcome == Outcome::Complete,
+                end: TrialEnd::from(&trial.result.outcome),
                 headline: plan.workload(trial.cell).and_then(|workload| {
                     let metric = workload.main()?.headline();
                     trial.result.value(workload.headline_part(), metric)

@@ -1,7 +1,7 @@
 //! A run as far as its news show it: what is done, what is being done, and the last minutes of rates
 //! and loads. A pure function of the news, so that every picture drawn from it can be tested.
 
-use crate::news::{Header, News, Notice};
+use crate::news::{Header, News, Notice, TrialEnd};
 use plimsoll_model::{
     Cell, Count, CpuTimes, HostLoad, HostName, OpKind, Part, Phase, Plan, Rule, Window, factor,
 };
@@ -168,8 +168,10 @@ pub struct LoadNow {
 pub struct CellNow {
     /// Trials that ran to their end.
     pub complete: u32,
-    /// Trials that did not.
+    /// Trials that failed, were stopped or have no figure.
     pub incomplete: u32,
+    /// Trials that say nothing about the subject.
+    pub void: u32,
     sum: f64,
 }
 
@@ -239,7 +241,7 @@ impl Run {
                 }
             }
             News::Loads { hosts } => hosts.iter().for_each(|load| self.load(load)),
-            News::Ended { cell, complete, headline } => {
+            News::Ended { cell, end, headline } => {
                 if let Some(trial) = &mut self.trial {
                     trial.ended = true;
                 }
@@ -247,8 +249,9 @@ impl Run {
                     return;
                 }
                 let now = self.cells.entry(*cell).or_default();
-                match (complete, headline) {
-                    (true, Some(value)) if value.is_finite() => {
+                match (end, headline) {
+                    (TrialEnd::Void, _) => now.void += 1,
+                    (TrialEnd::Complete, Some(value)) if value.is_finite() => {
                         now.complete += 1;
                         now.sum += value;
                     }
@@ -488,7 +491,7 @@ mod tests {
     fn only_cells_of_the_plan_are_kept() {
         let mut run = Run::new(header());
         let cell = Cell { subject: 1, workload: 3, setting: 0 };
-        let ended = |cell| News::Ended { cell, complete: true, headline: Some(1e6) };
+        let ended = |cell| News::Ended { cell, end: TrialEnd::Complete, headline: Some(1e6) };
         run.apply(&notice(1.0, ended(cell)));
         assert_eq!(run.cell(cell).mean(), Some(1e6));
         for strange in
@@ -505,7 +508,8 @@ mod tests {
         let mut run = Run::new(header());
         let workloads = vec![run.header.plan.workloads[0].clone()];
         let added = Cell { subject: 1, workload: 5, setting: 0 };
-        let ended = News::Ended { cell: added, complete: true, headline: Some(1e6) };
+        let end = TrialEnd::Complete;
+        let ended = News::Ended { cell: added, end, headline: Some(1e6) };
         run.apply(&notice(1.0, News::FollowUp { before: 3, workloads: workloads.clone() }));
         run.apply(&notice(1.0, ended.clone()));
         assert_eq!(run.cell(added), CellNow::default(), "they belong to another plan");

@@ -75,7 +75,7 @@ fn draw_doing(run: &Run, frame: &mut Frame<'_>, area: Rect) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::news::News;
+    use crate::news::{News, TrialEnd};
     use crate::support::{cell, header, loads, notice, subject, trial, window};
     use plimsoll_model::units::Bytes;
     use plimsoll_model::{
@@ -106,7 +106,7 @@ mod tests {
             if number < 12 {
                 let ended = News::Ended {
                     cell: cell(number),
-                    complete: number != 7,
+                    end: if number == 7 { TrialEnd::Incomplete } else { TrialEnd::Complete },
                     headline: Some(1e8 + f64::from(number) * 1e6),
                 };
                 run.apply(&notice(f64::from(number) + 0.95, ended));
@@ -178,7 +178,8 @@ mod tests {
             "{setting}"
         );
         let cell = Cell { setting: 1, ..Cell::default() };
-        run.apply(&notice(2.0, News::Ended { cell, complete: true, headline: Some(21_500.0) }));
+        let end = TrialEnd::Complete;
+        run.apply(&notice(2.0, News::Ended { cell, end, headline: Some(21_500.0) }));
         let (number, block, planned, seconds_left) = (1, 0, 12, 50.0);
         run.apply(&notice(3.0, News::Trial { number, block, cell, planned, seconds_left }));
         let window = Window::only(OpKind::LOOKUP, 2000, 0);
@@ -206,7 +207,7 @@ mod tests {
         let mut strange = run();
         let worst = News::Ended {
             cell: Cell { subject: 99, ..Cell::default() },
-            complete: true,
+            end: TrialEnd::Complete,
             headline: Some(f64::INFINITY),
         };
         strange.apply(&notice(f64::NAN, worst));
