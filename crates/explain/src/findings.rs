@@ -64,6 +64,8 @@ pub struct CellFindings {
     pub disturbed: Option<Disturbed>,
     /// The figures of each part, where there are several.
     pub parts: Vec<Levels>,
+    /// Figures that all parts have together and none alone: CPU time of machines.
+    pub whole: Levels,
     /// The figures of the first part at each value of what the trials stepped through, in the order
     /// of the values.
     pub points: Vec<(f64, Levels)>,
@@ -178,8 +180,21 @@ fn of_cell(
         over_all_time: stalls::over_all_time(&results(headline), is_open_loop),
         disturbed,
         parts,
+        whole: whole(counted, rules),
         points: points(counted, rules),
     }
+}
+
+/// The figures of the whole workload.
+fn whole(trials: &[&Trial], rules: &Rules) -> Levels {
+    let mut values: BTreeMap<Metric, Vec<f64>> = BTreeMap::new();
+    for (metric, value) in trials.iter().flat_map(|trial| &trial.result.whole) {
+        values.entry(*metric).or_default().extend(value.is_finite().then_some(*value));
+    }
+    let level = |(metric, values): (Metric, Vec<f64>)| {
+        Some((metric, Level::new(&values, |v| rules.interval(v))?))
+    };
+    values.into_iter().filter_map(level).collect()
 }
 
 /// The first part's figures at each value that trials stepped through.

@@ -35,6 +35,7 @@ pub(super) fn section(shown: &Shown<'_>, number: usize, found: &WorkloadFindings
             section.texts(workload::single_blocks(shown, found));
             section.texts(workload::legend(shown, &rows));
             section.texts(cpu::owners(shown, found));
+            section.texts(cpu::of_all_parts(shown, found));
             section.texts(mounts::accounts(shown, found));
             section.list(imported::runs(shown, found));
         }

@@ -125,6 +125,46 @@ pub(crate) fn owners(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<Stri
     (!parts.is_empty()).then(|| format!("CPU: {}.{note}", parts.join("; ")))
 }
 
+/// CPU time of the machines for all parts that run at once, of each setup: "CPU for all parts together, nas: this
+/// machine 0.155 s/GB [0.150–0.160], server below 0.020 s/GB (busy minus idle)."
+pub(crate) fn of_all_parts(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<String> {
+    let plan = &shown.study.plan;
+    let client = match plan.clients().count() {
+        0 | 1 => super::hosts::name(plan.client()),
+        _ => "clients".to_owned(),
+    };
+    let machine = match speed(&found.workload) {
+        Measure::THROUGHPUT => Measure::MACHINE_CPU_PER_BYTE,
+        _ => Measure::MACHINE_CPU_PER_OP,
+    };
+    let kind = unit(&found.workload);
+    let of_cell = |cell: &CellFindings| {
+        let figure = |whose: &str, measure: Measure| {
+            let metric = Metric::all(measure);
+            let level = cell.whole.get(&metric)?;
+            if is_busy_anyway(shown, cell.cell, metric) {
+                return None;
+            }
+            if is_as_idle(shown, cell.cell, &cell.whole, metric) {
+                let most =
+                    level.interval.map(|interval| interval.high).filter(|most| *most > 0.0)?;
+                return Some(format!("{whose} below {}", kind.value(most)));
+            }
+            Some(format!("{whose} {}", kind.with_ends(level.estimate, level.interval)))
+        };
+        let figures = [figure(&client, machine), figure("server", server_measure(&found.workload))];
+        let figures: Vec<String> = figures.into_iter().flatten().collect();
+        let setup = shown.names.setup(cell.cell);
+        (!figures.is_empty()).then(|| {
+            format!(
+                "CPU for all parts together, {setup}: {} (busy minus idle).",
+                figures.join(", ")
+            )
+        })
+    };
+    found.cells.iter().filter_map(of_cell).collect()
+}
+
 /// The ratio B/A of the CPU that the same work needs, where it is the same kind of CPU:
 /// plimsoll's client against a whole machine would compare two different things.
 pub(super) fn ratio<'a>(shown: &Shown<'_>, pair: &'a Pair) -> Option<&'a Ratio> {

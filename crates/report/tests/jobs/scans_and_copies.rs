@@ -128,6 +128,42 @@ fn a_copy_beside_a_scan() {
     insta::assert_snapshot!(text);
 }
 
+/// A copy and a scan at once on one machine: its CPU time, and the server's, are of both, and were shown nowhere.
+#[test]
+fn the_cpu_time_of_parts_that_run_at_once_is_shown_once() {
+    let both = Workload {
+        parts: vec![part(copy(Transfer::Up)), part(scan())],
+        steps: None,
+        length: Length::UntilDone { at_most_seconds: 600.0 },
+    };
+    let mut study = study_of(&storage(&["nfs://nas/x"]), vec![both]);
+    measure(&mut study, 6, |_, off| {
+        let copied = result(&[(Metric::all(Measure::THROUGHPUT), off * 80e6)]);
+        vec![copied, result(&[(Metric::all(Measure::ENTRIES), off * 4000.0)])]
+    });
+    assert!(!shown(&study).contains("all parts together"), "no figure");
+    for (number, trial) in (0u32..).zip(&mut study.trials) {
+        let server = if number.is_multiple_of(2) { 1e-10 } else { -1e-10 };
+        trial.loads.clear();
+        trial.result.whole = [
+            (Metric::all(Measure::MACHINE_CPU_PER_BYTE), 0.155e-9),
+            (Metric::all(Measure::SERVER_CPU_PER_BYTE), server),
+        ]
+        .into();
+    }
+    let page = Document::of_study(&study).html();
+    for text in [shown(&study), page] {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for words in [
+            "CPU for all parts together, x: this machine 0.155 s/GB",
+            "server below 0.",
+            "(busy minus idle).",
+        ] {
+            assert!(text.contains(words), "{words} in {text}");
+        }
+    }
+}
+
 #[test]
 fn two_clients_that_do_the_same_stand_together_and_apart() {
     let mut stream = part(copy(Transfer::Down));
