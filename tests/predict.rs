@@ -207,6 +207,22 @@ fn a_prediction_is_kept_and_compared_with_the_next_study_that_shows_the_change()
     assert!(history(&[]).contains("3 predictions: "), "{}", history(&[]));
 }
 
+/// A damaged row of another study made both fail: they look for devices that were measured.
+#[test]
+fn a_study_that_cannot_be_read_does_not_keep_others_from_being_explained() {
+    let program = Plimsoll::new();
+    let kept = [(-9, "5eed0001"), (-8, "5eed0002")];
+    keep(&program, &kept.map(|(days, id)| begun(days, id, behind_a_link(), GIGABIT)));
+    let raw = rusqlite::Connection::open(program.db()).expect("a store");
+    let damaged = raw.execute("UPDATE studies SET plan = 'nonsense' WHERE id = '5eed0002'", []);
+    assert_eq!(damaged.expect("a row"), 1);
+    let ran = program.run(&["explain", "5eed0001"]).expect(0);
+    assert!(ran.out.contains("bottleneck"), "{}", ran.out);
+    let warning = "plimsoll: warning: could not read the plan of study 5eed0002: ";
+    assert!(ran.err.starts_with(warning), "{}", ran.err);
+    assert_eq!(ran.err.matches("warning").count(), 1, "{}", ran.err);
+}
+
 /// Also one of the version before predictions were kept.
 #[test]
 fn a_store_that_cannot_be_written_keeps_no_prediction_and_a_warning_says_so() {

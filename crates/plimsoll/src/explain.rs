@@ -4,7 +4,7 @@ use crate::arguments::{DocumentArguments, StoreArguments};
 use crate::{output, store};
 use clap::Args;
 use plimsoll_config::nearest;
-use plimsoll_model::{Failure, Study, SubjectFacts};
+use plimsoll_model::{Failure, Study, SubjectFacts, printable};
 use plimsoll_record::StudyStore;
 use plimsoll_references::{SOURCES, Source, tables};
 use plimsoll_report::{Document, RecordedDevice};
@@ -37,10 +37,17 @@ pub fn source(name: &str) -> Option<&'static Source> {
     plimsoll_references::source(key)
 }
 
-/// What is known of the hosts of a study by themselves: the latest that was measured of each.
+/// What is known of the hosts of a study by themselves: the latest that was measured of each. A study that cannot be
+/// read is left out, with a warning.
 pub fn devices(study: &Study, store: &dyn StudyStore) -> Result<Vec<RecordedDevice>, Failure> {
     let mut devices: Vec<RecordedDevice> = Vec::new();
-    for head in store.heads()?.into_iter().rev() {
+    let (readable, unreadable): (Vec<_>, Vec<_>) =
+        store.each_head()?.into_iter().partition(Result::is_ok);
+    let unreadable: Vec<Failure> = unreadable.into_iter().filter_map(Result::err).collect();
+    if let Some(warning) = left_out(&unreadable) {
+        output::complain(&warning);
+    }
+    for head in readable.into_iter().flatten().rev() {
         for subject in head.subjects {
             if let SubjectFacts::Host(facts) = subject
                 && study.hosts.iter().any(|host| host.name == *facts.given)
@@ -51,6 +58,21 @@ pub fn devices(study: &Study, store: &dyn StudyStore) -> Result<Vec<RecordedDevi
         }
     }
     Ok(devices)
+}
+
+/// The warning of studies that cannot be read: it names the first, and counts the others.
+fn left_out(unreadable: &[Failure]) -> Option<String> {
+    let (first, others) = unreadable.split_first()?;
+    let others = match others.len() {
+        0 => String::new(),
+        1 => " Another study could not be read either.".to_owned(),
+        many => format!(" {many} other studies could not be read either."),
+    };
+    Some(format!(
+        "plimsoll: warning: could not {}: {}.{others} Devices that they measured are left out.",
+        printable(&first.tried),
+        printable(&first.happened)
+    ))
 }
 
 /// A study; where there is none of that name, a source may have been meant.

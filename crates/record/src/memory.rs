@@ -124,8 +124,8 @@ impl StudyStore for MemoryStore {
         Ok(self.studies.borrow().iter().map(StudySummary::new).collect())
     }
 
-    fn heads(&self) -> Result<Vec<Study>, Failure> {
-        Ok(self.studies.borrow().iter().map(Study::without_trials).collect())
+    fn each_head(&self) -> Result<Vec<Result<Study, Failure>>, Failure> {
+        Ok(self.studies.borrow().iter().map(|study| Ok(study.without_trials())).collect())
     }
 
     fn figures(&self, study: &StudyId) -> Result<Vec<Figure>, Failure> {

@@ -207,8 +207,8 @@ impl StudyStore for Store {
         summary::list(&self.connection, &self.path)
     }
 
-    fn heads(&self) -> Result<Vec<Study>, Failure> {
-        stored::heads(&self.connection, &self.path)
+    fn each_head(&self) -> Result<Vec<Result<Study, Failure>>, Failure> {
+        stored::each_head(&self.connection, &self.path)
     }
 
     fn figures(&self, study: &StudyId) -> Result<Vec<Figure>, Failure> {

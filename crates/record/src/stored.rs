@@ -104,15 +104,18 @@ pub(crate) fn figures(store: &Connection, id: &str, path: &Path) -> Result<Vec<F
     Ok(figures)
 }
 
-/// Every study in the order begun, without its trials.
-pub(crate) fn heads(store: &Connection, path: &Path) -> Result<Vec<Study>, Failure> {
+/// Every study in the order begun, without its trials; of one that cannot be read, the failure that names it.
+pub(crate) fn each_head(
+    store: &Connection,
+    path: &Path,
+) -> Result<Vec<Result<Study, Failure>>, Failure> {
     let tried = |e: rusqlite::Error| failures::sqlite("read the studies", path, &e);
     let sql = format!("SELECT {COLUMNS} FROM studies ORDER BY started_unix_seconds, sequence");
     let mut query = store.prepare_cached(&sql).map_err(tried)?;
     let mut rows = query.query([]).map_err(tried)?;
     let mut studies = Vec::new();
     while let Some(row) = rows.next().map_err(tried)? {
-        studies.push(study(row, path, None)?);
+        studies.push(study(row, path, None));
     }
     Ok(studies)
 }

@@ -24,8 +24,13 @@ pub trait StudyStore {
     /// Summaries of all studies in the order begun, the latest last.
     fn list(&self) -> Result<Vec<StudySummary>, Failure>;
 
-    /// Every study in the order begun, without its trials.
-    fn heads(&self) -> Result<Vec<Study>, Failure>;
+    /// Every study in the order begun, without its trials; of one that cannot be read, the failure that names it.
+    fn each_head(&self) -> Result<Vec<Result<Study, Failure>>, Failure>;
+
+    /// Every study in the order begun, without its trials. Fails if one cannot be read.
+    fn heads(&self) -> Result<Vec<Study>, Failure> {
+        self.each_head()?.into_iter().collect()
+    }
 
     /// Figures of the complete trials of a study, in the order of the trials.
     fn figures(&self, study: &StudyId) -> Result<Vec<Figure>, Failure>;

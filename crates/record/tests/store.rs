@@ -314,6 +314,14 @@ fn a_row_that_cannot_be_read_is_named() {
     assert!(failure.tried.contains("plan of study 0123abcd"), "{failure}");
     let failure = store.list().unwrap_err();
     assert!(failure.tried.contains("0123abcd"), "{failure}");
+
+    // The others can be read.
+    store.begin(&named("cc", 2_000_000_000)).unwrap();
+    let heads = store.each_head().unwrap();
+    let [Err(failure), Ok(other)] = &heads[..] else { panic!("{heads:?}") };
+    assert!(failure.tried.contains("plan of study 0123abcd"), "{failure}");
+    assert_eq!(other.id.0, "cc");
+    assert_eq!(store.heads().unwrap_err(), *failure);
 }
 
 #[test]
