@@ -57,7 +57,7 @@ const UNITS: [&str; 28] = [
 ];
 
 /// What a number and its unit are joined by while lines are made.
-const NO_BREAK: char = '\u{a0}';
+const NO_BREAK: &str = "\u{a0}";
 
 /// Whether a line that ends so has a number whose unit begins the next one.
 pub(crate) fn parts_figure(begin: &str, end: &str) -> bool {
@@ -66,27 +66,23 @@ pub(crate) fn parts_figure(begin: &str, end: &str) -> bool {
     begin.ends_with(|c: char| c.is_ascii_digit()) && unit.is_some_and(|unit| UNITS.contains(&unit))
 }
 
-/// Wraps at spaces to `columns`, the first line after `first` and the others after as many
-/// spaces. Words that are longer than a line are not broken, so that they can be copied.
-pub(crate) fn wrapped(first: &str, text: &str, columns: usize) -> String {
-    filled(first, &text.split_whitespace().collect::<Vec<_>>().join(" "), columns)
-}
-
-/// The same for cells of tables, in which a number and its unit stay in one line.
-pub(crate) fn wrapped_cell(first: &str, text: &str, columns: usize) -> String {
-    let mut joined = String::new();
-    for word in text.split_whitespace() {
-        match joined.is_empty() {
-            true => {}
-            false if parts_figure(&joined, word) => joined.push(NO_BREAK),
-            false => joined.push(' '),
+/// The text with another space between each number and its unit.
+pub(crate) fn bind_units(text: &str, space: &str) -> String {
+    let mut bound = String::with_capacity(text.len());
+    for (at, letter) in text.char_indices() {
+        match letter == ' ' && parts_figure(&text[..at], &text[at + 1..]) {
+            true => bound.push_str(space),
+            false => bound.push(letter),
         }
-        joined.push_str(word);
     }
-    filled(first, &joined, columns).replace(NO_BREAK, " ")
+    bound
 }
 
-fn filled(first: &str, text: &str, columns: usize) -> String {
+/// Wraps at spaces to `columns`, the first line after `first` and the others after as many
+/// spaces. Words that are longer than a line are not broken, so that they can be copied. A number and its unit
+/// stay in one line.
+pub(crate) fn wrapped(first: &str, text: &str, columns: usize) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if text.is_empty() {
         return format!("{first}\n");
     }
@@ -98,7 +94,7 @@ fn filled(first: &str, text: &str, columns: usize) -> String {
         .word_separator(WordSeparator::AsciiSpace)
         .word_splitter(WordSplitter::NoHyphenation)
         .wrap_algorithm(WrapAlgorithm::FirstFit);
-    textwrap::fill(text, options) + "\n"
+    textwrap::fill(&bind_units(&text, NO_BREAK), options).replace(NO_BREAK, " ") + "\n"
 }
 
 /// "a", "a and b", "a, b and c"; items with commas of their own are set apart: "a, b; c, d".
@@ -148,13 +144,11 @@ mod tests {
     }
 
     #[test]
-    fn in_a_cell_a_number_stays_with_its_unit() {
-        assert_eq!(wrapped_cell("", "read at 2.00 ms", 13), "read at\n2.00 ms\n");
-        assert_eq!(
-            wrapped_cell("  ", "at 480 Mbit/s, at 5 %", 13),
-            "  at\n  480 Mbit/s,\n  at 5 %\n"
-        );
-        assert_eq!(wrapped_cell("", "read of 4 workers", 10), "read of 4\nworkers\n");
+    fn a_number_stays_with_its_unit() {
+        assert_eq!(wrapped("", "read at 2.00 ms", 13), "read at\n2.00 ms\n");
+        assert_eq!(wrapped("  ", "at 480 Mbit/s, at 5 %", 13), "  at\n  480 Mbit/s,\n  at 5 %\n");
+        assert_eq!(wrapped("", "read of 4 workers", 10), "read of 4\nworkers\n");
+        assert_eq!(bind_units("  112 MB/s, 4 of  5 ms", "~"), "  112~MB/s, 4 of  5~ms");
         for (begin, end, parts) in [
             ("p99 of 2.00", "ms", true),
             ("at 480", "Mbit/s, scheduler none", true),

@@ -23,8 +23,9 @@ const LIMIT: usize = 2_000_000;
 
 const WIDE: plimsoll_report::Style = plimsoll_report::Style { width: 120, colour: false };
 
+/// The page, with plain spaces in its figures.
 fn html(study: &Study) -> String {
-    Document::of_study(study).html()
+    Document::of_study(study).html().replace("&nbsp;", " ")
 }
 
 fn count(page: &str, what: &str) -> usize {

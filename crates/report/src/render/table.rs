@@ -3,7 +3,7 @@
 
 use crate::chart::Table;
 use crate::document::Layout;
-use crate::text::{self, wrapped_cell};
+use crate::text::{self, wrapped};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table as Text, TableStyle};
 
 /// Spaces after every column, and where one less makes a table of words fit.
@@ -73,7 +73,7 @@ fn wrapped_cells(table: &Table, width: usize) -> Table {
     };
     let fact = |cell: &String| {
         let words: Vec<String> = cell.split_whitespace().map(broken).collect();
-        wrapped_cell("", &words.join(" "), each).trim_end().to_owned()
+        wrapped("", &words.join(" "), each).trim_end().to_owned()
     };
     let row = |row: &Vec<String>| {
         let name = row.first().cloned().unwrap_or_default();
@@ -88,7 +88,7 @@ fn stacked(table: &Table, width: usize) -> String {
     for row in &table.rows {
         let Some((name, cells)) = row.split_first() else { continue };
         if !name.is_empty() {
-            out.push_str(&wrapped_cell("", name, width));
+            out.push_str(&wrapped("", name, width));
         }
         for (heading, cell) in table.header.iter().skip(1).zip(cells).filter(|(_, c)| !c.is_empty())
         {
@@ -96,8 +96,8 @@ fn stacked(table: &Table, width: usize) -> String {
             let first = if heading.is_empty() { "  ".to_owned() } else { format!("  {heading}: ") };
             // A long heading leaves too little of a narrow line.
             match 2 * text::width(&first) <= width {
-                true => out.push_str(&wrapped_cell(&first, &cell, width)),
-                false => out.push_str(&wrapped_cell("  ", &format!("{heading}: {cell}"), width)),
+                true => out.push_str(&wrapped(&first, &cell, width)),
+                false => out.push_str(&wrapped("  ", &format!("{heading}: {cell}"), width)),
             }
         }
     }

@@ -4,6 +4,7 @@
 
 use crate::chart::{Escaped, STYLE, Table};
 use crate::document::{Document, Figure, Item, Layout, Section};
+use crate::text::bind_units;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 
 const TEMPLATE: &str = include_str!("page.html");
@@ -105,8 +106,22 @@ fn table(table: &Table) -> Value {
     context! { header => table.header.clone(), rows => rows }
 }
 
-/// A cell whose lines stay lines, also where the page wraps cells and where its text is taken out of it.
+/// A cell whose lines stay lines, also where the page wraps cells and where its text is taken out of it. Numbers stay
+/// with their units.
 fn cell(text: &str) -> Value {
-    let lines: Vec<String> = text.split('\n').map(|line| Escaped(line).to_string()).collect();
+    let line = |line: &str| bind_units(&Escaped(line).to_string(), "&nbsp;");
+    let lines: Vec<String> = text.split('\n').map(line).collect();
     Value::from_safe_string(lines.join("<br>"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_wrap_neither_lines_nor_figures() {
+        let html = |text: &str| cell(text).to_string();
+        assert_eq!(html("< 2.00 ms\nlink 94%"), "&lt; 2.00&nbsp;ms<br>link 94%");
+        assert_eq!(html("4 workers"), "4 workers");
+    }
 }
