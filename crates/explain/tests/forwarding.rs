@@ -3,10 +3,8 @@
 mod support;
 
 use plimsoll_explain::{Forwarded, RateLimit, forwarded};
-use plimsoll_model::units::Bytes;
 use plimsoll_model::*;
-use std::num::NonZeroU16;
-use support::{add_trial, empty};
+use support::{add_trial, empty, search_for_kept_rates};
 
 const ROUTER: &str = "ssh://root@router";
 /// Seconds of each load.
@@ -20,20 +18,7 @@ fn study(load: RouterLoad<'_>) -> Study {
     let end = |host: &str| Endpoint { host: host.parse().unwrap(), address: None };
     let via = Some(ROUTER.parse().unwrap());
     let path = PathSubject { from: end("ssh://lan"), to: end("ssh://wan"), via }.into();
-    let steps = Steps::Kept {
-        over: Parameter::Rate,
-        from: 20.0,
-        to: 1e7,
-        width: 0.01,
-        losses: vec![0.005, 0.0],
-        final_seconds: None,
-        accept: None,
-        is_quick: false,
-    };
-    let job = ForwardingJob::new(Flow::Out, Bytes(128)).into();
-    let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
-    let length = Length::For { seconds: 1.5, warm_up_seconds: 0.5 };
-    let workload = Workload { steps: Some(steps), ..Workload::new(part, length) };
+    let workload = search_for_kept_rates(Flow::Out, 128);
     let mut study = empty(&["/data"], &[]);
     study.plan = Plan::new(vec![path], vec![workload], Design::default());
     study.plan.watched.push(Watched::new(ROUTER.parse().unwrap(), HostRole::Router));

@@ -16,6 +16,24 @@ pub fn workload(pattern: Pattern) -> Workload {
     Workload::new(part, Length::For { seconds: 5.0, warm_up_seconds: 1.0 })
 }
 
+/// A search for the rates of frames of this size that a router keeps, at a loss of 0.5% and without loss.
+pub fn search_for_kept_rates(flow: Flow, frame: u64) -> Workload {
+    let job = ForwardingJob::new(flow, Bytes(frame)).into();
+    let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
+    let steps = Steps::Kept {
+        over: Parameter::Rate,
+        from: 20.0,
+        to: 1e7,
+        width: 0.01,
+        losses: vec![0.005, 0.0],
+        final_seconds: None,
+        accept: None,
+        is_quick: false,
+    };
+    let length = Length::For { seconds: 1.5, warm_up_seconds: 0.5 };
+    Workload { steps: Some(steps), ..Workload::new(part, length) }
+}
+
 /// The pattern of a workload of the plan.
 pub fn pattern_of(workload: &Workload) -> Pattern {
     match &workload.parts[0].job {

@@ -4,30 +4,13 @@ mod connections;
 
 use crate::any_study;
 use crate::jobs::{measure, result, shown, study_of};
+use crate::plain::search_for_kept_rates;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::*;
 use plimsoll_report::{Document, Style};
-use std::num::NonZeroU16;
 
 const ROUTER: &str = "ssh://root@router";
 const SCREEN: Style = Style { width: 80, colour: false };
-
-fn workload(flow: Flow, frame: u64) -> Workload {
-    let job = ForwardingJob::new(flow, Bytes(frame)).into();
-    let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
-    let steps = Steps::Kept {
-        over: Parameter::Rate,
-        from: 20.0,
-        to: 1e7,
-        width: 0.01,
-        losses: vec![0.005, 0.0],
-        final_seconds: None,
-        accept: None,
-        is_quick: false,
-    };
-    let length = Length::For { seconds: 1.5, warm_up_seconds: 0.5 };
-    Workload { steps: Some(steps), ..Workload::new(part, length) }
-}
 
 /// A router that keeps 40,000 frames a second of either size, three blocks.
 fn routed() -> Study {
@@ -38,7 +21,7 @@ fn routed() -> Study {
         via: Some(ROUTER.parse().unwrap()),
     };
     let frames = [(Flow::Out, 128), (Flow::Out, 1518), (Flow::In, 128), (Flow::In, 1518)];
-    let workloads = frames.map(|(flow, frame)| workload(flow, frame));
+    let workloads = frames.map(|(flow, frame)| search_for_kept_rates(flow, frame));
     let mut study = study_of(&[path.into()], workloads.into());
     study.plan.command = "plimsoll net ssh://lan ssh://wan --via ssh://root@router".into();
     measure(&mut study, 3, |_, off| {
