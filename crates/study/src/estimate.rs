@@ -3,12 +3,12 @@
 use crate::conduct::IDLE_BETWEEN_BLOCKS;
 use crate::schedule::{self, Schedule};
 use crate::size;
+use crate::volume::{BYTES_PER_SECOND, Volume};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{Footprint, Length, Part, Plan, Rule, Steps, Switch, Workload};
 use std::collections::BTreeSet;
 
-/// What an estimate rests on: a link of 1 Gbit/s, and small files on an idle server.
-pub(crate) const BYTES_PER_SECOND: f64 = 110e6;
+/// What an estimate rests on beside the rate: small files on an idle server.
 const SECONDS_PER_FILE: f64 = 0.005;
 /// Beginning and ending a trial, in seconds.
 const SECONDS_PER_TRIAL: f64 = 0.3;
@@ -80,7 +80,7 @@ pub fn estimate(plan: &Plan) -> Estimate {
     let (mut trials, mut scaled) = (0.0, false);
     for cell in &cells {
         let Some(workload) = plan.workload(*cell) else { continue };
-        let volume = volume(workload);
+        let volume = Volume::new(workload);
         scaled |= plan.storage.adapt_size
             && crate::scale::largest_planned(std::slice::from_ref(workload)).is_some();
         trials += each(seconds(workload, &volume) + SECONDS_PER_TRIAL);
@@ -161,47 +161,6 @@ fn laid_out(workloads: &[Workload]) -> f64 {
     let mut others = workloads.to_vec();
     others.iter_mut().for_each(|workload| workload.parts.retain(|part| !is_copy(part)));
     (back + size::most_stored(&others, u64::MAX).unwrap_or(0)) as f64
-}
-
-/// What one trial moves and writes in bytes, and the files of it.
-#[derive(Default)]
-struct Volume {
-    moved: f64,
-    written: f64,
-    files: f64,
-}
-
-fn volume(workload: &Workload) -> Volume {
-    let mut volume = Volume::default();
-    let points = workload.points() as f64;
-    let Some(main) = workload.main().map(|part| part.job.footprint()) else { return volume };
-    let moved = moved(main) as f64;
-    for part in &workload.parts {
-        let writes = written(part.job.footprint()) > 0;
-        match workload.length {
-            // Parts share the assumed rate: until the first one ends, each of the others moves as much.
-            Length::UntilDone { .. } => {
-                volume.moved += points * moved;
-                volume.written += if writes { points * moved } else { 0.0 };
-                volume.files += points * main.names as f64;
-            }
-            Length::For { .. } if writes => {
-                volume.written += workload.trial_seconds() * BYTES_PER_SECOND;
-            }
-            Length::For { .. } => {}
-        }
-    }
-    volume
-}
-
-/// Bytes that a job writes.
-fn written(footprint: Footprint) -> u64 {
-    footprint.written.saturating_add(footprint.transient)
-}
-
-/// Bytes that a job moves until it is done. What is brought up to date lies there, and is not moved again.
-pub(crate) fn moved(footprint: Footprint) -> u64 {
-    Some(written(footprint)).filter(|written| *written > 0).unwrap_or(footprint.read)
 }
 
 fn seconds(workload: &Workload, volume: &Volume) -> f64 {

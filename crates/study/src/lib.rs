@@ -25,6 +25,7 @@ mod settings;
 mod size;
 mod stability;
 mod steps;
+mod volume;
 
 pub use conduct::{Conduct, Follow, FollowUp, conduct, conduct_with, resume};
 pub use dispatch::{Dispatcher, RunnerOfKind};

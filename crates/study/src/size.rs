@@ -1,8 +1,8 @@
 //! File sizes for small and for slow targets: there must be room for the files, and laying them out
 //! must leave time for measuring.
 
-use crate::estimate::{BYTES_PER_SECOND, moved};
 use crate::scale;
+use crate::volume::{BYTES_PER_SECOND, moved};
 use plimsoll_model::units::{Bytes, MIB, amount};
 use plimsoll_model::{
     Cause, Failure, Flag, Footprint, InPlace, Job, Length, Part, Plan, Scaled, SubjectFacts,
