@@ -70,12 +70,15 @@ pub fn estimate(plan: &Plan) -> Estimate {
         is_known: is_known(plan),
         written: Bytes(0),
         held: Bytes(size::most_stored(&plan.workloads, u64::MAX).unwrap_or(0)),
-        rests_on: vec![format!(
+        rests_on: Vec::new(),
+    };
+    if plan.subjects.iter().any(|subject| subject.target().is_some()) {
+        estimate.rests_on.push(format!(
             "{:.0} MB/s and {:.0} ms for a file",
             BYTES_PER_SECOND / 1e6,
             1e3 * SECONDS_PER_FILE
-        )],
-    };
+        ));
+    }
     let mut written = 0.0;
     let (mut trials, mut scaled) = (0.0, false);
     for cell in &cells {

@@ -49,13 +49,16 @@ pub(super) fn expect_direct_possible(arguments: &NetArguments) -> Result<(), Fai
     Err(Failure::new(Cause::Usage, "plan the study").on("--direct").happened(happened).next(next))
 }
 
-/// The design of the study. A quick one ends in a minute, and later where the user wants longer trials; parts of the path
-/// are priced in as many trials as there are settings.
-pub(super) fn design(arguments: &NetArguments, searches: usize, baseline_seconds: f64) -> Design {
+/// The design of the study. A quick one ends in a minute, and later by the seconds of the confirming trials that the user
+/// wants longer; parts of the path are priced in as many trials as there are settings.
+pub(super) fn design(
+    arguments: &NetArguments,
+    confirming_seconds: f64,
+    baseline_seconds: f64,
+) -> Design {
     let study = &arguments.study;
-    let confirming = arguments.via.confirming.map_or(0.0, |time| time.as_secs_f64());
     let cap_seconds = match study.quick && arguments.via.parts.is_empty() {
-        true => QUICK_CAP_SECONDS + searches as f64 * confirming,
+        true => QUICK_CAP_SECONDS + confirming_seconds,
         false => CAP_SECONDS,
     };
     let design = study.design(cap_seconds, baseline_seconds);

@@ -129,6 +129,17 @@ fn highest_rate(arguments: &NetArguments) -> Steps {
     Steps::Search { over: Parameter::Rate, from, to, resolution, accept }
 }
 
+/// The workload of datagrams with trials at each of these rates: datagrams per second of each stream.
+pub fn at_rates(workload: Workload, per_second: &[f64]) -> Workload {
+    let one_each = match workload.main().map(|main| &main.job) {
+        Some(Job::Datagrams(job)) => job.payload.0 as f64 * f64::from(job.streams),
+        _ => 1.0,
+    };
+    // All streams together, in bytes.
+    let values = per_second.iter().map(|rate| rate * one_each).collect();
+    Workload { steps: Some(Steps::Sweep { over: Parameter::Rate, values }), ..workload }
+}
+
 pub(super) fn part(job: Job) -> Part {
     Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN)
 }

@@ -1,9 +1,10 @@
 //! A plan file and the command line become a plan.
 
 use super::file::{CommandEntry, FactorEntry, Source, word};
-use super::options::{self, Word};
+use super::given::Given;
+use super::options;
 use super::targets::targets;
-use super::work::{Common, JobOf, NamedWork, job};
+use super::work::{Common, JobOf, NamedWork, expect_new, job};
 use super::{claims, concurrent, reboot};
 use crate::arguments::{HostArguments, RuleArguments};
 use crate::jobs::MayLower;
@@ -15,16 +16,6 @@ use plimsoll_model::{
 };
 use plimsoll_settings::{FactorRequest, by_commands, knob};
 use std::collections::BTreeMap;
-
-/// What the command line says beside the file.
-pub struct Given<'a> {
-    pub targets: &'a [String],
-    pub hosts: &'a HostArguments,
-    /// Whether the device is rebooted before each setting, though the file does not say so.
-    pub reboot: bool,
-    /// What was typed of [`RuleArguments`], which goes before what the file says.
-    pub how: &'a [Word],
-}
 
 /// A plan, and what is not in it.
 #[derive(Debug)]
@@ -45,12 +36,7 @@ pub fn plan(source: &Source<'_>, given: &Given<'_>) -> Result<Assembled, Failure
         Some(host) => host.parse()?,
         None => HostName::Local,
     };
-    let commands = commands(source)?;
-    let mut factors = Vec::new();
-    for (number, entry) in file.factors.iter().enumerate() {
-        factors.push(factor_of(source, number, entry, &client, &commands)?);
-    }
-    factors.extend(plan::factors(&hosts)?);
+    let (mut factors, commands) = factors(source, &client, &hosts.set)?;
     let clients = plan::clients(&hosts.on)?;
     let reboot = reboot::reboot(source, given.reboot, &clients, &mut factors)?;
     let how: RuleArguments =
@@ -58,16 +44,11 @@ pub fn plan(source: &Source<'_>, given: &Given<'_>) -> Result<Assembled, Failure
     let mut design =
         plan::design(&how, &factors).map_err(|failure| source.placed(&["rule"], failure))?;
     let mut common = Common::default();
-    let (mut work, mut named) = (Vec::new(), Vec::new());
+    let (mut work, mut named) = (Vec::new(), Vec::<JobOf>::new());
     for (number, table) in file.jobs.iter().enumerate() {
         let NamedWork { name, work: own, others, bounds } =
             job(source, number, table, &design, &hosts, &mut common)?;
-        let known = |other: &JobOf| other.name == name;
-        if named.iter().any(known) {
-            let at = ["job", &number.to_string(), "name"];
-            let happened = format!("another job has the name `{name}`");
-            return Err(source.problem(&at, &happened, "Give each job a different name."));
-        }
+        expect_new(source, number, &name, &named)?;
         let workloads = work.len()..work.len() + own.len();
         named.push(JobOf { name, workloads, others, bounds });
         work.extend(own);
@@ -132,6 +113,22 @@ fn hosts(source: &Source<'_>, given: &HostArguments) -> Result<HostArguments, Fa
     watched.extend(given.hosts.iter().cloned());
     let drop_caches = given.drop_caches || source.plan.drop_caches;
     Ok(HostArguments { on, hosts: watched, set: given.set.clone(), drop_caches })
+}
+
+/// Settings of a plan file, and of the command line (`set`), with the commands that define some of them. A setting
+/// without a host is one of `client`.
+pub fn factors(
+    source: &Source<'_>,
+    client: &HostName,
+    set: &[String],
+) -> Result<(Vec<Factor>, BTreeMap<String, Commands>), Failure> {
+    let commands = commands(source)?;
+    let mut factors = Vec::new();
+    for (number, entry) in source.plan.factors.iter().enumerate() {
+        factors.push(factor_of(source, number, entry, client, &commands)?);
+    }
+    factors.extend(settings::factors(set, client)?);
+    Ok((factors, commands))
 }
 
 /// What stands before the names of settings by commands.

@@ -24,9 +24,11 @@ pub struct PlanFile {
     /// Whether caches are dropped before each trial, as with `--drop-caches`.
     #[serde(default)]
     pub drop_caches: bool,
-    /// What is measured; none: as many as the command line names.
+    /// Storage that is measured; none: as many as the command line names.
     #[serde(default, rename = "target")]
     pub targets: Vec<TargetEntry>,
+    /// The network path that is measured, in place of storage: its ends, and options of `plimsoll net`.
+    pub path: Option<Table>,
     /// What is done: `kind`, perhaps a `name`, and options of the command line.
     #[serde(rename = "job")]
     pub jobs: Vec<Table>,

@@ -1,14 +1,18 @@
-//! `plimsoll run`: a plan file, which is any matrix of targets, jobs and settings.
+//! `plimsoll run`: a plan file, which is any matrix of targets, jobs and settings; or the jobs and settings of a
+//! network path.
 
 mod assemble;
 mod claims;
 mod concurrent;
 mod file;
+mod given;
 mod options;
 mod outlook;
+mod path;
 mod reboot;
 mod shipped;
 mod steps;
+mod subjects;
 mod targets;
 #[cfg(test)]
 mod tests;
@@ -20,14 +24,17 @@ use crate::arguments::{
 };
 use crate::check::{self, More};
 use crate::gate::{self, GateArguments};
-use crate::{output, resume};
-use assemble::{Assembled, Given};
+use crate::{net, output, resume};
+use assemble::Assembled;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use file::Source;
+use given::Given;
 use options::Word;
+use path::PathPlan;
 use plimsoll_config::{LONGEST_FILE, nearest};
-use plimsoll_model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure, Plan};
 use std::path::Path;
+use subjects::Subjects;
 
 const PLAN_HELP: &str = "Plan file, or name of a built-in plan (--list)";
 
@@ -131,18 +138,57 @@ pub fn run(run: &RunArguments, store: &StoreArguments) -> Result<u8, Failure> {
     let source = Source::read(&text, named, &run.variables)?;
     let (hosts, reboot) = (&run.hosts, run.reboot);
     let given = Given { targets: &run.targets, hosts, reboot, how: &run.how.words };
-    let Assembled { mut plan, file, how } = assemble::plan(&source, &given)?;
-    gate::add_to(&mut plan, &run.gate, &how, store)?;
-    if run.dry_run {
-        return outlook::show(&source.plan.about, &plan, run.read_hosts);
+    match Subjects::of_file(&source)? {
+        Subjects::Storage => storage(&source, &given, run, store),
+        subjects @ Subjects::Path => {
+            subjects.expect_unused(&run.gate, &run.access)?;
+            path(&source, &given, run, store)
+        }
     }
-    if !run.output.quiet {
-        output::complain(&outlook::in_brief(&plan));
+}
+
+/// Runs a plan of storage, and returns the exit code.
+fn storage(
+    source: &Source<'_>,
+    given: &Given<'_>,
+    run: &RunArguments,
+    store: &StoreArguments,
+) -> Result<u8, Failure> {
+    let Assembled { mut plan, file, how } = assemble::plan(source, given)?;
+    gate::add_to(&mut plan, &run.gate, &how, store)?;
+    if let Some(code) = shown_only(run, source, &plan)? {
+        return Ok(code);
     }
     let opened = (!run.output.quiet).then_some(outlook::say_grace as fn(&_, &[_], &[_]));
     let more = More { file, quick: how.quick, opened, ..More::default() };
     let (study, interrupted) = check::measure(plan, &run.access, &run.output, store, more)?;
     gate::finish(&study, check::exit_code(&study, interrupted), &run.output, store)
+}
+
+/// Runs a plan of a network path, and returns the exit code.
+fn path(
+    source: &Source<'_>,
+    given: &Given<'_>,
+    run: &RunArguments,
+    store: &StoreArguments,
+) -> Result<u8, Failure> {
+    let PathPlan { plan, arguments } = path::plan(source, given)?;
+    if let Some(code) = shown_only(run, source, &plan)? {
+        return Ok(code);
+    }
+    let (study, interrupted) = net::measure(plan, &arguments, &run.output, store)?;
+    Ok(check::exit_code(&study, interrupted))
+}
+
+/// Shows what a plan would do. The exit code if that is all that is wanted.
+fn shown_only(run: &RunArguments, source: &Source<'_>, plan: &Plan) -> Result<Option<u8>, Failure> {
+    if run.dry_run {
+        return outlook::show(&source.plan.about, plan, run.read_hosts).map(Some);
+    }
+    if !run.output.quiet {
+        output::complain(&outlook::in_brief(plan));
+    }
+    Ok(None)
 }
 
 fn list() -> Result<u8, Failure> {

@@ -2,7 +2,7 @@
 //! checks, said with line and nearest word.
 
 use super::file::{Source, word};
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches};
 use plimsoll_config::nearest;
 use plimsoll_model::Failure;
@@ -18,10 +18,26 @@ pub fn arguments<T: Args + FromArgMatches>(
     allowed: &dyn Fn(&Arg) -> bool,
     more: &[Word],
 ) -> Result<T, Failure> {
+    let own = words::<T>(source, at, table, allowed, more)?;
+    let line = more.iter().chain(&own).map(Word::written);
     let command = T::augment_args(clap::Command::new("plan").no_binary_name(true));
+    let matches = command.try_get_matches_from(line);
+    let parsed = matches.and_then(|matches| T::from_arg_matches(&matches));
+    parsed.map_err(|error| refused(source, at, table, &error))
+}
+
+/// The words of a command line that a table stands for. Those whose options are in `more` are left out.
+pub fn words<T: Args>(
+    source: &Source<'_>,
+    at: &[&str],
+    table: &Table,
+    allowed: &dyn Fn(&Arg) -> bool,
+    more: &[Word],
+) -> Result<Vec<Word>, Failure> {
+    let command = T::augment_args(clap::Command::new("plan"));
     let options: Vec<&Arg> =
         command.get_arguments().filter(|arg| arg.get_long().is_some() && allowed(arg)).collect();
-    let mut words: Vec<OsString> = more.iter().map(Word::written).collect();
+    let mut words = Vec::new();
     for (key, value) in table {
         let at = [at, &[key]].concat();
         let Some(option) = options.iter().find(|option| option.get_long() == Some(key)) else {
@@ -29,29 +45,48 @@ pub fn arguments<T: Args + FromArgMatches>(
             let happened = format!("unknown key `{key}`");
             return Err(source.problem(&at, &happened, &nearest(key, &known)));
         };
-        if more.iter().all(|word| word.long != *key) {
+        if more.iter().all(|word| word.long() != Some(key.as_str())) {
             words.extend(written(source, &at, option, key, value)?);
         }
     }
-    let matches = command.clone().try_get_matches_from(words);
-    let parsed = matches.and_then(|matches| T::from_arg_matches(&matches));
-    parsed.map_err(|error| refused(source, at, table, &error))
+    Ok(words)
 }
 
-/// An option as it was typed.
-pub struct Word {
-    long: String,
-    value: Option<OsString>,
+/// A word of a command line.
+#[derive(Clone)]
+pub enum Word {
+    /// What is measured.
+    Subject(String),
+    /// An option, and its value unless it is a flag.
+    Named { long: String, value: Option<OsString> },
 }
 
 impl Word {
-    fn written(&self) -> OsString {
-        let mut word = OsString::from(format!("--{}", self.long));
-        if let Some(value) = &self.value {
-            word.push("=");
-            word.push(value);
+    /// An option with a value.
+    pub fn named(long: &str, value: &str) -> Word {
+        Word::Named { long: long.to_owned(), value: Some(value.into()) }
+    }
+
+    /// Name of the option.
+    pub fn long(&self) -> Option<&str> {
+        match self {
+            Word::Subject(_) => None,
+            Word::Named { long, .. } => Some(long),
         }
-        word
+    }
+
+    fn written(&self) -> OsString {
+        match self {
+            Word::Subject(subject) => subject.into(),
+            Word::Named { long, value } => {
+                let mut word = OsString::from(format!("--{long}"));
+                if let Some(value) = value {
+                    word.push("=");
+                    word.push(value);
+                }
+                word
+            }
+        }
     }
 }
 
@@ -65,7 +100,7 @@ pub fn typed<T: Args>(matches: &ArgMatches) -> Vec<Word> {
         if !matches.try_contains_id(id).unwrap_or(false) || matches.value_source(id) != typed {
             continue;
         }
-        let word = |value| Word { long: long.to_owned(), value };
+        let word = |value| Word::Named { long: long.to_owned(), value };
         match is_flag(option) {
             true => words.push(word(None)),
             false => {
@@ -88,10 +123,10 @@ fn written(
     option: &Arg,
     key: &str,
     value: &Value,
-) -> Result<Vec<OsString>, Failure> {
+) -> Result<Vec<Word>, Failure> {
     if is_flag(option) {
         return match value {
-            Value::Boolean(true) => Ok(vec![format!("--{key}").into()]),
+            Value::Boolean(true) => Ok(vec![Word::Named { long: key.to_owned(), value: None }]),
             Value::Boolean(false) => Ok(Vec::new()),
             _ => Err(source.problem(at, &format!("`{key}` must be true or false"), "Write true.")),
         };
@@ -118,7 +153,7 @@ fn written(
             ));
         };
         let filled = source.fill(at, &text)?;
-        words.extend(filled.map(|text| OsString::from(format!("--{key}={text}"))));
+        words.extend(filled.map(|text| Word::named(key, &text)));
     }
     Ok(words)
 }
@@ -142,6 +177,10 @@ fn refused(source: &Source<'_>, at: &[&str], table: &Table, error: &clap::Error)
     if let Some(prior) = key(ContextKind::PriorArg) {
         let happened = format!("`{own}` cannot be used with `{prior}`");
         return source.problem(&place, &happened, "Remove one of them.");
+    }
+    if error.kind() == ErrorKind::MissingRequiredArgument {
+        let happened = format!("missing key `{own}`");
+        return source.problem(&place, &happened, "Add it, or remove the keys that need it.");
     }
     let valid: Vec<String> = match error.get(ContextKind::ValidValue) {
         Some(ContextValue::Strings(valid)) => valid.clone(),

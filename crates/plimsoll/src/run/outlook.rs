@@ -86,12 +86,15 @@ pub(super) fn takes(plan: &Plan) -> Vec<(String, String)> {
         bytes @ ..1_000_000_000_000 => format!("{:.1} GB", bytes as f64 / 1e9),
         bytes => format!("{:.1} TB", bytes as f64 / 1e12),
     };
-    let mut facts = vec![
-        ("trials".to_owned(), trials(plan, &estimate)),
-        ("written".to_owned(), format!("{} in all", amount(estimate.written))),
-        ("space".to_owned(), format!("at most {} on each target", amount(estimate.held))),
-        ("time".to_owned(), time(&estimate, duration(cap))),
-    ];
+    let mut facts = vec![("trials".to_owned(), trials(plan, &estimate))];
+    if plan.subjects.iter().any(|subject| subject.target().is_some()) {
+        facts.push(("written".to_owned(), format!("{} in all", amount(estimate.written))));
+        facts.push((
+            "space".to_owned(),
+            format!("at most {} on each target", amount(estimate.held)),
+        ));
+    }
+    facts.push(("time".to_owned(), time(&estimate, duration(cap))));
     facts.extend(grace(plan, estimate.whole_plots).map(|text| (GRACE.to_owned(), text)));
     if estimate.first_blocks_seconds > cap {
         let happened = format!(
@@ -107,9 +110,11 @@ pub(super) fn takes(plan: &Plan) -> Vec<(String, String)> {
 /// How long it takes. Where the target's speed decides, the assumed speed is part of the figure.
 fn time(estimate: &Estimate, cap: String) -> String {
     let (seconds, rests_on) = (duration(estimate.seconds), estimate.rests_on.join("; "));
-    match estimate.is_known {
-        true => format!("about {seconds} (from {rests_on}), at most {cap}"),
-        false => format!(
+    match (estimate.is_known, rests_on.is_empty()) {
+        (true, true) => format!("about {seconds}, at most {cap}"),
+        (true, false) => format!("about {seconds} (from {rests_on}), at most {cap}"),
+        (false, true) => format!("about {seconds}, at most {cap}; known after the first block"),
+        (false, false) => format!(
             "about {seconds} at assumed speeds ({rests_on}), at most {cap}; known after the first block"
         ),
     }

@@ -2,6 +2,7 @@
 
 use super::file::Source;
 use super::steps::{JobBound, JobSteps};
+use super::subjects::{COPY, Subjects};
 use super::{concurrent, options, steps};
 use crate::arguments::{self, HostArguments, RuleArguments, WorkloadArguments};
 use crate::copy::CopyArguments;
@@ -47,8 +48,51 @@ pub struct Common {
     pub file: Option<String>,
 }
 
-/// The kind of job that is done by `plimsoll copy`.
-const COPY: &str = "copy";
+/// What begins a `[[job]]`.
+pub struct Head {
+    pub kind: String,
+    /// Its name in claims.
+    pub name: String,
+}
+
+/// Takes kind and name out of the keys of a job.
+pub fn head(
+    source: &Source<'_>,
+    number: &str,
+    options: &mut Table,
+    subjects: Subjects,
+) -> Result<Head, Failure> {
+    let mut take = |key: &str| match options.remove(key) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => {
+            let happened = format!("`{key}` must be a string");
+            Err(source.problem(&["job", number, key], &happened, "Write it in quotes."))
+        }
+    };
+    let (kind, name) = (take("kind")?, take("name")?);
+    let Some(kind) = kind else {
+        let next = nearest("", &subjects.jobs());
+        return Err(source.problem(&["job", number], "missing key `kind`", &next));
+    };
+    Ok(Head { name: name.unwrap_or_else(|| kind.clone()), kind })
+}
+
+/// Refuses a name that another job has.
+pub fn expect_new(
+    source: &Source<'_>,
+    number: usize,
+    name: &str,
+    named: &[JobOf],
+) -> Result<(), Failure> {
+    if named.iter().all(|other| other.name != name) {
+        return Ok(());
+    }
+    let at = ["job", &number.to_string(), "name"];
+    let happened = format!("another job has the name `{name}`");
+    Err(source.problem(&at, &happened, "Give each job a different name."))
+}
+
 /// What each job may have beside its own options.
 const SHARED: [&str; 6] = ["workers", "depth", "rate", "engine", "cache", "explain"];
 
@@ -64,22 +108,9 @@ pub fn job(
     let number = number.to_string();
     let at = ["job", number.as_str()];
     let mut options = table.clone();
-    let mut take = |key: &str| match options.remove(key) {
-        None => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => {
-            let happened = format!("`{key}` must be a string");
-            Err(source.problem(&["job", &number, key], &happened, "Write it in quotes."))
-        }
-    };
-    let (kind, name) = (take("kind")?, take("name")?);
+    let Head { kind, name } = head(source, &number, &mut options, Subjects::Storage)?;
     let JobSteps { steps, others: bounds } = steps::take(source, &number, &mut options)?;
     let others = concurrent::take(source, &number, &mut options)?;
-    let kinds: Vec<&str> = jobs::JOBS.iter().map(|kind| kind.name).chain([COPY]).collect();
-    let Some(kind) = kind else {
-        return Err(source.problem(&at, "missing key `kind`", &nearest("", &kinds)));
-    };
-    let name = name.unwrap_or_else(|| kind.clone());
     let placed = |failure| source.placed(&at, failure);
     if kind == COPY {
         if steps.is_some() {
@@ -95,9 +126,7 @@ pub fn job(
         return Ok(NamedWork { name, work, others, bounds });
     }
     let Some(known) = jobs::JOBS.iter().find(|job| job.name == kind) else {
-        let at = ["job", &number, "kind"];
-        let happened = format!("unknown word `{kind}`");
-        return Err(source.problem(&at, &happened, &nearest(&kind, &kinds)));
+        return Err(Subjects::Storage.unknown_job(source, &number, &kind));
     };
     let own = (known.options)(clap::Command::new("job"));
     let ids: HashSet<_> = own.get_arguments().map(Arg::get_id).collect();

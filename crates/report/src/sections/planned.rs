@@ -5,7 +5,9 @@ use crate::names::{self, Names};
 use crate::study::hosts;
 use crate::text::{counted, duration, listed, printable};
 use crate::verdict::percent;
-use plimsoll_model::{Commands, Contrast, Factor, Plan, Reboot, Rule, Switch};
+use plimsoll_model::{
+    Commands, Contrast, Factor, Plan, Reboot, Rule, Subject, SubjectKind, Switch,
+};
 
 /// Pairs of names up to which the claims about each have a line.
 const LINES: usize = 24;
@@ -33,7 +35,8 @@ impl Document {
 }
 
 fn targets(plan: &Plan, names: &Names) -> Section {
-    let mut section = Section::new("targets", "Targets");
+    let kind = plan.subjects.first().map_or(SubjectKind::Storage, Subject::kind);
+    let mut section = Section::new("targets", kind.info().plural);
     let given = plan.subjects.iter().map(|subject| printable(&subject.to_string()));
     let mut facts: Vec<_> = names.subjects.iter().cloned().zip(given).collect();
     let clients = plan.clients().filter(|_| plan.is_remote()).map(hosts::name);

@@ -1,10 +1,12 @@
 //! Plan files: what is wrong in one is found before anything is done, with its line and the nearest word.
 
 mod concurrent;
+mod path;
 mod steps;
 
-use super::assemble::{self, Assembled, Given};
+use super::assemble::{self, Assembled};
 use super::file::Source;
+use super::given::Given;
 use super::options::{Word, typed};
 use super::outlook;
 use super::shipped::SHIPPED;
