@@ -26,7 +26,9 @@ impl Document {
         sections.extend(settings(plan, now));
         sections.extend(commands(plan));
         sections.push(family(plan, &names));
-        let mut outlook = Section::new("takes", "Time and space");
+        let is_storage = plan.subjects.iter().any(|subject| subject.target().is_some());
+        let heading = if is_storage { "Time and space" } else { "Time" };
+        let mut outlook = Section::new("takes", heading);
         outlook.facts(takes);
         sections.push(outlook);
         let title = printable(title);

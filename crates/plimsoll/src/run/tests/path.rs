@@ -308,6 +308,24 @@ fn a_password_of_a_host_is_not_repeated() {
     }
 }
 
+#[test]
+fn the_example_on_the_page_is_a_plan() {
+    let page = include_str!("../../../../../docs/run.md");
+    let (_, rest) = page.split_once("### A network path").unwrap();
+    let (_, rest) = rest.split_once("```toml\n").unwrap();
+    let (text, _) = rest.split_once("```").unwrap();
+    let plan = planned(text, &[], &[]).unwrap();
+    // Two blocks of TCP, two payloads, and a sweep; each under two settings.
+    assert_eq!((plan.workloads.len(), plan.contrasts.len()), (5, 5));
+    // The keys of the table are those of the jobs.
+    for kind in net::KINDS {
+        let row = rest.lines().find(|line| line.contains(&format!("`{}`", kind.name))).unwrap();
+        for option in kind.options {
+            assert!(row.contains(&format!("`{option}`")), "{option} of {}: {row}", kind.name);
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn nothing_panics(at in 0..GOOD.len(), byte in "\\PC{0,3}", gone in 0..20_usize) {
