@@ -2,8 +2,8 @@
 
 use crate::job::{JobFacts, Settable};
 use crate::metric::{Aggregation, Combine, Direction, Row};
-use crate::subject::{FactsInfo, KindInfo, SubjectInfo, SubjectType};
-use crate::{HostName, Measure, Metric, NamedBottleneck, SubjectFacts, SubjectKind};
+use crate::subject_info::{FactsInfo, KindInfo, SubjectInfo, SubjectType};
+use crate::{HostName, Measure, Metric, NamedBottleneck, SubjectKind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -90,8 +90,7 @@ impl FactsInfo for ClockFacts {
         Some(NamedBottleneck { name: "system call", share, reason })
     }
 
-    fn changes(&self, now: &SubjectFacts) -> Vec<String> {
-        let SubjectFacts::Clock(now) = now else { return Vec::new() };
+    fn changes(&self, now: &Self) -> Vec<String> {
         let changed = |fact: &str, old: &Option<String>, new: &Option<String>| match (old, new) {
             (Some(old), Some(new)) if old != new => Some(format!("{fact}: {old}, now {new}")),
             _ => None,
@@ -197,7 +196,7 @@ impl JobFacts for ClockJob {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Subject;
+    use crate::{PathFacts, Subject, SubjectFacts};
 
     #[test]
     fn a_clock_is_one_line_of_a_study() {
@@ -212,11 +211,14 @@ mod tests {
     fn another_clock_source_is_a_change() {
         let with =
             |source: &str| ClockFacts { source: Some(source.to_owned()), ..ClockFacts::default() };
-        let now = |source| SubjectFacts::Clock(with(source));
-        assert_eq!(with("tsc").changes(&now("hpet")), ["clock source: tsc, now hpet"]);
-        assert!(with("tsc").changes(&now("tsc")).is_empty());
+        assert_eq!(with("tsc").changes(&with("hpet")), ["clock source: tsc, now hpet"]);
+        assert!(with("tsc").changes(&with("tsc")).is_empty());
         // An unknown fact is no change.
-        assert!(ClockFacts::default().changes(&now("tsc")).is_empty());
+        assert!(ClockFacts::default().changes(&with("tsc")).is_empty());
+        // The same of a subject of which only the kind is known; another kind is none.
+        let [before, now] = ["tsc", "hpet"].map(|source| SubjectFacts::Clock(with(source)));
+        assert_eq!(before.changes(&now), ["clock source: tsc, now hpet"]);
+        assert!(before.changes(&SubjectFacts::Path(PathFacts::default())).is_empty());
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use crate::job::{JobFacts, Settable};
 use crate::metric::{Aggregation, Combine, Direction, Row};
-use crate::subject::{FactsInfo, KindInfo, SubjectInfo, SubjectType};
+use crate::subject_info::{FactsInfo, KindInfo, SubjectInfo, SubjectType};
 use crate::units::Bytes;
-use crate::{HostName, Measure, Metric, OpKind, SubjectFacts, SubjectKind};
+use crate::{HostName, Measure, Metric, OpKind, SubjectKind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -68,8 +68,7 @@ impl FactsInfo for TraceFacts {
         vec![("kernel", known.join(", "))]
     }
 
-    fn changes(&self, now: &SubjectFacts) -> Vec<String> {
-        let SubjectFacts::Trace(now) = now else { return Vec::new() };
+    fn changes(&self, now: &Self) -> Vec<String> {
         match (&self.release, &now.release) {
             (Some(old), Some(new)) if old != new => vec![format!("kernel: {old}, now {new}")],
             _ => Vec::new(),
@@ -295,10 +294,9 @@ mod tests {
     fn another_kernel_is_a_change() {
         let with =
             |release: &str| TraceFacts { release: Some(release.into()), ..TraceFacts::default() };
-        let now = |release| SubjectFacts::Trace(with(release));
-        assert_eq!(with("6.1").changes(&now("6.12")), ["kernel: 6.1, now 6.12"]);
-        assert!(with("6.1").changes(&now("6.1")).is_empty());
-        assert!(TraceFacts::default().changes(&now("6.1")).is_empty());
+        assert_eq!(with("6.1").changes(&with("6.12")), ["kernel: 6.1, now 6.12"]);
+        assert!(with("6.1").changes(&with("6.1")).is_empty());
+        assert!(TraceFacts::default().changes(&with("6.1")).is_empty());
     }
 
     #[test]

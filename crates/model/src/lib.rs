@@ -42,7 +42,9 @@ mod series;
 mod stored_on;
 mod study;
 mod subject;
+mod subject_info;
 mod subject_key;
+mod subject_kind;
 mod target;
 mod trial;
 mod trial_length;
@@ -87,11 +89,12 @@ pub use series::{Column, Series, Window};
 pub use stored_on::{ClientMemory, StoredOn};
 pub use study::{Ended, Origin, SCHEMA, Study, StudyId};
 pub use subject::{
-    BoxFacts, Endpoint, FactsInfo, HostSubject, KindInfo, NamedBottleneck, PathFacts,
-    PathInterface, PathSubject, StorageSubject, Subject, SubjectFacts, SubjectInfo, SubjectKind,
-    WirelessLink,
+    BoxFacts, Endpoint, HostSubject, PathFacts, PathInterface, PathSubject, StorageSubject,
+    Subject, SubjectFacts, WirelessLink,
 };
+pub use subject_info::{FactsInfo, KindInfo, NamedBottleneck, SubjectInfo};
 pub use subject_key::{SubjectKey, without_slash};
+pub use subject_kind::SubjectKind;
 pub use target::{
     AdvertisedSizes, DirectoryTarget, Engine, InPlace, NfsTarget, NfsTransport, NfsVersion,
     PageCache, Protection, Protocol, SmbDialect, SmbProtection, SmbTarget, SourcePort, Target,

@@ -2,7 +2,7 @@
 
 use super::Protocol;
 use crate::StoredOn;
-use crate::subject::{FactsInfo, SubjectFacts};
+use crate::subject_info::FactsInfo;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -70,8 +70,7 @@ pub struct TargetFacts {
 const SPACE: f64 = 0.05;
 
 impl FactsInfo for TargetFacts {
-    fn changes(&self, now: &SubjectFacts) -> Vec<String> {
-        let Some(new) = now.storage() else { return Vec::new() };
+    fn changes(&self, new: &Self) -> Vec<String> {
         let mut changed = Vec::new();
         let mut compare = |what: &str, before: String, after: String| {
             if before != after {

@@ -76,7 +76,8 @@ impl Bracket {
     /// What is measured next, if there is a value between both ends: the proposed one. Else the ends that were not
     /// decided at full length. `None` where nothing is left.
     pub(super) fn next(&self, proposed: f64) -> Option<Next> {
-        let (accepted, rejected) = (self.accepted.last(), self.rejected.last());
+        let accepted = self.accepted.last();
+        let rejected = self.rejected.last();
         if self.is_open() {
             let is_beside_rejected = rejected.is_some_and(|end| self.are_beside(proposed, end.at));
             let is_beside = self.are_beside(self.good(), proposed) || is_beside_rejected;
@@ -93,7 +94,8 @@ impl Bracket {
     /// Takes a decision about a value, and proposes the next one.
     pub(super) fn take(&mut self, decided: Next, is_accepted: bool, carried: Option<f64>) -> f64 {
         let Next { at, is_final } = decided;
-        let (is_first, step) = (self.accepted.is_empty(), at - self.good());
+        let is_first = self.accepted.is_empty();
+        let step = at - self.good();
         let is_at = |known: &Decided| known.at == at;
         let was_accepted = self.accepted.iter().any(is_at);
         let was_rejected = self.rejected.iter().any(is_at);
