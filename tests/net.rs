@@ -375,7 +375,7 @@ fn a_published_figure_is_repeated() {
         program.run(&words).expect(0);
         let beside = program.run(&["compare", "latest", "--with", "kofler2011"]).expect(0).out;
         assert!(beside.contains(points[1]) && beside.contains("RSPRO"), "{beside}");
-        let text = std::fs::read_to_string(&page).unwrap();
+        let text = std::fs::read_to_string(&page).unwrap().replace("&nbsp;", " ");
         for words in points.into_iter().chain(["RSPRO, published", "Kofler"]) {
             assert!(text.contains(words), "{words} in the page of figure {figure}");
         }
