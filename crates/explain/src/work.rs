@@ -38,8 +38,9 @@ pub(crate) fn differences(a: &Study, in_a: Cell, b: &Study, in_b: Cell) -> Vec<C
     let (Some(of_a), Some(of_b)) = (a.plan.workload(in_a), b.plan.workload(in_b)) else {
         return Vec::new();
     };
-    // What a part of a host is measured with is no setting.
-    if of_a.subject().is_some_and(|kind| kind.info().has_many_figures) {
+    // What a part of a host is measured with is no setting; what else runs at the same time is one.
+    let is_of_host = of_a.subject().is_some_and(|kind| kind.info().has_many_figures);
+    if is_of_host && kinds(of_a) == kinds(of_b) {
         return Vec::new();
     }
     let mut found = Vec::new();
@@ -74,6 +75,11 @@ pub(crate) fn differences(a: &Study, in_a: Cell, b: &Study, in_b: Cell) -> Vec<C
         found.extend(file([&before, &after]));
     }
     found
+}
+
+/// The kinds of the jobs of a workload.
+fn kinds(workload: &Workload) -> Vec<&'static str> {
+    workload.parts.iter().map(|part| part.job.kind()).collect()
 }
 
 /// Why figures of two cells are not points of one trend: other work, another protocol, or another client. Empty

@@ -215,12 +215,22 @@ impl SetUp {
             Signals::leave_when_over(deadline, "monitor the hosts", "the plan", move || {
                 hosts::watch(&watched, on, &time)
             })?;
+        SetUp { watching, ..self }.with_settings(plan, id, deadline)
+    }
+
+    /// The same with the settings of the plan.
+    pub fn with_settings(
+        self,
+        plan: &Plan,
+        id: &StudyId,
+        deadline: &Deadline,
+    ) -> Result<SetUp, Failure> {
         let (varied, id) = (plan.clone(), id.clone());
         let settings =
             Signals::leave_when_over(deadline, "read the settings", "the plan", move || {
                 settings::open(&varied, &id)
             })?;
-        Ok(SetUp { settings, watching, ..self })
+        Ok(SetUp { settings, ..self })
     }
 }
 

@@ -92,29 +92,33 @@ pub fn run(arguments: &ClockArguments, kept: &StoreArguments) -> Result<u8, Fail
         None => {
             // Not parsed by clap: what it refuses, it repeats, and there may be a password in it.
             let named = arguments.hosts.iter().map(|host| host.parse());
-            let mut plan = plan(arguments, &named.collect::<Result<Vec<_>, _>>()?)?;
+            let named = named.collect::<Result<Vec<HostName>, _>>()?;
+            let mut plan = plan_of(arguments, &named, workloads(arguments)?);
             plan.command = plan::repeatable_command(&plan);
             (plan, None)
         }
     };
-    let (study, interrupted) = measure(plan, continues, arguments, kept)?;
+    let (study, interrupted) = measure(plan, continues, arguments, &arguments.output, kept)?;
     Ok(check::exit_code(&study, interrupted))
 }
 
-/// Conducts a plan whose subjects are clocks; goes on with a study where one is given.
-fn measure(
+/// Conducts a plan whose subjects are clocks; goes on with a study where one is given. Returns the study and the cause
+/// of an interruption.
+pub fn measure(
     plan: Plan,
     continues: Option<Study>,
     arguments: &ClockArguments,
+    output: &OutputArguments,
     kept: &StoreArguments,
 ) -> Result<(Study, Option<Cause>), Failure> {
-    let named: Vec<&HostName> = plan.subjects.iter().flat_map(|subject| subject.hosts()).collect();
-    restore::expect_none_left(&named, &[])?;
+    let named = plan.subjects.iter().flat_map(|subject| subject.hosts());
+    let varied = plan.factors.iter().map(|factor| &factor.host);
+    restore::expect_none_left(&named.chain(varied).collect::<Vec<_>>(), &[])?;
     let more = More { continues, ..More::default() };
-    check::conducted(plan, &arguments.output, kept, more, |plan, _, signals: &Signals| {
+    check::conducted(plan, output, kept, more, |plan, id, signals: &Signals| {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let deadline = Deadline::new(clock.clone(), signals.stop.clone());
-        let progress = Progress::new(arguments.output.quiet);
+        let progress = Progress::new(output.quiet);
         let mut reached = Vec::new();
         for host in plan.subjects.iter().flat_map(|subject| subject.hosts()) {
             let directory = arguments.study.probe_dir.as_deref();
@@ -125,12 +129,16 @@ fn measure(
         }
         let runner = Box::new(HostRunner::new(reached, clock.clone(), signals.stop.clone()));
         // A host that is measured is not watched: that would be work beside.
-        Ok(SetUp::unwatched(vec![RunnerOfKind { kind: SubjectKind::Clock, runner }], clock))
+        let runners = vec![RunnerOfKind { kind: SubjectKind::Clock, runner }];
+        SetUp::unwatched(runners, clock).with_settings(plan, id, &deadline)
     })
 }
 
-/// Every clock once a block on each host.
-fn plan(arguments: &ClockArguments, hosts: &[HostName]) -> Result<Plan, Failure> {
+/// One trial of every clock that the arguments name.
+///
+/// # Errors
+/// [`Cause::Usage`] for a length that is too short or too long.
+pub fn workloads(arguments: &ClockArguments) -> Result<Vec<Workload>, Failure> {
     let seconds = arguments.time.map_or(SECONDS, |time| time.as_secs_f64());
     if !(SHORTEST_SECONDS..=LONGEST_SECONDS).contains(&seconds) {
         let (on, happened) = (format!("--time {seconds}s"), "it is not from 10 ms to 60 s");
@@ -152,7 +160,12 @@ fn plan(arguments: &ClockArguments, hosts: &[HostName]) -> Result<Plan, Failure>
         let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
         Workload::new(part, Length::For { seconds, warm_up_seconds: 0.0 })
     };
+    Ok(clocks.into_iter().map(workload).collect())
+}
+
+/// Every workload once a block on each host.
+pub fn plan_of(arguments: &ClockArguments, hosts: &[HostName], workloads: Vec<Workload>) -> Plan {
     let subjects = hosts.iter().map(|host| ClockSubject { host: host.clone() }.into()).collect();
     let design = arguments.study.design(ProbeArguments::CAP_SECONDS, 0.0);
-    Ok(Plan::new(subjects, clocks.into_iter().map(workload).collect(), design))
+    Plan::new(subjects, workloads, design)
 }

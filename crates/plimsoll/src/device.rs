@@ -44,30 +44,47 @@ pub struct DeviceArguments {
 /// Measures hosts and returns the exit code.
 pub fn run(arguments: &DeviceArguments, kept: &StoreArguments) -> Result<u8, Failure> {
     // Not parsed by clap: what it refuses, it repeats, and there may be a password in it.
-    let named = arguments.hosts.iter().map(|host| host.parse()).collect::<Result<Vec<_>, _>>()?;
+    let named = arguments.hosts.iter().map(|host| host.parse());
+    let named = named.collect::<Result<Vec<HostName>, _>>()?;
+    let parts = parts(arguments)?;
+    let measured = parts.iter().filter(|part| **part != Part::Inventory);
+    let workloads = measured.map(|part| workload(*part, arguments.study.quick)).collect();
+    let mut plan = plan_of(arguments, &named, workloads);
+    plan.command = plan::repeatable_command(&plan);
+    let (study, interrupted) = measure(plan, arguments, &arguments.output, kept)?;
+    Ok(exit_code(&study, interrupted))
+}
+
+/// Conducts a plan of hosts, which was made of these arguments. Returns the study and the cause of an interruption.
+pub fn measure(
+    plan: Plan,
+    arguments: &DeviceArguments,
+    output: &OutputArguments,
+    kept: &StoreArguments,
+) -> Result<(Study, Option<Cause>), Failure> {
+    let named: Vec<HostName> =
+        plan.subjects.iter().flat_map(|subject| subject.hosts()).cloned().collect();
     let parts = parts(arguments)?;
     let requests = named.iter().map(|host| request(arguments, &parts, host));
     let requests = requests.collect::<Result<Vec<_>, Failure>>()?;
-    restore::expect_none_left(&named.iter().collect::<Vec<_>>(), &[])?;
-    let mut plan = plan(arguments, &parts, &named);
-    plan.command = plan::repeatable_command(&plan);
-    let (output, quiet) = (&arguments.output, arguments.output.quiet);
-    let (study, interrupted) =
-        check::conducted(plan, output, kept, More::default(), |_, _, signals: &Signals| {
-            let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-            let deadline = Deadline::new(clock.clone(), signals.stop.clone());
-            let progress = Progress::new(quiet);
-            let hosts = named.into_iter().zip(requests);
-            let reached = hosts.map(|(host, request)| {
-                reach(host, request, arguments.study.probe_dir.as_deref(), &deadline, &progress)
-            });
-            let reached = reached.collect::<Result<Vec<_>, Failure>>()?;
-            let runner = HostRunner::new(reached, clock.clone(), signals.stop.clone());
-            let runner = Box::new(runner);
-            // A host that is measured is not watched: that would be work beside.
-            Ok(SetUp::unwatched(vec![RunnerOfKind { kind: SubjectKind::Host, runner }], clock))
-        })?;
-    Ok(exit_code(&study, interrupted))
+    let varied = plan.factors.iter().map(|factor| &factor.host);
+    restore::expect_none_left(&named.iter().chain(varied).collect::<Vec<_>>(), &[])?;
+    let quiet = output.quiet;
+    check::conducted(plan, output, kept, More::default(), |plan, id, signals: &Signals| {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let deadline = Deadline::new(clock.clone(), signals.stop.clone());
+        let progress = Progress::new(quiet);
+        let hosts = named.into_iter().zip(requests);
+        let reached = hosts.map(|(host, request)| {
+            reach(host, request, arguments.study.probe_dir.as_deref(), &deadline, &progress)
+        });
+        let reached = reached.collect::<Result<Vec<_>, Failure>>()?;
+        let runner = HostRunner::new(reached, clock.clone(), signals.stop.clone());
+        let runner = Box::new(runner);
+        // A host that is measured is not watched: that would be work beside.
+        let runners = vec![RunnerOfKind { kind: SubjectKind::Host, runner }];
+        SetUp::unwatched(runners, clock).with_settings(plan, id, &deadline)
+    })
 }
 
 /// The parts that are to be measured, in their order.
@@ -127,20 +144,20 @@ fn usage(tried: &str, on: String, happened: &str, next: &str) -> Failure {
     Failure::new(Cause::Usage, tried).on(on).happened(happened).next(next)
 }
 
-/// Every part once a block on each host.
-fn plan(arguments: &DeviceArguments, parts: &[Part], hosts: &[HostName]) -> Plan {
-    let quick = arguments.study.quick;
-    let workload = |part: &Part| {
-        let job = Job::Device(DeviceJob { part: *part, quick });
-        let part = plimsoll_model::Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
-        Workload::new(part, Length::UntilDone { at_most_seconds: about_seconds(quick) })
-    };
-    let measured = parts.iter().filter(|part| **part != Part::Inventory);
+/// One measurement of a part.
+pub fn workload(part: Part, quick: bool) -> Workload {
+    let job = Job::Device(DeviceJob { part, quick });
+    let part = plimsoll_model::Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
+    Workload::new(part, Length::UntilDone { at_most_seconds: about_seconds(quick) })
+}
+
+/// Every workload once a block on each host.
+pub fn plan_of(arguments: &DeviceArguments, hosts: &[HostName], workloads: Vec<Workload>) -> Plan {
     let subjects = hosts.iter().map(|host| HostSubject { host: host.clone() }.into()).collect();
     let baseline_seconds = 0.0;
     let cap_seconds = ProbeArguments::CAP_SECONDS * hosts.len() as f64;
     let design = arguments.study.design(cap_seconds, baseline_seconds);
-    Plan::new(subjects, measured.map(workload).collect(), design)
+    Plan::new(subjects, workloads, design)
 }
 
 /// What a part takes at most on a machine that is not slow, for the first estimate of the time.
@@ -164,7 +181,7 @@ fn reach(
 }
 
 /// A part that was not measured whole leaves a partial result.
-fn exit_code(study: &Study, interrupted: Option<Cause>) -> u8 {
+pub fn exit_code(study: &Study, interrupted: Option<Cause>) -> u8 {
     let mut hosts = study.subjects.iter().filter_map(SubjectFacts::host);
     match check::exit_code(study, interrupted) {
         0 if !hosts.all(|host| host.device.is_complete()) => Cause::Trial.exit_code(),

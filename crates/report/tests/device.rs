@@ -140,6 +140,31 @@ fn only_what_measured_the_same_stands_beside_published_figures() {
     }
 }
 
+/// Half of the bandwidth during other work is none of the host.
+#[test]
+fn what_was_measured_during_other_work_has_a_name_and_figures_of_its_own() {
+    let router = read(ROUTER);
+    let mut both = router.clone();
+    let [cpu, memory] = [0, 1].map(|number: usize| router.plan.workloads[number].parts[0].clone());
+    let mut workload = router.plan.workloads[1].clone();
+    workload.parts = vec![memory, cpu];
+    both.plan.workloads.push(workload);
+    let mut trial = router.trials[1].clone();
+    (trial.number, trial.cell.workload) = (4, 4);
+    trial.result.parts.push(router.trials[0].result.parts[0].clone());
+    trial.result.parts[0].quantities.values_mut().for_each(|value| *value /= 2.0);
+    both.trials.push(trial);
+    let shown = device(&both, &WIDE);
+    let during = shown.lines().find(|line| line.starts_with("copy, memory during cpu"));
+    assert!(during.is_some_and(|line| line.contains("149 MB/s")), "{shown}");
+    assert!(shown.lines().any(|line| line == "Memory during cpu"), "{shown}");
+    assert_eq!(row(&both, "STREAM copy")[0], row(&router, "STREAM copy")[0]);
+    assert_eq!(row(&both, "STREAM copy")[0], "298 MB/s");
+    // The jobs alone correspond to those of the other study, and the two at the same time to none.
+    let only = plimsoll_explain::across(&both, &router).only_a;
+    assert_eq!(only.iter().map(|cell| cell.workload).collect::<Vec<_>>(), [4]);
+}
+
 #[test]
 fn limits_have_their_assumptions_and_are_left_out_without_them() {
     let text =

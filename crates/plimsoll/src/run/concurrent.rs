@@ -39,7 +39,7 @@ pub fn take(
         };
         let Some(name) = source.fill(&["job", number, WHILE], &text)? else { continue };
         if names.contains(&name) {
-            let next = "Name it once. For more load, raise its `workers`.";
+            let next = "Name it once. For more load, raise its `workers`, if it has them.";
             return problem(&format!("`while` names the job `{name}` twice"), next);
         }
         names.push(name);
@@ -120,7 +120,10 @@ impl Wrong {
 fn named<'a>(name: &str, job: &JobOf, jobs: &'a [JobOf]) -> Result<&'a JobOf, Wrong> {
     if job.name == name {
         let happened = format!("`{name}` is this job itself");
-        return Err(Wrong::new(happened, "Name another job. For more load, raise `workers`."));
+        return Err(Wrong::new(
+            happened,
+            "Name another job. For more load, raise `workers`, if it has them.",
+        ));
     }
     let Some(named) = jobs.iter().find(|other| other.name == name) else {
         let known = jobs.iter().map(|other| other.name.as_str());
@@ -183,6 +186,10 @@ fn expect_compatible(parts: &[Part]) -> Result<(), Wrong> {
                 && (updates(one) || updates(other))
             {
                 "one of them replaces the files that the other one uses"
+            } else if one.device_part().is_some() && one.device_part() == other.device_part() {
+                "both measure the same part of a host"
+            } else if matches!((one, other), (Job::Clock(_), Job::Clock(_))) {
+                "each clock is called on every core"
             } else {
                 continue;
             };

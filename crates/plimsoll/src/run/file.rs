@@ -29,6 +29,9 @@ pub struct PlanFile {
     pub targets: Vec<TargetEntry>,
     /// The network path that is measured, in place of storage: its ends, and options of `plimsoll net`.
     pub path: Option<Table>,
+    /// The hosts that are measured, in place of storage.
+    #[serde(default, rename = "host")]
+    pub hosts: Vec<HostEntry>,
     /// What is done: `kind`, perhaps a `name`, and options of the command line.
     #[serde(rename = "job")]
     pub jobs: Vec<Table>,
@@ -74,6 +77,17 @@ pub struct TargetEntry {
     pub same_as: Option<String>,
     /// Options that are added to it: `sign=on&encrypt=off`.
     pub options: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostEntry {
+    /// A short name.
+    pub name: String,
+    /// What to give for it on the command line.
+    pub about: Option<String>,
+    /// The host; none: as the command line has it.
+    pub url: Option<String>,
 }
 
 /// What [`plimsoll_model::Commands`] are; `${...}` in them is the shell's.

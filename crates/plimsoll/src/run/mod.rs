@@ -1,11 +1,12 @@
-//! `plimsoll run`: a plan file, which is any matrix of targets, jobs and settings; or the jobs and settings of a
-//! network path.
+//! `plimsoll run`: a plan file, which is any matrix of targets, jobs and settings. The targets are storage, a network
+//! path, or hosts.
 
 mod assemble;
 mod claims;
 mod concurrent;
 mod file;
 mod given;
+mod hosts;
 mod options;
 mod outlook;
 mod path;
@@ -24,11 +25,12 @@ use crate::arguments::{
 };
 use crate::check::{self, More};
 use crate::gate::{self, GateArguments};
-use crate::{net, output, resume};
+use crate::{clock, device, net, output, resume};
 use assemble::Assembled;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use file::Source;
 use given::Given;
+use hosts::{HostCommand, HostPlan};
 use options::Word;
 use path::PathPlan;
 use plimsoll_config::{LONGEST_FILE, nearest};
@@ -138,17 +140,19 @@ pub fn run(run: &RunArguments, store: &StoreArguments) -> Result<u8, Failure> {
     let source = Source::read(&text, named, &run.variables)?;
     let (hosts, reboot) = (&run.hosts, run.reboot);
     let given = Given { targets: &run.targets, hosts, reboot, how: &run.how.words };
-    match Subjects::of_file(&source)? {
-        Subjects::Storage => storage(&source, &given, run, store),
-        subjects @ Subjects::Path => {
-            subjects.expect_unused(&run.gate, &run.access)?;
-            path(&source, &given, run, store)
-        }
+    let subjects = Subjects::of_file(&source)?;
+    if subjects != Subjects::Storage {
+        subjects.expect_unused(&run.gate, &run.access)?;
+    }
+    match subjects {
+        Subjects::Storage => run_storage(&source, &given, run, store),
+        Subjects::Path => run_path(&source, &given, run, store),
+        Subjects::Hosts => run_hosts(&source, &given, run, store),
     }
 }
 
 /// Runs a plan of storage, and returns the exit code.
-fn storage(
+fn run_storage(
     source: &Source<'_>,
     given: &Given<'_>,
     run: &RunArguments,
@@ -166,7 +170,7 @@ fn storage(
 }
 
 /// Runs a plan of a network path, and returns the exit code.
-fn path(
+fn run_path(
     source: &Source<'_>,
     given: &Given<'_>,
     run: &RunArguments,
@@ -178,6 +182,29 @@ fn path(
     }
     let (study, interrupted) = net::measure(plan, &arguments, &run.output, store)?;
     Ok(check::exit_code(&study, interrupted))
+}
+
+/// Runs a plan of hosts, and returns the exit code.
+fn run_hosts(
+    source: &Source<'_>,
+    given: &Given<'_>,
+    run: &RunArguments,
+    store: &StoreArguments,
+) -> Result<u8, Failure> {
+    let HostPlan { plan, command } = hosts::plan(source, given)?;
+    if let Some(code) = shown_only(run, source, &plan)? {
+        return Ok(code);
+    }
+    match command {
+        HostCommand::Device(arguments) => {
+            let (study, interrupted) = device::measure(plan, &arguments, &run.output, store)?;
+            Ok(device::exit_code(&study, interrupted))
+        }
+        HostCommand::Clock(arguments) => {
+            let (study, interrupted) = clock::measure(plan, None, &arguments, &run.output, store)?;
+            Ok(check::exit_code(&study, interrupted))
+        }
+    }
 }
 
 /// Shows what a plan would do. The exit code if that is all that is wanted.

@@ -52,6 +52,11 @@ pub fn words<T: Args>(
     Ok(words)
 }
 
+/// Whether an option is one of these.
+pub fn one_of<'a>(names: &'a [&'a str]) -> impl Fn(&Arg) -> bool + 'a {
+    move |arg| arg.get_long().is_some_and(|long| names.contains(&long))
+}
+
 /// A word of a command line.
 #[derive(Clone)]
 pub enum Word {

@@ -4,13 +4,12 @@ use super::assemble::factors;
 use super::claims;
 use super::file::Source;
 use super::given::Given;
-use super::options::{self, Word};
+use super::options::{self, Word, one_of};
 use super::steps::{self, WHILE};
 use super::subjects::Subjects;
 use super::work::{Head, JobOf, expect_new, head};
 use crate::net::{self, NetArguments, PathKind, PathWork};
 use crate::plan;
-use clap::Arg;
 use plimsoll_model::{Contrast, Failure, HostName, Parameter, Plan, Steps};
 use plimsoll_net::MOST_PACKETS_PER_SECOND;
 use toml::{Table, Value};
@@ -75,11 +74,6 @@ pub fn plan(source: &Source<'_>, given: &Given<'_>) -> Result<PathPlan, Failure>
     claims::mark(source, &named, &mut plan)?;
     plan.command = plan::repeatable_command(&plan);
     Ok(PathPlan { plan, arguments })
-}
-
-/// Whether an option is one of these.
-fn one_of<'a>(names: &'a [&'a str]) -> impl Fn(&Arg) -> bool + 'a {
-    move |arg| arg.get_long().is_some_and(|long| names.contains(&long))
 }
 
 /// Takes the hosts at the ends out of the keys of the path. Those that it does not name are on the command line, as

@@ -1,4 +1,4 @@
-//! What a plan measures: storage, or a network path. All its subjects are of one kind.
+//! What a plan measures: storage, a network path, or hosts. All its subjects are of one kind.
 
 use super::file::Source;
 use super::given::Given;
@@ -12,15 +12,21 @@ use plimsoll_model::{Cause, Failure, SubjectKind};
 /// The kind of job that is done by `plimsoll copy`.
 pub const COPY: &str = "copy";
 
+/// The kind of job that calls the clocks of a host.
+pub const CLOCK: &str = "clock";
+/// Kinds of jobs on hosts.
+const OF_HOSTS: [&str; 5] = ["cpu", "memory", "crypto", "disk", CLOCK];
+
 /// Subjects of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subjects {
     Storage,
     Path,
+    Hosts,
 }
 
 impl Subjects {
-    const ALL: [Subjects; 2] = [Subjects::Storage, Subjects::Path];
+    const ALL: [Subjects; 3] = [Subjects::Storage, Subjects::Path, Subjects::Hosts];
 
     /// Those of a plan file.
     ///
@@ -42,6 +48,7 @@ impl Subjects {
         match self {
             Subjects::Storage => !source.plan.targets.is_empty(),
             Subjects::Path => source.plan.path.is_some(),
+            Subjects::Hosts => !source.plan.hosts.is_empty(),
         }
     }
 
@@ -50,6 +57,7 @@ impl Subjects {
         match self {
             Subjects::Storage => "target",
             Subjects::Path => "path",
+            Subjects::Hosts => "host",
         }
     }
 
@@ -58,6 +66,7 @@ impl Subjects {
         match self {
             Subjects::Storage => "[[target]]",
             Subjects::Path => "[path]",
+            Subjects::Hosts => "[[host]]",
         }
     }
 
@@ -66,6 +75,7 @@ impl Subjects {
         match self {
             Subjects::Storage => SubjectKind::Storage.info().noun,
             Subjects::Path => SubjectKind::Path.info().noun,
+            Subjects::Hosts => SubjectKind::Host.info().noun,
         }
     }
 
@@ -74,6 +84,7 @@ impl Subjects {
         match self {
             Subjects::Storage => jobs::JOBS.iter().map(|job| job.name).chain([COPY]).collect(),
             Subjects::Path => net::KINDS.iter().map(|kind| kind.name).collect(),
+            Subjects::Hosts => OF_HOSTS.to_vec(),
         }
     }
 

@@ -5,6 +5,9 @@ use crate::arguments;
 use plimsoll_config::nearest;
 use plimsoll_model::{Cause, Failure, Target};
 
+/// What the plan names on the command line.
+const NOUN: &str = "targets";
+
 /// The targets and their names: those of the file, for which the command line stands in where it has none;
 /// or the command line's alone.
 pub fn targets(
@@ -46,18 +49,13 @@ pub fn targets(
             }
             (None, None) => match typed.next() {
                 Some(url) => url.clone(),
-                None => return Err(missing(source, &at)),
+                None => return Err(missing(source, &at, NOUN, &open(source))),
             },
         };
         found.push((entry, url));
     }
     if let Some(more) = typed.next() {
-        let names: Vec<&str> = asked_for(source).collect();
-        let happened = format!("the plan has {} open targets: {}", names.len(), names.join(", "));
-        return Err(Failure::new(Cause::Usage, "plan the targets")
-            .on(more)
-            .happened(happened)
-            .next("Omit it."));
+        return Err(too_many(NOUN, more, &open(source)));
     }
     let mut targets = Vec::new();
     for (number, (entry, url)) in found.iter().enumerate() {
@@ -80,21 +78,38 @@ pub fn targets(
     Ok((targets, entries.iter().map(|entry| entry.name.clone()).collect()))
 }
 
-/// The names of the targets that the command line has to give, in their order.
-fn asked_for<'a>(source: &'a Source<'_>) -> impl Iterator<Item = &'a str> {
-    let open = |entry: &&TargetEntry| entry.url.is_none() && entry.same_as.is_none();
-    source.plan.targets.iter().filter(open).map(|entry| entry.name.as_str())
+/// A subject that the command line has to give.
+pub struct Open<'a> {
+    pub name: &'a str,
+    pub about: Option<&'a str>,
 }
 
-fn missing(source: &Source<'_>, at: &[&str]) -> Failure {
-    let open = source.plan.targets.iter().filter(|e| e.url.is_none() && e.same_as.is_none());
-    let about = open.map(|entry| match &entry.about {
+/// The targets that the command line has to give, in their order.
+fn open<'a>(source: &'a Source<'_>) -> Vec<Open<'a>> {
+    let open = |entry: &&TargetEntry| entry.url.is_none() && entry.same_as.is_none();
+    let entries = source.plan.targets.iter().filter(open);
+    entries.map(|entry| Open { name: &entry.name, about: entry.about.as_deref() }).collect()
+}
+
+/// Fewer subjects on the command line than the plan leaves open; `noun` is what they are.
+pub fn missing(source: &Source<'_>, at: &[&str], noun: &str, open: &[Open<'_>]) -> Failure {
+    let about = open.iter().map(|entry| match entry.about {
         Some(about) => format!("{} ({about})", entry.name),
-        None => entry.name.clone(),
+        None => entry.name.to_owned(),
     });
     let about: Vec<String> = about.collect();
-    let happened = format!("these targets are missing: {}", about.join(", "));
+    let happened = format!("these {noun} are missing: {}", about.join(", "));
     source.problem(at, &happened, "Give them after the plan, in that order.")
+}
+
+/// More subjects on the command line than the plan leaves open.
+pub fn too_many(noun: &str, more: &str, open: &[Open<'_>]) -> Failure {
+    let names: Vec<&str> = open.iter().map(|entry| entry.name).collect();
+    let happened = format!("the plan has {} open {noun}: {}", names.len(), names.join(", "));
+    Failure::new(Cause::Usage, format!("plan the {noun}"))
+        .on(more)
+        .happened(happened)
+        .next("Omit it.")
 }
 
 fn usage(tried: &str, happened: &str, next: &str) -> Failure {

@@ -57,8 +57,8 @@ fn figures(
 ) -> Option<Section> {
     let mut table = Columns::with_headings(["A", "B", "B / A"]);
     let of_part = |found: &&Counterpart| {
-        let workload = a.study.plan.workload(found.a).and_then(|workload| workload.main());
-        workload.is_some_and(|main| main.job.kind() == part.name())
+        let parts = a.study.plan.workload(found.a).map(|workload| &workload.parts[..]);
+        matches!(parts, Some([only]) if only.job.kind() == part.name())
     };
     let found = across.counterparts.iter().find(of_part);
     let job = found.and_then(|found| Some(&a.study.plan.workload(found.a)?.main()?.job));

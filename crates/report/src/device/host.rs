@@ -151,9 +151,10 @@ impl<'a> Host<'a> {
     }
 }
 
-/// The part of a host that a workload measures.
+/// The part of a host that a workload measures alone. Figures that were measured during other work are none of the host.
 fn part(found: &plimsoll_explain::WorkloadFindings) -> Option<Part> {
-    found.workload.main()?.job.device_part()
+    let [only] = &found.workload.parts[..] else { return None };
+    only.job.device_part()
 }
 
 /// The measure that a figure's trials have.

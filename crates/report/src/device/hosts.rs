@@ -5,10 +5,11 @@ use crate::document::{Item, Section};
 use crate::study::Shown;
 use crate::text::printable;
 
-/// The host of a study of nothing else, whose page is that of a device.
+/// The host of a study of nothing else, whose page is that of a device: no settings, and no work at the same time.
 pub(crate) fn only<'a>(shown: &Shown<'a>) -> Option<Host<'a>> {
     let study = shown.study;
-    if study.subjects.len() != 1 || !study.plan.factors.is_empty() {
+    let is_alone = study.plan.workloads.iter().all(|workload| workload.parts.len() == 1);
+    if study.subjects.len() != 1 || !study.plan.factors.is_empty() || !is_alone {
         return None;
     }
     hosts(study, &shown.findings).pop()

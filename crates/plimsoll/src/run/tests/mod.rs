@@ -1,7 +1,9 @@
 //! Plan files: what is wrong in one is found before anything is done, with its line and the nearest word.
 
 mod concurrent;
+mod hosts;
 mod path;
+mod planned;
 mod steps;
 
 use super::assemble::{self, Assembled};

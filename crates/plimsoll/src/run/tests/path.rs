@@ -1,17 +1,12 @@
 //! Plans of a network path.
 
-use super::words;
+use super::planned::{planned, planned_with};
 use crate::arguments::HostArguments;
 use crate::command_line::{Arguments, Command};
 use crate::net;
-use crate::run::assemble;
-use crate::run::file::Source;
-use crate::run::given::Given;
-use crate::run::path;
-use crate::run::subjects::Subjects;
 use clap::Parser;
 use plimsoll_model::{
-    Cause, Failure, HostName, HostRole, Job, Length, Parameter, Plan, Rule, Steps, factor,
+    Cause, HostName, HostRole, Job, Length, Parameter, Plan, Rule, Steps, factor,
 };
 use proptest::prelude::*;
 
@@ -78,29 +73,6 @@ connections = [4, 16]
 [rule]
 quick = true
 "#;
-
-fn planned(text: &str, hosts: &[&str], how: &[&str]) -> Result<Plan, Failure> {
-    planned_with(text, hosts, how, |arguments| arguments)
-}
-
-/// The same with options about hosts.
-fn planned_with(
-    text: &str,
-    hosts: &[&str],
-    how: &[&str],
-    changed: impl FnOnce(HostArguments) -> HostArguments,
-) -> Result<Plan, Failure> {
-    let source = Source::read(text, "plan.toml", &[])?;
-    let (on, watched, set, drop_caches) = (Vec::new(), Vec::new(), Vec::new(), false);
-    let arguments = changed(HostArguments { on, hosts: watched, set, drop_caches });
-    let targets: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
-    let how = words(how);
-    let given = Given { targets: &targets, hosts: &arguments, reboot: false, how: &how };
-    match Subjects::of_file(&source)? {
-        Subjects::Storage => assemble::plan(&source, &given).map(|made| made.plan),
-        Subjects::Path => path::plan(&source, &given).map(|made| made.plan),
-    }
-}
 
 /// The plan of `plimsoll net` with these words.
 fn of_command(words: &[&str]) -> Plan {

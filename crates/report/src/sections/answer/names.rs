@@ -2,7 +2,7 @@
 
 use super::shape::has_columns;
 use crate::study::{Shown, speed};
-use crate::text::{printable, shortened, width};
+use crate::text::{listed, printable, shortened, width};
 use plimsoll_explain::WorkloadFindings;
 use plimsoll_model::{Cell, Factor, factor};
 
@@ -132,10 +132,16 @@ fn key(cell: Cell) -> (u16, u16) {
     (cell.setting, cell.subject)
 }
 
-/// Name of a kind of work in a row: of a job with many figures the one that verdicts are about.
+/// Name of a kind of work in a row: of a job with many figures the one that verdicts are about, and the work during which
+/// it was measured.
 pub(super) fn work(shown: &Shown<'_>, found: &WorkloadFindings) -> String {
-    match found.workload.subject().is_some_and(|kind| kind.info().has_many_figures) {
-        true => shown.shape(speed(&found.workload)).name,
-        false => shown.names.workload(found.number),
+    if !found.workload.subject().is_some_and(|kind| kind.info().has_many_figures) {
+        return shown.names.workload(found.number);
+    }
+    let figure = shown.shape(speed(&found.workload)).name;
+    let others = found.workload.parts.iter().skip(1).map(|part| part.job.title());
+    match listed(&others.collect::<Vec<String>>()) {
+        others if others.is_empty() => figure,
+        others => format!("{figure} during {others}"),
     }
 }
