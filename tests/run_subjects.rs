@@ -1,8 +1,11 @@
-//! `plimsoll run` with plans of a network path, from a dry run to reports.
+//! `plimsoll run` with plans of a network path and of hosts, from a dry run to reports.
 
 mod support;
 
-use plimsoll_model::{Ended, HostName, Measure, Metric, Outcome, Study, SubjectFacts};
+use plimsoll_model::clock_call::ClockJob;
+use plimsoll_model::{
+    DeviceJob, Ended, HostName, Measure, Metric, Outcome, Study, SubjectFacts, SubjectKind,
+};
 use std::fs;
 use support::pair::{PAIR, figures, lab, program};
 use support::{Plimsoll, unwrapped};
@@ -152,4 +155,107 @@ fn tcp_and_a_sweep_of_datagrams_are_measured_between_two_namespaces_under_two_se
     let details = beds.program.run(&["show", "--details"]).expect(0).out;
     assert!(details.contains("offered rate"), "{details}");
     assert_usable(&beds.program, &study);
+}
+
+const HOST: &str = r#"about = "this machine: two jobs, one after the other and at the same time"
+
+[[host]]
+name = "here"
+url = "local"
+
+[[job]]
+kind = "memory"
+
+[[job]]
+kind = "cpu"
+
+[[job]]
+kind = "memory"
+name = "both"
+while = ["cpu"]
+
+[rule]
+quick = true
+repeats = 2
+
+[[claim]]
+compare = "jobs"
+jobs = ["memory", "both"]
+"#;
+
+#[test]
+fn parts_of_a_host_are_measured_one_after_the_other_and_at_the_same_time() {
+    let program = program();
+    let plan = plan_file(&program, HOST);
+    let dry = unwrapped(&program.run(&["run", &plan, "--dry-run"]).expect(0).out);
+    for words in ["Hosts", "here local", "memory during cpu", "6 trials", "1 claim"] {
+        assert!(dry.contains(words), "'{words}' is missing in:\n{dry}");
+    }
+    program.run(&["run", &plan, "--quiet"]).expect(0);
+    let study = program.latest();
+    assert_complete(&study, 6);
+    let device = &study.subjects[0].host().expect("a host").device;
+    assert!(device.inventory.is_some() && device.is_complete(), "{:?}", device.parts);
+    for trial in study.trials.iter().filter(|trial| trial.cell.workload == 2) {
+        assert_eq!(trial.result.parts.len(), 2);
+        for (part, measure) in [(0, DeviceJob::MEMORY_COPY), (1, DeviceJob::INTEGER_ROUNDS)] {
+            let figure = trial.result.value(part, Metric::all(measure));
+            assert!(figure.is_some_and(|figure| figure > 0.0), "part {part}: {figure:?}");
+        }
+    }
+    let found = plimsoll_explain::findings(&study);
+    let pairs: Vec<_> = found.workloads.iter().flat_map(|workload| &workload.pairs).collect();
+    let [pair] = &pairs[..] else { panic!("{pairs:?}") };
+    assert!(pair.claim.is_some() && !pair.ratios.is_empty(), "{pair:?}");
+    let screen = unwrapped(&program.run(&["show"]).expect(0).out);
+    assert!(screen.contains("memory during cpu"), "{screen}");
+    let details = program.run(&["show", "--details"]).expect(0).out;
+    for heading in ["Memory during cpu", "Inventory", "CPU", "Memory"] {
+        assert!(details.lines().any(|line| line == heading), "{heading} in\n{details}");
+    }
+    assert_usable(&program, &study);
+    let refused = program.run(&["run", &plan, "--time=1s", "--quiet"]).expect(2);
+    assert!(refused.err.contains("--time"), "{}", refused.err);
+    let refused = program.run(&["run", &plan, "ssh://other", "--quiet"]).expect(2);
+    assert!(refused.err.contains("ssh://other"), "{}", refused.err);
+}
+
+const CLOCK: &str = r#"about = "a clock under two settings"
+
+[[host]]
+name = "a"
+about = "a host of the lab"
+
+[[job]]
+kind = "clock"
+clock = "monotonic"
+
+[[factor]]
+setting = "sysctl:net.ipv4.tcp_congestion_control"
+levels = ["as-found", "reno"]
+
+[rule]
+repeats = 2
+time = "60ms"
+"#;
+
+#[test]
+fn a_clock_is_measured_under_two_settings_of_its_host() {
+    let Some(beds) = lab(PAIR) else { return };
+    let plan = plan_file(&beds.program, CLOCK);
+    let setting = || beds.on("pair/a", "sysctl -n net.ipv4.tcp_congestion_control");
+    let found = setting();
+    beds.program.run(&["run", &plan, "lab://pair/a", "--quiet"]).expect(0);
+    assert_eq!(setting(), found, "it is restored");
+    let study = beds.program.latest();
+    assert_complete(&study, 4);
+    assert_eq!(study.plan.subjects[0].kind(), SubjectKind::Clock);
+    assert_eq!(study.plan.factors[0].host, "lab://pair/a".parse::<HostName>().unwrap());
+    assert!(figures(&study, 0, ClockJob::CALL).iter().all(|seconds| *seconds > 0.0));
+    assert_eq!(study.plan.contrasts.len(), 1);
+    assert_usable(&beds.program, &study);
+    // Another command continues it, and it is complete.
+    let id = &study.id.0;
+    let refused = beds.program.run(&["clock", "--continue", id]).expect(2);
+    assert!(refused.err.contains("it is complete"), "{}", refused.err);
 }

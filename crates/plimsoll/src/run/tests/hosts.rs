@@ -215,6 +215,17 @@ fn hosts_of_the_command_line_are_those_that_the_plan_leaves_open() {
     assert_eq!(failure.on, "--time");
 }
 
+#[test]
+fn the_example_on_the_page_is_a_plan() {
+    let page = include_str!("../../../../../docs/run.md");
+    let (_, rest) = page.split_once("### Hosts").unwrap();
+    let (_, rest) = rest.split_once("```toml\n").unwrap();
+    let (text, _) = rest.split_once("```").unwrap();
+    let plan = planned(text, &[], &[]).unwrap();
+    assert_eq!(kinds(&plan), [vec!["memory"], vec!["cpu"], vec!["memory", "cpu"]]);
+    assert_eq!(plan.contrasts.len(), 1);
+}
+
 proptest! {
     #[test]
     fn nothing_panics(at in 0..GOOD.len(), byte in "\\PC{0,3}", gone in 0..20_usize) {
