@@ -232,6 +232,11 @@ impl SetUp {
             })?;
         Ok(SetUp { settings, ..self })
     }
+
+    /// The same with a study whose time begins now.
+    pub fn beginning_now(self) -> SetUp {
+        SetUp { begun: self.clock.now(), ..self }
+    }
 }
 
 /// Reaches the hosts and opens the targets. All of it ends by the plan's time cap.

@@ -130,7 +130,8 @@ pub fn measure(
         let runner = Box::new(HostRunner::new(reached, clock.clone(), signals.stop.clone()));
         // A host that is measured is not watched: that would be work beside.
         let runners = vec![RunnerOfKind { kind: SubjectKind::Clock, runner }];
-        SetUp::unwatched(runners, clock).with_settings(plan, id, &deadline)
+        let ready = SetUp::unwatched(runners, clock).with_settings(plan, id, &deadline)?;
+        Ok(ready.beginning_now())
     })
 }
 

@@ -83,7 +83,8 @@ pub fn measure(
         let runner = Box::new(runner);
         // A host that is measured is not watched: that would be work beside.
         let runners = vec![RunnerOfKind { kind: SubjectKind::Host, runner }];
-        SetUp::unwatched(runners, clock).with_settings(plan, id, &deadline)
+        let ready = SetUp::unwatched(runners, clock).with_settings(plan, id, &deadline)?;
+        Ok(ready.beginning_now())
     })
 }
 

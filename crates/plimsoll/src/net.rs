@@ -168,7 +168,7 @@ pub fn measure(
         let ready = SetUp::unwatched(runners, clock);
         let mut ready = ready.watched(plan, id, on, &deadline)?;
         ready.watching.flags.extend(flags);
-        Ok(SetUp { begun: ready.clock.now(), ..ready })
+        Ok(ready.beginning_now())
     })
 }
 

@@ -7,7 +7,7 @@ use crate::check::{self, More, SetUp};
 use crate::output::Progress;
 use crate::plan::repeatable_command;
 use crate::signals::Signals;
-use crate::{hosts, restore, settings};
+use crate::{hosts, restore};
 use clap::{Args, ValueEnum};
 use plan::Needs;
 use plimsoll_device::kernel_trace::{Kernels, Order, Others, TraceHost, TraceRunner, nfs_workload};
@@ -181,14 +181,10 @@ fn set_up(
     };
     let runner = TraceRunner::new(kernels, Others { sender, client });
     let runner: Box<dyn SubjectRunner> = Box::new(runner);
-    let (varied, id) = (plan.clone(), id.clone());
-    let settings =
-        Signals::leave_when_over(&deadline, "read the settings", "the plan", move || {
-            settings::open(&varied, &id)
-        })?;
     // A host that is traced is not monitored: its figures would be of the tracer.
     let runners = vec![RunnerOfKind { kind: SubjectKind::Trace, runner }];
-    Ok(SetUp { settings, ..SetUp::unwatched(runners, clock) })
+    let ready = SetUp::unwatched(runners, clock).with_settings(plan, id, &deadline)?;
+    Ok(ready.beginning_now())
 }
 
 /// Storage load on an export, which makes the calls to the NFS server.
