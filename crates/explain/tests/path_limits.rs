@@ -120,6 +120,26 @@ fn a_fixed_rate_that_arrives_has_no_bottleneck() {
     assert!(matches!(found.bottleneck, PathBottleneck::Link { .. }), "{found:?}");
 }
 
+/// Its fastest point is the request, too.
+#[test]
+fn a_sweep_whose_highest_rate_arrives_has_no_bottleneck() {
+    let steps = Steps::Sweep { over: Parameter::Rate, values: vec![115e6, 50e6] };
+    let job = DatagramsJob { payload: Bytes(1000), ..DatagramsJob::new(Flow::Out) };
+    let mut study = study(job, Some(steps));
+    let points = |fastest: f64| {
+        let point = |at: f64, arrived: f64, carried: u64| {
+            let (accepted, parts) = (None, vec![result(arrived)]);
+            Point { at, accepted, parts, loads: loads(carried) }
+        };
+        vec![point(115e6, fastest, 123_000_000), point(50e6, 50e6, 53_000_000)]
+    };
+    study.trials.push(trial(114e6, 90_000_000, points(114e6)));
+    assert_eq!(path_limits(&study), []);
+    study.trials[0] = trial(100e6, 90_000_000, points(100e6));
+    let [found] = &path_limits(&study)[..] else { panic!("a bottleneck") };
+    assert!(matches!(found.bottleneck, PathBottleneck::Link { .. }), "{found:?}");
+}
+
 /// The bottleneck of TCP in at 2.5 GB/s, during which one core of A was always busy. The process of A used 0.31 cores,
 /// that of B so many.
 fn of_tcp_in(far: &str, far_busiest: f64, flags: Vec<Flag>) -> PathBottleneck {

@@ -7,8 +7,8 @@ use crate::thresholds::{
     MOSTLY_STOPPED, PATH_SATURATED, QUEUED, QUEUED_SECONDS, RATE_REACHED, SENT_AGAIN,
 };
 use plimsoll_model::{
-    Cell, Flag, Flow, HostLoad, HostName, InterfaceLoad, Job, Measure, Metric, PartResult,
-    PathSubject, Point, Steps, Study, Subject, Trial,
+    Cell, Flag, Flow, HostLoad, HostName, InterfaceLoad, Job, Measure, Metric, Parameter,
+    PartResult, PathSubject, Point, Steps, Study, Subject, Trial, Workload,
 };
 
 /// Host of a path.
@@ -155,7 +155,8 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<PathLim
     let part =
         workload.parts.iter().position(|p| p.job.moves_payload() && !p.job.settable().workers)?;
     let trials = gathered.complete(cell);
-    if arrives(&workload.parts.get(part)?.job, &trials, part) {
+    let highest = at_highest_rate(workload);
+    if arrives(&highest.as_ref().unwrap_or(workload).parts.get(part)?.job, &trials, part) {
         return None;
     }
     let seen: Vec<Observed> = trials
@@ -165,6 +166,15 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<PathLim
     let mean = Mean(&seen);
     let (bottleneck, ideal) = (mean.bottleneck()?, mean.ideal());
     Some(PathLimits { cell, bottleneck, ideal, uses: mean.uses() })
+}
+
+/// The workload at the highest rate of its sweep, if it sweeps rates: the fastest point is to reach that.
+fn at_highest_rate(workload: &Workload) -> Option<Workload> {
+    let Some(Steps::Sweep { over: over @ Parameter::Rate, values }) = &workload.steps else {
+        return None;
+    };
+    let highest = values.iter().copied().max_by(f64::total_cmp)?;
+    workload.at(*over, highest).ok()
 }
 
 /// Whether a job has a fixed rate that arrived in all trials: then the rate is the request, and nothing limits it.
