@@ -130,7 +130,12 @@ fn tcp_and_a_sweep_of_datagrams_are_measured_between_two_namespaces_under_two_se
     let Some(beds) = lab(PAIR) else { return };
     let plan = plan_file(&beds.program, PATH);
     let dry = unwrapped(&beds.program.run(&["run", &plan, "--dry-run"]).expect(0).out);
-    for words in ["lab://pair/a to lab://pair/b", "offered rate swept through", "4 cells"] {
+    for words in [
+        "lab://pair/a to lab://pair/b",
+        "UDP out by rate: ",
+        "offered rate swept through",
+        "4 cells",
+    ] {
         assert!(dry.contains(words), "'{words}' is missing in:\n{dry}");
     }
     let setting = || beds.on("pair/a", "sysctl -n net.ipv4.tcp_congestion_control");
@@ -153,7 +158,9 @@ fn tcp_and_a_sweep_of_datagrams_are_measured_between_two_namespaces_under_two_se
         assert!((0.8 * 400e3..1.2 * 400e3).contains(&goodput), "{goodput} at the higher rate");
     }
     let details = beds.program.run(&["show", "--details"]).expect(0).out;
-    assert!(details.contains("offered rate"), "{details}");
+    for words in ["UDP out by rate", "offered rate", "loss"] {
+        assert!(details.contains(words), "'{words}' is missing in:\n{details}");
+    }
     assert_usable(&beds.program, &study);
 }
 

@@ -256,14 +256,13 @@ fn in_words<'a>(workload: &Workload, settings: impl Iterator<Item = &'a Setting>
     parts.into_iter().map(of_part).collect::<Vec<_>>().join("; ")
 }
 
-/// What the trials of a storage workload step through: " by workers", ", highest rate, p99 ≤ 10.0 ms".
+/// What the trials step through: " by workers", ", highest rate, p99 ≤ 10.0 ms". Rows of a path have the rate that a search
+/// found.
 fn stepped(workload: &Workload) -> String {
     let is_of_operations = workload.rate_unit() == Some(RateUnit::Operations);
     match &workload.steps {
         Some(Steps::Sweep { over: Parameter::Workers, .. }) => " by workers".to_owned(),
-        Some(Steps::Sweep { over: Parameter::Rate, .. }) if is_of_operations => {
-            " by rate".to_owned()
-        }
+        Some(Steps::Sweep { over: Parameter::Rate, .. }) => " by rate".to_owned(),
         Some(Steps::Search { over, accept, .. })
             if is_of_operations || *over != Parameter::Rate =>
         {

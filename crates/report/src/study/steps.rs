@@ -4,14 +4,15 @@ use super::{Shown, speed, workload};
 use crate::columns::Columns;
 use crate::steps::{named, value};
 use plimsoll_explain::WorkloadFindings;
-use plimsoll_model::{Measure, Metric, Steps, Workload};
+use plimsoll_model::{Measure, Metric, RateUnit, Steps, StreamJob, Workload};
 use std::collections::BTreeMap;
 
-/// What is shown of each value: the headline, and the speed where that is another figure.
+/// What is shown of each value: the headline, the speed where that is another figure, and of offered bytes the loss.
 fn measures(workload: &Workload) -> Vec<Measure> {
     let headline = workload.main().map(|part| part.headline().measure);
     let mut measures: Vec<Measure> = headline.into_iter().chain([speed(workload)]).collect();
     measures.dedup();
+    measures.extend((workload.rate_unit() == Some(RateUnit::Bytes)).then_some(StreamJob::LOSS));
     measures
 }
 
