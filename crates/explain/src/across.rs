@@ -46,7 +46,7 @@ pub struct Counterpart {
     pub b: Cell,
     /// Protocol and clients, where they differ: nothing of the work, but no trend goes on across them.
     pub conditions: Vec<Change>,
-    /// Complete trials in A and in B.
+    /// Trials in A and in B that the figures are of.
     pub trials: (usize, usize),
     /// Ratio B/A of every metric that both have, by Welch, or for CPU time by Fieller, each at A's
     /// confidence by itself.

@@ -3,6 +3,7 @@
 use crate::gather::{self, Gathered, Results};
 use crate::hosts::{self, HostFindings};
 use crate::pair::Rules;
+use crate::set_apart::SetApart;
 use crate::stalls;
 use crate::{Level, Pair};
 use plimsoll_model::{
@@ -152,14 +153,10 @@ fn of_cell(
         };
         results.metrics().into_iter().filter_map(|m| Some((m, level(m)?))).collect()
     };
-    let complete = gathered.complete(cell);
-    let (disturbed, alone): (Vec<&Trial>, Vec<&Trial>) =
-        complete.iter().copied().partition(|trial| trial.is_disturbed());
+    let SetApart { counted, disturbed, apart } = gathered.set_apart(cell);
     let headline = workload.headline_part();
     let of_headline = workload.parts.get(usize::from(headline)).or(workload.main());
     let is_open_loop = of_headline.is_some_and(|part| part.arrival.per_second().is_some());
-    let apart = disturbed.len() < alone.len();
-    let counted = if apart { &alone } else { &complete };
     let results = |part| Results::new(counted.clone(), part);
     let parts = match workload.parts.len() {
         0 | 1 => Vec::new(),
@@ -172,7 +169,7 @@ fn of_cell(
     });
     CellFindings {
         cell,
-        complete: complete.len(),
+        complete: count(|o| matches!(o, Outcome::Complete)),
         failed: count(|o| matches!(o, Outcome::Failed { .. })),
         stopped: count(|o| matches!(o, Outcome::Stopped)),
         void: count(Outcome::is_void),
@@ -180,8 +177,8 @@ fn of_cell(
         over_all_time: stalls::over_all_time(&results(headline), is_open_loop),
         disturbed,
         parts,
-        whole: whole(counted, rules),
-        points: points(counted, rules),
+        whole: whole(&counted, rules),
+        points: points(&counted, rules),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Finding the complete trials of a cell among all trials of a study.
 
 use crate::merge;
+use crate::set_apart::SetApart;
 use plimsoll_model::{Cell, Flag, Measurand, Metric, Origin, Outcome, PartResult, Study, Trial};
 use std::collections::{BTreeMap, HashSet};
 
@@ -48,9 +49,19 @@ impl<'a> Gathered<'a> {
         complete
     }
 
-    /// The results of one part in the complete trials of a cell.
+    /// The same by whether others used a host meanwhile.
+    pub(crate) fn set_apart(&self, cell: Cell) -> SetApart<&'a Trial> {
+        SetApart::new(self.complete(cell), |trial| trial.is_disturbed())
+    }
+
+    /// The complete trials that the figures of a cell are of, in the order of their blocks.
+    pub(crate) fn counted(&self, cell: Cell) -> Vec<&'a Trial> {
+        self.set_apart(cell).counted
+    }
+
+    /// The results of one part in the trials that the figures of a cell are of.
     pub(crate) fn results(&self, cell: Cell, part: u16) -> Results<'a> {
-        Results { trials: self.complete(cell), part }
+        Results { trials: self.counted(cell), part }
     }
 
     /// The logarithms of one figure of a cell by block; of several trials in one block the last counts.
@@ -62,8 +73,8 @@ impl<'a> Gathered<'a> {
         self.complete(of.cell).into_iter().filter_map(log).collect()
     }
 
-    /// Pairs of complete trials of the same block, the first of `against` and the second of `of`, in
-    /// the order of the blocks. Trials without a block have no partner here; of several trials in
+    /// Pairs of complete trials of the same block, disturbed or not, the first of `against` and the second of `of`,
+    /// in the order of the blocks. Trials without a block have no partner here; of several trials in
     /// one block the last counts.
     pub(crate) fn pairs(&self, of: Measurand, against: Measurand) -> Pairs<'a> {
         let by_block = |cell| -> BTreeMap<u32, &'a Trial> {

@@ -3,6 +3,7 @@
 use crate::changes::{Change, changes};
 use crate::level::Level;
 use crate::limits::is_ladder;
+use crate::set_apart::SetApart;
 use crate::subjects::Place;
 use crate::work::apart;
 use plimsoll_model::{Cell, Figure, Metric, PastStudy, Plan, Study, Workload, factor};
@@ -70,14 +71,13 @@ pub(crate) fn metric(workload: &Workload) -> Option<Metric> {
     Some(if is_given { main.headline() } else { Metric::all(main.job.speed()) })
 }
 
-/// Level of a cell over the blocks of a study, as its report has it: trials during which others used a host count only if
-/// they are at least half of all.
+/// Level of a cell over the blocks of a study, as its report has it.
 pub(crate) fn level(figures: &[Figure], cell: Cell, metric: Metric) -> Option<f64> {
-    let own = || figures.iter().filter(|figure| (figure.cell, figure.metric) == (cell, metric));
-    let alone: Vec<f64> = own().filter(|figure| !figure.is_disturbed).map(|of| of.value).collect();
-    let all: Vec<f64> = own().map(|figure| figure.value).collect();
-    let counted = if 2 * alone.len() > all.len() { alone } else { all };
-    Level::new(&counted, |_| None).map(|level| level.estimate)
+    let is_own = |figure: &&Figure| (figure.cell, figure.metric) == (cell, metric);
+    let own: Vec<&Figure> = figures.iter().filter(is_own).collect();
+    let counted = SetApart::new(own, |figure| figure.is_disturbed).counted;
+    let values: Vec<f64> = counted.into_iter().map(|figure| figure.value).collect();
+    Level::new(&values, |_| None).map(|level| level.estimate)
 }
 
 /// Cells of a subject that have figures, ladders left out: their points are no figures of the work.

@@ -57,7 +57,7 @@ pub struct HostWork {
     pub busy_anyway: bool,
 }
 
-/// How full a link was, in its fuller direction, over all trials together.
+/// How full a link was, in its fuller direction, over the trials of a cell's figures together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkUse {
     /// The interface.
@@ -89,11 +89,8 @@ pub(crate) fn hosts(study: &Study, gathered: &Gathered<'_>) -> Vec<HostFindings>
         let confidence = study.plan.design.confidence;
         let work = cells
             .filter(|cell| takes_part(cell.subject))
-            .filter_map(|cell| work(&gathered.complete(cell), host, confidence))
-            .map(|work| HostWork {
-                link: link(&gathered.complete(work.cell), facts(host)),
-                ..work
-            });
+            .filter_map(|cell| work(&gathered.counted(cell), host, confidence))
+            .map(|work| HostWork { link: link(&gathered.counted(work.cell), facts(host)), ..work });
         let loads = || study.trials.iter().filter_map(|trial| load_of(trial, host));
         HostFindings {
             host: host.clone(),

@@ -2,7 +2,8 @@
 //! on them, computed from recorded values alone, so that an old study can be read again at any time.
 //! The stop rule and the reports use the same computation.
 //!
-//! Only complete trials count, each as one value per metric. Ratios are taken within a block and
+//! Only complete trials count, each as one value per metric. Figures leave out those during which others used a host
+//! (`set_apart`). Ratios are taken within a block and
 //! averaged on the log scale; a block counts for a pair where both of its trials are complete.
 #![forbid(unsafe_code)]
 
@@ -29,6 +30,7 @@ mod part_costs;
 mod playback;
 mod round_trip;
 mod scan;
+mod set_apart;
 mod slots;
 mod stalls;
 mod stored;

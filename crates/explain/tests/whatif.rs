@@ -2,16 +2,16 @@
 
 mod support;
 
-use plimsoll_explain::Resource;
 use plimsoll_explain::whatif::{
     Answer, Encryption, LinkEnd, LinkRate, NewDisk, Next, Part, Prediction, ProcessorSpeed,
     Processors, Proposal, Purpose, Refusal, Settle, Suggestion, Unknown, WhatIf, Why, advise,
-    payload_of, predict,
+    payload_of, predict, predicted_rows, scores,
 };
+use plimsoll_explain::{Resource, across, findings, limits};
 use plimsoll_model::device::{DiskFigures, DiskPhase};
 use plimsoll_model::{
-    Arrival, DiskFacts, InterfaceLoad, Measure, Metric, NfsdLoad, OpKind, Pattern, Protection,
-    StoredOn, Study, Subject, Target,
+    Arrival, DiskFacts, Flag, HostResource, InterfaceLoad, Measure, Metric, NfsdLoad, OpKind,
+    Pattern, Protection, StoredOn, Study, Subject, Target,
 };
 use proptest::prelude::*;
 use std::num::{NonZeroU16, NonZeroU32};
@@ -106,6 +106,44 @@ fn a_faster_link_is_a_bound_beyond_what_was_measured() {
         "{found:?}"
     );
     assert_eq!(names(&found), ["link"]);
+}
+
+/// A row has one rate, wherever it is named: trials during which others used a host are set apart, unless they are half
+/// of all.
+#[test]
+fn trials_that_others_disturbed_are_in_no_rate() {
+    let (quiet, changes) = (study(base(1), true), [link(2.5)]);
+    let disturb = |study: &mut Study, block: u32| {
+        let (part, loads) = Truth { hidden: 1e-3, ..base(1) }.run(1, true);
+        support::servers::add(study, block, 0, vec![part], loads, Vec::new());
+        let flag = Flag::OtherLoad {
+            host: SERVER.parse().unwrap(),
+            resource: HostResource::Network,
+            per_second: 5e7,
+        };
+        study.trials.last_mut().unwrap().result.flags.push(flag);
+    };
+    let mut disturbed = quiet.clone();
+    disturb(&mut disturbed, 3);
+    let same = |a: String, b: String| assert_eq!(a, b);
+    let predicted = predict(&disturbed, &changes);
+    same(format!("{predicted:?}"), format!("{:?}", predict(&quiet, &changes)));
+    same(format!("{:?}", limits(&disturbed)), format!("{:?}", limits(&quiet)));
+    same(format!("{:?}", advise(&disturbed, None)), format!("{:?}", advise(&quiet, None)));
+
+    let (today, metric) = (predicted[0].today, Metric::all(predicted[0].measure));
+    let is_today = |figure: f64| (figure / today - 1.0).abs() < 1e-9;
+    let shown = findings(&disturbed).workloads[0].cells[0].levels[&metric].estimate;
+    let compared = across(&quiet, &disturbed).counterparts[0].ratios[&metric].estimate;
+    let rows = predicted_rows(&quiet, &predicted);
+    let scored = scores(&quiet, &changes, &rows, &disturbed)[0].measured;
+    assert!([shown, compared * today, scored].into_iter().all(is_today), "{today}");
+
+    disturb(&mut disturbed, 4);
+    disturb(&mut disturbed, 5);
+    let mixed = predict(&disturbed, &changes)[0].today;
+    let shown = findings(&disturbed).workloads[0].cells[0].levels[&metric].estimate;
+    assert!(mixed < 0.6 * today && (shown / mixed - 1.0).abs() < 1e-9, "{mixed}, {shown}");
 }
 
 /// TCP carries 96% of a link's rate. What is missing is no waiting: one operation at a time has none.

@@ -105,7 +105,7 @@ pub(super) fn find(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option
     let is_sweep = |workload: &Workload| is_sweep(workload) && same_work(workload, own);
     let number = study.plan.workloads.iter().position(is_sweep)?;
     let sweep = Cell { workload: u16::try_from(number).ok()?, ..cell };
-    let trials = gathered.complete(sweep);
+    let trials = gathered.counted(sweep);
     let mut depths: BTreeMap<u64, Vec<_>> = BTreeMap::new();
     for point in trials.iter().flat_map(|trial| &trial.points) {
         if point.at.is_finite() && point.at >= 1.0 {

@@ -155,7 +155,7 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Limits>
     if workload.has_fixed_rate() || workload.steps_through_rates() {
         return None;
     }
-    let trials = gathered.complete(cell);
+    let trials = gathered.counted(cell);
     let seen = match workload.steps {
         None => Observed::of_trials(study, cell, &trials),
         Some(_) => Observed::of_best_points(study, cell, &trials),

@@ -154,7 +154,7 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<PathLim
     // The first part that puts a load of bytes on the path, and has streams of its own.
     let part =
         workload.parts.iter().position(|p| p.job.moves_payload() && !p.job.settable().workers)?;
-    let trials = gathered.complete(cell);
+    let trials = gathered.counted(cell);
     let highest = at_highest_rate(workload);
     if arrives(&highest.as_ref().unwrap_or(workload).parts.get(part)?.job, &trials, part) {
         return None;
