@@ -381,6 +381,10 @@ fn without_hosts_only_the_new_link_is_known() {
     assert_eq!(high, payload_of(rate));
     assert!((payload_of(1_000_000_000) / 1e6 - 117.685).abs() < 0.01);
     assert_eq!(refusal(&study, &server(2.0)).why, Why::NothingMonitored);
+    // A bound far above today says nothing.
+    let to = LinkRate::BitsPerSecond(100_000_000_000);
+    let far = refusal(&study, &WhatIf::Link { end: LinkEnd::Path, to });
+    assert_eq!((far.why, far.settle), (Why::BoundTooFar { times: 10.0 }, Settle::Monitor));
 }
 
 /// What would help most is what is saturated, and nothing is advised of what no figure shows.

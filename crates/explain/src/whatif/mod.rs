@@ -146,7 +146,7 @@ fn without_limits(
                 return refusal(Why::FasterThanLink(*rate as f64), Settle::Nothing);
             }
             if high > FARTHEST_BOUND * today.figure {
-                return refusal(Why::NotMonitored(Part::Link), Settle::Monitor);
+                return refusal(Why::BoundTooFar { times: FARTHEST_BOUND }, Settle::Monitor);
             }
             let unknown = vec![Unknown::Link, Unknown::Server];
             Answer::AtMost { low: Some(today.figure * today.low), high, unknown }

@@ -127,6 +127,11 @@ pub enum Why {
     OneConcurrency,
     /// The new link would carry less than the row does already, in bits per second.
     FasterThanLink(f64),
+    /// The link was not monitored, and the bound that a new one sets is more than so many times today's rate.
+    BoundTooFar {
+        /// Farthest bound that says something, as times today's rate.
+        times: f64,
+    },
     /// The measured disk has no figure of this work.
     NoDiskFigure,
     /// What does not fit into less memory is not known.

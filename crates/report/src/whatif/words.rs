@@ -109,6 +109,10 @@ pub(super) fn why(why: &Why) -> String {
         Why::FasterThanLink(bits) => {
             format!("the row is already faster than a {} link", link(*bits as u64))
         }
+        Why::BoundTooFar { times } => format!(
+            "the bound is more than {} times today's rate, because the link was not monitored",
+            short(*times)
+        ),
         Why::NoDiskFigure => "the measured disk has no figure of this work".to_owned(),
         Why::LessMemory => "how much of the data fits into less memory is not known".to_owned(),
         Why::NotSmb => "the target is not reached by SMB".to_owned(),
@@ -180,5 +184,18 @@ pub(super) fn of_path(resource: &PathResource) -> String {
         PathResource::Link { .. } => "link".to_owned(),
         PathResource::Core(end) => format!("core{}", of_end(*end)),
         PathResource::Quota(end) => format!("CPU quota{}", of_end(*end)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "The rate of the link was not monitored" stood beside a row whose link was not monitored either and had a bound.
+    #[test]
+    fn a_bound_that_says_nothing_is_called_so() {
+        let said =
+            "the bound is more than 10 times today's rate, because the link was not monitored";
+        assert_eq!(why(&Why::BoundTooFar { times: 10.0 }), said);
     }
 }
