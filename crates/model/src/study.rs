@@ -1,6 +1,8 @@
 //! A study: a plan and everything that came of it. This is the record that is kept and exported.
 
-use crate::{Flag, HostFacts, HostName, Measure, MeasureInfo, Plan, SubjectFacts, Trial};
+use crate::{
+    Flag, HostFacts, HostName, Measure, MeasureInfo, Plan, SubjectFacts, Target, TargetFacts, Trial,
+};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -93,6 +95,20 @@ impl Study {
     pub fn is_on_machine_of_client(&self, host: &HostName) -> bool {
         let is_same = |flag: &Flag| matches!(flag, Flag::SameMachine { host: own } if own == host);
         self.flags.iter().any(is_same)
+    }
+
+    /// Whether a subject is a directory on a disk of the machine that drives its trials: no server takes part.
+    pub fn is_local(&self, subject: usize) -> bool {
+        let is_directory = matches!(self.plan.target(subject), Some(Target::Directory(_)));
+        let facts = self.subjects.get(subject).and_then(SubjectFacts::storage);
+        let is_own = |facts: &TargetFacts| {
+            // A program may have the files of some from elsewhere.
+            let is_known = |name: &str| !name.starts_with("fuse");
+            facts.protocol.file_system().is_some_and(is_known) && !facts.protocol.is_of_server()
+        };
+        is_directory
+            && facts.is_some_and(is_own)
+            && self.plan.far_ends(subject).all(|far| self.plan.is_client(&far.host))
     }
 
     /// The study without its trials, which are not copied: they may be many.

@@ -2,13 +2,16 @@
 
 mod support;
 
+use plimsoll_explain::whatif::{ProcessorSpeed, Processors, WhatIf};
 use plimsoll_model::device::{Device, Inventory, MemoryFigures, Nic, Nics, StreamFigure};
 use plimsoll_model::{
-    BoxFacts, ControlGroupLoad, DiskFacts, Flag, IdleWindows, Job, LabFacts, Measure, Metric,
-    NfsdLoad, Rule, Stall, StallPhase, Study, StudyId, Subject, SubjectFacts, Target, units,
+    BoxFacts, ControlGroupLoad, CpuTimes, DiskFacts, Flag, IdleWindows, Job, LabFacts, Measure,
+    Metric, NfsdLoad, Rule, Stall, StallPhase, Study, StudyId, Subject, SubjectFacts, Target,
+    units,
 };
-use plimsoll_report::{Document, RecordedDevice, Style};
-use support::plain::servers::{SERVER, Truth, study, with_ladder};
+use plimsoll_report::{Document, RecordedDevice, Style, WhatIfReport};
+use support::plain::servers::{SERVER, Truth, count_cores, study, with_ladder};
+use support::plain::storage;
 
 fn explained(study: &Study) -> String {
     explained_with(study, &[])
@@ -235,6 +238,36 @@ fn a_server_on_the_loopback_is_watched_as_the_client_is() {
     assert!(said.contains("Not monitored: server CPU, disks. Add --host local."), "{said}");
     assert!(said.contains("plimsoll check nfs://127.0.0.1/a --host local"), "{said}");
     assert!(!said.contains("ssh://"), "{said}");
+}
+
+/// A directory on a disk of this machine has no server: "Not monitored: server CPU" stood below one.
+#[test]
+fn a_local_directory_is_told_of_no_server() {
+    let local = |truth: Truth| {
+        let mut study = study(Truth { depth: 4, seconds: 0.02, ..truth }, false);
+        study.plan.subjects = vec![Subject::from("/srv/data".parse::<Target>().unwrap())];
+        let facts = storage(&mut study.subjects[0]);
+        (facts.protocol, facts.round_trip_seconds) = ("directory on ext4".into(), None);
+        // A tick or two of each core.
+        for load in study.trials.iter_mut().flat_map(|trial| &mut trial.loads) {
+            load.cores = vec![CpuTimes { system: 0.02, ..CpuTimes::default() }; 2];
+            count_cores(load);
+        }
+        study
+    };
+    let style = Style { width: 160, colour: false };
+    let waits = local(Truth { driver: 50e-6, hidden: 1e-3, ..Truth::default() });
+    let said = explained(&waits);
+    let cpu = "Not monitored: CPU of this machine (too little CPU time to measure).";
+    assert!(said.contains(cpu) && !said.contains("server CPU"), "{said}");
+    let advice = Document::advising(&waits, None).screen(&style);
+    assert!(!advice.contains("server CPU"), "{advice}");
+    let drives = local(Truth { driver: 1e-3, ..Truth::default() });
+    let speed = ProcessorSpeed::times(2.0);
+    let faster = WhatIf::Processor { of: Processors::Client, speed };
+    let said = WhatIfReport::new(&drives, &[faster], None).document().screen(&style);
+    let unknown = "The CPU time of an operation is not known.";
+    assert!(said.contains(unknown) && !said.contains("server's"), "{said}");
 }
 
 /// A router of a lab with a fifth of a core, which nobody watched.

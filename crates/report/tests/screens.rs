@@ -180,8 +180,8 @@ fn a_watched_server() {
     let screen = screen(&study);
     fits(&screen);
     assert!(screen.contains("monitored: MIPS 74Kc V4.12, 1 core"), "{screen}");
-    let bottleneck = "! This machine may be the bottleneck, not the server: a core was 99% busy in every trial. \
-                      Use fewer workers or a faster client.";
+    let bottleneck = "! This machine may be the bottleneck, not the storage: a core was 99% busy in every trial. \
+                      Use fewer workers or a faster CPU.";
     assert!(words(&screen).contains(bottleneck), "{screen}");
     insta::assert_snapshot!(screen);
 }

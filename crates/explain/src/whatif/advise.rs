@@ -289,8 +289,9 @@ fn processor(of: Processors) -> Proposal {
     Proposal::Change(WhatIf::Processor { of, speed: ProcessorSpeed::times(TWICE) })
 }
 
-fn server_processor(_: &Study, limits: &Limits) -> Option<Proposal> {
-    let found = limits.uses.iter().any(is_server_processor);
+fn server_processor(study: &Study, limits: &Limits) -> Option<Proposal> {
+    let has_server = !study.is_local(usize::from(limits.cell.subject));
+    let found = has_server && limits.uses.iter().any(is_server_processor);
     found.then(|| processor(Processors::Server))
 }
 

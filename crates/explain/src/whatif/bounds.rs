@@ -250,9 +250,13 @@ impl Demands<'_> {
     /// What may keep the row from its upper end.
     fn unknown_resources(&self) -> Vec<Unknown> {
         let mut unknown = Vec::new();
+        let is_local = self.study.is_local(usize::from(self.limits.cell.subject));
         for unseen in &self.limits.unseen {
             unknown.extend(match unseen {
                 Unseen::Server => Some(Unknown::Server),
+                Unseen::SharedProcessor | Unseen::FewTicks if is_local => {
+                    Some(Unknown::OwnProcessor)
+                }
                 Unseen::SharedProcessor | Unseen::FewTicks => Some(Unknown::SharedProcessor),
                 Unseen::Link => Some(Unknown::Link),
                 Unseen::RoundTrip => None,

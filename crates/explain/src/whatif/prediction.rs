@@ -66,6 +66,8 @@ pub enum Unknown {
     Server,
     /// The server's part of the CPU of a machine that is the client as well.
     SharedProcessor,
+    /// CPU time of an operation on a directory of the machine that drives it.
+    OwnProcessor,
     /// Rate of the link.
     Link,
     /// A host of a lab that has a part of a core and was not monitored.

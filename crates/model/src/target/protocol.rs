@@ -4,6 +4,9 @@ use super::{NfsTransport, NfsVersion, SmbDialect};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// File systems whose files are on a server, as the kernel names them.
+const OF_SERVERS: [&str; 7] = ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "afs"];
+
 /// Protocol in use, as a client and its server agreed on it. It is stored as its text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
@@ -46,6 +49,15 @@ impl Protocol {
         match self {
             Protocol::Directory { file_system } => Some(file_system),
             _ => None,
+        }
+    }
+
+    /// Whether files are on a server, also where the kernel has mounted them.
+    pub fn is_of_server(&self) -> bool {
+        match self {
+            Protocol::Nfs { .. } | Protocol::Smb { .. } => true,
+            Protocol::Directory { file_system } => OF_SERVERS.contains(&file_system.as_str()),
+            Protocol::Other(_) => false,
         }
     }
 

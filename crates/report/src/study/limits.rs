@@ -239,20 +239,24 @@ fn classes(one: &Use) -> Option<String> {
 pub(crate) fn not_monitored(shown: &Shown<'_>) -> Option<String> {
     let open = open(shown);
     let missing = |unseen: Unseen| open.iter().any(|limits| limits.unseen.contains(&unseen));
-    let mut words = Vec::new();
+    let mut words: Vec<String> = Vec::new();
     if missing(Unseen::Server) {
-        words.extend(["server CPU", "disks"]);
+        words.extend(["server CPU", "disks"].map(str::to_owned));
     }
     if missing(Unseen::SharedProcessor) {
-        words.push("the server's share of this machine's CPU");
+        words.push("the server's share of this machine's CPU".to_owned());
     }
     if missing(Unseen::FewTicks) && !missing(Unseen::Server) {
-        words.push("server CPU (too little CPU time to measure)");
+        let mut few = open.iter().filter(|limits| limits.unseen.contains(&Unseen::FewTicks));
+        let cpu = match few.all(|limits| shown.study.is_local(usize::from(limits.cell.subject))) {
+            true => format!("CPU of {}", hosts::name(shown.study.plan.client())),
+            false => "server CPU".to_owned(),
+        };
+        words.push(format!("{cpu} (too little CPU time to measure)"));
     }
     if missing(Unseen::Link) {
-        words.push("link rate");
+        words.push("link rate".to_owned());
     }
-    let mut words: Vec<String> = words.into_iter().map(str::to_owned).collect();
     for held in open.iter().flat_map(|limits| &limits.held) {
         let quota = format!(
             "the CPU of {} (held to {} of a core by the lab)",

@@ -197,6 +197,7 @@ fn settled_by(unknown: &Unknown) -> Settle {
         Unknown::Clock(_) => Settle::Again,
         Unknown::Beyond(_)
         | Unknown::SharedProcessor
+        | Unknown::OwnProcessor
         | Unknown::MixedLinks
         | Unknown::Architecture
         | Unknown::Memory

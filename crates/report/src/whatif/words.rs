@@ -142,6 +142,7 @@ pub(super) fn unknown(unknown: &Unknown) -> String {
         ),
         Unknown::Server => "Server CPU and disks were not monitored.".to_owned(),
         Unknown::SharedProcessor => "The server's part of the CPU is not known.".to_owned(),
+        Unknown::OwnProcessor => "The CPU time of an operation is not known.".to_owned(),
         Unknown::Link => "The rate of today's link is not known.".to_owned(),
         Unknown::Held(host) => {
             format!("The CPU quota of {} was not monitored.", hosts::name(host))

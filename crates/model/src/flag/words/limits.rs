@@ -26,9 +26,9 @@ pub(super) fn client_saturated(
         }
         false => Words::new(
             Severity::Limit,
-            format!("{name} may be the bottleneck, not the server: {busy}"),
+            format!("{name} may be the bottleneck, not the storage: {busy}"),
         )
-        .action("Use fewer workers or a faster client."),
+        .action("Use fewer workers or a faster CPU."),
     };
     words.fact(format!("a core of {machine} was {:.0}% busy", core_busy * 100.0))
 }

@@ -24,9 +24,9 @@ fn a_client_that_is_another_host_is_named() {
         (flag.message(), flag.advice())
     };
     let (message, advice) = texts(Some("ssh://root@laptop"));
-    let said = "ssh://root@laptop may be the bottleneck, not the server: a core was 97% busy";
+    let said = "ssh://root@laptop may be the bottleneck, not the storage: a core was 97% busy";
     assert_eq!(message, said);
-    assert_eq!(advice, "Use fewer workers or a faster client.");
+    assert_eq!(advice, "Use fewer workers or a faster CPU.");
     assert!(texts(None).0.starts_with("This machine may be the bottleneck"), "{}", texts(None).0);
     // No faster client helps where the server is on the same machine.
     let both = Flag::ClientSaturated { host: None, core_busy: 0.97, serves: true };

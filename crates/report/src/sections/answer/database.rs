@@ -8,8 +8,6 @@ use plimsoll_explain::{CellFindings, WorkloadFindings};
 use plimsoll_model::{DatabaseJob, Flag, Job, Measure, Metric, OpKind, Target, TargetFacts};
 use std::collections::BTreeSet;
 
-/// File systems whose files are on a server, as the kernel names them.
-const OF_SERVERS: [&str; 7] = ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "afs"];
 /// Mount options by which locks of programs stay on the client (nfs(5), mount.cifs(8)).
 const LOCAL_LOCKS: [&str; 4] = ["nolock", "local_lock=all", "local_lock=posix", "nobrl"];
 const FOR_SMB: &str = "Use NFS 4, or mount with nobrl if all programs run on one host.";
@@ -162,7 +160,7 @@ fn safety(facts: &TargetFacts, target: &Target, locks: &Locks) -> String {
         None if facts.protocol.is_smb() && has_option(facts, "nounix") => {
             not_upgraded("here", "the kernel's SMB client refuses it to a process", FOR_SMB)
         }
-        None if OF_SERVERS.contains(&file_system) => {
+        None if facts.protocol.is_of_server() => {
             format!("Safe for a database: locks keep a second program out. {one_host}")
         }
         None if file_system.starts_with("fuse") => format!(
