@@ -106,6 +106,29 @@ fn a_disturbed_machine_replaces_an_offer_of_hours() {
     assert!(!screen.contains("may be inconclusive"), "{screen}");
 }
 
+/// Beside "run again" nothing said that an interrupted study can be continued.
+#[test]
+fn an_interrupted_study_on_a_disturbed_machine_can_be_continued() {
+    let mut study = four_verdicts();
+    study.plan.command = "plimsoll check nfs://nas/volume1 smb://me@nas/volume1".into();
+    let windows = IdleWindows::default();
+    study.flags = vec![Flag::BusyBaseline { host: "local".parse().unwrap(), busy: 0.96, windows }];
+    let failure = Failure::new(Cause::Unreachable, "read from the share")
+        .on("nfs://nas/volume1")
+        .happened("no answer within 30 s")
+        .next("See whether the server still runs.");
+    let stop = "Stop other work on this machine, then run again: plimsoll check nfs://nas/volume1";
+    for (ended, expected) in
+        [(Ended::Done, false), (Ended::Interrupted, true), (Ended::Failed { failure }, true)]
+    {
+        study.ended = ended;
+        let screen = screen(&study);
+        fits(&screen);
+        let go_on = screen.contains("Or continue: plimsoll check --continue 5eed0001");
+        assert!(screen.contains(stop) && go_on == expected, "{screen}");
+    }
+}
+
 /// Loads of this machine, so many cores busy in the idle window before each trial.
 fn with_idle_windows(study: &mut Study, busy_cores: impl Fn(&Trial) -> f64) {
     for trial in &mut study.trials {

@@ -296,9 +296,11 @@ fn next(section: &mut Section, shown: &Shown<'_>) {
         (_, Some((_, host)), _) => {
             let what = format!("Stop other work on {host}, then run again");
             section.command(&what, command, String::new());
+            or_continue(section, shown, go_on);
         }
         (_, _, Some(line)) if !soon && !can_continue => {
             section.command("Name the bottleneck", line, String::new());
+            or_continue(section, shown, go_on);
         }
         // Hours of blocks would measure the known bottleneck again.
         (Some(open), ..) if soon || helps(shown).is_none() => {
@@ -313,6 +315,15 @@ fn next(section: &mut Section, shown: &Shown<'_>) {
         _ => {}
     }
     more(section, &id);
+}
+
+/// Beside another command, the one that continues a study which was interrupted or failed.
+fn or_continue(section: &mut Section, shown: &Shown<'_>, go_on: String) {
+    let is_early =
+        matches!(shown.study.ended, Ended::Interrupted | Ended::Open | Ended::Failed { .. });
+    if is_early && shown.study.plan.continued_by().is_some() && !shown.findings.imported {
+        section.command("Or continue", go_on, String::new());
+    }
 }
 
 /// A command to type again: without options that only its first run needs.
