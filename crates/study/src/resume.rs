@@ -107,7 +107,8 @@ pub(crate) fn writes(study: &Study) -> Vec<(usize, WriteState)> {
 /// The flags of a study that is continued: each once, without what was true when it stopped only.
 pub(crate) fn renew(flags: &mut Vec<Flag>, unix_seconds: u64, block: u32) {
     let mut renewed: Vec<Flag> = Vec::new();
-    for flag in flags.drain(..).filter(|flag| !matches!(flag, Flag::CapReached { .. })) {
+    let is_past = |flag: &Flag| matches!(flag, Flag::CapReached { .. } | Flag::Quick { .. });
+    for flag in flags.drain(..).filter(|flag| !is_past(flag)) {
         if !renewed.contains(&flag) {
             renewed.push(flag);
         }
@@ -151,4 +152,20 @@ pub(crate) fn expect_same(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A quick study that was continued to 80 blocks was still called a quick look.
+    #[test]
+    fn what_was_true_when_it_stopped_is_not_kept() {
+        let same = Flag::SameTarget { target: "nfs://nas/a".into() };
+        let capped = Flag::CapReached { blocks: 8, wanted: 80 };
+        let mut flags = vec![Flag::Quick { resolvable: Some(1.2) }, same.clone(), capped];
+        renew(&mut flags, 1_800_000_000, 8);
+        let continued = Flag::Continued { unix_seconds: 1_800_000_000, block: 8 };
+        assert_eq!(flags, [same, continued]);
+    }
 }
