@@ -270,6 +270,15 @@ fn a_local_directory_is_told_of_no_server() {
     assert!(said.contains(unknown) && !said.contains("server's"), "{said}");
 }
 
+#[test]
+fn a_change_of_what_is_hardly_used_is_no_help() {
+    let study = study(Truth { depth: 4, driver: 10e-6, hidden: 1e-3, ..Truth::default() }, true);
+    let advice = Document::advising(&study, None).screen(&Style { width: 160, colour: false });
+    let said =
+        "No help: a client CPU 2 times as fast, because the work needs next to none of its time.";
+    assert!(advice.contains(said), "{advice}");
+}
+
 /// A router of a lab with a fifth of a core, which nobody watched.
 #[test]
 fn a_quota_on_the_way_is_named_with_what_would_show_it() {

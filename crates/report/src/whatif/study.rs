@@ -157,7 +157,7 @@ fn same(shown: &Shown<'_>, one: &Prediction, is_unused: bool) -> String {
         Some(name) if name.ends_with('s') => format!("{name} are the bottleneck"),
         Some(name) => format!("the {name} is the bottleneck"),
         None if is_unused => "it does not use this resource measurably".to_owned(),
-        None => "the resource takes next to nothing of its time".to_owned(),
+        None => "the work needs next to none of its time".to_owned(),
     }
 }
 
