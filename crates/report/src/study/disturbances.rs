@@ -6,7 +6,8 @@ use super::{Shown, speed};
 use crate::compared::Compared;
 use crate::date::utc;
 use crate::document::Warning;
-use crate::figure::BANDWIDTH;
+use crate::figure::{BANDWIDTH, BITRATE};
+use crate::measure::is_of_paths;
 use crate::text::{counted, listed};
 use crate::verdict::percent;
 use plimsoll_explain::Claim;
@@ -39,6 +40,11 @@ const MANY: f64 = 0.1;
 /// work". `None` of what slowed few trials down.
 pub(crate) fn heavy(shown: &Shown<'_>) -> Option<(String, String)> {
     let flags = &shown.study.flags;
+    let traffic = other_traffic(shown);
+    // It is the link that a path is measured for.
+    if is_of_paths(shown.study) && traffic.is_some() {
+        return traffic;
+    }
     let busiest = flags.iter().filter_map(|flag| match flag {
         Flag::BusyBaseline { host, busy, .. }
             if *busy >= BUSY && idle_windows_matter(shown, host) =>
@@ -61,11 +67,29 @@ pub(crate) fn heavy(shown: &Shown<'_>) -> Option<(String, String)> {
         let clause = format!("others used {} during {trials} of {all} trials", place(host.host));
         return Some((clause, place(host.host)));
     }
-    let other = flags.iter().find_map(|flag| match flag {
-        Flag::OtherTraffic { host, .. } | Flag::BusyRaid { host, .. } => Some(host),
+    let busy_raid = || {
+        let host = flags.iter().find_map(|flag| match flag {
+            Flag::BusyRaid { host, .. } => Some(host),
+            _ => None,
+        })?;
+        Some((format!("others used {}", place(host)), place(host)))
+    };
+    traffic.or_else(busy_raid)
+}
+
+/// The most other traffic of a host in its idle windows, and where: "other network traffic took 276 Mbit/s on this
+/// machine".
+fn other_traffic(shown: &Shown<'_>) -> Option<(String, String)> {
+    let seen = shown.study.flags.iter().filter_map(|flag| match flag {
+        Flag::OtherTraffic { host, bytes_per_second, .. } => Some((host, *bytes_per_second)),
         _ => None,
-    })?;
-    Some((format!("others used {}", place(other)), place(other)))
+    });
+    let (host, most) = seen.reduce(|a, b| if b.1 > a.1 { b } else { a })?;
+    // In the unit of the figures.
+    let unit = if is_of_paths(shown.study) { BITRATE } else { BANDWIDTH };
+    let (rate, host_name) = (unit.value(most), super::hosts::name(host));
+    let clause = format!("other network traffic took {rate} on {host_name}");
+    Some((clause, place(host)))
 }
 
 /// Whether the other work that idle windows of a host showed matters for an answer: it moved the figure of a row by the

@@ -151,6 +151,27 @@ fn a_network_path_on_one_screen() {
     assert!(!redacted.plan.subjects[0].to_string().contains("nas"), "{redacted:?}");
 }
 
+/// "TCP out 82.1 Mbit/s, link 96%" of a link of 300 Mbit/s: the others' traffic was in the details alone.
+#[test]
+fn other_traffic_is_said_above_the_figures_of_a_path() {
+    let out = Job::from(TcpStreamJob::new(Flow::Out));
+    let mut study = study_of(&[path("local", "ssh://nas")], vec![Workload::new(part(out), SHORT)]);
+    measure(&mut study, 3, |_, off| {
+        vec![result(&[(Metric::all(Measure::THROUGHPUT), 10.3e6 * off)])]
+    });
+    let traffic = |host: &str, bytes_per_second| Flag::OtherTraffic {
+        host: host.parse().unwrap(),
+        bytes_per_second,
+        windows: IdleWindows::default(),
+    };
+    study.flags.extend([traffic("local", 2e6), traffic("ssh://nas", 34.5e6)]);
+    let screen = Document::of_study(&study).screen(&Style { width: 80, colour: false });
+    let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said =
+        "Other network traffic took 276 Mbit/s on ssh://nas, so figures may be too low. Stop other";
+    assert!(words.contains(said), "{screen}");
+}
+
 /// 1 Gbit/s is a rate of the wire, and payload is compared with what it leaves.
 #[test]
 fn a_saturated_link_has_its_rate_by_layer() {
