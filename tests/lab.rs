@@ -10,7 +10,8 @@ mod labs {
 
 use plimsoll_testkit::Need;
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use support::beds::{Beds, of_this_machine};
@@ -116,6 +117,38 @@ fn a_lab_goes_up_is_entered_and_goes_down() {
     beds.lab(&["down", "pair"]).expect(0);
     traces.are_gone();
     assert_eq!(of_this_machine(), before);
+}
+
+#[test]
+fn a_signal_ends_a_command_on_a_host_in_order() {
+    if !namespaces() {
+        return;
+    }
+    let beds = Beds::new();
+    beds.lab(&["up", &beds.file("pair", PAIR)]).expect(0);
+    let trap = |name: &str| {
+        format!(
+            "trap 'sleep 0.2; echo cleaned; exit 7' {name}; echo ready; while :; do sleep 0.05; done"
+        )
+    };
+    let plain = "echo ready; exec sleep 600".to_owned();
+    // Ctrl-C comes to the whole group, the request to end to this program alone.
+    for (name, group, line, out, code) in [
+        ("INT", "-", trap("INT"), "ready\ncleaned\n", 7),
+        ("TERM", "", trap("TERM"), "ready\ncleaned\n", 7),
+        ("INT", "-", plain.clone(), "ready\n", 128 + 2),
+        ("TERM", "", plain, "ready\n", 128 + 15),
+    ] {
+        let words = ["lab", "exec", "pair/a", "--", "/bin/sh", "-c", &line];
+        let mut command = beds.program.command(&words);
+        let mut child = command.process_group(0).stdout(Stdio::piped()).spawn().unwrap();
+        let (mut said, mut seen) = (BufReader::new(child.stdout.take().unwrap()), String::new());
+        said.read_line(&mut seen).unwrap();
+        let to = format!("{group}{}", child.id());
+        assert!(Command::new("kill").args(["-s", name, "--", &to]).status().unwrap().success());
+        said.read_to_string(&mut seen).unwrap();
+        assert_eq!((&*seen, ended(child).code), (out, Some(code)), "{name}: {line}");
+    }
 }
 
 #[test]

@@ -26,6 +26,7 @@ pub mod vm;
 
 pub use changes::set;
 pub use facts::facts;
+pub use netns::Namespaces;
 pub use plan::Plan;
 pub use reset::reset;
 pub use shipped::{SHIPPED, shipped};
@@ -83,8 +84,8 @@ pub fn group(lab: &str, host: &str) -> Result<Vec<PathBuf>, Failure> {
 
 /// How a person or a program gets inside a host.
 pub enum Entrance {
-    /// These words before a command: they become it, with its terminal, signals and exit code.
-    Words(Vec<String>),
+    /// The namespaces of a host, which the program joins.
+    Namespaces(Namespaces),
     /// The agent of a machine.
     Agent(AgentPort),
 }
@@ -97,7 +98,7 @@ pub fn entrance(lab: &str, host: &str) -> Result<Entrance, Failure> {
     match (kind, bed.holders.get(host)) {
         (Some(HostKind::Netns), Some(holder)) if holder.alive() => {
             let group = bed.groups.get(host).map(|path| path.as_path());
-            Ok(Entrance::Words(netns::entrance(holder, group)))
+            Ok(Entrance::Namespaces(Namespaces::new(reach.name(), holder, group)))
         }
         (Some(HostKind::Vm), _) => {
             Ok(Entrance::Agent(AgentPort::new(directory.path(), host, reach.name())))

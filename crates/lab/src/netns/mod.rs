@@ -10,4 +10,5 @@ mod holder;
 mod reach;
 
 pub(super) use holder::Starting;
-pub(super) use reach::{Inside, entrance};
+pub(super) use reach::Inside;
+pub use reach::Namespaces;

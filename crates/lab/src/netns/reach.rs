@@ -3,10 +3,12 @@
 use super::group;
 use crate::died;
 use crate::state::Holder;
-use plimsoll_model::Failure;
+use nix::sched::{CloneFlags, setns};
+use plimsoll_model::{Cause, Failure};
 use plimsoll_reach::{Channel, Output, Reach, Through};
+use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Joins the control groups of the host, if it has any, and leads inside. Daemons lie where the
@@ -19,7 +21,7 @@ exec nsenter "$@"
 "#;
 
 /// The words that stand before a command and lead it inside.
-pub(crate) fn entrance(holder: &Holder, group: Option<&Path>) -> Vec<String> {
+fn entrance(holder: &Holder, group: Option<&Path>) -> Vec<String> {
     let inside = holder.inside.map_or(0, |process| process.pid);
     let groups = group.into_iter().flat_map(group::both);
     let groups: Vec<String> = groups.map(|path| path.display().to_string()).collect();
@@ -28,6 +30,53 @@ pub(crate) fn entrance(holder: &Holder, group: Option<&Path>) -> Vec<String> {
     ["/bin/sh", "-c", ENTER, &groups, "-n", "-m", "-u", "-i", "-p", "-t", &pid, "--"]
         .map(str::to_owned)
         .to_vec()
+}
+
+/// The namespaces and control groups of a host, for a program that starts a command there itself.
+pub struct Namespaces {
+    name: String,
+    holder: Holder,
+    groups: Vec<PathBuf>,
+}
+
+impl Namespaces {
+    /// Those of the host of this name, as the user names it.
+    pub(crate) fn new(name: &str, holder: &Holder, group: Option<&Path>) -> Namespaces {
+        let groups = group.into_iter().flat_map(group::both).collect();
+        Namespaces { name: name.to_owned(), holder: holder.clone(), groups }
+    }
+
+    /// Joins them: what this process starts from now on runs on the host, in its root directory. The
+    /// process has a single thread, and can start no other afterwards.
+    ///
+    /// # Errors
+    /// [`Cause::Unreachable`] for a host that has stopped; [`Cause::Trial`] for what cannot be joined.
+    pub fn join(&self) -> Result<(), Failure> {
+        self.join_each().map_err(|error| match there(&self.name, &self.holder) {
+            Err(stopped) => stopped,
+            Ok(()) => Failure::new(Cause::Trial, "enter the host").on(&self.name).happened(error),
+        })
+    }
+
+    fn join_each(&self) -> io::Result<()> {
+        for group in &self.groups {
+            // 0 stands for the process that writes it.
+            fs::write(group.join("cgroup.procs"), "0")?;
+        }
+        let inside = self.holder.inside.map_or(0, |process| process.pid);
+        // The mounts come last: /proc is another one with them.
+        let kinds = [
+            ("ipc", CloneFlags::CLONE_NEWIPC),
+            ("uts", CloneFlags::CLONE_NEWUTS),
+            ("net", CloneFlags::CLONE_NEWNET),
+            ("pid", CloneFlags::CLONE_NEWPID),
+            ("mnt", CloneFlags::CLONE_NEWNS),
+        ];
+        for (name, kind) in kinds {
+            setns(File::open(format!("/proc/{inside}/ns/{name}"))?, kind)?;
+        }
+        Ok(())
+    }
 }
 
 /// A host made of namespaces.

@@ -3,18 +3,26 @@
 use super::terminal::Terminal;
 use crate::output;
 use crate::signals::Signals;
-use plimsoll_lab::{AgentPort, Entrance, Heard};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use plimsoll_lab::{AgentPort, Entrance, Heard, Namespaces};
 use plimsoll_model::{Cause, Failure, HostName};
 use plimsoll_process::child;
 use plimsoll_reach::quote;
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator;
 use std::io::{Read, Write, stdin, stdout};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::Duration;
 
 /// What a shell is on a host: the better one where it is there.
 const SHELL: &str = "command -v bash >/dev/null && exec bash; exec sh";
+
+/// Becomes its arguments. Daemons lie where the search path of ordinary users does not lead.
+const BECOME: &str = r#"PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export PATH; exec "$@""#;
 
 /// How often is looked at both what comes in and what goes out.
 const TURN: Duration = Duration::from_millis(10);
@@ -25,7 +33,7 @@ const BROKEN_PIPE: u8 = 128 + 13;
 /// Runs a command there with this program's input and output; its exit code.
 pub fn exec(name: &str, command: &[String]) -> Result<u8, Failure> {
     match entrance(name)? {
-        Entrance::Words(words) => become_it(words, command),
+        Entrance::Namespaces(namespaces) => start_in(&namespaces, command),
         Entrance::Agent(agent) => {
             let quoted: Vec<String> = command.iter().map(|word| quote(word)).collect();
             relay(&agent, &quoted.join(" "), None)
@@ -36,7 +44,9 @@ pub fn exec(name: &str, command: &[String]) -> Result<u8, Failure> {
 /// A shell there, with a terminal if this program has one.
 pub fn shell(name: &str) -> Result<u8, Failure> {
     match entrance(name)? {
-        Entrance::Words(words) => become_it(words, &["/bin/sh", "-c", SHELL].map(str::to_owned)),
+        Entrance::Namespaces(namespaces) => {
+            start_in(&namespaces, &["/bin/sh", "-c", SHELL].map(str::to_owned))
+        }
         Entrance::Agent(agent) => match Terminal::of_this_program()? {
             Some(terminal) => {
                 let kind = quote(&std::env::var("TERM").unwrap_or_else(|_| "dumb".to_owned()));
@@ -70,12 +80,39 @@ fn parted(name: &str) -> Result<(String, String), Failure> {
     }
 }
 
-/// This program becomes the command: terminal, signals and exit code are the command's own.
-fn become_it(words: Vec<String>, command: &[String]) -> Result<u8, Failure> {
-    let mut all = words.iter().chain(command);
-    let program = all.next().map_or("/bin/sh", String::as_str);
-    let error = child::command(program).args(all).exec();
-    Err(Failure::new(Cause::Trial, "run a command").on(program).happened(error))
+/// Starts the command there and waits until it ends; its exit code. A terminal sends Ctrl-C to the
+/// command itself, so this program only goes on waiting; it passes on the request to end. Nothing here
+/// may start a thread: see [`Namespaces::join`].
+fn start_in(namespaces: &Namespaces, command: &[String]) -> Result<u8, Failure> {
+    let on = command.first().map_or("", String::as_str);
+    let failed =
+        |error: std::io::Error| Failure::new(Cause::Trial, "run a command").on(on).happened(error);
+    let mut signals =
+        iterator::Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD]).map_err(failed)?;
+    namespaces.join()?;
+    let mut shell = child::command("/bin/sh");
+    let mut child = shell.args(["-c", BECOME, "sh"]).args(command).spawn().map_err(failed)?;
+    let process = Pid::from_raw(child.id().cast_signed());
+    loop {
+        for signal in signals.wait() {
+            if let Some(ended) = child.try_wait().map_err(failed)? {
+                return Ok(exit_code(ended));
+            }
+            let passed_on = match signal {
+                SIGTERM => Signal::SIGTERM,
+                SIGHUP => Signal::SIGHUP,
+                _ => continue,
+            };
+            // It may end meanwhile.
+            let _ = kill(process, passed_on);
+        }
+    }
+}
+
+/// As shells have it.
+fn exit_code(ended: ExitStatus) -> u8 {
+    let code = ended.code().or_else(|| ended.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
 /// Passes input and output on until the command ends.
