@@ -1,10 +1,10 @@
-//! Advice that several kinds of shares give. The commands have different options, so each option is named
-//! with the commands that have it.
+//! Advice that several kinds of shares give. The commands have different options, so each option stands in
+//! an alternative of its own, which the others leave out.
 
 use plimsoll_model::Target;
 
 /// How less space is used.
-pub(crate) const USE_LESS: &str = "use less of it (--size of check and ops, --scale of copy)";
+pub(crate) const USE_LESS: &str = "give a smaller --size or a smaller --scale";
 /// How a target that nothing can be written to is measured.
 pub(crate) const READ_IN_PLACE: &str = "read an existing file: 'plimsoll check TARGET --file NAME'";
 /// Next step where a file to be read is not there.

@@ -249,7 +249,7 @@ pub fn failure(tried: &str, on: String, error: &OpError) -> Failure {
     let (cause, next) = match error.kind {
         ErrorKind::NoSpace => (
             Cause::NoSpace,
-            "Free some space on the target, or use less of it (--size of check and ops, --scale of copy).",
+            "Free some space on the target, or give a smaller --size or a smaller --scale.",
         ),
         ErrorKind::NotPermitted => (
             Cause::NotPermitted,

@@ -119,22 +119,34 @@ fn alternatives(sentence: &str, command: &str) -> Option<String> {
         return None;
     }
     let listed = body.replace(", or ", "\u{1}").replace(" or ", "\u{1}").replace(", ", "\u{1}");
-    let all: Vec<&str> = listed.split('\u{1}').collect();
-    let kept: Vec<&str> = all.iter().copied().filter(|one| !is_foreign(one, command)).collect();
-    let (first, rest) = kept.split_first()?;
-    let mut whole = (*first).to_owned();
-    if all.first() != Some(first) && NO_VERB.iter().any(|begin| first.starts_with(begin)) {
-        whole = format!("{} {first}", through_verb(all.first()?)?);
-    }
-    match rest.split_last() {
-        None => {}
-        Some((last, between)) => {
-            for one in between {
-                whole.push_str(&format!(", {one}"));
-            }
-            whole.push_str(&format!(" or {last}"));
+    let mut kept: Vec<String> = Vec::new();
+    // Up to the verb that the next alternatives share, and whether it is said already.
+    let mut verb = None;
+    let mut is_said = false;
+    for one in listed.split('\u{1}') {
+        let has_own = !NO_VERB.iter().any(|begin| one.starts_with(begin));
+        if has_own {
+            (verb, is_said) = (through_verb(one), false);
         }
+        if is_foreign(one, command) {
+            continue;
+        }
+        match (has_own || is_said, verb) {
+            (true, _) => kept.push(one.to_owned()),
+            (false, Some(verb)) if kept.is_empty() => kept.push(format!("{verb} {one}")),
+            (false, Some(verb)) => {
+                kept.push(format!("{} {one}", verb.rsplit(' ').next().unwrap_or(verb)));
+            }
+            (false, None) => continue,
+        }
+        is_said = true;
     }
+    let (last, before) = kept.split_last()?;
+    let mut whole = before.join(", ");
+    if !before.is_empty() {
+        whole.push_str(" or ");
+    }
+    whole.push_str(last);
     let end = if sentence.ends_with("; ") { "; " } else { ". " };
     Some(whole + end)
 }
@@ -183,6 +195,14 @@ mod tests {
                 "O_DIRECT has no effect on this file system: give --size of twice the client's memory, or a \
                  directory on another one.",
                 "O_DIRECT has no effect on this file system: give a directory on another one.",
+            ),
+            (
+                "No file fits: free some space, or use a smaller --rate or a smaller --block.",
+                "No file fits: free some space or use a smaller --block.",
+            ),
+            (
+                "Free some space, give a smaller --size or a smaller --scale.",
+                "Free some space or give a smaller --scale.",
             ),
             ("Lower --rate.", ""),
             ("Lower --rate, or check why the target is slow.", "Check why the target is slow."),

@@ -99,6 +99,8 @@ fn no_command_advises_an_option_that_it_does_not_have() {
                 "plimsoll {command} advises: {advice}\n(of: {text})"
             );
             assert!(advice.is_empty() || advice.ends_with('.'), "{command}: {advice}");
+            let (open, closed) = (advice.matches('(').count(), advice.matches(')').count());
+            assert_eq!(open, closed, "{command}: {advice}");
         }
     }
 }

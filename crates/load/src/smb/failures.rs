@@ -138,8 +138,8 @@ fn advice(site: &Site, step: Step, error: &Error) -> (Cause, String) {
             unreachable(next)
         }
         Error::NoCredits => unreachable(
-            "The server grants no more credits: use a smaller --depth, or smaller \
-             transfers with rsize= and wsize=, and check the load and the limits of the server (on Samba 'smb2 max credits')."
+            "The server grants no more credits: use a smaller --depth, or set a smaller rsize= and \
+             wsize=; check the load and the limits of the server (on Samba 'smb2 max credits')."
                 .into(),
         ),
         Error::Name { .. } => (
