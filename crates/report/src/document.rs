@@ -246,6 +246,13 @@ impl Figure {
 }
 
 impl Document {
+    /// What stands below the title where no screen limits it: the subtitle and how much was measured.
+    pub(crate) fn below_title(&self) -> String {
+        let parts = [&self.subtitle, &self.extent].map(String::as_str);
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        parts.join("; ")
+    }
+
     /// Every figure, in its order.
     pub(crate) fn figures(&self) -> impl Iterator<Item = &Figure> {
         let items = self.sections.iter().flat_map(|section| &section.items);

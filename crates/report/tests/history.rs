@@ -139,7 +139,10 @@ fn predictions_are_counted_on_the_screen_and_the_details_have_each_row() {
 
 #[test]
 fn one_study_and_none_are_histories_too() {
-    let one = document(&studies(1, &[Pattern::RandomRead], |_| 1.0)).screen(&TERMINAL);
+    let one = document(&studies(1, &[Pattern::RandomRead], |_| 1.0));
+    assert!(one.markdown(None).contains("\n\n1 study on 2025-10-09\n"), "{}", one.markdown(None));
+    assert!(one.html().contains(">1 study on 2025-10-09</p>"));
+    let one = one.screen(&TERMINAL);
     assert_fits(&one);
     assert!(one.starts_with(&format!("{FILMS}: 1 study on 2025-10-09\n")), "{one}");
     assert!(one.contains("needs 12 studies"), "{one}");

@@ -8,11 +8,7 @@ use plimsoll_model::printable_lines;
 impl Document {
     /// All of it as Markdown. Pictures are linked where `charts` names the folder of their files.
     pub fn markdown(&self, charts: Option<&str>) -> String {
-        let mut out = format!("# {}\n\n{}", safe(&self.title), safe(&self.subtitle));
-        if !self.extent.is_empty() {
-            out.push_str(&format!("; {}", safe(&self.extent)));
-        }
-        out.push('\n');
+        let mut out = format!("# {}\n\n{}\n", safe(&self.title), safe(&self.below_title()));
         for section in self.sections.iter().filter(|section| !section.items.is_empty()) {
             out.push_str(&self::section(section, charts));
         }

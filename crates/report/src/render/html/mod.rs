@@ -33,10 +33,7 @@ impl Document {
         let sections: Vec<Value> = self.sections.iter().map(section).collect();
         let context = context! {
             title => self.title.clone(),
-            subtitle => match self.extent.is_empty() {
-                true => self.subtitle.clone(),
-                false => format!("{}; {}", self.subtitle, self.extent),
-            },
+            subtitle => self.below_title(),
             sections => sections,
             style => Value::from_safe_string(format!("{STYLE}{PAGE_STYLE}")),
             script => Value::from_safe_string(SCRIPT.to_owned()),
