@@ -56,7 +56,7 @@ const PROGRAMS: [(&str, &str, &str); 14] = [
     ),
 ];
 
-/// Looks at all of it; takes a second or two, and some more where KVM hangs. Nothing is changed.
+/// Looks at all of it; takes a second or two, and up to two minutes where KVM hangs. Nothing is changed.
 pub fn examine() -> Vec<Finding> {
     let mut findings = vec![root(), namespaces()];
     findings.extend(["tbf", "netem"].map(shaper));
@@ -160,16 +160,15 @@ fn kvm() -> Finding {
             let next = "Load the kernel module kvm, or enable virtualisation in the firmware.";
             Finding::no("kvm", format!("/dev/kvm: {error}; {SLOWER}"), next)
         }
-        (Ok(_), Some(vm::Acceleration::Kvm)) => Finding::yes(
-            "kvm",
-            "a virtual machine booted with \
-        it",
-        ),
-        (Ok(_), Some(vm::Acceleration::Emulated)) => hangs("a virtual machine hung with it"),
+        (Ok(_), Some(vm::Acceleration::Kvm)) => Finding::yes("kvm", BOOTED),
+        (Ok(_), Some(vm::Acceleration::Emulated)) => match vm::boots_a_machine(&images) {
+            Some(true) => Finding::yes("kvm", BOOTED),
+            _ => hangs("a virtual machine hung with it"),
+        },
         (Ok(_), None) => match vm::runs_a_tiny_guest() {
             // So small a guest runs where a whole kernel hangs.
             Some(true) => match vm::boots_a_machine(&images) {
-                Some(true) => Finding::yes("kvm", "a virtual machine booted with it"),
+                Some(true) => Finding::yes("kvm", BOOTED),
                 Some(false) => hangs("a minimal guest ran, but a virtual machine hung with it"),
                 None => Finding::yes(
                     "kvm",
@@ -187,10 +186,13 @@ fn kvm() -> Finding {
     }
 }
 
+const BOOTED: &str = "a virtual machine booted with it";
+
 const SLOWER: &str = "machines are emulated about ten times slower, and link rates are scaled down";
 
 fn hangs(found: &str) -> Finding {
-    let next = "Nested virtualisation can cause this: run labs on the physical machine.";
+    let next = "Load can cause this: stop other work, and run plimsoll lab doctor again. Nested virtualisation can \
+                cause it too: run labs on the physical machine then.";
     Finding::no("kvm", format!("{found}; {SLOWER}"), next)
 }
 

@@ -13,8 +13,8 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// A machine boots in a fraction of this where KVM works.
-const PATIENCE: Duration = Duration::from_secs(8);
+/// A machine boots in a fraction of the first where KVM works. A loaded machine may need the second.
+const PATIENCE: [Duration; 2] = [Duration::from_secs(8), Duration::from_secs(40)];
 
 pub(super) fn acceleration(images: &Images<'_>) -> Result<Acceleration, Failure> {
     let device = Path::new("/dev/kvm");
@@ -24,17 +24,32 @@ pub(super) fn acceleration(images: &Images<'_>) -> Result<Acceleration, Failure>
     if let Some(known) = known(images) {
         return Ok(known);
     }
-    let works = boots(images, &images.get(Image::Debian, &mut |_| {})?)?;
+    let files = images.get(Image::Debian, &mut |_| {})?;
+    let works = within(&PATIENCE, |patience| boots(images, &files, patience))?;
     Ok(keep(images, works))
 }
 
-/// Boots a machine of the image that is here, once after each boot of this one; `None` where no image is
-/// here.
+/// Boots a machine of the image that is here; `None` where no image is here. Where one hung since this
+/// machine was booted, one more is tried for a short time: this machine may have been loaded then.
 pub(crate) fn boots_a_machine(images: &Images<'_>) -> Option<bool> {
     let files = images.kept(Image::Debian)?;
-    let works = boots(images, &files).ok()?;
+    let limits = if known(images).is_some() { &PATIENCE[..1] } else { &PATIENCE[..] };
+    let works = within(limits, |patience| boots(images, &files, patience)).ok()?;
     keep(images, works);
     Some(works)
+}
+
+/// Whether it works within one of the limits, each tried after the one before.
+fn within<E>(
+    limits: &[Duration],
+    mut works: impl FnMut(Duration) -> Result<bool, E>,
+) -> Result<bool, E> {
+    for limit in limits {
+        if works(*limit)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Keeps what was found out.
@@ -60,6 +75,10 @@ fn memory(images: &Images) -> std::path::PathBuf {
 /// Tries KVM with a guest of eight bytes, which needs no image: the firmware starts it, and it ends
 /// QEMU by a device that is there for that. `None` where there is no QEMU or it cannot be started.
 pub(crate) fn runs_a_tiny_guest() -> Option<bool> {
+    within(&PATIENCE, |patience| runs_a_tiny_guest_within(patience).ok_or(())).ok()
+}
+
+fn runs_a_tiny_guest_within(patience: Duration) -> Option<bool> {
     // mov dx, 0xf4; mov al, 0x21; out dx, al; hlt
     const GUEST: [u8; 8] = [0xba, 0xf4, 0x00, 0xb0, 0x21, 0xee, 0xf4, 0xf4];
     /// What QEMU makes of 0x21.
@@ -79,7 +98,7 @@ pub(crate) fn runs_a_tiny_guest() -> Option<bool> {
         .stderr(Stdio::null())
         .spawn()
         .ok()?;
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + patience;
     let ended = loop {
         match qemu.try_wait() {
             Ok(None) if Instant::now() < until => std::thread::sleep(Duration::from_millis(10)),
@@ -93,7 +112,7 @@ pub(crate) fn runs_a_tiny_guest() -> Option<bool> {
     }
 }
 
-fn boots(images: &Images<'_>, files: &Files) -> Result<bool, Failure> {
+fn boots(images: &Images<'_>, files: &Files, patience: Duration) -> Result<bool, Failure> {
     let failed = |error| images.failure("try KVM", &error);
     let directory = Temporary::new().map_err(failed)?;
     let machine = Machine {
@@ -111,12 +130,33 @@ fn boots(images: &Images<'_>, files: &Files) -> Result<bool, Failure> {
         Ok(())
     };
     let up = qemu::start(&machine, files, None, Acceleration::Kvm, &mut journal)
-        .and_then(|()| super::ready_unless(&machine, PATIENCE, images.stop()));
+        .and_then(|()| super::ready_unless(&machine, patience, images.stop()));
     if let Some(pid) = pid {
         qemu::kill(pid);
     }
     match up {
         Err(failure) if failure.cause == Cause::Interrupted => Err(failure),
         up => Ok(up.is_ok()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guest_that_is_slow_is_tried_again_for_longer() {
+        let needs = |seconds| {
+            let mut tried = Vec::new();
+            let works = within(&PATIENCE, |patience| -> Result<bool, ()> {
+                tried.push(patience.as_secs());
+                Ok(Duration::from_secs(seconds) < patience)
+            });
+            (works, tried)
+        };
+        assert_eq!(needs(1), (Ok(true), vec![8]));
+        assert_eq!(needs(20), (Ok(true), vec![8, 40]));
+        assert_eq!(needs(1000), (Ok(false), vec![8, 40]));
+        assert_eq!(within(&PATIENCE, |_| Err("no QEMU")), Err("no QEMU"));
     }
 }
