@@ -213,6 +213,7 @@ fn other_work_is_named_and_not_compared() {
             assert!(text.contains("--size sets the working set"), "{text}");
             assert!(!text.contains("slower") && !text.contains("inconclusive"), "{text}");
         }
+        assert!(screen.contains("then 32 MiB. Measure again with equal settings"), "{screen}");
     }
     // Each has a curve of its own in the trend, under a name that says what sets it apart.
     let trend = Document::of_studies(&[large.clone(), small.clone()]).text(&NARROW);

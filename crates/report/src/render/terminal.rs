@@ -189,7 +189,7 @@ impl Screen<'_> {
 fn short(warning: &Warning) -> String {
     match &warning.advice {
         _ if !warning.brief.is_empty() => warning.brief.clone(),
-        Some(advice) => format!("{}. {advice}", warning.text),
+        Some(advice) => format!("{}. {advice}", warning.text.trim_end_matches('.')),
         None => warning.text.clone(),
     }
 }
