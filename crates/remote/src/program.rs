@@ -9,8 +9,7 @@ pub const BUNDLE: Bundle = Bundle {
     name: "the runner",
     directory: "runner",
     variable: "PLIMSOLL_RUNNER",
-    make: "in the sources of plimsoll, `make runner` builds it for this machine and `make runners` \
-    for all machines",
+    make: "run `make runner` (for this machine) or `make runners` (for all) in plimsoll's sources",
     // One with all that helps to find faults in it has 100 MB.
     most_bytes: 256 << 20,
     refuse,

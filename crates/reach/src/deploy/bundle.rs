@@ -14,7 +14,7 @@ pub struct Bundle {
     pub directory: &'static str,
     /// The environment variable that names such a directory, or a build, to take instead.
     pub variable: &'static str,
-    /// How builds are made.
+    /// How builds are made: "run `make`".
     pub make: &'static str,
     /// Longest build that is taken, in bytes.
     pub most_bytes: u64,

@@ -6,6 +6,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+/// Most places that a message names; of more their number is.
+const NAMED: usize = 2;
+
 /// The directory of the build by this system's own compiler.
 const NATIVE: &str = "native";
 
@@ -123,12 +126,18 @@ impl Programs {
         };
         // A build that was named for another machine.
         let looked = if looked.is_empty() { &self.places } else { &looked };
-        let looked: Vec<String> = looked.iter().map(|path| path.display().to_string()).collect();
+        let named: Vec<String> =
+            looked.iter().take(NAMED).map(|path| path.display().to_string()).collect();
+        let named = match looked.len().saturating_sub(NAMED) {
+            0 => named.join(", "),
+            1 => format!("{} and one other place", named.join(", ")),
+            more => format!("{} and {more} other places", named.join(", ")),
+        };
         let kind = machine.map_or_else(String::new, |machine| format!(" for {machine}"));
         Failure::new(Cause::Usage, format!("find {name}{kind}"))
             .on(host)
-            .happened(format!("{why}; available: {there}; searched for {}", looked.join(", ")))
-            .next(format!("{make}; or set {variable} to its directory, or {without}."))
+            .happened(format!("{why}; available: {there}; searched for {named}"))
+            .next(format!("To build it, {make}; or set {variable} to its directory, or {without}."))
     }
 }
 
@@ -174,6 +183,14 @@ mod tests {
         let failure = programs.read(Machine::Mips).unwrap_err();
         assert!(failure.happened.contains(&own.display().to_string()), "{failure}");
         assert!(failure.happened.contains(&format!("those for {here}")), "{failure}");
+    }
+
+    #[test]
+    fn of_many_places_two_are_named() {
+        let places = ["/a", "/b", "/c", "/d"].map(PathBuf::from).to_vec();
+        let failure = Programs { bundle: BUNDLE, places }.missing("nas", None, "not known");
+        assert!(failure.happened.ends_with("searched for /a, /b and 2 other places"), "{failure}");
+        assert!(failure.next.starts_with("To build it, run `make probes`"), "{failure}");
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub const BUNDLE: Bundle = Bundle {
     name: "the probe",
     directory: "probes",
     variable: "PLIMSOLL_PROBES",
-    make: "in plimsoll's sources, `make probes` builds them all",
+    make: "run `make probes` in plimsoll's sources",
     // Builds for other machines have at most 150 kB; one against a large C library has more.
     most_bytes: 8 << 20,
     refuse: |_| None,
