@@ -114,12 +114,18 @@ fn processor(section: &mut Section, cpu: &Cpu, inventory: &Inventory) {
     }
 }
 
+/// "L1d 32 KiB", as lscpu names it.
 fn cache(cache: &Cache) -> Option<String> {
     let level = cache.level_number?;
     let kind = known(&cache.kind).map(|kind| kind.to_lowercase()).filter(|kind| kind != "unified");
     let size = binary(cache.size_bytes?);
-    let kind = kind.map(|kind| format!(" {kind}")).unwrap_or_default();
-    Some(format!("level {level}{kind} {size}"))
+    let kind = match kind.as_deref() {
+        Some("data") => "d".to_owned(),
+        Some("instruction") => "i".to_owned(),
+        Some(other) => format!(" {other}"),
+        None => String::new(),
+    };
+    Some(format!("L{level}{kind} {size}"))
 }
 
 fn memory_facts(memory: &MemoryFacts) -> Vec<Option<String>> {

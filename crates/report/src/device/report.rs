@@ -6,7 +6,7 @@ use super::{Host, flagged, repeated, sections, subtitle, title};
 use crate::columns::Columns;
 use crate::document::{Document, Layout, Section};
 use crate::study::head;
-use crate::text::{printable, shortened};
+use crate::text::{printable, shortened, width};
 use plimsoll_model::HostName;
 use plimsoll_model::device::{Measured, Part};
 
@@ -57,8 +57,21 @@ fn what_it_is(host: &Host<'_>) -> Vec<(String, String)> {
         return vec![(host.given(), subtitle(host.facts))];
     }
     facts.truncate(if host.measured.is_empty() { MOST_FACTS } else { FACTS });
-    let short = |text: String| shortened(&text, LONGEST);
-    facts.into_iter().map(|(name, value)| (name, short(value))).collect()
+    facts.into_iter().map(|(name, value)| (name, in_one_line(&value))).collect()
+}
+
+/// The first parts of a list that fit in a line; both ends of a part that is longer.
+fn in_one_line(text: &str) -> String {
+    const CUT: &str = ", ..";
+    if width(text) <= LONGEST {
+        return text.to_owned();
+    }
+    let ends = text.match_indices([',', ';']).map(|(at, _)| at);
+    let heads = ends.filter(|at| text[at + 1..].starts_with(' ')).map(|at| &text[..at]);
+    match heads.take_while(|head| width(head) + CUT.len() <= LONGEST).last() {
+        Some(head) => format!("{head}{CUT}"),
+        None => shortened(text, LONGEST),
+    }
 }
 
 /// The figures of each part that verdicts would be about, and a few more.
@@ -93,4 +106,22 @@ fn method(host: &Host<'_>) -> Vec<String> {
         });
     }
     sentences
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_one_line;
+
+    #[test]
+    fn a_list_is_cut_between_its_parts() {
+        let short = "L1d 32 KiB; L1i 32 KiB; L2 512 KiB, lines of 64 B";
+        assert_eq!(in_one_line(short), short);
+        assert_eq!(
+            in_one_line("Intel(R) Xeon(R) Processor @ 2.50GHz, 2 cores, instructions for AES"),
+            "Intel(R) Xeon(R) Processor @ 2.50GHz, 2 cores, .."
+        );
+        let path = format!("/{}/end", "long,".repeat(20));
+        let cut = in_one_line(&path);
+        assert!(cut.starts_with("/long,") && cut.ends_with("/end") && cut.len() == 62, "{cut}");
+    }
 }
