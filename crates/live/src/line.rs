@@ -107,7 +107,11 @@ fn time(plan: &Plan) -> String {
         let seconds = duration(estimate.seconds);
         return format!("about {seconds}, including {} to create the files", duration(creating));
     }
+    // What ends by itself, such as a part of a device, mostly ends earlier than it may.
+    let ends_early =
+        plan.workloads.iter().any(|workload| matches!(workload.length, Length::UntilDone { .. }));
     match estimate.is_known {
+        true if ends_early => format!("at most {}", duration(estimate.seconds)),
         true => format!("about {}", duration(estimate.seconds)),
         false => measuring,
     }
@@ -233,7 +237,11 @@ impl Drop for Line {
 mod tests {
     use super::*;
     use crate::support;
-    use plimsoll_model::{Cell, DirectoryTarget, Factor, FactorLevel, Switch, Target};
+    use plimsoll_model::{
+        Cell, Design, DeviceJob, DirectoryTarget, Factor, FactorLevel, HostName, HostSubject, Job,
+        Part, Switch, Target, device,
+    };
+    use std::num::NonZeroU16;
 
     #[test]
     fn without_a_terminal_a_line_every_thirty_seconds() {
@@ -270,6 +278,21 @@ mod tests {
         });
         let alone = line.alone(&line.bar.message());
         assert!(alone.starts_with("trial 12 of 60: 3 min left, "), "{alone}");
+    }
+
+    #[test]
+    fn parts_of_a_device_take_at_most_so_long() {
+        let job = Job::Device(DeviceJob { part: device::Part::Cpu, quick: false });
+        let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
+        let workload = Workload::new(part, Length::UntilDone { at_most_seconds: 40.0 });
+        let design = Design {
+            rule: Rule::Fixed { blocks: 1 },
+            calibrate: false,
+            baseline_seconds: 0.0,
+            ..Design::default()
+        };
+        let host = HostSubject { host: HostName::Local }.into();
+        assert_eq!(time(&Plan::new(vec![host], vec![workload], design)), "at most 40 s");
     }
 
     #[test]
