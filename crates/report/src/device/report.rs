@@ -76,7 +76,7 @@ fn in_one_line(text: &str) -> String {
 
 /// The figures of each part that verdicts would be about, and a few more.
 fn main_figures(host: &Host<'_>) -> Columns {
-    let mut table = Columns::with_headings(["figure", "value"]);
+    let mut table = Columns::with_headings(["main figures", "value"]);
     for part in Part::ALL {
         let headline = host.study.plan.workloads.iter().filter_map(|workload| workload.main());
         let mut headline = headline.filter(|main| main.job.device_part() == Some(part));
