@@ -72,7 +72,7 @@ pub(super) fn size_lowered(wanted: Bytes, used: Bytes, bytes_per_second: f64) ->
     Words::new(
         Severity::Note,
         format!(
-            "The files have {used} instead of {wanted}: writing takes {}",
+            "The files have {used} instead of {wanted}: writing runs at {}",
             units::bytes_per_second(bytes_per_second)
         ),
     )

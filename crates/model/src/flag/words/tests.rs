@@ -112,3 +112,13 @@ fn sizes_that_are_advised_can_be_read() {
     assert_eq!(advised(5 << 10), "5KiB");
     assert_eq!(advised(u64::MAX), format!("{}B", u64::MAX));
 }
+
+#[test]
+fn files_that_were_made_smaller_say_at_what_rate_writing_runs() {
+    let (wanted, used) = (Bytes(128 * MIB), Bytes(32 * MIB));
+    let flag = Flag::SizeLowered { wanted, used, bytes_per_second: 28.7e6 };
+    assert_eq!(
+        flag.message(),
+        "The files have 32 MiB instead of 128 MiB: writing runs at 28.7 MB/s"
+    );
+}
