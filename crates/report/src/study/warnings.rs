@@ -114,7 +114,7 @@ pub(crate) fn all(shown: &Shown<'_>, burst_explained: bool) -> Vec<Warning> {
     // Of what disturbed a host one warning is on the screen: the first.
     let mut busy: Vec<&HostName> = disturbances::slowed(shown);
     for group in &groups {
-        let example = if group.alike { "" } else { ", for example" };
+        let example = if group.alike { "" } else { "; the first is shown" };
         let seen = match group.trials.is_empty() {
             true => String::new(),
             false => {
