@@ -225,7 +225,7 @@ mod tests {
         for text in [
             "NFSv3 over TCP, block size 1 MiB, 112 MB/s",
             "UNSTABLE, then COMMIT; O_DIRECT",
-            "the operations in flight (3.80) do not match rate x response time (4.10)",
+            "the operations in flight (3.80) do not match rate × response time (4.10)",
             "NFS3ERR_STALE at 10:20:30; /proc/stat could not be read.",
             "plimsoll check --seed 123456789 --block=4KiB --time 5s",
             "host-1:/path-1 was busy",

@@ -122,3 +122,10 @@ fn files_that_were_made_smaller_say_at_what_rate_writing_runs() {
         "The files have 32 MiB instead of 128 MiB: writing runs at 28.7 MB/s"
     );
 }
+
+#[test]
+fn operations_in_flight_are_rate_times_response_time() {
+    let flag = Flag::InFlightMismatch { integrated: 8.0, by_littles_law: 6.5 };
+    let said = "The operations in flight (8.00) do not match rate × response time (6.50)";
+    assert_eq!(flag.message(), said);
+}

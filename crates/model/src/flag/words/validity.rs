@@ -114,7 +114,7 @@ pub(super) fn in_flight_mismatch(integrated: f64, by_littles_law: f64) -> Words 
     Words::new(
         Severity::Preliminary,
         format!(
-            "The operations in flight ({integrated:.2}) do not match rate x response time \
+            "The operations in flight ({integrated:.2}) do not match rate × response time \
              ({by_littles_law:.2})"
         ),
     )
