@@ -188,6 +188,15 @@ fn an_export_of_a_newer_version_is_refused_and_nothing_of_it_is_kept() {
     }
 }
 
+#[test]
+fn a_store_that_is_not_there_is_named() {
+    let program = Plimsoll::new();
+    let file = program.home().join("no/such.db");
+    let said = program.run(&["list", "--db", file.to_str().unwrap()]).expect(0).out;
+    let expected = format!("No studies yet: {} does not exist.\n", file.display());
+    assert!(said.starts_with(&expected), "{said}");
+}
+
 /// A study of thousands of trials is exported with one of them in memory at a time.
 #[test]
 fn the_memory_that_an_export_takes_does_not_grow_with_the_study() {

@@ -3,7 +3,7 @@
 use crate::arguments::{DocumentArguments, StoreArguments};
 use crate::{gate, output, references};
 use clap::Args;
-use plimsoll_model::{Amount, Cause, Failure, Study, Workload};
+use plimsoll_model::{Amount, Cause, Failure, Study, Workload, printable};
 use plimsoll_record::{Store, StudyStore};
 use plimsoll_report::{Document, Style};
 use std::path::{Path, PathBuf};
@@ -79,9 +79,14 @@ pub struct ExportArguments {
 
 /// Where the store is: as the arguments name it, else the environment, or the user's own.
 pub fn path(arguments: &StoreArguments) -> Result<PathBuf, Failure> {
+    named(arguments).map_or_else(plimsoll_record::default_path, Ok)
+}
+
+/// Where the arguments or the environment name it.
+fn named(arguments: &StoreArguments) -> Option<PathBuf> {
     // Not by clap: its usage lines would show what is set there as if it had to be given.
-    let named = || std::env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
-    arguments.db.clone().or_else(named).map_or_else(plimsoll_record::default_path, Ok)
+    let set = || std::env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
+    arguments.db.clone().or_else(set)
 }
 
 /// Opens the store to keep results in: makes it where there is none, and fails before work is
@@ -99,8 +104,16 @@ pub fn open(arguments: &StoreArguments) -> Result<Store, Failure> {
 
 /// Prints what is kept.
 pub fn list(arguments: &StoreArguments) -> Result<u8, Failure> {
-    let store = open(arguments)?;
-    output::print(&plimsoll_report::list(&store.list()?, &output::style()))?;
+    let studies = open(arguments)?.list()?;
+    // A name with a slip in it is seen at once.
+    let missing = named(arguments).filter(|path| studies.is_empty() && !path.exists());
+    output::print(&match missing {
+        Some(path) => {
+            let path = printable(&path.display().to_string());
+            format!("No studies yet: {path} does not exist.\nTo create one, run plimsoll check.\n")
+        }
+        None => plimsoll_report::list(&studies, &output::style()),
+    })?;
     Ok(0)
 }
 
