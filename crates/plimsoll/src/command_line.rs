@@ -87,6 +87,7 @@ pub enum Command {
     /// List the studies in the store
     List,
     /// Show the studies of a target over time, and when its figures changed
+    #[command(after_long_help = crate::history::EXAMPLES)]
     History(HistoryArguments),
     /// Show the results of a study again
     Show(ShowArguments),
@@ -249,6 +250,23 @@ pub fn expect_targets(matches: &ArgMatches) -> Result<(), clap::Error> {
     Err(known.error(ErrorKind::MissingRequiredArgument, happened))
 }
 
+/// What is said of arguments that are not accepted: with the examples of the command where one is missing.
+pub fn refusal(error: &clap::Error, first_word: Option<&OsStr>) -> String {
+    const EXAMPLES: &str = "Examples:";
+    let text = error.to_string().trim_end().to_owned();
+    let examples = || {
+        let commands = definition();
+        let own = commands.find_subcommand(first_word?)?;
+        let help = own.get_after_long_help().or(own.get_after_help())?.to_string();
+        help.starts_with(EXAMPLES).then_some(help)
+    };
+    let lacks = error.kind() == ErrorKind::MissingRequiredArgument && !text.contains(EXAMPLES);
+    match lacks.then(examples).flatten() {
+        Some(examples) => format!("{text}\n\n{examples}"),
+        None => text,
+    }
+}
+
 /// What may be given beside `--continue`: all else is as the study has it.
 const BESIDE: [&str; 10] = [
     "continues",
@@ -338,6 +356,19 @@ mod tests {
                 assert!(long.contains(&format!("--{option}")), "{name}: {option}\n{long}");
             }
         }
+    }
+
+    #[test]
+    fn a_command_without_its_subject_shows_examples() {
+        for name in ["history", "clock", "trace"] {
+            let error = definition().try_get_matches_from(["plimsoll", name]).unwrap_err();
+            let said = refusal(&error, Some(OsStr::new(name)));
+            let (happened, examples) = said.split_once("\n\nExamples:").unwrap_or_default();
+            assert!(happened.contains("required"), "{said}");
+            assert!(examples.contains(&format!("plimsoll {name} ")), "{said}");
+        }
+        let error = definition().try_get_matches_from(["plimsoll", "clock", "--no"]).unwrap_err();
+        assert!(!refusal(&error, Some(OsStr::new("clock"))).contains("Examples:"));
     }
 
     #[test]

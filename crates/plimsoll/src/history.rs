@@ -10,6 +10,12 @@ use plimsoll_record::StudyStore;
 use plimsoll_report::{Document, history_bottlenecks};
 use std::collections::BTreeMap;
 
+/// Shown by `--help`.
+pub const EXAMPLES: &str = "Examples:
+  plimsoll history nfs://nas/volume1/films
+  plimsoll history /mnt/films
+  plimsoll history --as nas";
+
 #[derive(Args)]
 pub struct HistoryArguments {
     /// Target, host or path as in its studies, or the start of it

@@ -43,7 +43,7 @@ mod store;
 mod trace;
 
 use clap::FromArgMatches;
-use command_line::{Arguments, Command, definition_for, expect_targets, expect_unchanged};
+use command_line::{Arguments, Command, definition_for, expect_targets, expect_unchanged, refusal};
 use plimsoll_model::{Cause, Failure};
 use std::process::ExitCode;
 
@@ -61,7 +61,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) if error.use_stderr() => {
             // It repeats what it was given, which may come from a directory's names.
-            output::complain(error.to_string().trim_end());
+            output::complain(&refusal(&error, first_word.as_deref()));
             return ExitCode::from(Cause::Usage.exit_code());
         }
         Err(help) => help.exit(),
