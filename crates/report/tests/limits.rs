@@ -279,6 +279,15 @@ fn a_change_of_what_is_hardly_used_is_no_help() {
     assert!(advice.contains(said), "{advice}");
 }
 
+/// A rate of operations was "IOPS" in `check`, "k/s" here, and "operations/s" in the details.
+#[test]
+fn rates_of_operations_have_one_unit() {
+    let study = study(Truth { depth: 4, driver: 10e-6, hidden: 1e-3, ..Truth::default() }, true);
+    let text = Document::explaining(&study, &[]).text(&Style { width: 160, colour: false });
+    assert!(text.contains("100 k IOPS"), "{text}");
+    assert!(!text.contains("operations/s") && !text.contains("k/s"), "{text}");
+}
+
 /// A router of a lab with a fifth of a core, which nobody watched.
 #[test]
 fn a_quota_on_the_way_is_named_with_what_would_show_it() {

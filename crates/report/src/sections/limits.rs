@@ -9,8 +9,7 @@ use crate::measure::is_of_paths;
 use crate::study::bottleneck::{Notes, Room, in_a_word, named_sentences, words};
 use crate::study::byte_costs::RecordedDevice;
 use crate::study::limits::{
-    amount_in_brief, amount_of, conditions, lead, not_monitored, resource, row, server,
-    without_article,
+    amount_of, conditions, lead, not_monitored, resource, row, server, without_article,
 };
 use crate::study::{self, Shown, byte_costs, head, hosts, paths};
 use crate::text::{listed, printable};
@@ -196,7 +195,7 @@ fn bottlenecks(shown: &Shown<'_>, some: &[Limits], notes: &mut Notes) -> Table {
     let mut table = Table::new(header.map(str::to_owned).collect());
     let bound = |limits: &Limits, one: Option<&Use>| {
         let alone = one.and_then(|one| one.alone_per_second);
-        alone.map_or(NOTHING.to_owned(), |rate| amount_in_brief(shown, limits, rate))
+        alone.map_or(NOTHING.to_owned(), |rate| amount_of(shown, limits, rate))
     };
     for limits in some {
         let words = words(shown, &[limits.cell], &|_| String::new(), Room::Names, notes);

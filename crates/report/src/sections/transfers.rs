@@ -98,7 +98,7 @@ fn in_flight(flights: &Flights) -> String {
 }
 
 fn depths(flights: &Flights) -> Columns {
-    let mut columns = Columns::with_headings(["operations/s", "by the model"]);
+    let mut columns = Columns::with_headings(["IOPS", "by the model"]);
     for one in &flights.depths {
         let rate = one.per_second;
         let error = one.modelled.map(|modelled| modelled / rate.value - 1.0);

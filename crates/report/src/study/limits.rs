@@ -498,21 +498,13 @@ pub(crate) fn conditions(shown: &Shown<'_>) -> Vec<String> {
     all
 }
 
-/// The same for a column: "112 MB/s", "7334/s".
-pub(crate) fn amount_in_brief(shown: &Shown<'_>, limits: &Limits, per_second: f64) -> String {
-    match amount_of(shown, limits, per_second) {
-        bytes if !bytes.ends_with(" operations/s") => bytes,
-        _ => format!("{}/s", RATE.value(per_second)),
-    }
-}
-
-/// Operations per second in the unit of the workload's speed.
+/// Operations per second in the unit of the workload's speed: "112 MB/s", "7334 IOPS".
 pub(crate) fn amount_of(shown: &Shown<'_>, limits: &Limits, per_second: f64) -> String {
     let workload = shown.study.plan.workload(limits.cell);
     let by_bytes = workload.is_some_and(|w| super::speed(w) == plimsoll_model::Measure::THROUGHPUT);
     match by_bytes && limits.bytes_per_operation > 0.0 {
         true => plimsoll_model::units::bytes_per_second(per_second * limits.bytes_per_operation),
-        false => format!("{} operations/s", plimsoll_model::units::three_digits(per_second)),
+        false => format!("{} IOPS", RATE.value(per_second)),
     }
 }
 
