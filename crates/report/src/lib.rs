@@ -39,5 +39,5 @@ pub use redact::redact;
 pub use sections::history_bottlenecks;
 pub use study::byte_costs::RecordedDevice;
 pub use style::{Style, for_terminal};
-pub use text::{counted, duration};
+pub use text::{counted, duration, wrapped};
 pub use whatif::WhatIfReport;

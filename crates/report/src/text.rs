@@ -81,7 +81,7 @@ pub(crate) fn bind_units(text: &str, space: &str) -> String {
 /// Wraps at spaces to `columns`, the first line after `first` and the others after as many
 /// spaces. Words that are longer than a line are not broken, so that they can be copied. A number and its unit
 /// stay in one line.
-pub(crate) fn wrapped(first: &str, text: &str, columns: usize) -> String {
+pub fn wrapped(first: &str, text: &str, columns: usize) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if text.is_empty() {
         return format!("{first}\n");

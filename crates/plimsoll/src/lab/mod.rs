@@ -234,6 +234,9 @@ fn list(json: bool) -> Result<u8, Failure> {
 
 fn diagnose(json: bool) -> Result<u8, Failure> {
     let findings = doctor::examine();
-    output::print(&if json { show::json(&findings)? } else { show::findings(&findings) })?;
+    output::print(&match json {
+        true => show::json(&findings)?,
+        false => show::findings(&findings, output::style().width),
+    })?;
     Ok(0)
 }

@@ -5,6 +5,7 @@ use plimsoll_lab::doctor::Finding;
 use plimsoll_lab::plan::{DiskKind, HostKind};
 use plimsoll_lab::{DiskStatus, LabState, LabStatus};
 use plimsoll_model::{Cause, Failure, printable_json};
+use plimsoll_report::wrapped;
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -118,15 +119,37 @@ fn disk(disk: &DiskStatus) -> String {
     text
 }
 
-/// What this machine can do, a line each.
-pub fn findings(findings: &[Finding]) -> String {
+/// What this machine can do, each in a line if there is room.
+pub fn findings(findings: &[Finding], columns: usize) -> String {
     let mut text = String::new();
     for finding in findings {
         let sign = if finding.good { "yes" } else { "no " };
-        let _ = writeln!(text, "{sign}  {:<18} {}", finding.what, finding.found);
+        let name = format!("{sign}  {:<18} ", finding.what);
+        text.push_str(&wrapped(&name, &finding.found, columns));
         if let Some(next) = &finding.next {
-            let _ = writeln!(text, "     {:<18} {next}", "");
+            text.push_str(&wrapped(&" ".repeat(name.len()), next, columns));
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_stay_within_the_terminal() {
+        let long = "no kernel module, so links have no delay and no loss; ".repeat(3);
+        let one = Finding {
+            what: "netem".to_owned(),
+            good: false,
+            found: long.clone(),
+            next: Some(long),
+        };
+        let shown = findings(&[one], 80);
+        assert!(shown.lines().count() > 4, "{shown}");
+        let begins =
+            |line: &str| line.starts_with("no   netem ") || line.starts_with(&" ".repeat(24));
+        assert!(shown.lines().all(|line| line.len() <= 80 && begins(line)), "{shown}");
+    }
 }

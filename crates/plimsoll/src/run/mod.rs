@@ -35,6 +35,7 @@ use options::Word;
 use path::PathPlan;
 use plimsoll_config::{LONGEST_FILE, nearest};
 use plimsoll_model::{Cause, Failure, Plan};
+use plimsoll_report::wrapped;
 use std::path::Path;
 use subjects::Subjects;
 
@@ -219,9 +220,10 @@ fn shown_only(run: &RunArguments, source: &Source<'_>, plan: &Plan) -> Result<Op
 }
 
 fn list() -> Result<u8, Failure> {
+    let columns = output::style().width;
     for (name, text) in shipped::SHIPPED {
         let about = Source::read(text, name, &[])?.plan.about;
-        output::print(&format!("{name:<16}{about}\n"))?;
+        output::print(&wrapped(&format!("{name:<16}"), &about, columns))?;
     }
     Ok(0)
 }
