@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut costs = Vec::new();
         for _ in 0..TRIALS {
             let result = trials.run(&workload, SECONDS)?;
-            check_counts(&result)?;
+            check_counts(&result, depth)?;
             costs.push(result.quantities[&Metric::all(Measure::CLIENT_CPU_PER_OP)] * 1e9);
         }
         costs.sort_by(f64::total_cmp);
@@ -62,14 +62,16 @@ fn clock_read() -> f64 {
     (0..20).map(|_| stretch()).fold(f64::INFINITY, f64::min)
 }
 
-/// Operations counted, operations in the histogram, and the rate times the time are one number.
-fn check_counts(result: &PartResult) -> Result<(), String> {
+/// Operations counted, operations in the histogram, and the rate times the time are one number, but for those
+/// in flight at either end of the counted time.
+fn check_counts(result: &PartResult, depth: u16) -> Result<(), String> {
     let reads = &result.ops[&OpKind::READ];
     let in_histogram = reads.client_latency.histogram.as_ref().map_or(0, |h| h.count());
     let by_rate = result.quantities[&Metric::all(Measure::IOPS)] * SECONDS * (1.0 - WARM_UP);
+    let at_the_ends = 2 * u64::from(depth);
     if reads.count == 0
-        || in_histogram != reads.count
-        || (by_rate - reads.count as f64).abs() > 1e-6 * by_rate
+        || in_histogram.abs_diff(reads.count) > at_the_ends
+        || (by_rate - reads.count as f64).abs() > at_the_ends as f64 + 1.0
     {
         return Err(format!(
             "{} operations, {in_histogram} in the histogram, {by_rate:.0} by the rate",
