@@ -24,6 +24,12 @@ pub trait Calling<P: Protocol> {
     /// flight are lost.
     fn reap(&mut self, until: u64, with: &mut impl Exchange<P>) -> Result<usize, P::Error>;
 
+    /// Bytes that the kernel took and gave since the connections began, those of calls and replies under way
+    /// included; `None` where they are not counted.
+    fn moved_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// What became of datagrams, where there are any.
     fn datagrams(&self) -> DatagramCounts {
         DatagramCounts::default()

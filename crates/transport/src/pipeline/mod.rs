@@ -43,6 +43,8 @@ pub struct Pipeline<P: Protocol> {
     protocol: P,
     outgoing: Outgoing,
     calls: InFlight<P::Call>,
+    /// Bytes received since the connection began.
+    received: u64,
     dead: Option<P::Error>,
 }
 
@@ -56,7 +58,7 @@ impl<P: Protocol> Pipeline<P> {
         longest: usize,
     ) -> Self {
         let (outgoing, calls) = (Outgoing::new(longest), InFlight::new(calls));
-        Pipeline { socket, protocol, outgoing, calls, dead: None }
+        Pipeline { socket, protocol, outgoing, calls, received: 0, dead: None }
     }
 
     /// The connection.
@@ -77,6 +79,11 @@ impl<P: Protocol> Pipeline<P> {
     /// Calls in flight, sent or not.
     pub fn in_flight(&self) -> usize {
         self.calls.count()
+    }
+
+    /// Bytes that the kernel took and gave since the connection began.
+    pub(crate) fn moved_bytes(&self) -> u64 {
+        self.outgoing.handed() + self.received
     }
 
     /// Queues a call under the caller's name for it.
@@ -130,6 +137,7 @@ impl<P: Protocol> Pipeline<P> {
             let left = Duration::from_nanos(until.saturating_sub(with.now()));
             if let Some(count) = self.receive(left)? {
                 let done = with.now();
+                self.received += count as u64;
                 self.protocol.replies().filled(count);
                 while let Some(place) = self.protocol.replies().next_frame()? {
                     let calls = &mut self.calls;
@@ -234,6 +242,10 @@ impl<P: Protocol> Calling<P> for Pipeline<P> {
     #[inline]
     fn reap(&mut self, until: u64, with: &mut impl Exchange<P>) -> Result<usize, P::Error> {
         self.reap(until, with)
+    }
+
+    fn moved_bytes(&self) -> Option<u64> {
+        Some(self.moved_bytes())
     }
 }
 

@@ -63,4 +63,8 @@ impl<P: Protocol> Calling<P> for Spread<P> {
             wait_any(waits.map(|pipeline| (&pipeline.socket, pipeline.waits_for())), left)?;
         }
     }
+
+    fn moved_bytes(&self) -> Option<u64> {
+        Some(self.pipelines.iter().map(Pipeline::moved_bytes).sum())
+    }
 }

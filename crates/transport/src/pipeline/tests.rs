@@ -165,6 +165,7 @@ fn calls_wait_go_on_and_end() {
     user.ended.sort_by_key(|(tag, _)| *tag);
     let refused = Err(BadFrame::EmptyFragments);
     assert_eq!(user.ended, [(0, Ok(2)), (1, refused), (2, Ok(7)), (3, Ok(4)), (4, Ok(6))]);
+    assert_eq!(pipeline.moved_bytes(), 5 * 2 * 8, "five frames there and back");
     drop(pipeline);
     let mut seen = echo.join().unwrap();
     assert_eq!(seen[..2], [2, 7]);
@@ -217,6 +218,8 @@ fn what_nobody_looks_at_is_not_copied() {
     }
     let expected: Vec<_> = [2, 4, 6, 10, 8, 14, 18].map(|number| (number, Ok(number))).into();
     assert_eq!(user.ended, expected);
+    let replies = 6 * (4 + LONG) + 8;
+    assert_eq!(pipeline.moved_bytes(), (7 * 8 + replies) as u64, "those that were dropped too");
     let frames = &pipeline.protocol().frames;
     let data = |place: usize| &frames[place][4..];
     assert_eq!(frames[1].len(), 4);
