@@ -1,4 +1,4 @@
-//! Times in which a target completed nothing although it was asked, and rates over all time.
+//! Times in which a target did nothing although it was asked, and rates over all time.
 //!
 //! Rates of trials are those between stalls: of operations over the measured time without the stalls in it.
 //! A trial often ends before a stall does, and the next begins after it; so the share of trials in which a

@@ -4,6 +4,7 @@ use crate::op::{Done, FileId, Op, OpError, Tag};
 use crate::schedule::Issue;
 use crate::share::Lane;
 use crate::source::{Ended, OperationSource, Step};
+use crate::stall::PROGRESS_BYTES;
 use crate::tally::Tally;
 use crate::team::{Progress, Stop};
 use plimsoll_model::units::elapsed;
@@ -74,6 +75,10 @@ pub(crate) struct Driver<'a> {
     give_up: Nanos,
     /// When to publish what was done.
     publish_at: Nanos,
+    /// When the lane was last asked for the bytes that it has moved, and how many these were when something last
+    /// completed or they last were progress.
+    looked: Nanos,
+    moved_bytes: Option<u64>,
     /// The latest look at the clock.
     now: Nanos,
 }
@@ -103,6 +108,8 @@ impl<'a> Driver<'a> {
             ended: Ended::Complete,
             give_up: Nanos(u64::MAX),
             publish_at: Nanos(0),
+            looked: Nanos(0),
+            moved_bytes: None,
             now: Nanos(0),
         }
     }
@@ -145,6 +152,7 @@ impl<'a> Driver<'a> {
             out.clear();
             if self.now >= look {
                 look = self.now + TICK;
+                self.look_for_bytes(tally);
                 self.look_for_overdue(tally);
             }
             if self.now >= self.give_up {
@@ -300,7 +308,7 @@ impl<'a> Driver<'a> {
     #[cold]
     fn goes_on(&mut self, source: &mut impl OperationSource, tally: &mut Tally) -> bool {
         let Issue::Paced(schedule) = self.limits.issue else { return false };
-        if tally.is_silent_since_end() {
+        if tally.is_silent_since(tally.end()) {
             return true;
         }
         if tally.answered_after_end(self.now) <= tally.length() {
@@ -349,6 +357,26 @@ impl<'a> Driver<'a> {
 
     fn any_in_flight(&self) -> Op {
         self.slots.iter().flatten().next().map_or(Op::Flush(FileId(0)), |s| s.0)
+    }
+
+    /// Looks for bytes of operations in flight where none has completed since the last look: the target is at work. At
+    /// a fixed rate, what is issued meanwhile has bytes, too, so that only completions tell.
+    fn look_for_bytes(&mut self, tally: &mut Tally) {
+        if matches!(self.limits.issue, Issue::Paced(_)) {
+            return;
+        }
+        let looked = std::mem::replace(&mut self.looked, self.now);
+        let moved = self.lane.moved_bytes();
+        let more = self.moved_bytes.zip(moved).and_then(|(before, now)| now.checked_sub(before));
+        if let Some(bytes) = more
+            && tally.is_silent_since(looked)
+        {
+            if bytes < PROGRESS_BYTES {
+                return;
+            }
+            tally.bytes_moved(self.now);
+        }
+        self.moved_bytes = moved;
     }
 
     /// Fails if an operation takes too long; stops if that was asked for while draining.

@@ -41,6 +41,9 @@ impl Reply {
 /// order of submission, so it may keep a state of its own.
 pub type Script = dyn Fn(&Op, Nanos) -> Reply + Send + Sync;
 
+/// Bytes that a lane has moved up to an instant.
+type MovedBytes = dyn Fn(Nanos) -> u64 + Send + Sync;
+
 /// Times in which all servers of a scripted share stand still.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pauses {
@@ -93,6 +96,7 @@ pub struct MockShare {
     lane_script: Box<dyn Fn() -> Option<Failure> + Send + Sync>,
     whole_files: bool,
     pauses: Option<Pauses>,
+    moved_bytes: Option<Arc<MovedBytes>>,
     facts: TargetFacts,
 }
 
@@ -113,6 +117,7 @@ impl MockShare {
             lane_script: Box::new(|| None),
             whole_files: true,
             pauses: None,
+            moved_bytes: None,
             facts: TargetFacts {
                 given: "mock".into(),
                 protocol: "none".into(),
@@ -157,6 +162,14 @@ impl MockShare {
         MockShare { pauses: Some(pauses), ..self }
     }
 
+    /// The same with lanes that count the bytes that they move: so many up to an instant.
+    pub fn with_moved_bytes(
+        self,
+        moved_bytes: impl Fn(Nanos) -> u64 + Send + Sync + 'static,
+    ) -> MockShare {
+        MockShare { moved_bytes: Some(Arc::new(moved_bytes)), ..self }
+    }
+
     /// Sets the space that namespaces report.
     pub fn set_space(&self, space: Space) {
         self.memory.set_space(space);
@@ -193,6 +206,7 @@ impl Share for MockShare {
             memory: self.memory.clone(),
             whole_files: self.whole_files,
             pauses: self.pauses,
+            moved_bytes: self.moved_bytes.clone(),
             servers: self.servers.clone(),
             script: self.script.clone(),
             slots: vec![None; depth],
@@ -210,6 +224,7 @@ struct MockLane {
     memory: Memory,
     whole_files: bool,
     pauses: Option<Pauses>,
+    moved_bytes: Option<Arc<MovedBytes>>,
     servers: Arc<Mutex<Vec<Nanos>>>,
     script: Arc<Script>,
     /// What is in flight, by the lane's own numbers: bytes, and how it will end.
@@ -225,6 +240,10 @@ struct MockLane {
 impl Lane for MockLane {
     fn does(&self, kind: OpKind) -> bool {
         self.whole_files || !matches!(kind, OpKind::PUT | OpKind::GET)
+    }
+
+    fn moved_bytes(&self) -> Option<u64> {
+        self.moved_bytes.as_ref().map(|until| until(self.clock.now()))
     }
 
     fn submit(&mut self, tag: Tag, op: &Op, issued: Nanos) -> Result<(), Full> {

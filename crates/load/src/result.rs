@@ -38,7 +38,7 @@ pub struct TeamResult {
     /// Time by which a worker woke up too late with nothing in flight; of all workers the longest. Neither the target
     /// nor other operations made it wait.
     pub overslept: Duration,
-    /// Times in which the target completed nothing although it was asked.
+    /// Times in which the target did nothing although it was asked.
     pub stalls: Vec<Stalled>,
     /// The same while the lanes were made, before the load.
     pub set_up_stalls: Vec<Stall>,

@@ -104,6 +104,12 @@ pub trait Lane: Send {
     fn commits_at_close(&self) -> bool {
         false
     }
+    /// Bytes that it has sent and received so far, those of operations in flight included: where nothing completes,
+    /// they tell a slow link from a target that stands still. `None` where that is not known, and while a server
+    /// that went away or is not ready is asked again: what is sent once more is no progress.
+    fn moved_bytes(&self) -> Option<u64> {
+        None
+    }
     /// CPU time that threads of the lane's own, beside the one that calls it, have used so far.
     fn helper_cpu(&self) -> Duration {
         Duration::ZERO

@@ -1,7 +1,9 @@
-//! Times in which a target completed nothing although it was asked.
+//! Times in which a target did nothing although it was asked.
 //!
-//! A worker keeps its [`Silence`]s, times of a second and more without a completion, also those after the end of
-//! the trial. The stalls of a team are the times in which all its workers were silent.
+//! A worker keeps its [`Silence`]s, times of a second and more without a completion and, where its lane counts them,
+//! without bytes of operations in flight; also those after the end of the trial. Over a slow link that streams share
+//! evenly, large operations end together long after they began, and the target is at work all the time. The stalls of
+//! a team are the times in which all its workers were silent.
 
 use crate::op::Done;
 use hdrhistogram::Histogram;
@@ -19,14 +21,18 @@ const WAITED: Duration = Duration::from_millis(900);
 /// Silences that are kept of a worker, and stalls that are kept between two loads.
 const MOST: usize = 4096;
 
-/// A time in which a worker completed nothing, of [`SILENCE`] at least.
+/// So many bytes of operations in flight, where none completes, are progress. Less may be what servers say while they
+/// do nothing: that an operation takes long, or that a connection is alive.
+pub(crate) const PROGRESS_BYTES: u64 = 4096;
+
+/// A time in which a worker made no progress, of [`SILENCE`] at least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Silence {
-    /// The completion before it, or the begin of the trial.
+    /// The progress before it, or the begin of the trial.
     pub from: Nanos,
     /// Since when the worker waited for an operation: never, where it had nothing in flight.
     pub waiting_from: Nanos,
-    /// The completion that ended it; never, where none came.
+    /// The progress that ended it; never, where none came.
     pub until: Nanos,
 }
 
@@ -43,6 +49,8 @@ impl Silence {
 pub(crate) struct Silences {
     kept: Vec<Silence>,
     last_completion: Nanos,
+    /// When bytes were last seen of operations that had not completed.
+    last_bytes: Nanos,
     /// When an operation was last issued with none in flight.
     idle_until: Nanos,
     /// When the last stall ended, and how many operations were in flight or due in one.
@@ -80,9 +88,19 @@ impl Silences {
         if counts { gap } else { 0 }
     }
 
+    /// Bytes of operations in flight were seen while none completed, in a trial that ends at `end`.
+    #[cold]
+    pub(crate) fn bytes_moved(&mut self, at: Nanos, end: Nanos) {
+        self.ended(at, end);
+        self.last_bytes = at;
+    }
+
     #[cold]
     fn ended(&mut self, until: Nanos, end: Nanos) {
-        let from = self.last_completion;
+        let from = self.last_progress();
+        if until.since(from) < SILENCE {
+            return;
+        }
         let waiting_from = self.idle_until.max(from);
         let silence = Silence { from, waiting_from, until };
         if self.kept.len() < MOST {
@@ -103,6 +121,10 @@ impl Silences {
         due < last.map_or(end, |silence| silence.until.max(end))
     }
 
+    fn last_progress(&self) -> Nanos {
+        self.last_completion.max(self.last_bytes)
+    }
+
     /// Whether nothing has completed since an instant.
     pub(crate) fn since(&self, at: Nanos) -> bool {
         self.last_completion <= at
@@ -121,7 +143,8 @@ impl Silences {
     /// Ends them, at `waits_until` if the worker still waits for an operation: one that is done does not end the
     /// stalls of others. Also returns how many operations were in flight or due in a stall.
     pub(crate) fn finish(mut self, waits_until: Option<Nanos>) -> (Vec<Silence>, u64) {
-        let (from, never) = (self.last_completion, Nanos(u64::MAX));
+        let never = Nanos(u64::MAX);
+        let from = waits_until.map_or(self.last_completion, |_| self.last_progress());
         let waiting_from = waits_until.map_or(never, |_| self.idle_until.max(from));
         let until = waits_until.map_or(never, |at| at.max(from));
         self.kept.push(Silence { from, waiting_from, until });
@@ -132,9 +155,9 @@ impl Silences {
 /// A stall under load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stalled {
-    /// From the start of the load to the last completion before it, or to the first operation after that.
+    /// From the start of the load to the last progress before it, or to the first operation after that.
     pub start: Duration,
-    /// From then to the completion that ended it, which may be after the end of the trial.
+    /// From then to the progress that ended it, which may be after the end of the trial.
     pub length: Duration,
 }
 
@@ -266,6 +289,7 @@ impl OutsideStalls {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::op::Tag;
 
     const NEVER: u64 = u64::MAX;
 
@@ -299,6 +323,47 @@ mod tests {
         assert_eq!(of_team(&[&[silent, done], &[idle]], 0.0), [(1000, 5000)], "it is done");
         assert_eq!(of_team(&[&[silent, done]], 5.001), []);
         assert_eq!(of_team(&[], 0.0), []);
+    }
+
+    /// One worker's, of operations in flight from the start on: bytes seen at these times in ms, then a completion.
+    fn with_bytes(seen: &[u64], done: u64) -> (Vec<Silence>, u64) {
+        let at = |ms: u64| Nanos(ms * 1_000_000);
+        let mut own = Silences::default();
+        own.begin(at(0));
+        own.wait_from(at(0));
+        seen.iter().for_each(|ms| own.bytes_moved(at(*ms), at(1000)));
+        let (issued, done) = (at(0), at(done));
+        let done = Done { tag: Tag(0), issued, sent: issued, done, bytes: 1, result: Ok(None) };
+        assert_eq!(own.completed(&done, at(1000)), done.done.0, "the gap is that of completions");
+        own.finish(None)
+    }
+
+    #[test]
+    fn bytes_end_a_silence() {
+        let last = |from| [from, NEVER, NEVER];
+        // None are counted, or they come at short intervals.
+        let (own, in_stalls) = with_bytes(&[], 1600);
+        assert_eq!((own, in_stalls), (silences(&[[0, 0, 1600], last(1600)]), 1));
+        let (own, in_stalls) = with_bytes(&[200, 1100, 1500], 1600);
+        assert_eq!((own, in_stalls), (silences(&[last(1600)]), 0));
+        // No more after 0.2 s; none before 3 s.
+        let (own, in_stalls) = with_bytes(&[200], 4000);
+        assert_eq!((own, in_stalls), (silences(&[[200, 200, 4000], last(4000)]), 1));
+        let (own, in_stalls) = with_bytes(&[3000, 3500], 3600);
+        assert_eq!((own, in_stalls), (silences(&[[0, 0, 3000], last(3600)]), 1));
+    }
+
+    /// What is given up was silent since its last bytes.
+    #[test]
+    fn bytes_come_before_a_silence_that_nothing_ends() {
+        let at = |ms: u64| Nanos(ms * 1_000_000);
+        let mut own = Silences::default();
+        own.begin(at(0));
+        own.wait_from(at(0));
+        own.bytes_moved(at(700), at(1000));
+        assert!(own.since(at(0)), "nothing has completed");
+        let (own, _) = own.finish(Some(at(5000)));
+        assert_eq!(own, silences(&[[700, 700, 5000]]));
     }
 
     #[test]

@@ -300,9 +300,14 @@ impl Tally {
         self.silences.takes(due, self.end)
     }
 
-    /// Whether the silence that was there at the end goes on.
-    pub(crate) fn is_silent_since_end(&self) -> bool {
-        self.in_flight > 0 && self.silences.since(self.end)
+    /// Whether something is in flight, and nothing has completed since an instant.
+    pub(crate) fn is_silent_since(&self, at: Nanos) -> bool {
+        self.in_flight > 0 && self.silences.since(at)
+    }
+
+    /// Bytes of what is in flight were seen at `at`, while nothing completed.
+    pub(crate) fn bytes_moved(&mut self, at: Nanos) {
+        self.silences.bytes_moved(at, self.end);
     }
 
     /// How long operations completed after the end.

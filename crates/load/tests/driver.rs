@@ -202,6 +202,49 @@ fn slow_operations_are_no_stalls() {
     }
 }
 
+/// 16 operations in flight share a link evenly: they end together, 1.6 s after the begin of a trial of 1 s.
+#[test]
+fn what_ends_together_is_no_stall_while_its_bytes_come() {
+    let trial = |takes: u32, moved_bytes: Option<fn(u64) -> u64>| {
+        let clock = Arc::new(VirtualClock::new());
+        let script = move |_: &Op, _| Reply::After(takes * MS);
+        let mut share = MockShare::new(clock.clone(), workers(16), script);
+        if let Some(moved_bytes) = moved_bytes {
+            share = share.with_moved_bytes(move |at| moved_bytes(at.0 / 1_000_000));
+        }
+        let spec = at_depth(16, spec(job(Pattern::SequentialRead), clock, 1000 * MS));
+        run(&share, &spec, None).unwrap().0
+    };
+    let stalled =
+        |start: u32, length: u32| vec![Stalled { start: start * MS, length: length * MS }];
+    // 10 kB in each millisecond.
+    let result = trial(1600, Some(|ms: u64| 10_000 * ms));
+    assert_eq!(result.stalls, []);
+    let whole = result.to_the_last().unwrap();
+    assert_eq!((whole.length, whole.answered), (1600 * MS, 1600 * MS));
+    assert_eq!(whole.kinds[&OpKind::READ].operations, 16);
+    // Without knowledge of bytes, and without any bytes but those that keep a connection alive.
+    assert_eq!(trial(1600, None).stalls, stalled(0, 1600));
+    assert_eq!(trial(1600, Some(|ms: u64| ms)).stalls, stalled(0, 1600));
+    // No byte after 0.2 s; none before 3.05 s, which is seen at the next look.
+    assert_eq!(trial(4000, Some(|ms: u64| 10_000 * ms.min(200))).stalls, stalled(200, 3800));
+    let late = trial(3600, Some(|ms: u64| 10_000 * ms.saturating_sub(3050)));
+    assert_eq!(late.stalls, stalled(0, 3100));
+}
+
+/// Operations of 1 ms, and a server that stands still for 3 s: what was moved before is not progress.
+#[test]
+fn bytes_that_completed_operations_moved_do_not_shorten_a_stall() {
+    let clock = Arc::new(VirtualClock::new());
+    let share = MockShare::new(clock.clone(), workers(1), |_, now| {
+        Reply::After(if now.0 >= 640_000_000 { 3000 * MS } else { MS })
+    });
+    let share = share.with_moved_bytes(|at| at.0.min(640_000_000));
+    let spec = spec(job(Pattern::RandomRead), clock, 1000 * MS);
+    let (result, _) = run(&share, &spec, None).unwrap();
+    assert_eq!(result.stalls, [Stalled { start: 640 * MS, length: 3000 * MS }]);
+}
+
 /// A trial of so many seconds with one in flight.
 fn trial_of(seconds: u32, takes: impl Fn(Nanos) -> Duration + Send + Sync + 'static) -> TeamResult {
     let clock = Arc::new(VirtualClock::new());

@@ -66,7 +66,7 @@ pub struct PartResult {
     /// Time of the load without the stalls in it, warm-up and final flush included, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_seconds: Option<f64>,
-    /// Times in which the target completed nothing although it was asked.
+    /// Times in which the target did nothing although it was asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stalls: Vec<Stall>,
     /// Kernel functions of one of its operations, if they were traced; at most [`PartResult::MOST_FUNCTIONS`].
@@ -91,8 +91,9 @@ pub struct BufferSeries {
     pub seconds: Vec<f64>,
 }
 
-/// Time in which a target completed nothing although operations were in flight: the larger of a second and
-/// 20 times the 99th percentile of the latencies, or more. Over a network path, time in which no byte of TCP arrived.
+/// Time in which a target completed nothing, and moved no bytes where these are counted, although operations were in
+/// flight: the larger of a second and 20 times the 99th percentile of the latencies, or more. Over a network path,
+/// time in which no byte of TCP arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stall {
     /// What was done when it began.

@@ -85,6 +85,10 @@ impl<W: Wrapper> Lane for Wrapped<W> {
         self.0.inner().commits_at_close()
     }
 
+    fn moved_bytes(&self) -> Option<u64> {
+        self.0.inner().moved_bytes()
+    }
+
     fn helper_cpu(&self) -> Duration {
         self.0.inner().helper_cpu()
     }

@@ -129,6 +129,8 @@ pub(crate) struct Calls {
     later: Vec<(Nanos, Call)>,
     /// How often the server has asked for that.
     waits: u64,
+    /// Whether calls were repeated since an operation last ended.
+    repeated: bool,
     /// Bytes that flushes have written again.
     written_again: u64,
 }
@@ -151,6 +153,7 @@ impl Calls {
             finished: Vec::with_capacity(depth),
             later: Vec::new(),
             waits: 0,
+            repeated: false,
             written_again: 0,
         }
     }
@@ -271,6 +274,7 @@ impl Calls {
         });
         if let Some(when) = again {
             self.waits += 1;
+            self.repeated = true;
             self.later.push((when, call));
             return;
         }
@@ -297,6 +301,7 @@ impl Calls {
         } else if active.parts == 0
             && let Some(active) = slot.take()
         {
+            self.repeated = false;
             self.finished.push(active.finish(Tag(op)));
         }
     }
@@ -305,6 +310,7 @@ impl Calls {
     pub fn send_again(&mut self) {
         let mut in_flight = vec![true; self.calls.len()];
         self.free.iter().for_each(|tag| in_flight[*tag as usize] = false);
+        self.repeated = true;
         for tag in (0..self.calls.len()).rev().filter(|tag| in_flight[*tag]) {
             self.free.push(tag as u32);
             self.waiting.push_front(Call { resent: true, ..self.calls[tag] });
@@ -326,6 +332,11 @@ impl Calls {
             }
             stays
         });
+    }
+
+    /// Whether calls are sent once more, and no operation has ended since.
+    pub fn are_repeated(&self) -> bool {
+        self.repeated
     }
 
     /// How often the server has asked to be asked again later.
@@ -447,6 +458,7 @@ mod tests {
             calls.end(tag, now, now, Ok(Outcome::Later));
             assert!(next(&mut calls).is_none() && !calls.has_finished());
             assert_eq!(calls.next_again(), Some(now + wait));
+            assert!(calls.are_repeated());
             calls.ask_again(Nanos((now + wait).0 - 1));
             assert!(next(&mut calls).is_none(), "not yet");
             now = now + wait;
@@ -455,6 +467,7 @@ mod tests {
         let (tag, ..) = next(&mut calls).unwrap();
         calls.end(tag, now, now, whole(100));
         assert_eq!((calls.has_finished(), calls.next_again(), calls.waits()), (true, None, 8));
+        assert!(!calls.are_repeated(), "the operation has ended");
     }
 
     #[test]

@@ -332,6 +332,10 @@ impl<W: Wire, C: Calling<W::Protocol> + Send> Lane for WireLane<W, C> {
     fn commits_at_close(&self) -> bool {
         W::COMMITS_AT_CLOSE
     }
+
+    fn moved_bytes(&self) -> Option<u64> {
+        self.pipeline.moved_bytes().filter(|_| !self.work.calls.are_repeated())
+    }
 }
 
 impl<W: Wire> Exchange<W::Protocol> for Work<W> {

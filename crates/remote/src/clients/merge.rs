@@ -10,8 +10,8 @@ use std::time::Duration;
 
 /// Several clients' parts of the same job as one. Operations, bytes and windows add up, latencies by
 /// their histograms, and rates by the measured time that the clients have in common; the figures follow from these
-/// as with one client. Other figures are combined by the rules of their measures. Stalls are the times in which no
-/// client completed anything. It has quantities only if every part is complete.
+/// as with one client. Other figures are combined by the rules of their measures. Stalls are the times in which all
+/// clients stalled. It has quantities only if every part is complete.
 pub(super) fn together(spec: &PointSpec, parts: &[PartResult]) -> PartResult {
     let mut windows = Vec::new();
     let mut ops: BTreeMap<OpKind, OpStats> = BTreeMap::new();
