@@ -55,9 +55,14 @@ pub(crate) fn part(
     let outcome = outcome(team, &measured, part.arrival, given);
     let mut flags = flags(&measured, part);
     let few = done(&measured);
+    if too_short {
+        // The gap is the time that each operation took.
+        flags.retain(|flag| !matches!(flag, Flag::LongGap { .. }));
+    }
     // Work that ends by itself takes the time that it takes, however little it is.
     let stalled = measured.answered < measured.length || job.has_fixed_rate();
-    if for_a_time && outcome == Outcome::Complete && few < FEW_OPERATIONS && !stalled {
+    let is_few = too_short || few < FEW_OPERATIONS;
+    if for_a_time && outcome == Outcome::Complete && is_few && !stalled {
         flags.push(Flag::FewOperations { count: few });
     }
     if outcome == Outcome::Complete {

@@ -205,6 +205,30 @@ fn a_trial_that_is_too_short_for_an_operation_goes_on_until_it_has_ended() {
     }
 }
 
+/// Requests that share a link evenly end together. While their bytes come, that is a trial which is too short, and no
+/// stall, however many there are.
+#[test]
+fn a_trial_over_a_slow_link_that_is_too_short_does_not_stall() {
+    let mut stage = Stage::new();
+    let share =
+        MockShare::new(stage.clock.clone(), NonZeroU16::new(16).unwrap(), |op, _| match op {
+            Op::Read(_) => Reply::After(1600 * MS),
+            _ => Reply::After(MS),
+        });
+    stage.open(share.with_moved_bytes(|at| at.0 / 100));
+    stage.prepare(Pattern::RandomRead).unwrap();
+    let mut spec = spec(0, Pattern::RandomRead);
+    spec.workload.length = Length::For { seconds: 0.4, warm_up_seconds: 0.04 };
+    spec.workload.parts[0].arrival = Arrival::Closed { depth: NonZeroU16::new(16).unwrap() };
+    let result = stage.point(&spec);
+    assert_eq!(result.outcome, Outcome::Complete);
+    assert_eq!(result.parts[0].stalls, []);
+    assert!((quantity(&result, Measure::IOPS) * 1.6 / 16.0 - 1.0).abs() < 1e-6);
+    assert!(result.flags.contains(&Flag::FewOperations { count: 16 }), "{:?}", result.flags);
+    let is_gap = |flag: &Flag| matches!(flag, Flag::LongGap { .. });
+    assert!(!result.flags.iter().any(is_gap), "{:?}", result.flags);
+}
+
 #[test]
 fn the_halves_of_a_mix_are_kept_apart_and_together() {
     let mut stage = Stage::new();
