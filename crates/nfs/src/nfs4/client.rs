@@ -287,7 +287,8 @@ impl Client {
             )?;
             sequence += 1;
         }
-        if let Some(state) = ok.delegation.0 {
+        if let Some(given) = ok.delegation.0 {
+            let state = given.in_calls(self.minor());
             self.call(
                 |_, compound| {
                     compound.add(&put).add(&ReturnDelegation { state });
@@ -298,7 +299,7 @@ impl Client {
                 },
             )?;
         }
-        Ok(self.identity.add(OpenFile::new(handle, access, owner, state, sequence)))
+        Ok(self.identity.add(handle, access, owner, state, sequence))
     }
 
     /// The connection and the session of a client that makes way for a pipeline.

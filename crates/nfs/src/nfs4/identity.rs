@@ -66,9 +66,19 @@ impl Identity {
         OwnerName(self.next_owner.fetch_add(1, Ordering::Relaxed).to_be_bytes())
     }
 
-    /// Adds a file that has been opened, to be reclaimed after a restart of the server.
-    pub(super) fn add(&self, file: OpenFile) -> Arc<OpenFile> {
-        let file = Arc::new(file);
+    /// Adds a file that has been opened, to be reclaimed after a restart of the server. `state` is the server's,
+    /// `sequence` the number of the owner's next call (4.0).
+    pub(super) fn add(
+        &self,
+        handle: FileHandle,
+        access: u32,
+        owner: OwnerName,
+        state: StateId,
+        sequence: u32,
+    ) -> Arc<OpenFile> {
+        let id = state.in_calls(self.minor);
+        let state = Mutex::new(OpenState { id, sequence, closed: false });
+        let file = Arc::new(OpenFile { handle, access, owner, state });
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         if files.len() == files.capacity() {
             files.retain(|file| file.strong_count() > 0);
@@ -109,6 +119,7 @@ pub struct OpenFile {
 /// What changes of an open file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenState {
+    /// What calls name it by.
     pub id: StateId,
     /// Number of the owner's next call (4.0).
     pub sequence: u32,
@@ -116,21 +127,6 @@ pub(super) struct OpenState {
 }
 
 impl OpenFile {
-    pub(super) fn new(
-        handle: FileHandle,
-        access: u32,
-        owner: OwnerName,
-        id: StateId,
-        sequence: u32,
-    ) -> Self {
-        OpenFile {
-            handle,
-            access,
-            owner,
-            state: Mutex::new(OpenState { id, sequence, closed: false }),
-        }
-    }
-
     pub(super) fn state(&self) -> MutexGuard<'_, OpenState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -382,7 +382,8 @@ impl Client {
         owner: &[u8],
     ) -> Result<StateId, Error> {
         let ByteRange { offset, length } = bytes;
-        let sequence = if self.minor() == Minor::V0 { file.next_sequence() } else { 0 };
+        let minor = self.minor();
+        let sequence = if minor == Minor::V0 { file.next_sequence() } else { 0 };
         self.on(
             file.handle,
             |client, compound| {
@@ -391,7 +392,7 @@ impl Client {
                 let locker = Locker::New { open_sequence, open, lock_sequence, owner };
                 compound.add(&Lock { kind, reclaim: false, offset, length, locker });
             },
-            |_, results| results.take::<Lock<'_>>(),
+            |_, results| Ok(results.take::<Lock<'_>>()?.in_calls(minor)),
         )
     }
 

@@ -125,7 +125,7 @@ pub enum Request<'a> {
 /// Owner of locks on an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LockOwner {
-    /// As of its last LOCK or LOCKU.
+    /// What its calls name its locks by, as of its last LOCK or LOCKU.
     pub state: StateId,
     /// Number of its next call (4.0): its calls before.
     pub sequence: u32,
@@ -401,8 +401,8 @@ impl Building<'_, '_> {
                 Done::Attributes(Box::new(results.take::<GetAttributes>()?))
             }
             ExpectedReply::Access => Done::Access(results.take::<Access>()?.rights),
-            ExpectedReply::Lock => Done::Other(Other::Locks(results.take::<Lock<'_>>()?)),
-            ExpectedReply::Unlock => Done::Other(Other::Locks(results.take::<Unlock>()?)),
+            ExpectedReply::Lock => self.locks(results.take::<Lock<'_>>()?),
+            ExpectedReply::Unlock => self.locks(results.take::<Unlock>()?),
             ExpectedReply::SetAttributes => {
                 results.take::<SetAttributesOf>().map(|_| Done::Changed)?
             }
@@ -428,9 +428,8 @@ impl Building<'_, '_> {
             ExpectedReply::Confirm(opened) => {
                 let state = results.take::<ConfirmOpen>()?;
                 let (handle, attributes, access, owner) = *opened;
-                let file = OpenFile::new(handle, access, owner, state, 2);
-                let opened = Other::Opened(self.identity.add(file), Box::new(attributes));
-                Done::Other(opened)
+                let file = self.identity.add(handle, access, owner, state, 2);
+                Done::Other(Other::Opened(file, Box::new(attributes)))
             }
             ExpectedReply::Whole(transfer) => return self.whole_reply(results, transfer),
             ExpectedReply::Rest(transfer, confirm) => {
@@ -443,6 +442,10 @@ impl Building<'_, '_> {
             ExpectedReply::Abandon(error) => return Err(*error),
             ExpectedReply::Nothing => return Err(Error::UnknownTransaction(0)),
         }))
+    }
+
+    fn locks<'a>(&self, state: StateId) -> Done<'a> {
+        Done::Other(Other::Locks(state.in_calls(self.identity.minor())))
     }
 
     fn opened<'a>(
@@ -460,7 +463,7 @@ impl Building<'_, '_> {
                 handle, attributes, access, owner,
             )))));
         }
-        let file = self.identity.add(OpenFile::new(handle, access, owner, ok.state, 1));
+        let file = self.identity.add(handle, access, owner, ok.state, 1);
         Ok(Step::Done(Done::Other(Other::Opened(file, Box::new(attributes)))))
     }
 
@@ -477,7 +480,8 @@ impl Building<'_, '_> {
                 Err(error) => {
                     // The compound ended before its CLOSE.
                     self.put(file);
-                    self.compound.add(&Close { sequence: 0, state: ok.state });
+                    let state = ok.state.in_calls(self.identity.minor());
+                    self.compound.add(&Close { sequence: 0, state });
                     Ok(Step::Next(ExpectedReply::Abandon(Box::new(error))))
                 }
             };

@@ -1,6 +1,9 @@
 //! The formats: exact bytes, what is encoded decodes, and what is cut or wrong is an error.
 
+use super::identity::OwnerName;
+use super::request::{Building, ExpectedReply, Step, Transfer};
 use super::*;
+use crate::ByteRange;
 use crate::nfs3::{Data, FileType, Name, Page, Verifier};
 use crate::xdr::{Decode, Decoder, Encode, Encoder, Error as XdrError, decode_all, encode_all};
 use proptest::prelude::*;
@@ -63,6 +66,110 @@ fn open_write_and_readdir_are_as_the_rfc_says() {
     let page = Page { verifier: Verifier(6), entries: vec![entry], end: true };
     let expected = [0, 6, 1, 1, 0, 1, u32::from_be_bytes(*b"f\0\0\0"), 1, 2, 4, 1, 0, 1];
     assert_eq!(encode_all(&ReadDirectoryOk(page)), words(&expected));
+}
+
+/// The compound of a request.
+fn requested(identity: &Identity, request: &Request<'_>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let compound = Compound::new(&mut bytes, identity.minor());
+    let mut building = Building { identity, client: 5, compound, data_at: None };
+    building.request(request);
+    bytes
+}
+
+/// The state of the locks that a reply tells of, or the compound that it leads to.
+fn replied(
+    identity: &Identity,
+    expected: ExpectedReply,
+    reply: &[u8],
+) -> (Option<StateId>, Vec<u8>) {
+    let mut results: Results<'_> = Decoder::new(reply).value().unwrap();
+    let mut bytes = Vec::new();
+    let compound = Compound::new(&mut bytes, identity.minor());
+    let mut building = Building { identity, client: 5, compound, data_at: None };
+    let locks = match building.reply(expected, &mut results) {
+        Ok(Step::Done(Done::Other(Other::Locks(state)))) => Some(state),
+        Ok(Step::Next(_)) => None,
+        _ => panic!("neither locks nor another compound"),
+    };
+    (locks, bytes)
+}
+
+/// PUTFH and one operation.
+fn on_file<A: Arguments>(minor: Minor, file: FileHandle, operation: &A) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    Compound::new(&mut bytes, minor).add(&PutHandle { file }).add(operation);
+    bytes
+}
+
+#[test]
+fn calls_name_a_state_with_its_sequence_in_4_0_and_without_it_from_4_1_on() {
+    let (file, stability) = (FileHandle::new(&[9; 5]).unwrap(), Stability::FileSync);
+    let (offset, count, length) = (4096, 512, 3);
+    let (kind, bytes) = (LockKind::Write, ByteRange { offset, length });
+    for minor in [Minor::V0, Minor::V1, Minor::V2] {
+        let in_4_0 = |number: u32| if minor == Minor::V0 { number } else { 0 };
+        let identity = Identity::new(minor);
+        // The server has counted two changes of the open file, and seven of the locks.
+        let open = identity.add(file, 3, OwnerName::default(), state(2), 1);
+        let opened = StateId { sequence: in_4_0(2), ..state(2) };
+        let locked = StateId { sequence: in_4_0(7), ..state(7) };
+        assert_eq!(open.state_id(), opened, "{minor}");
+        for (expected, operation) in [(ExpectedReply::Lock, 12), (ExpectedReply::Unlock, 14)] {
+            let reply = [words(&[0, 0, 2, 22, 0, operation, 0]), encode_all(&state(7))].concat();
+            assert_eq!(replied(&identity, expected, &reply).0, Some(locked), "{minor}");
+        }
+
+        let assert_is = |request: Request<'_>, expected: Vec<u8>| {
+            assert_eq!(requested(&identity, &request), expected, "{minor}: {request:?}");
+        };
+        let read = Read { state: opened, offset, count };
+        let request = Request::Read { file, state: open.state_id(), offset, count };
+        assert_is(request, on_file(minor, file, &read));
+        let write = WriteHead { state: opened, offset, stability, count };
+        let request = Request::Write { file, state: open.state_id(), offset, count, stability };
+        assert_is(request, on_file(minor, file, &write));
+        let name = 1u64.to_be_bytes();
+        let owner = StateOwner { client: 5, owner: Short(&name) };
+        let open_sequence = in_4_0(1);
+        let locker = Locker::New { open_sequence, open: opened, lock_sequence: 0, owner };
+        let lock = Lock { kind, reclaim: false, offset, length, locker };
+        let request = Request::Lock { file: &open, kind, bytes, owner: None };
+        assert_is(request, on_file(minor, file, &lock));
+        let (owner, sequence) = (LockOwner { state: locked, sequence: 4 }, in_4_0(4));
+        let lock = Lock { locker: Locker::Known { state: locked, sequence }, ..lock };
+        let request = Request::Lock { file: &open, kind, bytes, owner: Some(owner) };
+        assert_is(request, on_file(minor, file, &lock));
+        let unlock = Unlock { kind, sequence, state: locked, offset, length };
+        assert_is(Request::Unlock { file, bytes, owner }, on_file(minor, file, &unlock));
+        let close = Close { sequence: in_4_0(2), state: opened };
+        assert_is(Request::Close(&open), on_file(minor, file, &close));
+
+        let bypass = StateId { sequence: u32::MAX, other: Fixed([0xff; 12]) };
+        for special in [StateId::ANONYMOUS, StateId::CURRENT, bypass] {
+            assert_eq!(special.in_calls(minor), special, "{minor}");
+        }
+    }
+}
+
+#[test]
+fn a_small_file_that_could_not_be_written_is_closed_without_its_sequence() {
+    let (file, identity) = (FileHandle::new(&[9; 5]).unwrap(), Identity::new(Minor::V1));
+    let change = ChangeInfo { atomic: true, before: 1, after: 2 };
+    let (set, delegation) = (Bitmap::default(), Delegation(None));
+    let ok = OpenOk { state: state(2), change, flags: 0, set, delegation };
+    let no_space = 28;
+    let reply = [
+        words(&[no_space, 0, 4, 22, 0, 18, 0]),
+        encode_all(&ok),
+        words(&[10, 0]),
+        encode_all(&file),
+        words(&[38, no_space]),
+    ];
+    let put = ExpectedReply::Whole(Transfer::Put(3, Stability::FileSync));
+    let (_, next) = replied(&identity, put, &reply.concat());
+    let close = Close { sequence: 0, state: StateId { sequence: 0, ..state(2) } };
+    assert_eq!(next, on_file(Minor::V1, file, &close));
 }
 
 /// Also: every cut is an error.

@@ -149,6 +149,15 @@ impl StateId {
     pub const ANONYMOUS: StateId = StateId { sequence: 0, other: Fixed([0; 12]) };
     /// The one that an operation before it in the same compound made (4.1).
     pub const CURRENT: StateId = StateId { sequence: 1, other: Fixed([0; 12]) };
+
+    /// What calls name a state by that the server has given. From 4.1 on without its sequence: whichever it
+    /// is by then (RFC 8881, section 8.2.2). It is raised where one connection opens a file again while calls
+    /// of others are under way, and those would be refused with NFS4ERR_OLD_STATEID. 4.0 has no zero that
+    /// means this, and the sequence tells the special states from each other (section 8.2.3).
+    pub(super) fn in_calls(self, minor: Minor) -> StateId {
+        let is_special = [[0; 12], [0xff; 12]].contains(&self.other.0);
+        if minor == Minor::V0 || is_special { self } else { StateId { sequence: 0, ..self } }
+    }
 }
 
 wire! {

@@ -150,8 +150,9 @@ impl Client {
         };
         match self.patiently(open, read) {
             Ok(ok) => {
+                let id = ok.state.in_calls(self.minor());
                 let mut state = file.state();
-                (state.id, state.sequence) = (ok.state, 1);
+                (state.id, state.sequence) = (id, 1);
                 Ok(true)
             }
             Err(Error::Nfs4 { .. }) => Ok(false),
