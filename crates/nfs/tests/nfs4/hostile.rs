@@ -1,10 +1,12 @@
 //! Peers that break version 4 in every way: errors, no hang, no panic; and servers that are slow or
 //! forgetful, which are worked with.
 
+#[path = "reopened.rs"]
+mod reopened;
+
 use super::*;
 use plimsoll_nfs::nfs4::{
-    Bitmap, ChangeInfo, Channel, CreateSessionOk, Delegation, Done, ExchangeIdOk, Fixed, Nfs4,
-    OpenOk, Pipeline, Request, SequenceOk, StateId,
+    Channel, CreateSessionOk, Done, ExchangeIdOk, Fixed, Nfs4, Pipeline, Request, SequenceOk,
 };
 use plimsoll_nfs::xdr::{Encode, encode_all};
 use plimsoll_transport::{Completion, Exchange, PipelineOptions};
@@ -17,7 +19,6 @@ const SHORT: Duration = Duration::from_millis(700);
 const SEQUENCE: u32 = 53;
 const PUTFH: u32 = 22;
 const GETATTR: u32 = 9;
-const OPEN: u32 = 18;
 /// GETATTR: a size of 5 bytes.
 const SIZE: [u32; 5] = [1, 16, 8, 0, 5];
 
@@ -62,6 +63,16 @@ impl Peer {
     /// One operation that succeeds.
     fn ok(&mut self, call: &Call, results: &impl Encode) {
         self.reply(call.xid, &[words(&[0, 0, 1, call.first, 0]), encode_all(results)].concat());
+    }
+
+    /// Takes a registration that is not the first, and a session of this number.
+    fn register(&mut self, number: u32) {
+        let call = self.call().unwrap();
+        assert_eq!(call.first, 42);
+        self.ok(&call, &ExchangeIdOk { client: 77, sequence: number, flags: 0 });
+        let call = self.call().unwrap();
+        assert_eq!((call.first, call.rest[2]), (43, number));
+        self.ok(&call, &session(8));
     }
 
     /// Takes a registration and a session of so many slots.
@@ -125,85 +136,19 @@ fn with(slots: u32, script: impl FnOnce(Peer) + Send + 'static) -> (Client, Join
 }
 
 fn connected(port: u16) -> Result<Client, Error> {
+    connected_as(&Identity::new(Minor::V1), port)
+}
+
+fn connected_as(identity: &Arc<Identity>, port: u16) -> Result<Client, Error> {
     let free = SystemClock::no_deadline();
     let socket = plimsoll_transport::connect(&[HERE], port, SourcePort::Any, LIMIT, &free)?;
     let credential = Credential::Sys(AuthSys::new("test", 0, 0, &[]));
     let slots = NonZeroU16::new(8).unwrap();
-    Client::new(socket, &credential, &Identity::new(Minor::V1), slots, SHORT)
+    Client::new(socket, &credential, identity, slots, SHORT)
 }
 
 fn file() -> FileHandle {
     FileHandle::new(&[1; 40]).unwrap()
-}
-
-/// Where in a call the operation after SEQUENCE and PUTFH of [`file`] stands.
-const AFTER_PUTFH: usize = 8 + 12;
-
-/// What the server says of a state that it has changed so often.
-fn state(sequence: u32) -> StateId {
-    StateId { sequence, other: Fixed([6; 12]) }
-}
-
-/// What OPEN gives.
-fn open_ok(sequence: u32, delegation: Option<StateId>) -> OpenOk {
-    let change = ChangeInfo { atomic: true, before: 1, after: 2 };
-    let (set, delegation) = (Bitmap::default(), Delegation(delegation));
-    OpenOk { state: state(sequence), change, flags: 0, set, delegation }
-}
-
-/// The results of SEQUENCE, PUTFH, OPEN, GETFH and GETATTR.
-fn opened(call: &Call, ok: &OpenOk) -> Vec<u8> {
-    assert_eq!(call.rest[AFTER_PUTFH], OPEN);
-    let open = [words(&[PUTFH, 0, OPEN, 0]), encode_all(ok)].concat();
-    let found = [words(&[10, 0]), encode_all(&file()), words(&[GETATTR, 0]), words(&SIZE)].concat();
-    [words(&[0, 0, 5]), sequence(call, 9999), open, found].concat()
-}
-
-/// As where another connection opened the file again after this one: the server takes no sequence that it
-/// has left behind.
-#[test]
-fn calls_on_an_open_file_succeed_although_the_server_has_raised_its_sequence() {
-    let (mut client, peer) = with(8, |mut peer| {
-        let mut operations = Vec::new();
-        while let Some(call) = peer.call() {
-            if call.first != SEQUENCE {
-                break; // the end of the session
-            }
-            let operation = call.rest[AFTER_PUTFH];
-            operations.push(operation);
-            let state_words = words(&[&[2][..], &[0x0606_0606; 3]].concat());
-            // Where the state's sequence is in the arguments, and what the operation gives.
-            let (at, gives) = match operation {
-                OPEN => {
-                    peer.reply(call.xid, &opened(&call, &open_ok(1, Some(state(1)))));
-                    continue;
-                }
-                4 => (1, state_words),  // CLOSE
-                8 => (0, vec![]),       // DELEGRETURN
-                12 => (8, state_words), // LOCK
-                14 => (2, state_words), // LOCKU
-                25 => (0, words(&[1, 4, u32::from_be_bytes(*b"read")])), // READ
-                34 => (0, words(&[0])), // SETATTR
-                38 => (0, words(&[4, 2, 0, 9])), // WRITE
-                other => panic!("operation {other}"),
-            };
-            let named = &call.rest[AFTER_PUTFH + 1 + at..][..4];
-            let status = if named == [0, 0x0606_0606, 0x0606_0606, 0x0606_0606] { 0 } else { 10024 };
-            let head = [words(&[status, 0, 3]), sequence(&call, 9999), words(&[PUTFH, 0])].concat();
-            let gives = if status == 0 { gives } else { vec![] };
-            peer.reply(call.xid, &[head, words(&[operation, status]), gives].concat());
-        }
-        assert_eq!(operations, [OPEN, 8, 25, 38, 34, 12, 14, 4]);
-    });
-    let (open, _) = client.open_to_write(file(), name("f"), OpenHow::Existing).unwrap();
-    assert_eq!(client.read(&open, 0, 4), Ok((b"read".to_vec(), true)));
-    assert_eq!(client.write(&open, 0, Stability::FileSync, b"four").unwrap().0, 4);
-    client.set_size(&open, 3).unwrap();
-    let held = client.lock(&open, LockKind::Write, bytes(0, 1), b"one").unwrap();
-    client.unlock(open.handle, held, LockKind::Write, bytes(0, 1)).unwrap();
-    client.close(&open).unwrap();
-    drop(client);
-    peer.join().unwrap();
 }
 
 #[test]

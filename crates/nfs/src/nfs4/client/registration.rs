@@ -36,7 +36,7 @@ impl Client {
                 Some(client) => client,
                 None => {
                     let (client, sequence) = self.register()?;
-                    (registered.client, registered.sequence) = (Some(client), sequence);
+                    registered.sequence = sequence;
                     client
                 }
             };
@@ -63,6 +63,8 @@ impl Client {
             if fresh {
                 self.recover(std::mem::replace(&mut registered.before, true))?;
             }
+            // Noted last: where this breaks off, the next connection opens again what was open.
+            registered.client = Some(client);
             return Ok(());
         }
         let (operation, status) = (Operation::CreateSession, Status::StaleClient);
