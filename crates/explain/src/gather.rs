@@ -73,8 +73,22 @@ impl<'a> Gathered<'a> {
         self.complete(of.cell).into_iter().filter_map(log).collect()
     }
 
-    /// Pairs of complete trials of the same block, disturbed or not, the first of `against` and the second of `of`,
-    /// in the order of the blocks. Trials without a block have no partner here; of several trials in
+    /// How many of these pairs have a trial that the figures of its cell leave out.
+    pub(crate) fn left_out_of_figures(
+        &self,
+        pairs: &Pairs<'_>,
+        of: Measurand,
+        against: Measurand,
+    ) -> usize {
+        let apart = |cell| self.set_apart(cell).apart;
+        let (of_a, of_b) = (apart(against.cell), apart(of.cell));
+        let is_left_out =
+            |(a, b): &(&Trial, &Trial)| (of_a && a.is_disturbed()) || (of_b && b.is_disturbed());
+        pairs.trials().filter(is_left_out).count()
+    }
+
+    /// Pairs of complete trials of the same block, disturbed or not (`set_apart` says why), the first of `against` and the
+    /// second of `of`, in the order of the blocks. Trials without a block have no partner here; of several trials in
     /// one block the last counts.
     pub(crate) fn pairs(&self, of: Measurand, against: Measurand) -> Pairs<'a> {
         let by_block = |cell| -> BTreeMap<u32, &'a Trial> {

@@ -3,8 +3,8 @@
 //! The stop rule and the reports use the same computation.
 //!
 //! Only complete trials count, each as one value per metric. Figures leave out those during which others used a host
-//! (`set_apart`). Ratios are taken within a block and
-//! averaged on the log scale; a block counts for a pair where both of its trials are complete.
+//! (`set_apart`). Ratios are taken within a block and averaged on the log scale; a block counts for a pair where both of
+//! its trials are complete, disturbed or not.
 #![forbid(unsafe_code)]
 
 mod across;

@@ -142,6 +142,8 @@ pub struct Pair {
     pub contrast: Contrast,
     /// Blocks in which both trials are complete.
     pub blocks: usize,
+    /// How many of these have a trial that the figures of its cell leave out, because others used a host meanwhile.
+    pub left_out_of_figures: usize,
     /// Ratio B/A of every metric that both have, each at the plan's confidence by itself.
     pub ratios: BTreeMap<Metric, Ratio>,
     /// The verdict on the contrast's metric; `None` where no block has both, or none is wanted.
@@ -167,7 +169,9 @@ impl Pair {
         });
         let ratios = ratios.collect();
         let claim = contrast.claim.then(|| rules.claim(&pairs, &contrast)).flatten();
-        Pair { contrast, blocks: pairs.a.len(), ratios, claim }
+        let Contrast { of, against, .. } = contrast;
+        let left_out_of_figures = gathered.left_out_of_figures(&pairs, of, against);
+        Pair { contrast, blocks: pairs.a.len(), left_out_of_figures, ratios, claim }
     }
 
     /// Imports have no blocks: the ratio of the means of the runs, without an interval.
@@ -187,7 +191,7 @@ impl Pair {
             far: 0,
             more_blocks: None,
         });
-        Pair { contrast, blocks: 0, ratios, claim }
+        Pair { contrast, blocks: 0, left_out_of_figures: 0, ratios, claim }
     }
 }
 

@@ -9,7 +9,7 @@ mod support;
 use plimsoll_explain::{across, blocks_needed, findings};
 use plimsoll_model::{Cell, Flag, HostResource, OpKind};
 use plimsoll_model::{Histogram, LatencySummary, OpStats};
-use plimsoll_model::{Measure, Metric, Outcome, Pattern, Rule, Study};
+use plimsoll_model::{Measure, Metric, Outcome, Pattern, Rule, Study, Trial};
 use plimsoll_stats::interval::t_interval;
 use plimsoll_stats::verdict::{Side, Verdict};
 use proptest::prelude::*;
@@ -209,6 +209,15 @@ proptest! {
     }
 }
 
+/// Others used a host during a trial.
+fn mark(trial: &mut Trial) {
+    trial.result.flags.push(Flag::OtherLoad {
+        host: "ssh://root@nas".parse().unwrap(),
+        resource: HostResource::Network,
+        per_second: 5e7,
+    });
+}
+
 /// Levels are of the trials during which nobody else used a host; the others stand apart, and where they are
 /// half or more all count.
 #[test]
@@ -216,12 +225,7 @@ fn disturbed_trials_are_counted_apart() {
     let disturb = |study: &mut Study, every: u32| {
         let mut disturbed = 0;
         for trial in study.trials.iter_mut().filter(|t| t.block.unwrap() % every == 0) {
-            let flag = Flag::OtherLoad {
-                host: "ssh://root@nas".parse().unwrap(),
-                resource: HostResource::Network,
-                per_second: 5e7,
-            };
-            trial.result.flags.push(flag);
+            mark(trial);
             trial.result.parts[0].quantities.values_mut().for_each(|value| *value *= 0.6);
             disturbed += 1;
         }
@@ -256,6 +260,40 @@ fn disturbed_trials_are_counted_apart() {
     add(&mut slow, 0, 0, READ, 1e8);
     slow.trials[0].result.flags.push(Flag::FarSlower { times: 3.0 });
     assert_eq!(findings(&slow).workloads[0].cells[0].disturbed, None);
+}
+
+/// The second target does more work for each operation in every fourth block, which looks like other load, and is faster in
+/// the others: on average both are equally fast. A verdict on the blocks without a mark would be wrong.
+#[test]
+fn a_target_that_slows_itself_down_is_not_called_faster() {
+    let mut study = empty(&TWO, &[READ]);
+    study.plan.design.rule = Rule::Fixed { blocks: 12 };
+    for block in 0..12 {
+        let is_slow = block % 4 == 0;
+        let noise = if block % 2 == 0 { 0.01 } else { -0.01 };
+        let log: f64 = if is_slow { -0.3 } else { 0.1 };
+        add(&mut study, block, 0, READ, 1e8);
+        add(&mut study, block, 1, READ, 1e8 * (log + noise).exp());
+        if is_slow {
+            mark(study.trials.last_mut().unwrap());
+        }
+    }
+    let found = findings(&study);
+    let [a, b] = &found.workloads[0].cells[..] else { panic!("two targets") };
+    let ratio = b.levels[&THROUGHPUT].estimate / a.levels[&THROUGHPUT].estimate;
+    assert!(ratio > 1.09, "the figures leave the slow trials out: {ratio}");
+    let pair = &found.workloads[0].pairs[0];
+    let claim = pair.claim.unwrap();
+    assert_eq!((pair.blocks, claim.ratio.blocks, pair.left_out_of_figures), (12, 12, 3));
+    assert!(claim.ratio.estimate.ln().abs() < 1e-9, "{claim:?}");
+    assert!(claim.verdict.unwrap().faster().is_none(), "{claim:?}");
+    // Half of the trials are in the figures as well.
+    for trial in study.trials.iter_mut().filter(|trial| trial.block.unwrap() % 4 == 1) {
+        if trial.cell.subject == 1 {
+            mark(trial);
+        }
+    }
+    assert_eq!(findings(&study).workloads[0].pairs[0].left_out_of_figures, 0);
 }
 
 /// Short trials, each with so many latencies, that have no 99th percentile by themselves.

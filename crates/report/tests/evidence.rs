@@ -139,12 +139,13 @@ fn few_stalls_are_in_the_details_alone() {
     assert!(!none.contains("did not answer") && !none.contains("over all time"), "{none}");
 }
 
-#[test]
-fn other_peoples_load_is_not_in_the_figure() {
-    let mut study = empty(&["nfs://nas/a"], &[READ]);
-    for block in 0..12 {
-        add(&mut study, block, 0, READ, if block % 4 == 0 { 6e7 } else { 1e8 });
-        if block % 4 == 0 {
+/// 12 blocks; other load slows every fourth trial of the first target.
+fn with_other_load(targets: &[&str]) -> Study {
+    let mut study = empty(targets, &[READ]);
+    for (block, target) in (0..12).flat_map(|block| (0..targets.len()).map(move |t| (block, t))) {
+        let is_slowed = target == 0 && block % 4 == 0;
+        add(&mut study, block, target, READ, if is_slowed { 6e7 } else { 1e8 });
+        if is_slowed {
             study.trials.last_mut().unwrap().result.flags.push(Flag::OtherLoad {
                 host: "ssh://root@nas".parse().unwrap(),
                 resource: HostResource::Network,
@@ -152,6 +153,12 @@ fn other_peoples_load_is_not_in_the_figure() {
             });
         }
     }
+    study
+}
+
+#[test]
+fn other_peoples_load_is_not_in_the_figure() {
+    let study = with_other_load(&["nfs://nas/a"]);
     let document = Document::of_study(&study);
     let screen = words(&document.screen(&SCREEN));
     let said = "Sequential read: 60.0 MB/s in 3 of 12 trials with other load on a host. The figure above does not \
@@ -159,6 +166,28 @@ fn other_peoples_load_is_not_in_the_figure() {
     assert!(screen.contains("sequential read 100 MB/s"), "{screen}");
     assert!(screen.contains(said), "{screen}");
     assert!(document.text(&SCREEN).contains("3 trials disturbed"));
+}
+
+/// A verdict counts every block, so the texts name the trials that the figures leave out.
+#[test]
+fn a_comparison_says_that_it_counts_what_the_figures_leave_out() {
+    let study = with_other_load(&["nfs://nas/a", "/srv/data"]);
+    let document = Document::of_study(&study);
+    let screen = words(&document.screen(&SCREEN));
+    for said in [
+        "in 3 of 12 trials with other load on a host.",
+        "The figure above does not include these trials, comparisons do.",
+    ] {
+        assert!(screen.contains(said), "'{said}' is missing in: {screen}");
+    }
+    let said = "The comparison counts 12 blocks. The figures leave out trials of 3 of them, because of other load on a \
+         host.";
+    let whole = words(&document.text(&SCREEN));
+    assert!(whole.contains(said), "{whole}");
+    let mut without = study;
+    without.trials.iter_mut().for_each(|trial| trial.result.flags.clear());
+    let whole = words(&Document::of_study(&without).text(&SCREEN));
+    assert!(!whole.contains("The comparison counts"), "{whole}");
 }
 
 /// A level without an interval says why.

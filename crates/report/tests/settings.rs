@@ -72,6 +72,21 @@ fn each_setting_is_a_column_and_what_it_bought_stands_below() {
     }
 }
 
+/// Effects count every block, the figures above them do not.
+#[test]
+fn effects_say_that_they_count_trials_that_the_figures_leave_out() {
+    let mut study = study(&["nfs://nas/a"], 8);
+    let text = |study: &Study| words(&Document::of_study(study).text(&SCREEN));
+    let said = "Effects include trials with other load on a host, the figures do not.";
+    assert!(!text(&study).contains(said), "{}", text(&study));
+    study.trials[0].result.flags.push(Flag::OtherLoad {
+        host: HostName::Local,
+        resource: HostResource::Cpu,
+        per_second: 1.0,
+    });
+    assert!(text(&study).contains(said), "{}", text(&study));
+}
+
 /// Two blocks give no verdict, and show what they showed; sentences compare settings that differ in one
 /// factor, and every cell has an interval or what the plots were.
 #[test]

@@ -10,7 +10,7 @@ use crate::figure::{BANDWIDTH, BITRATE};
 use crate::measure::is_of_paths;
 use crate::text::{counted, listed};
 use crate::verdict::percent;
-use plimsoll_explain::Claim;
+use plimsoll_explain::{Claim, Pair};
 use plimsoll_model::{Cell, Flag, HostName, HostResource, Metric, Outcome, Severity, Study, Trial};
 use plimsoll_stats::verdict::Verdict;
 use std::collections::{BTreeMap, BTreeSet};
@@ -233,8 +233,13 @@ impl<'a> Disturbed<'a> {
         let names: Vec<String> = resources.iter().map(|(of, _)| name(**of).to_owned()).collect();
         let effect = format!("{} of {all}{} {effect}", trials.len(), works(shown, &trials));
         let brief = format!("{effect}: others used {place} ({})", listed(&names));
+        let only = match (differ_from_verdicts(shown, &trials), trials.len()) {
+            (false, _) => "",
+            (true, 1) => ". Only verdicts include it",
+            (true, _) => ". Only verdicts include all of them",
+        };
         let warning = Warning {
-            brief: in_brief(&brief, slower.then_some("Stop that, then run again.")),
+            brief: in_brief(&(brief + only), slower.then_some("Stop that, then run again.")),
             text: format!(
                 "{effect}: others used {place} {} ({})",
                 times(shown.study, &trials),
@@ -247,6 +252,17 @@ impl<'a> Disturbed<'a> {
         };
         (if slower { Severity::Disturbance } else { Severity::Note }, warning)
     }
+}
+
+/// Whether verdicts count some of these trials that the figures beside them leave out.
+fn differ_from_verdicts(shown: &Shown<'_>, trials: &[&Trial]) -> bool {
+    let is_of = |cell: Cell| trials.iter().any(|trial| trial.cell == cell);
+    let mut pairs = shown.findings.workloads.iter().flat_map(|found| &found.pairs);
+    pairs.any(|Pair { contrast, left_out_of_figures, claim, .. }| {
+        let verdict = claim.and_then(|claim| claim.verdict);
+        let is_judged = verdict.is_some() && *left_out_of_figures > 0;
+        is_judged && (is_of(contrast.of.cell) || is_of(contrast.against.cell))
+    })
 }
 
 /// A host of a lab is a part of this machine, whose disks and cores others use.
@@ -282,7 +298,7 @@ fn name(resource: HostResource) -> &'static str {
 }
 
 /// What it did to the figures of these trials, and whether that is worth a place on any screen: "were 22–61%
-/// slower than the same work at other times".
+/// slower than at other times".
 fn effect(shown: &Shown<'_>, trials: &[&Trial]) -> (String, bool) {
     let usual: BTreeMap<Cell, f64> = trials
         .iter()
@@ -307,10 +323,8 @@ fn effect(shown: &Shown<'_>, trials: &[&Trial]) -> (String, bool) {
         return ("may be slower, no other trial of the same work was undisturbed".to_owned(), true);
     };
     if most < WORTH_SAYING {
-        let words = format!(
-            "{were} not slower than the same work at other times (by {} at most)",
-            percent(WORTH_SAYING)
-        );
+        let words =
+            format!("{were} not slower than at other times (by {} at most)", percent(WORTH_SAYING));
         return (words, false);
     }
     let [low, high] = [least, most].map(|share| (100.0 * share).round());
@@ -319,7 +333,7 @@ fn effect(shown: &Shown<'_>, trials: &[&Trial]) -> (String, bool) {
         false if low < high => format!("up to {high:.0}%"),
         false => format!("{high:.0}%"),
     };
-    (format!("{were} {range} slower than the same work at other times"), true)
+    (format!("{were} {range} slower than at other times"), true)
 }
 
 /// How fast a complete trial went, as its work is reported: more is faster.

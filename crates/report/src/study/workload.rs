@@ -136,6 +136,11 @@ pub(crate) fn disturbed(
     name: &dyn Fn(Cell) -> String,
 ) -> Vec<String> {
     let several = shown.names.setups() > 1;
+    let is_compared = |cell: Cell| {
+        let mut left_out = found.pairs.iter().filter(|pair| pair.left_out_of_figures > 0);
+        left_out
+            .any(|Pair { contrast, .. }| [contrast.of.cell, contrast.against.cell].contains(&cell))
+    };
     let mut sentences = Vec::new();
     let shape = shown.shape(speed(&found.workload));
     for cell in &found.cells {
@@ -148,7 +153,8 @@ pub(crate) fn disturbed(
         sentences.push(match (disturbed.apart, level) {
             (true, Some(level)) => format!(
                 "{whose}: {level} in {count} of {all} with other load on a host. The figure above does \
-                 not include these trials."
+                 not include these trials{}.",
+                if is_compared(cell.cell) { ", comparisons do" } else { "" }
             ),
             (true, None) => format!("{whose}: {count} of {all} had other load on a host."),
             (false, _) => format!(
@@ -267,11 +273,13 @@ pub(crate) fn claims(shown: &Shown<'_>, pair: &Pair) -> Vec<String> {
     match &pair.claim {
         Some(claim) => {
             let verdict = format!("{}.", verdict(shown, pair, claim));
-            vec![verdict, ratios(shown, pair, Some(&claim.ratio))]
+            let ratios = ratios(shown, pair, Some(&claim.ratio));
+            [verdict, ratios].into_iter().chain(more_blocks(pair)).collect()
         }
         // Only asked for, not claimed.
         None if !pair.contrast.claim && !pair.ratios.is_empty() => {
-            vec![ratios(shown, pair, pair.ratios.get(&pair.contrast.of.metric))]
+            let ratios = ratios(shown, pair, pair.ratios.get(&pair.contrast.of.metric));
+            [ratios].into_iter().chain(more_blocks(pair)).collect()
         }
         None => {
             let both = match shown.findings.imported {
@@ -281,6 +289,17 @@ pub(crate) fn claims(shown: &Shown<'_>, pair: &Pair) -> Vec<String> {
             vec![format!("{b} and {a} are not compared: {both}.")]
         }
     }
+}
+
+/// That a comparison counts more blocks than the figures of its sides.
+fn more_blocks(pair: &Pair) -> Option<String> {
+    let (left_out, all) = (pair.left_out_of_figures, counted(pair.blocks as u64, "block"));
+    (left_out > 0).then(|| {
+        format!(
+            "The comparison counts {all}. The figures leave out trials of {left_out} of them, because of \
+             other load on a host."
+        )
+    })
 }
 
 /// "Ratios, b to a: bandwidth 1.33 [1.30–1.36], ..".
