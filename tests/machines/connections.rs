@@ -1,10 +1,7 @@
 //! New connections through a router with a kernel of its own, whose table of connections is made smaller than what is opened.
 
-use super::super::support::beds::Beds;
-use super::super::support::lab_file::LabFile;
-use super::super::support::{Plimsoll, probes};
+use super::super::support::router;
 use plimsoll_model::{Measure, Metric, Outcome, Trial};
-use plimsoll_testkit::Need;
 
 const ROUTER: &str = "lab://table/router";
 /// Connections that the table has room for.
@@ -15,21 +12,7 @@ const SECONDS: f64 = 3.0;
 #[test]
 #[ignore = "machines take minutes: make check-machines"]
 fn a_full_table_lets_no_more_connections_through_than_it_has_room_for() {
-    if !plimsoll_testkit::available(Need::Machines) {
-        return;
-    }
-    let beds =
-        Beds::with_program(Plimsoll::new().with("PLIMSOLL_PROBES", probes().to_str().unwrap()));
-    let lab = LabFile::new()
-        .machine("wan", "192MiB")
-        .set("gateway", "router")
-        .machine("router", "192MiB")
-        .line(format_args!("forward = true"))
-        .machine("lan", "192MiB")
-        .set("gateway", "router")
-        .link("outer", ["wan", "router"])
-        .link("inner", ["router", "lan"]);
-    beds.up("table", &lab);
+    let Some(beds) = router::machines("table", None) else { return };
     let rules = "table inet home { chain forward { type filter hook forward priority filter; ct state invalid drop; }; }";
     beds.on("table/router", &format!("echo '{rules}' | nft -f -"));
     let file = "/proc/sys/net/netfilter/nf_conntrack_max";

@@ -1,10 +1,8 @@
 //! A PPPoE session in front of a router with a kernel of its own.
 
 use super::super::support::beds::Beds;
-use super::super::support::lab_file::LabFile;
-use super::super::support::{Plimsoll, probes};
+use super::super::support::router;
 use plimsoll_model::Trial;
-use plimsoll_testkit::Need;
 use std::net::Ipv4Addr;
 
 const ROUTER: &str = "lab://session/router";
@@ -26,23 +24,7 @@ const STATE: &str = r#"
 #[test]
 #[ignore = "machines take minutes: make check-machines"]
 fn the_router_receives_longer_frames_than_it_sends_and_nothing_is_left() {
-    if !plimsoll_testkit::available(Need::Machines) {
-        return;
-    }
-    let beds =
-        Beds::with_program(Plimsoll::new().with("PLIMSOLL_PROBES", probes().to_str().unwrap()));
-    let lab = LabFile::new()
-        .machine("wan", "192MiB")
-        .set("gateway", "router")
-        .machine("router", "256MiB")
-        .set("image", "debian-generic")
-        .line(format_args!("forward = true"))
-        .machine("lan", "256MiB")
-        .set("image", "debian-generic")
-        .set("gateway", "router")
-        .link("outer", ["wan", "router"])
-        .link("inner", ["router", "lan"]);
-    beds.up("session", &lab);
+    let Some(beds) = router::machines("session", Some("debian-generic")) else { return };
     what_is_missing_is_named(&beds);
     let states = || ["lan", "router", "wan"].map(|host| state(&beds, host));
     let found = states();

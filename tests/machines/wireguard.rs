@@ -1,10 +1,7 @@
 //! A WireGuard tunnel in front of a router with a kernel of its own, and one through it.
 
-use super::super::support::beds::Beds;
-use super::super::support::lab_file::LabFile;
-use super::super::support::{Plimsoll, probes};
+use super::super::support::router;
 use plimsoll_model::{InterfaceLoad, Trial};
-use plimsoll_testkit::Need;
 
 const ROUTER: &str = "lab://tunnel/router";
 /// Bytes of the longest frame that fits into the tunnel, its check sequence included; and what a tunnel adds: headers of
@@ -15,21 +12,7 @@ const TUNNEL: f64 = 20.0 + 8.0 + 32.0;
 #[test]
 #[ignore = "machines take minutes: make check-machines"]
 fn the_router_decrypts_at_one_level_and_forwards_encrypted_packets_at_the_other() {
-    if !plimsoll_testkit::available(Need::Machines) {
-        return;
-    }
-    let beds =
-        Beds::with_program(Plimsoll::new().with("PLIMSOLL_PROBES", probes().to_str().unwrap()));
-    let lab = LabFile::new()
-        .machine("wan", "192MiB")
-        .set("gateway", "router")
-        .machine("router", "192MiB")
-        .line(format_args!("forward = true"))
-        .machine("lan", "192MiB")
-        .set("gateway", "router")
-        .link("outer", ["wan", "router"])
-        .link("inner", ["router", "lan"]);
-    beds.up("tunnel", &lab);
+    let Some(beds) = router::machines("tunnel", None) else { return };
     let set = format!("--set={ROUTER}/wireguard=off,to-router,through-router");
     let via = format!("--via={ROUTER}");
     let words = ["net", "lab://tunnel/lan", "lab://tunnel/wan", &via, &set, "--frames=1518"];
