@@ -22,8 +22,8 @@ between = ["wan", "router"]
 between = ["router", "lan"]
 "#;
 
-/// The same hosts as machines, up as the lab of this name; `None` where this machine has none. The router and `lan` have this
-/// image, or the default one.
+/// The same hosts as machines, up as the lab of this name; `None` where this machine has none. The router and `lan`
+/// have this image, or the default one.
 pub fn machines(name: &str, image: Option<&str>) -> Option<Beds> {
     if !plimsoll_testkit::available(Need::Machines) {
         return None;

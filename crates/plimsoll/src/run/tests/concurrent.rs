@@ -1,7 +1,7 @@
 //! Jobs that run at the same time.
 
-use super::assembled;
-use plimsoll_model::{Bound, Cause, Length, Measure, Metric, Parameter, Plan, Steps};
+use super::{assembled, slips};
+use plimsoll_model::{Bound, Length, Measure, Metric, Parameter, Plan, Steps};
 
 const JOBS: &str = r#"about = "one after the other, and at the same time"
 
@@ -156,10 +156,7 @@ fn with_job(name: &str, keys: &str) -> String {
 }
 
 fn refused(text: &str, target: &str, happened: &str, next: &str) {
-    let failure = assembled(text, &[], &[target], &[]).map(|_| happened).unwrap_err();
-    assert_eq!(failure.cause, Cause::Usage, "{failure}");
-    assert!(failure.happened.contains(happened), "'{happened}' in {failure}");
-    assert!(failure.next.contains(next) && !failure.next.is_empty(), "'{next}' in {failure}");
+    let failure = slips::refused(assembled(text, &[], &[target], &[]), happened, next);
     let line = 1 + text[..text.find("while").unwrap()].matches('\n').count();
     assert_eq!(failure.on, format!("plan.toml:{line}"), "{failure}");
 }

@@ -1,6 +1,7 @@
 //! Plans of hosts: parts of their devices, and their clocks.
 
 use super::planned::{planned, planned_with};
+use super::slips::are_refused_at_their_lines;
 use crate::arguments::HostArguments;
 use plimsoll_model::{Cause, Length, Plan, Rule, SubjectKind, factor, label};
 use proptest::prelude::*;
@@ -105,11 +106,7 @@ fn clocks_are_subjects_of_their_own() {
 
 #[test]
 fn slips_are_reported_with_line_and_nearest_word() {
-    // Those of a whole job or table have the line at which that begins.
-    let of_table =
-        ["missing key `disk`", "same part", "subjects of one kind", "missing key `kind`"];
-    let of_labels = ["another target has the same label"];
-    for (from, to, happened, next) in [
+    let slips = [
         ("url = \"ssh", "ulr = \"ssh", "unknown key `ulr`", "`url`"),
         ("\"ssh://root@old\"", "\"old\"", "the URL scheme is missing", "ssh://old"),
         ("name = \"new\"", "name = \"old\"", "another target has the same label", ""),
@@ -147,24 +144,15 @@ fn slips_are_reported_with_line_and_nearest_word() {
         ("repeats = 4", "repeats = 0", "`0` is not a value of `repeats`", ""),
         ("[rule]", "[reboot]\n[rule]", "`reboot` is for storage", "Remove"),
         ("targets = [\"old\"]", "targets = [\"odl\"]", "no target has the name `odl`", "`old`"),
-    ] {
-        assert!(GOOD.contains(from), "{from}");
-        let text = GOOD.replacen(from, to, 1);
-        let failure = planned(&text, &["ssh://new"], &[]).map(|_| to).unwrap_err();
-        assert_eq!(failure.cause, Cause::Usage, "{failure}");
-        assert!(failure.happened.contains(happened), "{to}: '{happened}' in {failure}");
-        assert!(
-            failure.next.contains(next) && !failure.next.is_empty(),
-            "{to}: '{next}' in {failure}"
-        );
-        let (source, at) = failure.on.split_once(':').unwrap_or((&failure.on, "0"));
-        let at: usize = at.split(',').next().unwrap().parse().unwrap();
-        let begins = 1 + GOOD[..GOOD.find(from).unwrap()].matches('\n').count();
-        let ends = begins + to.matches('\n').count();
-        assert_eq!(source, "plan.toml");
-        let is_of_table = of_table.iter().chain(&of_labels).any(|word| happened.contains(word));
-        assert!((begins..=ends).contains(&at) || is_of_table, "{to}: line {at}: {failure}");
-    }
+    ];
+    let of_table = [
+        "missing key `disk`",
+        "same part",
+        "subjects of one kind",
+        "missing key `kind`",
+        "another target has the same label",
+    ];
+    are_refused_at_their_lines(GOOD, &slips, &of_table, |text| planned(text, &["ssh://new"], &[]));
 }
 
 #[test]

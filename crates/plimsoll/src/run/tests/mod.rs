@@ -4,6 +4,7 @@ mod concurrent;
 mod hosts;
 mod path;
 mod planned;
+mod slips;
 mod steps;
 
 use super::assemble::{self, Assembled};
@@ -15,8 +16,8 @@ use super::shipped::SHIPPED;
 use crate::arguments::{HostArguments, RuleArguments};
 use clap::{Args, Command};
 use plimsoll_model::{
-    Cause, Contrast, FactorLevel, Failure, Length, Parameter, Rule, Steps, SubjectFacts,
-    TargetFacts, factor, label,
+    Contrast, FactorLevel, Failure, Length, Parameter, Rule, Steps, SubjectFacts, TargetFacts,
+    factor, label,
 };
 use proptest::prelude::*;
 
@@ -300,8 +301,7 @@ fn jobs_of_one_kind_are_compared_with_the_first() {
 /// What is wrong, on which line, and what is proposed.
 #[test]
 fn slips_are_reported_with_line_and_nearest_word() {
-    let line = |text: &str| 1 + GOOD[..GOOD.find(text).unwrap()].matches('\n').count();
-    for (from, to, happened, next) in [
+    let slips = [
         // Keys.
         ("about = \"two", "abuot = \"two", "unknown key `abuot`", "`about`"),
         ("watch", "wacth", "unknown key `wacth`", "`watch`"),
@@ -413,24 +413,10 @@ fn slips_are_reported_with_line_and_nearest_word() {
             "is not closed",
             "",
         ),
-    ] {
-        assert!(GOOD.contains(from), "{from}");
-        let text = GOOD.replacen(from, to, 1);
-        let failure = assembled(&text, GIVEN, &["nfs://nas/a"], &[]).map(|_| to).unwrap_err();
-        assert_eq!(failure.cause, Cause::Usage, "{failure}");
-        assert!(failure.happened.contains(happened), "{to}: '{happened}' in {failure}");
-        assert!(
-            failure.next.contains(next) && !failure.next.is_empty(),
-            "{to}: '{next}' in {failure}"
-        );
-        let (source, at) = failure.on.split_once(':').unwrap_or((&failure.on, "0"));
-        let at: usize = at.split(',').next().unwrap().parse().unwrap();
-        let begins = line(from);
-        let ends = begins + from.matches('\n').count().max(to.matches('\n').count());
-        let above = ["nothing to compare", "a command is empty"].contains(&happened);
-        assert_eq!(source, "plan.toml");
-        assert!((begins..=ends).contains(&at) || above, "{to}: line {at}, not {begins}: {failure}");
-    }
+    ];
+    let of_table = ["nothing to compare", "a command is empty"];
+    let plan = |text: &str| assembled(text, GIVEN, &["nfs://nas/a"], &[]);
+    slips::are_refused_at_their_lines(GOOD, &slips, &of_table, plan);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Plans of a network path.
 
 use super::planned::{planned, planned_with};
+use super::slips::{are_refused_at_their_lines, refused};
 use crate::arguments::HostArguments;
 use crate::command_line::{Arguments, Command};
 use crate::net;
@@ -193,9 +194,7 @@ fn hosts_and_options_of_the_command_line_complete_the_plan() {
 
 #[test]
 fn slips_are_reported_with_line_and_nearest_word() {
-    // Those of a whole job or table have the line at which that begins.
-    let of_table = ["4 MiB", "200 ms", "missing key `via`", "subjects of one kind"];
-    for (from, to, happened, next) in [
+    let slips = [
         ("port = 5201", "prot = 5201", "unknown key `prot`", "`port`"),
         ("port = 5201", "streams = 2", "unknown key `streams`", "address"),
         ("port = 5201", "port = 0", "`0` is not a value of `port`", ""),
@@ -222,24 +221,9 @@ fn slips_are_reported_with_line_and_nearest_word() {
         ("\n\n[variable", "\ndrop-caches = true\n[variable", "`drop-caches` is for", "Remove"),
         ("[rule]", "[reboot]\n[rule]", "`reboot` is for storage", "Remove"),
         ("[rule]", "[[target]]\nname = \"x\"\n[rule]", "subjects of one kind", "a plan of its own"),
-    ] {
-        assert!(GOOD.contains(from), "{from}");
-        let text = GOOD.replacen(from, to, 1);
-        let failure = planned(&text, &[], &[]).map(|_| to).unwrap_err();
-        assert_eq!(failure.cause, Cause::Usage, "{failure}");
-        assert!(failure.happened.contains(happened), "{to}: '{happened}' in {failure}");
-        assert!(
-            failure.next.contains(next) && !failure.next.is_empty(),
-            "{to}: '{next}' in {failure}"
-        );
-        let (source, at) = failure.on.split_once(':').unwrap_or((&failure.on, "0"));
-        let at: usize = at.split(',').next().unwrap().parse().unwrap();
-        let begins = 1 + GOOD[..GOOD.find(from).unwrap()].matches('\n').count();
-        let ends = begins + to.matches('\n').count();
-        assert_eq!(source, "plan.toml");
-        let is_of_table = of_table.iter().any(|word| happened.contains(word));
-        assert!((begins..=ends).contains(&at) || is_of_table, "{to}: line {at}: {failure}");
-    }
+    ];
+    let of_table = ["4 MiB", "200 ms", "missing key `via`", "subjects of one kind"];
+    are_refused_at_their_lines(GOOD, &slips, &of_table, |text| planned(text, &[], &[]));
 }
 
 #[test]
@@ -259,10 +243,7 @@ fn work_through_a_router_and_without_one_are_told_apart() {
         ),
     ] {
         let text = ROUTER.replacen(from, to, 1);
-        let failure = planned(&text, &[], &[]).unwrap_err();
-        assert_eq!(failure.cause, Cause::Usage, "{failure}");
-        assert!(failure.happened.contains(happened), "{to}: '{happened}' in {failure}");
-        assert!(failure.next.contains(next) && !failure.next.is_empty(), "{to}: {failure}");
+        let failure = refused(planned(&text, &[], &[]), happened, next);
         assert!(failure.on.starts_with("plan.toml:"), "{to}: {failure}");
     }
     let of_path = planned("about = \"x\"\n[[job]]\nkind = \"tcp-out\"\n", &["nfs://nas/a"], &[]);
