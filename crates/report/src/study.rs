@@ -119,6 +119,16 @@ impl<'a> Shown<'a> {
         }
     }
 
+    /// That something counts trials which figures of rows leave out, because others used a host meanwhile; `None` where they
+    /// leave out none. `what` in the plural: "Effects".
+    pub(crate) fn counts_every_block(&self, what: &str) -> Option<String> {
+        let mut cells = self.findings.workloads.iter().flat_map(|found| &found.cells);
+        let leaves_out = cells.any(|cell| cell.disturbed.as_ref().is_some_and(|some| some.apart));
+        leaves_out.then(|| {
+            format!("{what} include trials with other load on a host, the figures do not.")
+        })
+    }
+
     /// The figure that a contrast is about, where it is not the headline of its job.
     pub(crate) fn figure(&self, contrast: &Contrast) -> Option<String> {
         let metric = contrast.of.metric;

@@ -51,6 +51,16 @@ fn a_copy_to_one_target() {
     let without = screen(&study);
     fits(&without);
     assert!(!without.contains("GB of"), "{without}");
+    let mut disturbed = study.clone();
+    disturbed.trials[0].result.flags.push(Flag::OtherLoad {
+        host: HostName::Local,
+        resource: HostResource::Cpu,
+        per_second: 1.0,
+    });
+    let [details, of_disturbed] =
+        [&study, &disturbed].map(|study| words(&Document::of_study(study).text(&SCREEN)));
+    let said = "Costs of files include trials with other load on a host, the figures do not.";
+    assert!(!details.contains(said) && of_disturbed.contains(said), "{of_disturbed}");
     study.plan.amounts = ["200GB:photos", "120GB:2MB"].map(|text| text.parse().unwrap()).into();
     let screen = screen(&study);
     fits(&screen);

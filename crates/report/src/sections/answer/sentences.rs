@@ -53,8 +53,11 @@ pub(super) fn costs_of_files(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
         return Vec::new();
     }
     let name = |cell| brief.setup(shown, cell);
-    let per_file = copies::per_file(shown, &name).into_iter();
-    per_file.chain(copies::without_model(shown, &name)).collect()
+    let per_file = copies::per_file(shown, &name).map(|cost| {
+        let texts = [Some(cost), shown.counts_every_block("Costs of files")];
+        texts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    });
+    per_file.into_iter().chain(copies::without_model(shown, &name)).collect()
 }
 
 /// What going on would settle, by name, and how long that takes; `None` where there is nothing to settle.

@@ -9,7 +9,7 @@ use crate::figure::ends;
 use crate::study::Shown;
 use crate::text::{counted, printable, shortened};
 use crate::verdict::{percent, times_of};
-use plimsoll_explain::{CellFindings, Effect, effects};
+use plimsoll_explain::{Effect, effects};
 use plimsoll_model::units::three_digits;
 use plimsoll_model::{Cell, Factor};
 use plimsoll_stats::interval::Interval;
@@ -71,17 +71,12 @@ pub(super) fn bought(shown: &Shown<'_>) -> Option<(String, Table)> {
         table.rows.push(std::iter::once(work).chain(columns.iter().map(cell)).collect());
     }
     let confidence = percent(shown.study.plan.design.confidence);
-    let mut cells = shown.findings.workloads.iter().flat_map(|found| &found.cells);
-    let is_apart = |cell: &CellFindings| cell.disturbed.as_ref().is_some_and(|some| some.apart);
-    let more = match cells.any(is_apart) {
-        true => " Effects include trials with other load on a host, the figures do not.",
-        false => "",
-    };
     let text = format!(
         "Effect of each setting, averaged over the other settings: times as fast [{confidence} interval of \
-         each alone]; without an interval the lowest and highest of all blocks.{more}"
+         each alone]; without an interval the lowest and highest of all blocks."
     );
-    Some((text, table))
+    let texts = [Some(text), shown.counts_every_block("Effects")];
+    Some((texts.into_iter().flatten().collect::<Vec<_>>().join(" "), table))
 }
 
 /// "1.63x [1.41–1.89]"; of few blocks, and where the interval says nothing, the plots: "0.400–2.02x, 2 blocks".
