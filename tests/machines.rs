@@ -23,6 +23,7 @@ mod machines {
     mod saved;
     mod settings;
     mod shipped;
+    mod taps;
     mod trace;
     mod wireguard;
 }

@@ -58,7 +58,7 @@ const PROGRAMS: [(&str, &str, &str); 14] = [
 
 /// Looks at all of it; takes a second or two, and up to two minutes where KVM hangs. Nothing is changed.
 pub fn examine() -> Vec<Finding> {
-    let mut findings = vec![root(), namespaces()];
+    let mut findings = vec![root(), namespaces(), taps()];
     findings.extend(["tbf", "netem"].map(shaper));
     findings.push(nftables());
     findings.push(control_groups());
@@ -109,6 +109,18 @@ fn namespaces() -> Finding {
     ) {
         Ok(()) => Finding::yes("namespaces", "network, mounts and processes; veth and bridges"),
         Err(said) => Finding::no("namespaces", said, "Run as root, on a kernel that has them."),
+    }
+}
+
+fn taps() -> Finding {
+    let purpose = "links between namespaces and virtual machines";
+    match tried("ip tuntap add mode tap name one") {
+        Ok(()) => Finding::yes("tap", format!("in this kernel ({purpose})")),
+        Err(said) => Finding::no(
+            "tap",
+            format!("{said} ({purpose})"),
+            "Load the kernel module tun (modprobe tun).",
+        ),
     }
 }
 

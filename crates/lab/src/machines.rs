@@ -2,7 +2,7 @@
 
 use super::plan::{Disk, DiskKind, HostKind, Plan};
 use super::services;
-use super::vm::{DiskFile, DiskLimit, Machine, Nic};
+use super::vm::{Cable, DiskFile, DiskLimit, Machine, Nic};
 use std::path::Path;
 
 /// The machines of a plan, in the order in which they are started: of two at a cable, the one that
@@ -26,19 +26,21 @@ pub(super) fn machines(plan: &Plan, directory: &Path) -> Vec<Machine> {
         .collect()
 }
 
-/// Its end of each cable; the first of both in order of names listens, so that no two wait for each
-/// other.
+/// Its end of each cable.
 fn nics(plan: &Plan, name: &str, directory: &Path) -> Vec<Nic> {
     let nics = plan.nics(name).into_iter();
-    nics.map(|nic| {
-        let first = plan.links.get(&nic.link).and_then(|link| link.between.iter().min());
-        Nic {
-            socket: directory.join(format!("{}.link", nic.link)),
-            listens: first.is_some_and(|first| first == name),
-            mac: nic.mac,
-        }
-    })
-    .collect()
+    nics.map(|nic| Nic { cable: cable(plan, name, nic.link, directory), mac: nic.mac }).collect()
+}
+
+/// The cable of a machine at a link. Of two machines, the first in order of names listens, so that no two wait for
+/// each other.
+fn cable(plan: &Plan, name: &str, link: String, directory: &Path) -> Cable {
+    if plan.tap_host(&link).is_some() {
+        return Cable::Tap(link);
+    }
+    let first = plan.links.get(&link).and_then(|link| link.between.iter().min());
+    let listens = first.is_some_and(|first| first == name);
+    Cable::Socket { at: directory.join(format!("{link}.link")), listens }
 }
 
 /// The file of a disk, if it has one.
@@ -106,5 +108,37 @@ mod tests {
         let files =
             [file("a.c-file.disk", 32, Some(limit), true), file("a.e-file.disk", 64, None, false)];
         assert_eq!(machines[0].disks, files);
+    }
+
+    #[test]
+    fn a_link_to_a_namespace_is_a_tap_and_one_between_machines_a_socket() {
+        let text = r#"
+            [host]
+            far = { kind = "vm" }
+            lan = { kind = "netns" }
+            router = { kind = "vm", forward = true }
+            wan = { kind = "netns" }
+            [link]
+            beside = { between = ["wan", "lan"] }
+            deep = { between = ["router", "far"] }
+            inner = { between = ["lan", "router"] }
+            outer = { between = ["router", "wan"] }
+        "#;
+        let plan = Plan::read(text, "lab.toml").unwrap();
+        let taps = ["beside", "deep", "inner", "outer"].map(|link| plan.tap_host(link));
+        assert_eq!(taps, [None, None, Some("lan"), Some("wan")]);
+        let socket =
+            |listens| Cable::Socket { at: Path::new("/run/lab/deep.link").into(), listens };
+        let tap = |name: &str| Cable::Tap(name.to_owned());
+        let nic = |mac: &str, cable| Nic { mac: mac.to_owned(), cable };
+        let machines = machines(&plan, Path::new("/run/lab"));
+        let [far, router] = &machines[..] else { panic!("{machines:?}") };
+        assert_eq!(far.nics, [nic("02:00:0a:4d:02:02", socket(true))]);
+        let of_router = [
+            nic("02:00:0a:4d:02:01", socket(false)),
+            nic("02:00:0a:4d:03:02", tap("inner")),
+            nic("02:00:0a:4d:04:01", tap("outer")),
+        ];
+        assert_eq!(router.nics, of_router);
     }
 }

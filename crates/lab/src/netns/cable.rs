@@ -1,5 +1,6 @@
 //! Cables between namespaces: a pair of interfaces, or several pairs and a bridge in a namespace
-//! of its own. None of them is ever in this machine's own namespace.
+//! of its own. Cables from a namespace to a machine: a tap device. None of them is ever in this
+//! machine's own namespace.
 
 use super::holder::find;
 use crate::plan::{Link, Plan};
@@ -25,10 +26,7 @@ pub(crate) fn lay(
     holders: &BTreeMap<String, Holder>,
 ) -> Result<(), Failure> {
     let Some(link) = plan.links.get(name) else { return Ok(()) };
-    let end = |host: &String| -> End {
-        let nic = plan.nics(host).into_iter().find(|nic| nic.link == name);
-        End { pid: inside(holders, host), interface: name.to_owned(), mac: nic.map(|nic| nic.mac) }
-    };
+    let end = |host: &String| End::of(plan, name, host, holders);
     if !has_switch(link) {
         let [a, b] = link.between.as_slice() else { return Ok(()) };
         return pair(name, &end(a), &end(b));
@@ -47,7 +45,23 @@ pub(crate) fn lay(
     Ok(())
 }
 
-/// One end of a pair.
+/// Moves the tap devices of a machine that runs into the namespaces at their other ends.
+pub(crate) fn lead_taps(
+    plan: &Plan,
+    machine: &str,
+    holders: &BTreeMap<String, Holder>,
+) -> Result<(), Failure> {
+    let qemu = holders.get(machine).and_then(|holder| holder.processes.first());
+    for nic in plan.nics(machine) {
+        let (Some(host), Some(qemu)) = (plan.tap_host(&nic.link), qemu) else { continue };
+        let mut words = ["link", "set", "dev", &nic.link].map(str::to_owned).to_vec();
+        words.extend(End::of(plan, &nic.link, host, holders).words());
+        ip(&nic.link, Some(qemu.pid), &words)?;
+    }
+    Ok(())
+}
+
+/// The end of a cable in a namespace.
 struct End {
     pid: u32,
     interface: String,
@@ -55,6 +69,12 @@ struct End {
 }
 
 impl End {
+    /// That of a host.
+    fn of(plan: &Plan, link: &str, host: &str, holders: &BTreeMap<String, Holder>) -> End {
+        let nic = plan.nics(host).into_iter().find(|nic| nic.link == link);
+        End { pid: inside(holders, host), interface: link.to_owned(), mac: nic.map(|nic| nic.mac) }
+    }
+
     fn words(&self) -> Vec<String> {
         let mut words = vec!["name".to_owned(), self.interface.clone()];
         if let Some(mac) = &self.mac {

@@ -10,8 +10,14 @@ type Checked = Result<(), Problem>;
 /// Interfaces are called after their links, and Linux gives their names so many bytes.
 const LONGEST_INTERFACE: usize = 15;
 
-/// What IPv4 asks of every link, and the most that its header can say.
-const MTUS: std::ops::RangeInclusive<u32> = 576..=65535;
+/// What IPv4 asks of every link.
+const SHORTEST_MTU: u32 = 576;
+
+/// The most that the header of IPv4 can say.
+const LONGEST_MTU: u32 = 65_535;
+
+/// A tap device counts the header of Ethernet too.
+const LONGEST_TAP_MTU: u32 = LONGEST_MTU - 14;
 
 /// Disks of a machine that are files, and links: each kind has so many places on its bus.
 const MOST_DEVICES: usize = 8;
@@ -72,21 +78,19 @@ impl Plan {
                 return Err(Problem::new(&at, happened, "Name each host once."));
             }
         }
-        if machines > 0 && machines < link.between.len() {
-            let happened = "virtual machines and namespaces cannot share a link";
-            return Err(Problem::new(&at, happened, "Give all its hosts the same kind."));
-        }
-        if machines > 2 {
-            let happened = "a link connects at most two virtual machines";
-            let next = "Connect them through a machine with forward = true.";
+        if machines > 0 && link.between.len() > 2 {
+            let happened = "a link with a virtual machine connects exactly two hosts";
+            let next = "Connect them through a host with forward = true.";
             return Err(Problem::new(&at, happened, next));
         }
         if let Some(rates) = &link.rate {
             rates.check(name, &link.between)?;
         }
-        if link.mtu.is_some_and(|mtu| !MTUS.contains(&mtu)) {
+        let longest = if self.tap_host(name).is_some() { LONGEST_TAP_MTU } else { LONGEST_MTU };
+        if link.mtu.is_some_and(|mtu| !(SHORTEST_MTU..=longest).contains(&mtu)) {
             let happened = "the packet length is out of range";
-            return Err(Problem::new(&["link", name, "mtu"], happened, "Give 576 to 65535."));
+            let next = format!("Give {SHORTEST_MTU} to {longest}.");
+            return Err(Problem::new(&["link", name, "mtu"], happened, next));
         }
         if link.loss.is_some_and(|loss| loss.0 > 100_000) {
             let happened = "a loss cannot exceed 100%";

@@ -257,7 +257,7 @@ impl From<Origin> for String {
     }
 }
 
-/// A cable between two hosts, or a switch between more.
+/// A cable between two hosts, or a switch between more hosts in namespaces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {

@@ -1,6 +1,6 @@
 //! Which addresses a plan leads to. A lab is a world of its own, so they are the same in each.
 
-use super::{Link, Plan};
+use super::{HostKind, Link, Plan};
 use std::net::Ipv4Addr;
 
 /// Length of the network part of every address.
@@ -37,6 +37,16 @@ impl Plan {
                 })
             })
             .collect()
+    }
+
+    /// The host in namespaces on a link with a virtual machine. `None` for a link of hosts of one kind.
+    pub fn tap_host(&self, link: &str) -> Option<&str> {
+        let between = &self.links.get(link)?.between;
+        let of_kind = |kind: HostKind| {
+            let is_of_kind = |name: &&String| self.hosts.get(*name).is_some_and(|h| h.kind == kind);
+            between.iter().find(is_of_kind)
+        };
+        of_kind(HostKind::Vm).and(of_kind(HostKind::Netns)).map(String::as_str)
     }
 
     /// The address by which one host reaches another: on the first link they share, in order of

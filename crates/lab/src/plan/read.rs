@@ -98,6 +98,35 @@ rate = "100Mbit/s"
     }
 
     #[test]
+    fn a_machine_shares_a_link_with_one_host_of_either_kind() {
+        let read = |link: &str| {
+            let host = |name: &str, kind: &str| format!("[host.{name}]\nkind = \"{kind}\"\n");
+            let hosts = [host("a", "netns"), host("b", "netns"), host("r", "vm"), host("s", "vm")];
+            let link = format!("[link.lan]\nbetween = [{link}\n");
+            Plan::read(&[hosts.concat(), link].concat(), "lab.toml")
+        };
+        for good in [
+            "\"a\", \"r\"]\nrate = { r = \"1Mbit\" }\nmtu = 65521\ndelay = \"1ms\"",
+            "\"r\", \"s\"]\nmtu = 65535",
+            "\"a\", \"b\"]\nmtu = 65535",
+        ] {
+            read(good).unwrap_or_else(|failure| panic!("{good}: {failure}"));
+        }
+        let two = "a link with a virtual machine connects exactly two hosts";
+        for (bad, line, happened, next) in [
+            ("\"a\", \"r\", \"b\"]", 10, two, "a host with forward = true"),
+            ("\"a\", \"r\", \"s\"]", 10, two, "a host with forward = true"),
+            ("\"r\", \"a\"]\nmtu = 65522", 11, "out of range", "576 to 65521"),
+            ("\"r\", \"s\"]\nmtu = 65536", 11, "out of range", "576 to 65535"),
+        ] {
+            let failure = read(bad).unwrap_err();
+            assert_eq!(failure.on, format!("lab.toml:{line}"), "{failure}");
+            assert!(failure.happened.contains(happened), "{failure}");
+            assert!(failure.next.contains(next), "{failure}");
+        }
+    }
+
+    #[test]
     fn rates_in_bytes_are_remarked_on() {
         assert!(remarks(GOOD).is_empty());
         let bytes = GOOD.replace("100Mbit/s", "1Gbps");

@@ -1,6 +1,7 @@
 //! The hosts that are virtual machines: booted, or begun with what was saved of them.
 
 use super::{BOOT, BringUp, configure};
+use crate::netns::cable;
 use crate::plan::Image;
 use crate::saved::Saved;
 use crate::state::Holder;
@@ -127,6 +128,6 @@ impl<'w> BringUp<'_, 'w> {
         };
         let acceleration = start(&mut journal)?;
         self.bed.kvm = Some(self.bed.kvm.unwrap_or(true) && acceleration == Acceleration::Kvm);
-        Ok(())
+        cable::lead_taps(&self.bed.plan, &machine.name, &self.bed.holders)
     }
 }

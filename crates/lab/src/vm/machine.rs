@@ -25,15 +25,28 @@ pub struct Machine {
     pub directory: PathBuf,
 }
 
-/// An end of a cable between two machines.
-#[derive(Clone, Debug)]
+/// A network interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nic {
     /// The hardware address.
     pub mac: String,
-    /// The socket by which both ends meet.
-    pub socket: PathBuf,
-    /// Whether this end listens there. That machine is started first.
-    pub listens: bool,
+    /// What it is connected with.
+    pub cable: Cable,
+}
+
+/// The cable at a network interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cable {
+    /// To another machine.
+    Socket {
+        /// The socket by which both ends meet.
+        at: PathBuf,
+        /// Whether this end listens there. That machine is started first.
+        listens: bool,
+    },
+    /// To a namespace, with a tap device of this name. QEMU makes it in a network namespace of its own, from which
+    /// it is to be moved, and it ends with QEMU.
+    Tap(String),
 }
 
 /// A disk, kept in a file.

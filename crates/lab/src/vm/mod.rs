@@ -19,7 +19,7 @@ pub use console::console;
 pub use images::Images;
 pub(crate) use kvm::{boots_a_machine, known as known_acceleration, runs_a_tiny_guest};
 pub use limit::DiskLimit;
-pub use machine::{Acceleration, DiskFile, Machine, Nic};
+pub use machine::{Acceleration, Cable, DiskFile, Machine, Nic};
 pub use state::{go_on, pause, save, taken};
 
 use machine::interrupted;

@@ -2,7 +2,7 @@
 
 use super::images::Files;
 use super::monitor::{Monitor, socket as monitor};
-use super::{Acceleration, DiskLimit, Image, Machine, agent, console, state};
+use super::{Acceleration, Cable, DiskLimit, Image, Machine, Nic, agent, console, state};
 use crate::state::private;
 use nix::sys::signal::{Signal, kill as signal};
 use nix::unistd::Pid;
@@ -22,6 +22,10 @@ const TRIED: &str = "start a virtual machine";
 
 /// What it writes is for this user alone. Becomes a program that is nobody's child, once it is asked to; before that, its number is known.
 const DETACH: &str = r#"umask 077; exec 3<&0; (read -r go <&3 && exec 3<&- && exec setsid "$@") </dev/null & echo $!"#;
+
+/// Before QEMU where it makes tap devices: none of them is ever in this machine's own namespace, and their names are
+/// free.
+const APART: [&str; 3] = ["unshare", "--net", "--"];
 
 /// The option that makes it, by which a machine is found whatever else is lost.
 pub(super) fn monitor_option(directory: &Path, machine: &str) -> String {
@@ -61,17 +65,20 @@ pub(super) fn start(
         let file = private::file().open(&disk.path);
         file.and_then(|file| file.set_len(disk.bytes)).map_err(failed)?;
     }
-    for nic in machine.nics.iter().filter(|nic| !nic.listens) {
-        wait_for(|| nic.socket.exists()).then_some(()).ok_or_else(|| {
-            let happened = format!("no program listens at {}", nic.socket.display());
+    for nic in &machine.nics {
+        let Cable::Socket { at, listens: false } = &nic.cable else { continue };
+        wait_for(|| at.exists()).then_some(()).ok_or_else(|| {
+            let happened = format!("no program listens at {}", at.display());
             Failure::new(Cause::Unreachable, TRIED).on(&machine.name).happened(happened)
         })?;
     }
     let create = |path| private::file().truncate(true).open(path).map_err(failed);
     create(console(&machine.directory, &machine.name))?;
     let complaints = create(complaints(&machine.directory, &machine.name))?;
+    let taps = machine.nics.iter().any(|nic| matches!(nic.cable, Cable::Tap(_)));
     let mut shell = child::command("/bin/sh")
         .args(["-c", DETACH, "plimsoll"])
+        .args(APART.iter().filter(|_| taps))
         .arg(program)
         .args(arguments(machine, files, acceleration))
         .args(saved.iter().flat_map(|path| {
@@ -99,7 +106,8 @@ pub(super) fn start(
         return Ok(());
     }
     let said = complaint(machine).unwrap_or_else(|| "QEMU did not start".to_owned());
-    Err(Failure::new(Cause::Usage, TRIED).on(&machine.name).happened(said))
+    let next = if taps { "plimsoll lab doctor shows what this machine supports." } else { "" };
+    Err(Failure::new(Cause::Usage, TRIED).on(&machine.name).happened(said).next(next))
 }
 
 /// Whether its monitor greets: by then all devices are made and all sockets listen.
@@ -148,6 +156,18 @@ fn place(mips: bool, slot: usize) -> String {
         format!("addr={on_malta:#x}.{function},multifunction=on")
     } else {
         format!("addr={slot:#x}")
+    }
+}
+
+/// The other side of the n-th network interface.
+fn netdev(n: usize, nic: &Nic) -> String {
+    match &nic.cable {
+        Cable::Socket { at, listens } => {
+            let server = if *listens { "on" } else { "off" };
+            let at = path(at);
+            format!("stream,id=nic{n},server={server},addr.type=unix,addr.path={at}")
+        }
+        Cable::Tap(name) => format!("tap,id=nic{n},ifname={name},script=no,downscript=no"),
     }
 }
 
@@ -203,16 +223,27 @@ fn arguments(machine: &Machine, files: &Files, acceleration: Acceleration) -> Ve
         add("-device", format!("virtio-blk-pci,drive=disk{n},{discards},{}", place(8 + n)));
     }
     for (n, nic) in machine.nics.iter().enumerate() {
-        let server = if nic.listens { "on" } else { "off" };
-        let socket = path(&nic.socket);
-        add(
-            "-netdev",
-            format!("stream,id=nic{n},server={server},addr.type=unix,addr.path={socket}"),
-        );
+        add("-netdev", netdev(n, nic));
         let (mac, place) = (&nic.mac, place(16 + n));
         let device = format!("virtio-net-pci,netdev=nic{n},mac={mac},romfile=,{place}");
         add("-device", device);
     }
     all.extend(["-nodefaults", "-no-user-config"].map(str::to_owned));
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cable_is_a_socket_or_a_tap() {
+        let nic = |cable| Nic { mac: "02:00:0a:4d:01:01".to_owned(), cable };
+        let socket = |listens| Cable::Socket { at: PathBuf::from("/run/a,b/lan.link"), listens };
+        let at = "addr.type=unix,addr.path=/run/a,,b/lan.link";
+        assert_eq!(netdev(0, &nic(socket(true))), format!("stream,id=nic0,server=on,{at}"));
+        assert_eq!(netdev(1, &nic(socket(false))), format!("stream,id=nic1,server=off,{at}"));
+        let tap = nic(Cable::Tap("lan".to_owned()));
+        assert_eq!(netdev(2, &tap), "tap,id=nic2,ifname=lan,script=no,downscript=no");
+    }
 }

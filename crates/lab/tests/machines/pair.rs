@@ -2,7 +2,7 @@
 
 use plimsoll_lab::plan::{Delay, Disk};
 use plimsoll_lab::services::disk;
-use plimsoll_lab::vm::{self, DiskFile, Image, Images, Machine, Nic};
+use plimsoll_lab::vm::{self, Cable, DiskFile, Image, Images, Machine, Nic};
 use plimsoll_reach::{Output, Reach};
 use plimsoll_testkit::{Need, available};
 use std::path::Path;
@@ -97,7 +97,8 @@ pub fn kill(pid: u32) {
 
 pub fn machine(name: &str, directory: &Path, server: bool) -> Machine {
     let mac = if server { "02:00:0a:4d:01:01" } else { "02:00:0a:4d:01:02" };
-    let nic = Nic { mac: mac.to_owned(), socket: directory.join("lan"), listens: server };
+    let cable = Cable::Socket { at: directory.join("lan"), listens: server };
+    let nic = Nic { mac: mac.to_owned(), cable };
     let disk =
         DiskFile { path: directory.join("disk"), bytes: 128 << 20, limit: None, discards: true };
     Machine {
