@@ -238,9 +238,9 @@ fn by_block(study: &Study, level: u16, metric: Metric, absent: Option<f64>) -> B
 #[test]
 #[ignore = "machines take minutes: make measure-trace"]
 fn measure_parts_against_trace() {
-    let a = LabFile::new().machine("a", "192MiB").set("gateway", "r");
+    let a = LabFile::new().namespace("a").set("gateway", "r");
     let router = a.machine("r", "256MiB").line(format_args!("forward = true"));
-    let b = router.machine("b", "192MiB").set("gateway", "r");
+    let b = router.namespace("b").set("gateway", "r");
     let lab = b.link("left", ["a", "r"]).link("right", ["r", "b"]);
     let Some(machines) = up("x", &lab) else { return };
     let beds = &machines.beds;
