@@ -54,6 +54,7 @@ fn the_router_receives_longer_frames_than_it_sends_and_nothing_is_left() {
     let shown = beds.program.run(&["show"]).expect(0).out;
     eprintln!("{shown}");
     assert!(shown.contains("pppoe"), "{shown}");
+    assert!(!shown.contains("not at R"), "{shown}");
     beds.lab(&["down", "session"]).expect(0);
 }
 

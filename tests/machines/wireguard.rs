@@ -40,6 +40,7 @@ fn the_router_decrypts_at_one_level_and_forwards_encrypted_packets_at_the_other(
     let shown = beds.program.run(&["show"]).expect(0).out;
     eprintln!("{shown}");
     assert!(shown.contains("to-router"), "{shown}");
+    assert!(!shown.contains("not at R"), "{shown}");
     beds.lab(&["down", "tunnel"]).expect(0);
 }
 

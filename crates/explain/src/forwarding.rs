@@ -194,27 +194,37 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Forward
 }
 
 /// The share of the frames that an interface of the router counted: the most of all interfaces. Other traffic is the part
-/// of a count that goes with the time and not with the frames.
+/// of a count that goes with the time and not with the frames. Frames can be lost in front of the router, as in a tunnel of
+/// the sender, or in it after they were counted: the share is the larger one of those that were sent and those that arrived.
 pub(crate) fn passed(trials: &[&Trial], router: &HostName) -> Option<f64> {
-    let mut counts: BTreeMap<&str, Vec<[f64; 3]>> = BTreeMap::new();
+    let mut counts: BTreeMap<&str, [Vec<[f64; 3]>; 2]> = BTreeMap::new();
     let mut is_monitored = false;
     for trial in trials {
         let points = trial.points.iter().map(|point| (point.parts.first(), &point.loads));
         for (part, loads) in points.chain([(trial.result.parts.first(), &trial.loads)]) {
-            let sent = part.and_then(|part| part.quantities.get(&Metric::all(Measure::ALL_SENT)));
             let load = loads.iter().find(|load| load.host == *router);
-            let Some((sent, load)) = sent.copied().zip(load).filter(|(sent, _)| *sent > 0.0) else {
-                continue;
-            };
+            let Some((frames, load)) = part.and_then(sent_and_arrived).zip(load) else { continue };
             is_monitored = true;
             for one in &load.interfaces {
                 let seen = (one.received_packets + one.sent_packets) as f64;
-                counts.entry(&one.name).or_default().push([sent, load.seconds, seen]);
+                let rows = counts.entry(&one.name).or_default();
+                for (rows, frames) in rows.iter_mut().zip(frames) {
+                    rows.push([frames, load.seconds, seen]);
+                }
             }
         }
     }
-    let shares = counts.values().map(|counts| share(counts));
+    let shares = counts.values().flatten().map(|rows| share(rows));
     is_monitored.then(|| shares.fold(0.0, f64::max))
+}
+
+/// Frames that were sent and that arrived; all of them where nothing is known of the latter. `None` if none was sent.
+fn sent_and_arrived(part: &PartResult) -> Option<[f64; 2]> {
+    let value = |measure| part.quantities.get(&Metric::all(measure)).copied();
+    let sent = value(Measure::ALL_SENT).filter(|sent| *sent > 0.0)?;
+    let rates = value(Measure::PACKETS).zip(value(Measure::OFFERED_FRAMES));
+    let share = rates.map(|(received, offered)| received / offered).filter(|share| *share >= 0.0);
+    Some([sent, sent * share.unwrap_or(1.0).min(1.0)])
 }
 
 /// The factor of the first column by which, with one of the second, it makes the third (least squares); of the first alone

@@ -15,6 +15,12 @@ type RouterLoad<'a> = &'a dyn Fn(u64, u64) -> HostLoad;
 
 /// A search over a router that keeps 40,000 frames a second and was offered up to 60,000.
 fn study(load: RouterLoad<'_>) -> Study {
+    let rates = [40_000_u64, 20_000, 40_000, 60_000].map(|offered| (offered, offered.min(40_000)));
+    study_at(&rates, load)
+}
+
+/// The same with rates of frames that were sent and that arrived: at the kept rate, and at those of the search.
+fn study_at(rates: &[(u64, u64)], load: RouterLoad<'_>) -> Study {
     let end = |host: &str| Endpoint { host: host.parse().unwrap(), address: None };
     let via = Some(ROUTER.parse().unwrap());
     let path = PathSubject { from: end("ssh://lan"), to: end("ssh://wan"), via }.into();
@@ -23,15 +29,17 @@ fn study(load: RouterLoad<'_>) -> Study {
     study.plan = Plan::new(vec![path], vec![workload], Design::default());
     study.plan.watched.push(Watched::new(ROUTER.parse().unwrap(), HostRole::Router));
     study.subjects = vec![SubjectFacts::Path(PathFacts::default())];
-    add_trial(&mut study, 0, Cell { subject: 0, workload: 0, setting: 0 }, result(40_000));
+    let (kept, kept_arrived) = rates[0];
+    let cell = Cell { subject: 0, workload: 0, setting: 0 };
+    add_trial(&mut study, 0, cell, result(kept, kept_arrived));
     let trial = &mut study.trials[0];
-    trial.loads = vec![load(400_000, 0)];
-    for offered in [20_000, 40_000, 60_000] {
-        let lost = offered.max(40_000) - 40_000;
+    trial.loads = vec![load(10 * kept, 10 * (kept - kept_arrived))];
+    for &(offered, arrived) in &rates[1..] {
+        let lost = offered - arrived;
         trial.points.push(Point {
             at: offered as f64,
             accepted: Some(lost == 0),
-            parts: vec![result(offered)],
+            parts: vec![result(offered, arrived)],
             loads: vec![load(10 * offered, 10 * lost)],
         });
     }
@@ -39,10 +47,10 @@ fn study(load: RouterLoad<'_>) -> Study {
 }
 
 /// What both ends counted at an offered rate.
-fn result(offered: u64) -> PartResult {
+fn result(offered: u64, arrived: u64) -> PartResult {
     let figures = [
         (Measure::OFFERED_FRAMES, offered),
-        (Measure::PACKETS, offered.min(40_000)),
+        (Measure::PACKETS, arrived),
         (Measure::ALL_SENT, 10 * offered),
     ];
     let quantities = figures.map(|(measure, value)| (Metric::all(measure), value as f64)).into();
@@ -133,6 +141,38 @@ fn interfaces_that_stand_still_while_frames_arrive_did_not_see_them() {
     study.trials[0].points.iter_mut().for_each(|point| point.loads.clear());
     let [found] = &forwarded(&study)[..] else { panic!("a router") };
     assert!(found.passed.is_none() && !found.passes_by(), "{found:?}");
+}
+
+/// Rates around those of a real run: A encrypts 4714 frames a second for a tunnel that ends at R, and drops the others.
+#[test]
+fn frames_that_are_lost_in_front_of_a_router_do_not_pass_it_by() {
+    let rates = [(4_714, 4_714), (2_357, 2_357), (4_714, 4_690), (9_428, 4_700), (30_000, 4_720)];
+    let packets = |size: u64, count: u64| InterfaceLoad {
+        received_bytes: size * count,
+        received_packets: count,
+        ..InterfaceLoad::default()
+    };
+    let load = |sent: u64, lost: u64| {
+        let arrived = sent - lost;
+        let inner = InterfaceLoad { name: "inner".into(), ..packets(1_489, arrived) };
+        let tunnel = InterfaceLoad { name: "plimsoll_wg".into(), ..packets(1_420, arrived) };
+        let outer = InterfaceLoad {
+            name: "outer".into(),
+            sent_bytes: 1_429 * arrived,
+            sent_packets: arrived,
+            ..InterfaceLoad::default()
+        };
+        HostLoad { interfaces: vec![inner, outer, tunnel], ..host(3.8, arrived) }
+    };
+    let found = forwarded(&study_at(&rates, &load));
+    let [found] = &found[..] else { panic!("{found:?}") };
+    assert!(!found.passes_by(), "{found:?}");
+    assert!(found.passed.is_some_and(|share| (share - 1.0).abs() < 0.02), "{found:?}");
+    // Nor do those that are lost behind its interfaces, although fewer arrive the more are sent.
+    let collapsed = [(40_000, 40_000), (20_000, 20_000), (40_000, 40_000), (80_000, 10_000)];
+    let found = forwarded(&study_at(&collapsed, &|sent, _| host(6.0, sent)));
+    let [found] = &found[..] else { panic!("{found:?}") };
+    assert!(!found.passes_by(), "{found:?}");
 }
 
 #[test]
