@@ -4,7 +4,7 @@
 mod written;
 
 use plimsoll_model::device::{
-    CoreMark, CoreMarkKind, CryptoMeans, Interrupt, Nic, Queue, QueueDiscipline,
+    CoreMark, CoreMarkKind, CryptoMeans, Interrupt, Nic, Part, Queue, QueueDiscipline,
 };
 use plimsoll_model::{Device, HostSubject, Outcome, Study, StudyId, SubjectFacts, SubjectKind};
 use plimsoll_record::{StudySummary, SubjectSummary, from_json};
@@ -53,6 +53,25 @@ fn a_virtual_machine() {
 #[test]
 fn a_host_without_a_probe() {
     insta::assert_snapshot!(device(&read(SHELL), &NARROW));
+}
+
+/// It failed each part that needs the probe, and stood in the answer for each, in each section and in a note.
+#[test]
+fn why_there_is_no_probe_is_said_once_with_the_parts_that_need_it() {
+    let study = read(SHELL);
+    let text = device(&study, &WIDE).split_whitespace().collect::<Vec<_>>().join(" ");
+    let (reason, parts) =
+        ("there are none at all", "! CPU, Memory and Cryptography: could not find");
+    assert_eq!((text.matches(reason).count(), text.matches(parts).count()), (1, 1), "{text}");
+    assert_eq!(paper(&study).html().matches(reason).count(), 1);
+    // One reason for each part, where they differ.
+    let mut other = study;
+    let memory = details(&mut other).parts.iter_mut().find(|record| record.part == Part::Memory);
+    memory.unwrap().failures[0].happened = "it has no memory left".to_owned();
+    let text = device(&other, &WIDE).split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in ["! CPU and Cryptography: could not", "! Memory: could not"] {
+        assert!(text.contains(words), "{words} in {text}");
+    }
 }
 
 #[test]

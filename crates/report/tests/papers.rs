@@ -142,6 +142,7 @@ fn which_watched_and_what_was_not_watched_is_reported() {
         ] {
             assert!(page.contains(said), "{said} in {page}");
         }
+        assert_eq!(count(&page, "there is no probe for mips here"), 1, "{page}");
     }
 }
 

@@ -89,8 +89,8 @@ fn sections(host: &Host<'_>) -> Vec<Section> {
     ] {
         section.warnings.extend(disturbed::warnings(host, part));
         if let Some(record) = host.part(part) {
-            section.remarks.extend(record.notes.iter().map(|note| printable(note)));
-            section.warnings.extend(record.failures.iter().map(failure));
+            section.remarks.extend(record.notes.iter().map(|note| remark(host, note)));
+            section.failures.extend(record.failures.iter().map(failure));
         }
         sections.push(section);
     }
@@ -101,9 +101,19 @@ fn sections(host: &Host<'_>) -> Vec<Section> {
     sections
 }
 
-/// A failure in a sentence.
+/// A note, without the reason at its end if a failure gives the same one.
+fn remark(host: &Host<'_>, note: &str) -> String {
+    let failures = host.parts.iter().flat_map(|record| &record.failures);
+    let mut shorter = failures.filter_map(|failure| note.strip_suffix(&*failure.happened));
+    match shorter.find_map(|start| start.strip_suffix(": ")) {
+        Some(start) => printable(&format!("{start}.")),
+        None => printable(note),
+    }
+}
+
+/// A failure as the end of a sentence, and what to do about it.
 fn failure(failure: &Failure) -> String {
     let Failure { tried, on, happened, next, .. } = failure;
-    let text = format!("Could not {tried} on {on}: {happened}. {next}");
+    let text = format!("could not {tried} on {on}: {happened}. {next}");
     printable(text.trim_end())
 }

@@ -1,12 +1,12 @@
 //! The report of one host: what it is and its main figures first, then part by part.
 
 use super::host::measure;
-use super::section::{footnote, heading};
+use super::section::{self, footnote, heading};
 use super::{Host, flagged, repeated, sections, subtitle, title};
 use crate::columns::Columns;
 use crate::document::{Document, Layout, Section};
 use crate::study::head;
-use crate::text::{printable, shortened, width};
+use crate::text::{listed, printable, shortened, width};
 use plimsoll_model::HostName;
 use plimsoll_model::device::{Measured, Part};
 
@@ -20,7 +20,8 @@ const LONGEST: usize = 62;
 
 /// The report of a study of one host.
 pub(crate) fn document(host: &Host<'_>) -> Document {
-    let found = sections(host);
+    let mut found = sections(host);
+    let failures = take_failures(&mut found);
     let id = printable(&host.study.id.0);
     let mut answer = Section::new("answer", "");
     answer.warnings(head::ending(host.study));
@@ -32,6 +33,7 @@ pub(crate) fn document(host: &Host<'_>) -> Document {
     host.study.flags.iter().for_each(|flag| answer.warning(flagged(flag)));
     let warnings = found.iter().flat_map(|section| &section.warnings);
     warnings.for_each(|warning| answer.warning(warning));
+    failures.into_iter().for_each(|failure| answer.warning(failure));
     crate::sections::more(&mut answer, &id);
     let mut all = vec![answer];
     all.extend(found.iter().map(|s| s.reported(s.id.to_owned(), s.heading.to_owned())));
@@ -48,6 +50,26 @@ pub(crate) fn document(host: &Host<'_>) -> Document {
         extent: String::new(),
         sections: all,
     }
+}
+
+/// What could not be measured, each failure once with the parts that it is of; their sections do not repeat it.
+fn take_failures(found: &mut [section::Section]) -> Vec<String> {
+    let mut all: Vec<(String, Vec<String>)> = Vec::new();
+    for section in found {
+        let heading = section.heading.to_owned();
+        let own = std::mem::take(&mut section.failures);
+        if !own.is_empty() && section.is_empty() {
+            section.remarks.push("Not measured: see the warnings at the top.".to_owned());
+        }
+        for failure in own {
+            match all.iter_mut().find(|(known, _)| *known == failure) {
+                Some((_, parts)) if parts.contains(&heading) => {}
+                Some((_, parts)) => parts.push(heading.clone()),
+                None => all.push((failure, vec![heading.clone()])),
+            }
+        }
+    }
+    all.into_iter().map(|(failure, parts)| format!("{}: {failure}", listed(&parts))).collect()
 }
 
 /// The first facts of the inventory; more of them where there are no figures.

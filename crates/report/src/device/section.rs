@@ -5,6 +5,7 @@ use super::host::DISTURBED;
 use crate::columns::Columns;
 use crate::document::{self, Layout};
 use crate::figure::Kind;
+use crate::text::capital;
 use plimsoll_model::device::Part;
 
 /// A stretch under a heading.
@@ -23,6 +24,8 @@ pub(super) struct Section {
     pub(super) claims: Vec<String>,
     /// What is missing or odd.
     pub(super) warnings: Vec<String>,
+    /// What could not be measured: "could not ...".
+    pub(super) failures: Vec<String>,
 }
 
 /// Bars of one kind, from zero, so that they may be compared.
@@ -61,6 +64,7 @@ impl Section {
         section.figures(self.bars.iter().map(bars::figure));
         section.texts(self.claims.iter().cloned());
         self.warnings.iter().for_each(|warning| section.warning(warning));
+        self.failures.iter().for_each(|failure| section.warning(capital(failure)));
         section
     }
 
@@ -71,6 +75,7 @@ impl Section {
             && self.table.rows.is_empty()
             && self.claims.is_empty()
             && self.warnings.is_empty()
+            && self.failures.is_empty()
     }
 
     /// Adds a fact, if it is known.

@@ -59,6 +59,7 @@ fn section(shown: &Shown<'_>, number: usize, host: &HostFindings) -> Section {
         section.table(hosts::costs(shown, host).table(), Layout::Words);
         section.texts(hosts::remarks(shown, host));
     }
+    section.texts(hosts::without_probe(shown, host));
     section.figures(figures);
     section
 }

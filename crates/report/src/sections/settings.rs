@@ -72,14 +72,13 @@ const TARGET: [Fact<TargetFacts>; 12] = [
 const BY_ITSELF: [Fact<BoxFacts>; 2] =
     [("as given", |b| known(&b.given)), ("description", |b| known(&device::subtitle(b)))];
 
-const HOST: [Fact<HostFacts>; 7] = [
+const HOST: [Fact<HostFacts>; 6] = [
     ("kernel", |h| known(&h.kernel)),
     ("CPU", |h| known(&h.cpu_model)),
     ("cores", |h| Some(h.cpus.to_string())),
     ("memory", |h| Some(amount(h.memory_bytes))),
     ("CPU accounting", |h| known(&h.cpu_accounting)),
     ("monitored by", |h| h.watched_by.map(watcher)),
-    ("why without probe", |h| h.without_probe.as_deref().and_then(known)),
 ];
 
 fn watcher(by: WatchedBy) -> String {

@@ -257,14 +257,15 @@ pub(crate) fn remarks(shown: &Shown<'_>, host: &HostFindings) -> Vec<String> {
         };
         remarks.push(format!("{how} took {} of a core.", share(watching)));
     }
-    if let Some(why) = &facts.without_probe {
-        remarks.push(format!(
-            "The probe, which takes less CPU, could not be used: {}.",
-            printable(why)
-        ));
-    }
     remarks.extend(accounting(facts, host));
     remarks
+}
+
+/// Why the probe did not monitor a host.
+pub(crate) fn without_probe(shown: &Shown<'_>, host: &HostFindings) -> Option<String> {
+    let facts = shown.study.hosts.iter().find(|facts| facts.name == host.host)?;
+    let why = printable(facts.without_probe.as_deref()?);
+    Some(format!("The probe, which takes less CPU, could not be used: {why}."))
 }
 
 /// What tick accounting cannot see, and whether the scheduler's own clock says so.
