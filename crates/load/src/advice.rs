@@ -9,6 +9,9 @@ pub(crate) const USE_LESS: &str = "give a smaller --size or a smaller --scale";
 pub(crate) const READ_IN_PLACE: &str = "read an existing file: 'plimsoll check TARGET --file NAME'";
 /// Next step where a file to be read is not there.
 pub(crate) const CHECK_NAME: &str = "Check its name, relative to the target.";
+/// Next step where a directory of a server is not there.
+pub(crate) const MISSING_DIRECTORY: &str =
+    "Create the directory on the server, or name an existing one.";
 /// Next step where a directory is named instead of a file to be read.
 pub(crate) const NAME_FILE_BELOW: &str = "It is a directory: name a file in it.";
 /// Next step where neither a file nor a directory is named.

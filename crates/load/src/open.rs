@@ -1,5 +1,6 @@
 //! From a target to its share.
 
+use crate::advice::MISSING_DIRECTORY;
 use crate::directory::DirectoryShare;
 use crate::nfs::NfsShare;
 use crate::nfs4::{Nfs4Share, Older, Refused};
@@ -47,9 +48,35 @@ fn open_newest(
             if older == (Older::MayHaveDirectory { exports: true }) {
                 failure.happened =
                     format!("by version 4: {}; {}", refused.happened, failure.happened);
-                failure.next = format!("{} {}", refused.next, failure.next);
+                failure.next = of_both(&refused.next, &failure.next);
             }
             Err(failure)
         }
+    }
+}
+
+/// The advice of version 4, which names exports, and of an older one. What to do about a directory that is not there stands
+/// before the exports, and once.
+fn of_both(newest: &str, older: &str) -> String {
+    match older == MISSING_DIRECTORY {
+        true => format!("{older} {}", newest.strip_prefix(older).unwrap_or(newest).trim_start()),
+        false => format!("{newest} {older}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_on_a_missing_directory_stands_before_the_exports() {
+        let exports = "Name one of the server's exports in version 4: nfs://nas/srv.";
+        let expected = format!("{MISSING_DIRECTORY} {exports}");
+        // Version 4 found the export too, or no directory of that name at its root.
+        for newest in [&*expected, exports] {
+            assert_eq!(of_both(newest, MISSING_DIRECTORY), expected);
+        }
+        let older = "Name one of the server's exports in version 3: nfs://nas/srv?vers=3.";
+        assert_eq!(of_both(exports, older), format!("{exports} {older}"));
     }
 }

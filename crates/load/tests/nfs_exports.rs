@@ -86,6 +86,14 @@ fn a_path_that_no_version_has_names_the_exports_of_both() {
     let named = [url.clone(), url.replace('?', "?vers=3&")];
     assert_eq!(found, named, "{failure}");
     found.iter().for_each(|url| write(url).unwrap());
+    // A directory that is missing in an export, in all versions and in version 4 alone: first what to do about it.
+    for version in ["", "?vers=4.2"] {
+        let failure = write(&format!("nfs://127.0.0.1{data}/film{version}")).unwrap_err();
+        assert!(failure.happened.contains("'film' does not exist"), "{failure}");
+        let advice = "Create the directory on the server, or name an existing one. Name one of ";
+        assert!(failure.next.starts_with(advice), "{failure}");
+        assert_eq!(urls(&failure.next), [format!("nfs://127.0.0.1{data}{version}")], "{failure}");
+    }
 }
 
 #[test]

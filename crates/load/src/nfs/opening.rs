@@ -3,6 +3,7 @@
 use super::exports;
 use super::failures::{Caller, Service, failure, refused_advice};
 use super::site::Site;
+use crate::advice::MISSING_DIRECTORY;
 use crate::open_options::OpenOptions;
 use crate::wire::TransferSizes;
 use plimsoll_model::units::Bytes;
@@ -359,8 +360,8 @@ fn descend(
         let (found, attributes) = match client.lookup(directory, name) {
             Ok(found) => found,
             Err(error @ Error::Nfs { status: Status::NoEntry, .. }) => {
-                let next = "Create the directory on the server, or name an existing one.";
-                return Err(bad(format!("'{part}' does not exist ({error})"), next));
+                let happened = format!("'{part}' does not exist ({error})");
+                return Err(bad(happened, MISSING_DIRECTORY));
             }
             Err(e) => return Err(site.failure(tried, Service::Nfs, Some(client.socket()), &e)),
         };

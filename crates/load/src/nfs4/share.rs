@@ -3,6 +3,7 @@
 use super::keeper::Keeper;
 use super::lane::Nfs4Wire;
 use super::{Directories, OpenFiles};
+use crate::advice::MISSING_DIRECTORY;
 use crate::connection::spread;
 use crate::nfs::exports;
 use crate::nfs::failures::Service;
@@ -200,8 +201,10 @@ fn descend(site: &Site, client: &mut Client, parts: &[&str]) -> Result<FileHandl
             Failure::new(Cause::NotPermitted, tried).on(&site.given).happened(happened).next(next),
         )
     };
-    let (mut directory, _) =
+    let (mut directory, root) =
         client.root().map_err(|e| site.failure(tried, Service::Nfs, Some(client.socket()), &e))?;
+    // Directories above the exports are of the root's file system.
+    let mut is_in_export = false;
     for part in parts {
         let name = Name::new(part).ok_or_else(|| {
             bad(
@@ -212,10 +215,15 @@ fn descend(site: &Site, client: &mut Client, parts: &[&str]) -> Result<FileHandl
         let (found, attributes) = match client.lookup(directory, name) {
             Ok(found) => found,
             Err(e) if e.status() == Some(Status::NoEntry) => {
-                let next = "In version 4, paths start at the root of the server (fsid=0 of Linux, Pseudo of \
-                NFS-Ganesha): name a directory below that, or create it on the server.";
+                let next = match is_in_export {
+                    true => MISSING_DIRECTORY,
+                    false => {
+                        "In version 4, paths start at the root of the server (fsid=0 of Linux, Pseudo of \
+                        NFS-Ganesha): name a directory below that, or create it on the server."
+                    }
+                };
                 let refused = bad(format!("'{part}' does not exist (NFS4ERR_NOENT)"), next);
-                return Err(not_shown(site, client, refused.failure));
+                return Err(not_shown(site, client, refused.failure, is_in_export));
             }
             Err(e) => {
                 let failure = site.failure(tried, Service::Nfs, Some(client.socket()), &e);
@@ -228,6 +236,7 @@ fn descend(site: &Site, client: &mut Client, parts: &[&str]) -> Result<FileHandl
                 });
             }
         };
+        is_in_export = attributes.file_system != root.file_system;
         match attributes.kind {
             Some(FileType::Directory) => directory = found,
             Some(FileType::Link) => {
@@ -243,14 +252,23 @@ fn descend(site: &Site, client: &mut Client, parts: &[&str]) -> Result<FileHandl
     Ok(directory)
 }
 
-/// A directory that is not there: with the exports that version 4 has instead.
-fn not_shown(site: &Site, client: &mut Client, mut failure: Failure) -> Refused {
+/// A directory that is not there: with the exports that version 4 has instead, after the advice on the directory where an
+/// export was found.
+fn not_shown(
+    site: &Site,
+    client: &mut Client,
+    mut failure: Failure,
+    is_in_export: bool,
+) -> Refused {
     client.set_deadline(site.operation());
     let paths = super::exports::paths(client).unwrap_or_default();
     let advice = exports::of_version_4(&site.target, &paths);
     let exports = advice.is_some();
     if let Some(advice) = advice {
-        failure.next = advice;
+        failure.next = match is_in_export {
+            true => format!("{} {advice}", failure.next),
+            false => advice,
+        };
     }
     Refused { failure, older: Older::MayHaveDirectory { exports } }
 }
