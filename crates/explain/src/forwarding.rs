@@ -194,8 +194,8 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Forward
 }
 
 /// The share of the frames that an interface of the router counted: the most of all interfaces. Other traffic is the part
-/// of a count that goes with the time and not with the frames. Frames can be lost in front of the router, as in a tunnel of
-/// the sender, or in it after they were counted: the share is the larger one of those that were sent and those that arrived.
+/// of a count that goes with the time and not with the frames. Frames can be lost in front of the router, as in a tunnel
+/// of the sender, or in it after they were counted: it is the share of those that were sent or that arrived, the larger.
 pub(crate) fn passed(trials: &[&Trial], router: &HostName) -> Option<f64> {
     let mut counts: BTreeMap<&str, [Vec<[f64; 3]>; 2]> = BTreeMap::new();
     let mut is_monitored = false;

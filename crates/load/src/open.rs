@@ -55,8 +55,8 @@ fn open_newest(
     }
 }
 
-/// The advice of version 4, which names exports, and of an older one. What to do about a directory that is not there stands
-/// before the exports, and once.
+/// The advice of version 4, which names exports, and of an older one. What to do about a missing directory stands before the
+/// exports, and once.
 fn of_both(newest: &str, older: &str) -> String {
     match older == MISSING_DIRECTORY {
         true => format!("{older} {}", newest.strip_prefix(older).unwrap_or(newest).trim_start()),

@@ -252,8 +252,8 @@ fn descend(site: &Site, client: &mut Client, parts: &[&str]) -> Result<FileHandl
     Ok(directory)
 }
 
-/// A directory that is not there: with the exports that version 4 has instead, after the advice on the directory where an
-/// export was found.
+/// A directory that is not there: with the exports that version 4 has instead; where an export was found, after the advice
+/// on the directory.
 fn not_shown(
     site: &Site,
     client: &mut Client,

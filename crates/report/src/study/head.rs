@@ -1,5 +1,6 @@
 //! What the study is and what each target turned out to be.
 
+use super::warnings::in_brief;
 use crate::date::utc;
 use crate::device::amount::binary;
 use crate::document::Warning;
@@ -44,7 +45,8 @@ pub(crate) fn ending(study: &Study) -> Option<Warning> {
             (printable(&text), super::advised(study, next))
         }
     };
-    Some(Warning { text, advice, ..Warning::default() })
+    let brief = advice.as_deref().map(|advice| in_brief(&text, Some(advice))).unwrap_or_default();
+    Some(Warning { text, advice, brief, ..Warning::default() })
 }
 
 /// What a subject turned out to be.

@@ -244,8 +244,12 @@ const WITHOUT_EFFECT: &str = "The figures are the same without it";
 /// Begin of a command in what to do.
 const COMMAND: &str = ": plimsoll ";
 
-/// The marks of bursts in the table explained, in two lines; `None` where nothing is a burst.
-pub(crate) fn burst(shown: &Shown<'_>) -> Option<String> {
+/// Begin of the explanation of the marks of bursts.
+const BURST: &str = "* burst: a write cache may have taken these writes";
+
+/// The marks of bursts in the table explained, in two lines, and in one without reason and advice; `None` where nothing is
+/// a burst.
+pub(crate) fn burst(shown: &Shown<'_>) -> Option<[String; 2]> {
     let flags = shown.study.flags.iter();
     let mut reasons: Vec<&str> = flags.filter_map(Flag::burst).collect();
     reasons.dedup();
@@ -259,12 +263,12 @@ pub(crate) fn burst(shown: &Shown<'_>) -> Option<String> {
     };
     if bursts().next().is_some() && bursts().all(is_sweep) {
         let text = "* burst into a write cache; plimsoll check measures the sustained speed.";
-        return Some(text.to_owned());
+        return Some([text, text].map(str::to_owned));
     }
     let marked = bursts().next().is_some();
     marked.then(|| {
-        let text = format!("* burst: a write cache may have taken these writes{because}");
-        in_brief(&text, shown.advised("For the sustained speed, raise --max-time.").as_deref())
+        let advice = shown.advised("For the sustained speed, raise --max-time.");
+        [in_brief(&format!("{BURST}{because}"), advice.as_deref()), format!("{BURST}.")]
     })
 }
 

@@ -1,7 +1,7 @@
 //! Screens of studies beside which others used the hosts.
 
 use super::{SCREEN, base, fits, four_verdicts, screen, sequential, words};
-use crate::support::plain::add_blocks;
+use crate::support::plain::{add_blocks, storage};
 use plimsoll_model::units::{Bytes, GIB};
 use plimsoll_model::*;
 use plimsoll_report::Document;
@@ -207,4 +207,83 @@ fn nothing_decided_is_said_on_top() {
     study.flags = vec![Flag::BusyBaseline { host: "local".parse().unwrap(), busy: 0.96, windows }];
     let busy = "Nothing could be decided: this machine was 96% busy with other work. Stop other work and run again.";
     assert!(words(&screen(&study)).contains(busy), "{}", screen(&study));
+}
+
+/// All at once, of two targets: a screen of 80 columns had 27 lines. What the details say as well is shorter then.
+#[test]
+fn a_quick_look_that_stopped_on_a_busy_machine_fits_a_terminal() {
+    let measured = |patterns: &[Pattern], left_out: &[&str]| {
+        let mut study = sequential(&["nfs://server/srv/data", "smb://ann@server/data"], patterns);
+        study.plan.command =
+            "plimsoll check --quick nfs://server/srv/data smb://ann@server/data".into();
+        add_blocks(&mut study, 7, 0.004, |_, pattern| base(pattern));
+        for trial in &mut study.trials {
+            let place = trial.block.unwrap() as usize + usize::from(trial.cell.subject);
+            let noise = [0.7, 1.4, 1.0][place % 3];
+            trial.result.parts[0].quantities.values_mut().for_each(|value| *value *= noise);
+        }
+        let writes = [1, 3, 4].into_iter().filter(|number| *number < patterns.len());
+        let state = |workload: usize| WriteState {
+            workload: workload as u16,
+            seconds: 0.0,
+            bytes: Bytes(0),
+            steady_bytes_per_second: None,
+        };
+        let states: Vec<WriteState> = writes.map(state).collect();
+        for facts in study.subjects.iter_mut().map(storage) {
+            facts.writes = states.clone();
+        }
+        let workloads: Vec<String> = left_out.iter().map(|name| (*name).to_owned()).collect();
+        study.flags = vec![
+            Flag::BusyBaseline {
+                host: "local".parse().unwrap(),
+                busy: 0.99,
+                windows: IdleWindows::default(),
+            },
+            Flag::Quick { resolvable: None },
+            Flag::Burst { workloads: vec!["sequential write".into()], why: Burst::NotConditioned },
+            Flag::NotCleaned {
+                target: "nfs://server/srv/data".into(),
+                directory: ".plimsoll-0893b3cb-d271315e".into(),
+                on: None,
+            },
+        ];
+        study.flags.extend((!workloads.is_empty()).then_some(Flag::LeftOut { workloads }));
+        let tried = "write the file '.plimsoll-0893b3cb-d271315e/lease.json'";
+        let failure = Failure::new(Cause::Unreachable, tried)
+            .on("nfs://server/srv/data")
+            .happened("the server closed the connection")
+            .next("Check that the server is running, and read its log.");
+        study.ended = Ended::Failed { failure };
+        study
+    };
+    let all = measured(&Pattern::USUAL, &[]);
+    let some = measured(&Pattern::USUAL[..3], &["random write", "random mixed"]);
+    for study in [&all, &some] {
+        let screen = screen(study);
+        fits(&screen);
+        let text = words(&screen);
+        for said in [
+            "The study stopped: the server closed the connection",
+            "Nothing could be decided: this machine was 99% busy with other work.",
+            "* burst: a write cache may have taken these writes",
+            "could not be removed from nfs",
+            "plimsoll clean",
+            "Stop other work on this machine, then run again: plimsoll check --quick",
+            "Or continue: plimsoll check --continue",
+        ] {
+            assert!(text.contains(said), "{said} in\n{screen}");
+        }
+        let whole = words(&Document::of_study(study).text(&SCREEN));
+        for said in [
+            "Check that the server is running, and read its log.",
+            "with other work. Stop other work and run again.",
+            "For the sustained speed, raise --max-time.",
+            "Preliminary: a quick look of",
+        ] {
+            assert!(whole.contains(said), "{said} in\n{whole}");
+        }
+    }
+    let left_out = "Not measured for lack of time: random write and random mixed.";
+    assert!(words(&screen(&some)).contains(left_out), "{}", screen(&some));
 }

@@ -49,6 +49,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
     section.warnings(head::ending(shown.study));
     let complete: usize =
         shown.findings.workloads.iter().flat_map(|w| &w.cells).map(|c| c.complete).sum();
+    let mut is_told = false;
     if complete > 0 {
         section.texts(stalls::leading(shown));
         section.texts(parts::sentences(shown));
@@ -61,7 +62,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
             }
             (false, false) => summary::sentence(shown, &brief),
         };
-        let is_told = said.as_ref().is_some_and(|said| said.contains(summary::STOP));
+        is_told = said.as_ref().is_some_and(|said| said.contains(summary::STOP));
         let disturbed = disturbances::heavy(shown).filter(|_| !is_told);
         let is_disturbed = disturbed.is_some();
         section.texts(disturbed.map(|(clause, _)| {
@@ -70,6 +71,11 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
         match shown.names.setups() {
             // It is the answer, whole.
             _ if playback::are_shown(shown) => section.texts(said),
+            // The command below says what to do as well.
+            _ if is_told => said.into_iter().for_each(|said| {
+                let shorter = said.replace(&format!(" {}", summary::STOP), "");
+                section.text_or_shorter(said, shorter);
+            }),
             1 | 2 => section.clauses(said, is_disturbed),
             _ => section.texts(said),
         }
@@ -99,10 +105,14 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
         let is_quick = shown.study.flags.iter().any(|flag| matches!(flag, Flag::Quick { .. }));
         let preliminary = sentences::preliminary(shown);
         match is_quick {
+            // Nothing was decided, not even preliminarily.
+            true if is_told => section.nearly_always(preliminary),
             true => section.texts(preliminary),
             false => section.asides(preliminary),
         }
-        section.texts(sentences::left_out(shown));
+        if let Some([whole, shorter]) = sentences::left_out(shown) {
+            section.text_or_shorter(whole, shorter);
+        }
     }
     section.texts(paths::equally_fast(shown, &|cell| brief.setup(shown, cell)));
     section.texts(clients::sentences(shown));
@@ -179,7 +189,9 @@ fn figures(section: &mut Section, shown: &Shown<'_>, brief: &Brief) -> (Explaine
     if section.items.iter().any(is_of_one_block) {
         section.text("?: the ratio of one block, which gives no verdict.");
     }
-    section.texts(warnings::burst(shown).filter(|_| marked));
+    if let Some([whole, shorter]) = warnings::burst(shown).filter(|_| marked) {
+        section.text_or_shorter(whole, shorter);
+    }
     (explained, marked)
 }
 

@@ -44,7 +44,9 @@ pub(super) fn add(section: &mut Section, shown: &Shown<'_>, brief: &Brief) -> bo
         section.texts(of_kinds(shown, brief, operations, &mut notes));
         section.texts(broken_round_trip(shown));
     }
-    section.texts(warnings::burst(shown).filter(|_| marked));
+    if let Some([whole, shorter]) = warnings::burst(shown).filter(|_| marked) {
+        section.text_or_shorter(whole, shorter);
+    }
     if let Some(text) = stored::sentence(shown, &name).filter(|_| !explained.stored) {
         let shorter = stored::shorter(&text);
         section.text_or_shorter(text, shorter);

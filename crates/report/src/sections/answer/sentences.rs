@@ -237,8 +237,9 @@ fn against(shown: &Shown<'_>, (a, b): &(String, String), claims: &[Matter<'_>]) 
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 
-/// The kinds of work that a quick look had no time for. A sentence and no warning, for the same reason.
-pub(super) fn left_out(shown: &Shown<'_>) -> Option<String> {
+/// The kinds of work that a quick look had no time for, with and without what to do about it. No warning, for the same
+/// reason.
+pub(super) fn left_out(shown: &Shown<'_>) -> Option<[String; 2]> {
     let names = shown.study.flags.iter().find_map(|flag| match flag {
         Flag::LeftOut { workloads } => Some(workloads),
         _ => None,
@@ -246,7 +247,8 @@ pub(super) fn left_out(shown: &Shown<'_>) -> Option<String> {
     let names: Vec<String> = names.iter().map(|name| printable(name)).collect();
     let command = shown.study.plan.command.split_whitespace().nth(1).unwrap_or_default();
     let pattern = if command == "check" { " or name them with --pattern" } else { "" };
-    Some(format!("Not measured for lack of time: {}. Raise --max-time{pattern}.", listed(&names)))
+    let named = format!("Not measured for lack of time: {}.", listed(&names));
+    Some([format!("{named} Raise --max-time{pattern}."), named])
 }
 
 /// Whether one of two is faster though their ratio is smaller than this.
