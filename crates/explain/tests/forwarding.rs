@@ -143,7 +143,8 @@ fn interfaces_that_stand_still_while_frames_arrive_did_not_see_them() {
     assert!(found.passed.is_none() && !found.passes_by(), "{found:?}");
 }
 
-/// Rates around those of a real run: A encrypts 4714 frames a second for a tunnel that ends at R, and drops the others.
+/// The kept rate and the sizes of packets are those of a real run with a tunnel that ends at R.
+/// The losses in front of R are made up: that run kept no counts.
 #[test]
 fn frames_that_are_lost_in_front_of_a_router_do_not_pass_it_by() {
     let rates = [(4_714, 4_714), (2_357, 2_357), (4_714, 4_690), (9_428, 4_700), (30_000, 4_720)];

@@ -209,7 +209,7 @@ fn nothing_decided_is_said_on_top() {
     assert!(words(&screen(&study)).contains(busy), "{}", screen(&study));
 }
 
-/// All at once, of two targets: a screen of 80 columns had 27 lines. What the details say as well is shorter then.
+/// All at once, of two targets: such a screen of 80 columns had 26 lines. What the details say as well is shorter then.
 #[test]
 fn a_quick_look_that_stopped_on_a_busy_machine_fits_a_terminal() {
     let measured = |patterns: &[Pattern], left_out: &[&str]| {
