@@ -1,7 +1,7 @@
 //! The cache of images, and a machine that does not boot.
 
 use super::pair::{LIMIT, Pair, kill, machine};
-use plimsoll_lab::vm::{self, Image, Images, images::Files};
+use plimsoll_lab::vm::{self, Cable, Image, Images, images::Files};
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
@@ -140,7 +140,7 @@ fn a_machine_that_does_not_boot_shows_its_last_words() {
     broken.memory_mib = 256;
     broken.nics[0].mac = "no address".to_owned();
     broken.name = "other".to_owned();
-    broken.nics[0].socket = place.path().join("other-lan");
+    broken.nics[0].cable = Cable::Socket { at: place.path().join("other-lan"), listens: true };
     let refused = vm::start(&broken, &cache.images(), &mut |_| Ok(())).unwrap_err();
     assert!(refused.happened.contains("mac"), "{refused}");
 }

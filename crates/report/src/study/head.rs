@@ -1,6 +1,6 @@
 //! What the study is and what each target turned out to be.
 
-use super::warnings::in_brief;
+use super::warnings;
 use crate::date::utc;
 use crate::device::amount::binary;
 use crate::document::Warning;
@@ -45,7 +45,8 @@ pub(crate) fn ending(study: &Study) -> Option<Warning> {
             (printable(&text), super::advised(study, next))
         }
     };
-    let brief = advice.as_deref().map(|advice| in_brief(&text, Some(advice))).unwrap_or_default();
+    let brief =
+        advice.as_deref().map(|advice| warnings::in_brief(&text, Some(advice))).unwrap_or_default();
     Some(Warning { text, advice, brief, ..Warning::default() })
 }
 
