@@ -237,7 +237,7 @@ fn a_store_that_cannot_be_written_is_seen_before_anything_is_measured() {
     std::fs::create_dir(&disk).unwrap();
     let script = "set -e; mount -t tmpfs -o size=256k none $DISK; cp $PLIMSOLL_DB $DISK/s.db; \
         export PLIMSOLL_DB=$DISK/s.db; set +e; \"$0\" \"$@\"; echo rc=$?; ls $DISK; \
-        stat -c length=%s $DISK/s.db; mount -o remount,ro $DISK; \"$0\" \"$@\"; echo rc=$?; \"$0\" list";
+        stat -c length=%s $DISK/s.db; mount -o remount,bind,ro $DISK; \"$0\" \"$@\"; echo rc=$?; \"$0\" list";
     let mut namespace = std::process::Command::new("unshare");
     let flag = if nix::unistd::geteuid().is_root() { "-m" } else { "-rm" };
     namespace.args([flag, "/bin/sh", "-c", script]).env("DISK", &disk);

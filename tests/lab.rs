@@ -37,6 +37,9 @@ fn namespaces() -> bool {
 
 #[test]
 fn slips_in_a_lab_file_are_told_before_anything_is_made() {
+    if !namespaces() {
+        return;
+    }
     let beds = Beds::new();
     let refused = |text: &str, words: &[&str]| {
         let file = beds.file("typo", text);
@@ -64,9 +67,8 @@ fn slips_in_a_lab_file_are_told_before_anything_is_made() {
     assert_eq!(beds.lab(&["status"]).expect(0).out, "no lab is running\n");
     let found = beds.lab(&["doctor", "--json"]).expect(0).out;
     let found: serde_json::Value = serde_json::from_str(&found).unwrap();
-    let root = nix::unistd::geteuid().is_root();
     let says = |what: &str| found.as_array().unwrap().iter().find(|f| f["what"] == what).unwrap();
-    assert_eq!(says("root")["good"], root);
+    assert_eq!(says("root")["good"], true);
     assert!(says("kvm")["found"].as_str().is_some_and(|word| !word.is_empty()));
 }
 

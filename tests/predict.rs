@@ -227,7 +227,7 @@ fn a_study_that_cannot_be_read_does_not_keep_others_from_being_explained() {
 #[test]
 fn a_store_that_cannot_be_written_keeps_no_prediction_and_a_warning_says_so() {
     let script = "set -e; mount -t tmpfs -o size=4m none $DISK; cp $PLIMSOLL_DB $DISK/s.db; \
-        export PLIMSOLL_DB=$DISK/s.db; mount -o remount,ro $DISK; \
+        export PLIMSOLL_DB=$DISK/s.db; mount -o remount,bind,ro $DISK; \
         \"$0\" \"$@\"; \"$0\" history nfs://nas/a";
     for older in [false, true] {
         let program = Plimsoll::new();
