@@ -501,6 +501,20 @@ fn the_rules_of_a_router_with_a_public_address_stay() {
 }
 
 #[test]
+fn a_file_of_rules_with_a_slip_is_refused_before_anything_is_measured() {
+    let Some(beds) = lab() else { return };
+    let slip = "table inet slip {\n chain forward {\n  ip saddr 192.0.2.1 dropp\n }\n}\n";
+    let set = format!("--set=lab://via/router/nft-ruleset=none,{}", beds.file("slip", slip));
+    let ran = net(&beds, &[ROUTER, "--quick", "--frames=512", &set]).expect(2);
+    for words in ["slip.toml on lab://via/router", ":3:", "rror:", "Correct the rules"] {
+        assert!(ran.err.contains(words), "{words} in {}", ran.err);
+    }
+    let kept = beds.program.run(&["list"]).expect(0).out;
+    assert!(kept.contains("No studies yet"), "nothing was measured: {kept}");
+    assert_eq!(beds.on("via/router", "nft list ruleset"), "");
+}
+
+#[test]
 fn an_interrupted_search_leaves_nothing() {
     let Some(beds) = lab() else { return };
     let _alone = alone();

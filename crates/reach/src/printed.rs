@@ -13,9 +13,15 @@ pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { HIDDEN } else { c }).collect()
 }
 
-/// The last line that was printed; `None` where nothing was.
+/// The last line that was printed; `None` where nothing was. Below a message, nft(8) prints a line of its input and one
+/// that marks a place in it: then it is the message.
 pub fn last_line(output: &[u8]) -> Option<String> {
-    lines(output).pop()
+    let is_mark = |line: &String| line.chars().all(|c| matches!(c, '^' | '~' | '-' | ' '));
+    let mut lines = lines(output);
+    while lines.len() > 2 && lines.last().is_some_and(is_mark) {
+        lines.truncate(lines.len() - 2);
+    }
+    lines.pop()
 }
 
 /// The word after another one in a line, as ip(8) prints names and values: "via 192.0.2.1 dev eth0".
@@ -48,6 +54,9 @@ mod tests {
         assert_eq!(line.chars().count(), MOST_LETTERS);
         assert_eq!(last_line(b"sh: one\nsh: two\n \n").as_deref(), Some("sh: two"));
         assert_eq!(last_line(b"\n\r\n"), None);
+        let marked = b"stdin:2:3-3: Error: syntax error\n} }\n  ^\nstdin:3:1-1: Error: end of file\n} }\n^^\n";
+        assert_eq!(last_line(marked).as_deref(), Some("stdin:3:1-1: Error: end of file"));
+        assert_eq!(last_line(b"^\n").as_deref(), Some("^"));
         assert_eq!(printable("a\x1b[2J"), "a\u{fffd}[2J");
     }
 

@@ -34,7 +34,9 @@ const KEY: &str = "ruleset";
 const NOT_OURS: [&str; 4] = ["managed by iptables", "xt match", "xt target", "# xt_"];
 
 /// Makes a list of rules, on standard input, the whole of what there is.
-const LOAD: &str = "{ echo 'flush ruleset'; cat; } | nft -f -";
+///
+/// The first line stays the first, so that errors name the lines of a file.
+const LOAD: &str = "{ printf 'flush ruleset; '; cat; } | nft -f -";
 
 #[derive(Debug, Default)]
 struct Ruleset {
@@ -172,8 +174,19 @@ impl Knob for Ruleset {
     /// nft checks rules without loading them.
     fn check_on(&self, host: &dyn Reach, original: &Original, level: &str) -> Result<(), Failure> {
         let rules = self.rules(original, level)?;
-        let text = "{ echo 'flush ruleset'; cat; } | nft -c -f -";
-        command(host, "check the packet filter's rules", text, rules.as_bytes()).map(drop)
+        let text = LOAD.replace("nft -f", "nft -c -f");
+        let refused = |failure: Failure| match failure.cause {
+            Cause::NotPermitted => Failure {
+                cause: Cause::Usage,
+                on: format!("{level} on {}", host.name()),
+                next: "Correct the rules, or give others.".to_owned(),
+                ..failure
+            },
+            _ => failure,
+        };
+        command(host, "check the packet filter's rules", &text, rules.as_bytes())
+            .map(drop)
+            .map_err(refused)
     }
 
     fn apply(&self, host: &dyn Reach, original: &Original, level: &str) -> Result<(), Failure> {
@@ -291,7 +304,7 @@ mod tests {
         let host = std::sync::Arc::new(plimsoll_reach::Local);
         let patience = Duration::from_secs(2);
         drop(Guard::start(host, kept.to_str().unwrap(), undo, patience).unwrap());
-        let (begun, whole) = (Instant::now(), format!("flush ruleset\n{text}"));
+        let (begun, whole) = (Instant::now(), format!("flush ruleset; {text}"));
         while std::fs::read_to_string(&written).unwrap_or_default() != whole {
             assert!(begun.elapsed() < Duration::from_secs(60), "it is not undone");
             std::thread::sleep(Duration::from_millis(50));
@@ -316,7 +329,7 @@ mod tests {
         let line = knob.undo_by_shell(&original).unwrap();
         assert!(!line.contains('\n'));
         let (print, load) = line.rsplit_once(" | { ").unwrap();
-        assert!(load.starts_with("echo 'flush ruleset'; cat; } | nft"), "{load}");
+        assert!(load.starts_with("printf 'flush ruleset; '; cat; } | nft"), "{load}");
         let output = std::process::Command::new("/bin/sh").args(["-c", print]).output().unwrap();
         assert_eq!(String::from_utf8(output.stdout).unwrap(), text);
         for pairs in [vec![], vec![("ruleset", "a\0b")], vec![("ruleset", ""), ("more", "")]] {

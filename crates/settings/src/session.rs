@@ -98,6 +98,11 @@ impl Session {
         let read = |factor: Factor| {
             let found = factor.knob.read(&*factor.host)?;
             factor.knob.undo(&*factor.host, &found.original)?;
+            for level in &factor.levels {
+                if let FactorLevel::Set { value } = level {
+                    factor.knob.check_on(&*factor.host, &found.original, value)?;
+                }
+            }
             let (level, original) = (found.level, found.original);
             Ok(FactorState { factor, level, original, set: None, changed: None })
         };
