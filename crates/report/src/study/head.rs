@@ -32,22 +32,21 @@ pub(crate) fn driven_from(study: &Study) -> String {
 
 /// What is wrong with how it ended, and what to do, if anything is.
 pub(crate) fn ending(study: &Study) -> Option<Warning> {
-    let (text, advice) = match &study.ended {
+    let text = match &study.ended {
         Ended::Done | Ended::CapReached => return None,
-        Ended::Open => ("The study is still running, or was killed".to_owned(), None),
-        Ended::Interrupted => {
-            ("The study was interrupted, so its results are partial".to_owned(), None)
-        }
+        Ended::Open => "The study is still running, or was killed",
+        Ended::Interrupted => "The study was interrupted, so its results are partial",
         Ended::Failed { failure } => {
             let Failure { tried, on, happened, next, .. } = failure;
-            // What happened first: it is what is left where there is little room.
-            let text = format!("The study stopped: {happened}; could not {tried} ({on})");
-            (printable(&text), super::advised(study, next))
+            let text =
+                |tried: &str| printable(&format!("The study stopped: {happened}{tried} ({on})"));
+            let advice = super::advised(study, next);
+            let whole = text(&format!("; could not {tried}"));
+            let brief = warnings::brief_or(&whole, &text(""), advice.as_deref());
+            return Some(Warning { text: whole, advice, brief, ..Warning::default() });
         }
     };
-    let brief =
-        advice.as_deref().map(|advice| warnings::in_brief(&text, Some(advice))).unwrap_or_default();
-    Some(Warning { text, advice, brief, ..Warning::default() })
+    Some(Warning { text: text.to_owned(), ..Warning::default() })
 }
 
 /// What a subject turned out to be.

@@ -278,12 +278,25 @@ const LINES: usize = 2;
 
 /// The effect and what to do, or the effect alone if both are too long.
 pub(super) fn in_brief(effect: &str, action: Option<&str>) -> String {
-    let both = match action {
+    let both = with_action(effect, action);
+    if fits(&both) { both } else { format!("{effect}.") }
+}
+
+/// The effect and what to do; a shorter form of the effect if both are too long. What to do is never left out.
+pub(super) fn brief_or(effect: &str, shorter: &str, action: Option<&str>) -> String {
+    let both = with_action(effect, action);
+    if fits(&both) { both } else { with_action(shorter, action) }
+}
+
+fn with_action(effect: &str, action: Option<&str>) -> String {
+    match action {
         Some(action) if !action.is_empty() => format!("{effect}. {action}"),
         _ => format!("{effect}."),
-    };
-    let fits = wrapped("! ", &both, COLUMNS).lines().count() <= LINES;
-    if fits { both } else { format!("{effect}.") }
+    }
+}
+
+fn fits(text: &str) -> bool {
+    wrapped("! ", text, COLUMNS).lines().count() <= LINES
 }
 
 /// A flag with what the study knows beside it: what the disks of a watched server read, and its memory. `None`

@@ -264,7 +264,8 @@ fn a_quick_look_that_stopped_on_a_busy_machine_fits_a_terminal() {
         fits(&screen);
         let text = words(&screen);
         for said in [
-            "The study stopped: the server closed the connection",
+            "The study stopped: the server closed the connection (nfs://server/srv/data).",
+            "Check that the server is running, and read its log.",
             "Nothing could be decided: this machine was 99% busy with other work.",
             "* burst: a write cache may have taken these writes",
             "could not be removed from nfs",
@@ -276,7 +277,7 @@ fn a_quick_look_that_stopped_on_a_busy_machine_fits_a_terminal() {
         }
         let whole = words(&Document::of_study(study).text(&SCREEN));
         for said in [
-            "Check that the server is running, and read its log.",
+            "; could not write the file",
             "with other work. Stop other work and run again.",
             "For the sustained speed, raise --max-time.",
             "Preliminary: a quick look of",
