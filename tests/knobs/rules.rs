@@ -48,7 +48,11 @@ fn rules_of_the_packet_filter_come_whole_and_go_whole() {
     );
     let wrong = rules_file("table ip half { chain x { } }\nno statement\n");
     let [nat, wrong] = [&nat, &wrong].map(|file| file.path().to_str().unwrap().to_owned());
-    let set = format!("local/nft-ruleset=none,{nat},as-found,{wrong}");
+    let set = format!("local/nft-ruleset=none,{nat},as-found");
+    let with_mistake = format!("{set},{wrong}");
+    let failure = self::session(Journal::at(home.path()), &[&with_mistake]).err().unwrap();
+    assert!(failure.cause == Cause::Usage && failure.happened.contains(":3:"), "{failure}");
+    assert!(is_empty(home.path()));
     let mut session = session(Journal::at(home.path()), &[&set]).unwrap();
     assert_eq!(listed(), found, "to begin changes nothing");
     session.set(0, 0).unwrap();
@@ -60,11 +64,6 @@ fn rules_of_the_packet_filter_come_whole_and_go_whole() {
     let failure = session.verify_all().unwrap_err();
     assert!(failure.happened.contains("changed the rules"), "{failure}");
     session.set(0, 2).unwrap();
-    assert_eq!(listed(), found);
-    // The kernel takes none of a file that has a mistake.
-    session.set(0, 1).unwrap();
-    let failure = session.set(0, 3).unwrap_err();
-    assert!(failure.tried.contains("packet filter"), "{failure}");
     assert_eq!(listed(), found, "with the counter");
     session.set(0, 0).unwrap();
     drop(session);

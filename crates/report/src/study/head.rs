@@ -5,7 +5,9 @@ use crate::date::utc;
 use crate::device::amount::binary;
 use crate::document::Warning;
 use crate::text::{listed, printable, shortened, target};
-use plimsoll_model::{Ended, Failure, InPlace, Origin, StoredOn, Study, SubjectFacts, TargetFacts};
+use plimsoll_model::{
+    Cause, Ended, Failure, InPlace, Origin, StoredOn, Study, SubjectFacts, TargetFacts,
+};
 
 /// Longest address of a target in a line.
 const LONGEST: usize = 40;
@@ -37,12 +39,16 @@ pub(crate) fn ending(study: &Study) -> Option<Warning> {
         Ended::Open => "The study is still running, or was killed",
         Ended::Interrupted => "The study was interrupted, so its results are partial",
         Ended::Failed { failure } => {
-            let Failure { tried, on, happened, next, .. } = failure;
+            let Failure { cause, tried, on, happened, next, .. } = failure;
             let text =
                 |tried: &str| printable(&format!("The study stopped: {happened}{tried} ({on})"));
             let advice = super::advised(study, next);
             let whole = text(&format!("; could not {tried}"));
-            let brief = warnings::brief_or(&whole, &text(""), advice.as_deref());
+            // Where a host is gone, it matters less what was tried.
+            let brief = match cause {
+                Cause::Unreachable => warnings::brief_or(&whole, &text(""), advice.as_deref()),
+                _ => String::new(),
+            };
             return Some(Warning { text: whole, advice, brief, ..Warning::default() });
         }
     };
