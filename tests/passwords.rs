@@ -184,6 +184,7 @@ fn a_prompt_that_is_interrupted_leaves_the_terminal_as_it_was() {
 /// Sends a signal to the program whose environment variable begins with `value`.
 fn kill_with_variable(name: &str, value: &str, signal: &str) {
     let begins = format!("{name}={value}");
+    let program = std::fs::canonicalize(env!("CARGO_BIN_EXE_plimsoll")).unwrap();
     let mut sent = 0;
     for process in std::fs::read_dir("/proc").unwrap().flatten() {
         let name = process.file_name();
@@ -191,7 +192,7 @@ fn kill_with_variable(name: &str, value: &str, signal: &str) {
         let is = std::fs::read_link(process.path().join("exe")).unwrap_or_default();
         let variables = std::fs::read(process.path().join("environ")).unwrap_or_default();
         let ours = variables.split(|b| *b == 0).any(|v| v.starts_with(begins.as_bytes()));
-        if ours && is == Path::new(env!("CARGO_BIN_EXE_plimsoll")) {
+        if ours && is == program {
             let status = Command::new("kill").args([signal, pid]).status().unwrap();
             sent += u32::from(status.success());
         }
