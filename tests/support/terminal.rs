@@ -72,3 +72,11 @@ impl AtTerminal {
         (said, code)
     }
 }
+
+/// A test that fails leaves no program behind, which would hold its output open: without its terminal it ends.
+impl Drop for AtTerminal {
+    fn drop(&mut self) {
+        let _ = self.script.kill();
+        let _ = self.script.wait();
+    }
+}

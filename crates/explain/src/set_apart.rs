@@ -2,7 +2,7 @@
 //!
 //! What compares trials of the same block (ratios, verdicts, effects, costs of parts, cost models) keeps every block. Other
 //! load is what a host did beyond the usual cost of our operations, so its mark depends on the rate of the trial: a trial
-//! whose own operations were few and dear has it as well. Without such blocks a subject that slows itself down now and then
+//! whose own operations were few and expensive has it as well. Without such blocks a subject that slows itself down now and then
 //! would seem as fast as one that does not. The choice also changes from block to block, as a mark needs earlier trials
 //! and disturbed ones count again once they are half, and a confidence sequence holds only for values that stay.
 

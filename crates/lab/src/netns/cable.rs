@@ -46,7 +46,7 @@ pub(crate) fn lay(
 }
 
 /// Moves the tap devices of a machine that runs into the namespaces at their other ends.
-pub(crate) fn lead_taps(
+pub(crate) fn move_taps(
     plan: &Plan,
     machine: &str,
     holders: &BTreeMap<String, Holder>,

@@ -128,6 +128,6 @@ impl<'w> BringUp<'_, 'w> {
         };
         let acceleration = start(&mut journal)?;
         self.bed.kvm = Some(self.bed.kvm.unwrap_or(true) && acceleration == Acceleration::Kvm);
-        cable::lead_taps(&self.bed.plan, &machine.name, &self.bed.holders)
+        cable::move_taps(&self.bed.plan, &machine.name, &self.bed.holders)
     }
 }
