@@ -19,6 +19,8 @@ export PLIMSOLL_REQUIRE ?= all
 # What is built once needs no notes for the next time.
 export CARGO_INCREMENTAL ?= 0
 endif
+# Tests that take long do all that they can do: cargo test alone does a part of them.
+export PLIMSOLL_REQUIRE ?= time
 
 .PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-advise measure-burner measure-cache measure-clients measure-copies measure-database measure-encryption measure-film-backup measure-forwarding measure-history measure-limits measure-links measure-long-playback measure-net measure-nfs measure-ops measure-own-client measure-playback measure-players measure-predictions measure-quick-limits measure-readers measure-run measure-scan measure-screens measure-settings measure-stalls measure-trace measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
 	install check-style check-tests probe probes check-probe setup-probe runner check-machines \

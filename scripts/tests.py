@@ -7,6 +7,9 @@ chosen moments, have lanes of their own beside the others. Targets that compare 
 a link, with their own traffic run alone, at the end; so does the search of a rate, whose trials do not count where the
 sender is late.
 
+Tests that take long do all that they can do: they are asked for it by the name `time` in PLIMSOLL_REQUIRE. cargo
+test alone does a part of them.
+
 Properties use one fixed seed, which is printed: the same commit passes or fails the same way each
 time. PROPTEST_RNG_SEED sets another seed. With --properties only the targets that have properties run,
 with a fresh seed: `make fuzz` does so.
@@ -42,6 +45,7 @@ LONGEST = [
 WAITING = ["deadlines", "healing", "reboot"]
 SEED_VARIABLE = "PROPTEST_RNG_SEED"
 FIXED_SEED = "20261125"
+REQUIRE_VARIABLE = "PLIMSOLL_REQUIRE"
 CARGO = ["cargo", "test", "--workspace", "--locked", "--quiet"]
 
 # A source that names one of these starts programs or talks to a server over a socket.
@@ -200,6 +204,13 @@ def memory_directory() -> str | None:
     return directory
 
 
+def require_time() -> None:
+    """Asks for all of the tests that take long, whatever else is asked for."""
+    names = [name.strip() for name in os.environ.get(REQUIRE_VARIABLE, "").split(",")]
+    if "all" not in names and "time" not in names:
+        os.environ[REQUIRE_VARIABLE] = ",".join([*filter(None, names), "time"])
+
+
 def run_all(chosen: list[Target]) -> list[Outcome]:
     """Runs the targets, reports each as it ends, and returns the failures."""
     together = [target for target in chosen if target.name not in ALONE]
@@ -236,6 +247,7 @@ def main() -> int:
         print(f"no test target is named {' or '.join(asked.target)}", file=sys.stderr)
         return 2
     fresh = str(random.SystemRandom().getrandbits(63))
+    require_time()
     seed = os.environ.setdefault(SEED_VARIABLE, fresh if asked.properties else FIXED_SEED)
     subprocess.run(CARGO + ["--no-run"], check=True)
     print(f"seed of the properties: {SEED_VARIABLE}={seed}", flush=True)

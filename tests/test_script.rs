@@ -10,7 +10,7 @@ use std::process::Command;
 /// `fails-TARGET` holds how many more runs of the target fail.
 const CARGO: &str = r#"#!/bin/sh
 here=$(dirname "$0")
-echo "$*; seed $PROPTEST_RNG_SEED" >>"$here/calls"
+echo "$*; require $PLIMSOLL_REQUIRE; seed $PROPTEST_RNG_SEED" >>"$here/calls"
 case "$*" in
 metadata*)
     printf '{"packages":[{"targets":[%s,%s]}]}' \
@@ -68,12 +68,19 @@ impl Bench {
 
     /// Whether the script passed, and the text that it printed.
     fn run(&self, arguments: &[&str]) -> (bool, String) {
+        self.run_with(None, arguments)
+    }
+
+    /// The same where the environment names what is required.
+    fn run_with(&self, required: Option<&str>, arguments: &[&str]) -> (bool, String) {
         let path = format!("{}:{}", self.0.path().display(), std::env::var("PATH").unwrap());
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/tests.py");
         let output = Command::new(script)
             .args(arguments)
             .env("PATH", path)
             .env_remove("PROPTEST_RNG_SEED")
+            .env_remove("PLIMSOLL_REQUIRE")
+            .envs(required.map(|names| ("PLIMSOLL_REQUIRE", names)))
             .output()
             .expect("it starts");
         let printed = String::from_utf8(output.stdout).unwrap();
@@ -175,6 +182,26 @@ fn properties_have_one_seed_in_each_run_of_all_tests_and_a_fresh_one_on_request(
     assert_eq!(seed(&[]), seed(&[]));
     assert_ne!(seed(&["--properties"]), seed(&["--properties"]));
     assert_eq!(bench.runs_of("--test served").len(), 2, "it has no properties");
+}
+
+#[test]
+fn all_is_asked_for_of_tests_that_take_long() {
+    if !available(Need::Python) {
+        return;
+    }
+    let bench = Bench::new();
+    for (required, expected) in [
+        (None, "time"),
+        (Some("ganesha, fio"), "ganesha,fio,time"),
+        (Some("time"), "time"),
+        (Some("all"), "all"),
+    ] {
+        let (passed, printed) = bench.run_with(required, &[]);
+        assert!(passed, "{printed}");
+        let runs = bench.runs_of("--test pure");
+        let asked = format!("; require {expected}; seed ");
+        assert!(runs.last().unwrap().contains(&asked), "{expected}: {runs:?}");
+    }
 }
 
 /// Whether `scripts/circles.py` accepts a crate of these files, and the text of its complaint.

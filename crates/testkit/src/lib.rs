@@ -24,6 +24,7 @@ pub mod require;
 pub mod responder;
 pub mod servers;
 pub mod stage;
+pub mod thorough;
 
 pub use error::Error;
 pub use require::{Need, available};

@@ -2,7 +2,8 @@
 //!
 //! A test whose need is missing is skipped with a line on standard error, unless the environment
 //! variable `PLIMSOLL_REQUIRE` names the need (a comma-separated list, or `all`): then it fails.
-//! So nothing is skipped silently where everything ought to be there.
+//! So nothing is skipped silently where everything ought to be there. The same list may name `time`, which is nothing
+//! that a machine lacks: [`crate::thorough`].
 
 use crate::program;
 use crate::program::{GO_NFS, PYTHON};
@@ -13,6 +14,9 @@ use std::sync::OnceLock;
 
 /// The environment variable that turns skips into failures.
 pub const VARIABLE: &str = "PLIMSOLL_REQUIRE";
+
+/// Its name for all of the tests that take long: [`crate::thorough`].
+pub(crate) const TIME: &str = "time";
 
 /// Something a machine may lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -231,22 +235,36 @@ impl Need {
 /// unknown.
 #[track_caller]
 pub fn available(need: Need) -> bool {
-    let required = required(&std::env::var(VARIABLE).unwrap_or_default(), need)
-        .unwrap_or_else(|complaint| panic!("{complaint}"));
+    let required = is_named(need.name());
     match need.missing() {
         None => true,
         Some(reason) if required => {
             panic!("{VARIABLE} asks for {}, but {reason}", need.name())
         }
         Some(reason) => {
-            let thread = std::thread::current();
-            let test = thread.name().unwrap_or("a test");
-            // Not `eprintln!`, whose output the test harness keeps to itself when a test passes.
-            let line = format!("SKIPPED {test}: needs {}: {reason}\n", need.name());
-            let _ = std::io::stderr().write_all(line.as_bytes());
+            say_skipped(&format!("needs {}: {reason}", need.name()));
             false
         }
     }
+}
+
+/// Whether `PLIMSOLL_REQUIRE` names this, or all.
+///
+/// # Panics
+/// If the variable names something unknown.
+#[track_caller]
+pub(crate) fn is_named(name: &str) -> bool {
+    let list = std::env::var(VARIABLE).unwrap_or_default();
+    names(&list, name).unwrap_or_else(|complaint| panic!("{complaint}"))
+}
+
+/// Says on standard error what the test of this thread leaves out.
+pub(crate) fn say_skipped(reason: &str) {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a test");
+    // Not `eprintln!`, whose output the test harness keeps to itself when a test passes.
+    let line = format!("SKIPPED {test}: {reason}\n");
+    let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 /// The back ends of Ganesha are libraries in packages of their own, in
@@ -290,18 +308,17 @@ fn missing_static() -> Option<String> {
     })
 }
 
-/// Whether the list names the need; an error if it names something unknown, for a slip of the pen
-/// must not become a silent skip.
-fn required(list: &str, need: Need) -> Result<bool, String> {
-    let names: Vec<_> = list.split(',').map(str::trim).filter(|n| !n.is_empty()).collect();
-    let known = Need::ALL.map(Need::name);
-    if let Some(unknown) = names.iter().find(|n| **n != "all" && !known.contains(n)) {
-        return Err(format!(
-            "{VARIABLE} names `{unknown}`, which nothing needs; it knows all, {}",
-            known.join(", ")
-        ));
+/// Whether the list names this; an error if it names something unknown, for a slip of the pen must not
+/// become a silent skip.
+fn names(list: &str, name: &str) -> Result<bool, String> {
+    let listed: Vec<_> = list.split(',').map(str::trim).filter(|n| !n.is_empty()).collect();
+    let mut known = vec!["all", TIME];
+    known.extend(Need::ALL.map(Need::name));
+    if let Some(unknown) = listed.iter().find(|n| !known.contains(n)) {
+        let known = known.join(", ");
+        return Err(format!("{VARIABLE} names `{unknown}`, which nothing needs; it knows {known}"));
     }
-    Ok(names.iter().any(|n| *n == "all" || *n == need.name()))
+    Ok(listed.iter().any(|n| *n == "all" || *n == name))
 }
 
 /// Tries, on a thread of its own that ends at once, what a stage does first.
@@ -323,18 +340,20 @@ mod tests {
 
     #[test]
     fn the_list_names_what_is_required() {
-        assert_eq!(required("", Need::Fio), Ok(false));
-        assert_eq!(required("ganesha, fio", Need::Fio), Ok(true));
-        assert_eq!(required("ganesha,", Need::Fio), Ok(false));
-        for need in Need::ALL {
-            assert_eq!(required("all", need), Ok(true));
-            assert_eq!(required(need.name(), need), Ok(true));
+        assert_eq!(names("", "fio"), Ok(false));
+        assert_eq!(names("ganesha, fio", "fio"), Ok(true));
+        assert_eq!(names("ganesha,", "fio"), Ok(false));
+        for name in Need::ALL.map(Need::name).into_iter().chain([TIME]) {
+            assert_eq!(names("all", name), Ok(true));
+            assert_eq!(names(name, name), Ok(true));
         }
+        assert_eq!(names("ganesha,time", TIME), Ok(true));
+        assert_eq!(names("time", "ganesha"), Ok(false));
     }
 
     #[test]
     fn an_unknown_name_is_refused_with_the_known_ones() {
-        let complaint = required("ganehsa", Need::Ganesha).unwrap_err();
+        let complaint = names("ganehsa", "ganesha").unwrap_err();
         assert!(complaint.contains("ganehsa") && complaint.contains("namespaces"), "{complaint}");
     }
 }
