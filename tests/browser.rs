@@ -6,7 +6,7 @@ mod studies;
 mod support;
 
 use plimsoll_model::Pattern;
-use plimsoll_testkit::{Need, available};
+use plimsoll_testkit::{Need, available, thorough};
 use serde_json::Value;
 use std::path::PathBuf;
 use studies::{TWO, measured, plain};
@@ -43,7 +43,10 @@ fn the_page_of_a_check() {
     let program = Plimsoll::new();
     let page = page_of(&program, &measured(&TWO, 6));
     let mut browser = Browser::start();
-    for (scheme, width) in [("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)] {
+    // The first and the last alone have both schemes and both widths.
+    let step = thorough::one_in(3, "schemes and widths");
+    let looks = [("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)];
+    for (scheme, width) in looks.into_iter().step_by(step) {
         browser.prefer(scheme);
         browser.resize(width, 900);
         browser.open_file(&page);

@@ -6,13 +6,13 @@ use plimsoll_model::units::Bytes;
 use plimsoll_model::{Flag, Job, Layout, NfsVersion, OpKind, Pattern, StoredOn, Study};
 use plimsoll_testkit::clients::nfs_cat;
 use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig};
-use plimsoll_testkit::{Need, enter_or_skip};
+use plimsoll_testkit::{Need, enter_or_skip, thorough};
 use std::collections::HashSet;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 use support::content::assert_same_for_another_client;
-use support::sound::{SHORT, assert_complete, assert_sound, with};
+use support::sound::{SHORT, assert_complete, assert_sound, shorter, with};
 use support::trial::{job, part, result, target};
 use support::{Plimsoll, ended, listing, read_files, unwrapped, wait_until};
 
@@ -91,9 +91,10 @@ fn a_directory_in_memory_is_never_taken_for_a_disk() {
 fn the_order_is_the_seeds_and_changes_from_block_to_block() {
     let plain = tempfile::tempdir().unwrap();
     let directory = plain.path().to_str().unwrap();
+    let short = shorter("--time=100ms", "--time=500ms");
     let order = || {
         let program = Plimsoll::new();
-        program.run(&with(&["check", directory, "--json=-"], &SHORT)).expect(0);
+        program.run(&with(&["check", directory, "--json=-"], &short)).expect(0);
         let study = program.latest();
         study.trials.iter().map(|t| job(&study, t).pattern).collect::<Vec<Pattern>>()
     };
@@ -136,11 +137,12 @@ fn plimsoll_reads_what_a_second_client_wrote() {
 fn io_uring_and_psync_are_driven_and_named() {
     let plain = tempfile::tempdir().unwrap();
     let directory = plain.path().to_str().unwrap();
+    let short = shorter("--repeats=1", "--repeats=3");
     for (engine, word) in [("psync", "psync"), ("io-uring", "io_uring")] {
         let program = Plimsoll::new();
         let engine = format!("--engine={engine}");
         program
-            .run(&with(&["check", directory, &engine, "--depth=4", "--verify"], &SHORT))
+            .run(&with(&["check", directory, &engine, "--depth=4", "--verify"], &short))
             .expect(0);
         let study = program.latest();
         assert_sound(&study);
@@ -154,7 +156,8 @@ fn the_published_layout_shares_one_file() {
     let plain = tempfile::tempdir().unwrap();
     let program = Plimsoll::new();
     let directory = plain.path().to_str().unwrap();
-    program.run(&with(&["check", directory, "--design=jonfk2024"], &SHORT)).expect(0);
+    let short = shorter("--repeats=1", "--repeats=3");
+    program.run(&with(&["check", directory, "--design=jonfk2024"], &short)).expect(0);
     let study = program.latest();
     assert!(study.trials.iter().all(|t| job(&study, t).layout == Layout::Shared));
     assert_sound(&study);
@@ -192,6 +195,9 @@ fn a_pipe_that_closes_breaks_nothing() {
 /// A page goes bad, or another's content appears in its place, while the file is read.
 #[test]
 fn corrupt_and_misplaced_content_is_found_and_told_apart() {
+    // Five seconds is what it has by itself.
+    let baseline = thorough::shorter("--baseline=1s", "--baseline=5s");
+    let time = thorough::shorter("--time=5s", "--time=8s");
     for (word, other) in [("corrupt", false), ("misplaced", true)] {
         let plain = tempfile::tempdir().unwrap();
         let program = Plimsoll::new();
@@ -202,7 +208,8 @@ fn corrupt_and_misplaced_content_is_found_and_told_apart() {
             "--verify",
             "--size=4MiB",
             "--repeats=1",
-            "--time=8s",
+            time,
+            baseline,
             "--engine=psync",
             "--quiet",
         ]);
@@ -236,6 +243,8 @@ fn a_quick_look_says_what_it_cannot_resolve() {
             one.path().to_str().unwrap(),
             other.path().to_str().unwrap(),
             "--quick",
+            // A minute is what it has by itself.
+            thorough::shorter("--max-time=30s", "--max-time=60s"),
             "--pattern=random-read",
             "--time=500ms",
             "--size=8MiB",
@@ -287,7 +296,9 @@ fn the_stop_rule_and_the_cap() {
             "--pattern=random-read",
             "--time=200ms",
             "--size=8MiB",
-            "--max-time=12s",
+            thorough::shorter("--max-time=7s", "--max-time=12s"),
+            // Five seconds is what it has by itself.
+            thorough::shorter("--baseline=1s", "--baseline=5s"),
             "--margin=0.5",
             "--quiet",
         ])

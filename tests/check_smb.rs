@@ -12,7 +12,7 @@ use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig, Samba, SambaConf
 use plimsoll_testkit::{Need, Stage, enter_or_skip};
 use std::collections::HashSet;
 use support::content::assert_same_for_another_client;
-use support::sound::{SHORT, assert_sound, with};
+use support::sound::{SHORT, assert_sound, shorter, with};
 use support::trial::{job, result, target};
 use support::{Plimsoll, ended, interrupted, listing, run_directories, signal, wait_until};
 
@@ -358,13 +358,14 @@ fn a_share_that_refuses_names_with_a_dot_is_measured_and_cleaned() {
 /// The server in this program needs nobody's, so this runs everywhere.
 #[test]
 fn what_the_server_in_the_program_keeps_is_verified() {
+    let short = shorter("--repeats=1", "--repeats=3");
     for (signing, name) in
         [(SigningAlgorithm::AesGmac, "AES-128-GMAC"), (SigningAlgorithm::AesCmac, "AES-128-CMAC")]
     {
         let server = SmbResponder::start(signing, Costs::FREE).unwrap();
         let program = Plimsoll::new().with("PLIMSOLL_PASSWORD", responder::smb::PASSWORD);
         let url = server.url();
-        program.run(&with(&["check", &url, "--verify"], &SHORT)).expect(0);
+        program.run(&with(&["check", &url, "--verify"], &short)).expect(0);
         let study = program.latest();
         assert_sound(&study);
         assert_eq!(target(&study, 0).protocol, format!("SMB 3.1.1, signed with {name}").into());

@@ -14,7 +14,7 @@ use plimsoll_testkit::servers::{
     Export, Ganesha, GaneshaConfig, ImpacketServer, Samba, SambaConfig, SambaShare, Sshd,
     SshdConfig,
 };
-use plimsoll_testkit::{Need, enter_or_skip};
+use plimsoll_testkit::{Need, enter_or_skip, thorough};
 use support::sound::assert_complete;
 use support::trial::{part, result};
 use support::{Plimsoll, ended, full, has_copy, listing, run_directories, signal, wait_until};
@@ -218,6 +218,9 @@ fn by_rsync_itself_where_the_target_is_mounted() {
 /// Nobody names a scale: as much is copied as there is time for, and all that is said.
 #[test]
 fn what_would_take_too_long_is_scaled() {
+    if !thorough::has_time(15) {
+        return;
+    }
     let there = tempfile::tempdir().unwrap();
     let (target, program) = (there.path().to_str().unwrap(), Plimsoll::new());
     // With less time and other work on this machine both datasets get the least scale.

@@ -9,7 +9,7 @@ mod support;
 
 use plimsoll_testkit::servers::samba::PASSWORD;
 use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare};
-use plimsoll_testkit::{Need, enter_or_skip};
+use plimsoll_testkit::{Need, enter_or_skip, thorough};
 use server::BuiltinServer;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr};
@@ -259,6 +259,9 @@ fn slow_replies_carry_no_run_beyond_its_time() {
     const MOST: f64 = 1.25 * TIME + 1.0 + 10.0;
     /// Time for removing files through a server whose replies are all slow.
     const CLEAN_UP: f64 = 20.0;
+    if !thorough::has_time(30) {
+        return;
+    }
     let cases = [
         ("a drip from the first read on", Lie::Trickle as Slowly, Some(0), MOST),
         ("100 bytes at a time from the first read on", Lie::InPieces, Some(0), MOST),

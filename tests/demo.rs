@@ -3,12 +3,16 @@
 mod support;
 
 use plimsoll_model::{Ended, Measure, Metric, NfsVersion, Study, Trial};
+use plimsoll_testkit::thorough;
 use support::sound::assert_complete;
 use support::trial::target;
 use support::{Plimsoll, listing};
 
 #[test]
 fn the_demonstration_measures_both_and_leaves_nothing() {
+    if !thorough::has_time(35) {
+        return;
+    }
     let scratch = tempfile::tempdir().unwrap();
     let program = Plimsoll::new();
     let output = program

@@ -11,7 +11,7 @@ use plimsoll_model::device::{Algorithm, CoreMarkKind, CryptoMeans, Device, Part,
 use plimsoll_model::{Cause, Ended, Flag, Metric, Outcome, Study};
 use plimsoll_reach::probe::Machine;
 use plimsoll_testkit::servers::Dropbear;
-use plimsoll_testkit::{Need, Stage, enter_or_skip};
+use plimsoll_testkit::{Need, Stage, enter_or_skip, thorough};
 use probe_support::emulated::{ALL, Emulated};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -179,6 +179,9 @@ fn own_core() -> String {
 /// Half of a core once made "about 559 MB/s at most" of 2.35 GB/s, without a word.
 #[test]
 fn what_is_measured_beside_other_work_is_flagged() {
+    if !thorough::has_time(20) {
+        return;
+    }
     let program = program();
     let core = own_core();
     let burners = Burners::on(&core, 3);

@@ -6,8 +6,8 @@ mod support;
 
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{Ended, Flag, HostName, Measure, Metric, Outcome, StreamJob, SubjectFacts};
-use plimsoll_testkit::Need;
 use plimsoll_testkit::iperf3::Iperf3;
+use plimsoll_testkit::{Need, thorough};
 use probe_support::processes_with;
 use support::pair::{ENDS, PAIR, figures, lab, net, program, study, without_rate};
 use support::terminal::AtTerminal;
@@ -367,9 +367,8 @@ fn presets_have_round_trips_during_four_streams() {
 fn a_published_figure_is_repeated() {
     let program = program();
     let page = program.home().join("page.html");
-    for (figure, sizes, points) in
-        [("1", 9, ["256 KiB", "363 Mbit/s"]), ("2", 8, ["1450 B", "418 Mbit/s"])]
-    {
+    let figures = [("1", 9, ["256 KiB", "363 Mbit/s"]), ("2", 8, ["1450 B", "418 Mbit/s"])];
+    for (figure, sizes, points) in figures.into_iter().take(thorough::some_of(1, 2, "figures")) {
         let design = ["net", "local", "--design=kofler2011", "--figure", figure];
         let short = ["--time=300ms", "--repeats=1", "--json=-"];
         let whole = study(&program.run(&[&design[..], &short].concat()).expect(0));

@@ -11,7 +11,7 @@ use plimsoll_stats::fit::costs::CostKind;
 use plimsoll_testkit::responder::Responder;
 use plimsoll_testkit::servers::samba::PASSWORD;
 use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare};
-use plimsoll_testkit::{Need, enter_or_skip};
+use plimsoll_testkit::{Need, enter_or_skip, thorough};
 use std::path::Path;
 use std::time::Duration;
 use support::rows::trials;
@@ -350,7 +350,10 @@ fn what_a_killed_run_leaves_is_removed() {
     let place = tempfile::tempdir().unwrap();
     let program = program();
     let target = place.path().to_str().unwrap();
-    let mut child = program.start(&["ops", target, "--size=8MiB", "--repeats=1000", "--quiet"]);
+    // Half a second is what a point has by itself.
+    let time = thorough::shorter("--time=100ms", "--time=500ms");
+    let words = ["ops", target, "--size=8MiB", "--repeats=1000", time, "--quiet"];
+    let mut child = program.start(&words);
     wait_until("a trial is kept", || trials(&program) >= 1);
     child.kill().unwrap();
     child.wait().unwrap();

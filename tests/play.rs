@@ -8,7 +8,7 @@ use plimsoll_stats::playback::Verdict;
 use plimsoll_testkit::responder::{Costs, Responder, Stalls};
 use plimsoll_testkit::servers::samba::PASSWORD;
 use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare};
-use plimsoll_testkit::{Need, enter_or_skip};
+use plimsoll_testkit::{Need, enter_or_skip, thorough};
 use std::path::Path;
 use std::time::Duration;
 use support::sound::assert_complete;
@@ -82,7 +82,8 @@ fn the_capacity_of_a_server_decides_how_many_films_play() {
     let costs = Costs { byte: 1.0 / 4e6, ..Costs::FREE };
     let server = Responder::start_with(costs).unwrap();
     let program = Plimsoll::new();
-    let words = ["--rate=8Mbit/s", "--streams=3,5", "--repeats=4", "--time=2s", "--soak=4s"];
+    let soak = thorough::shorter("--soak=1s", "--soak=4s");
+    let words = ["--rate=8Mbit/s", "--streams=3,5", "--repeats=4", "--time=2s", soak];
     let (study, shown) = play(&program, &server.url(), &words);
     let films = alone(&study);
     let verdict = |streams| {
@@ -98,6 +99,9 @@ fn the_capacity_of_a_server_decides_how_many_films_play() {
 /// Without numbers of streams the largest that plays is closed in on.
 #[test]
 fn the_largest_number_is_found() {
+    if !thorough::has_time(30) {
+        return;
+    }
     let costs = Costs { byte: 1.0 / 4e6, ..Costs::FREE };
     let server = Responder::start_with(costs).unwrap();
     let program = Plimsoll::new();
@@ -113,6 +117,9 @@ fn the_largest_number_is_found() {
 
 #[test]
 fn a_server_that_freezes_stalls_a_film_whose_buffer_is_shorter() {
+    if !thorough::has_time(25) {
+        return;
+    }
     let stalls = Some(Stalls { length: Duration::from_secs(2), every: Duration::from_secs(5) });
     let server = Responder::start_with(Costs { stalls, ..Costs::FREE }).unwrap();
     let program = Plimsoll::new();
@@ -155,6 +162,9 @@ fn a_database_beside_films_is_compared_with_either_alone() {
 
 #[test]
 fn a_film_is_there_again_after_a_seek() {
+    if !thorough::has_time(15) {
+        return;
+    }
     let (program, target) = (Plimsoll::new(), tempfile::tempdir().unwrap());
     let path = target.path().to_str().unwrap();
     let words = ["--rate=1Mbit/s", "--streams=1", "--repeats=2", "--time=500ms", "--soak=7s"];
@@ -170,7 +180,8 @@ fn a_film_is_there_again_after_a_seek() {
 fn photos_are_shown_with_and_without_the_next_one_fetched_ahead() {
     let (program, target) = (Plimsoll::new(), tempfile::tempdir().unwrap());
     let path = target.path().to_str().unwrap();
-    let words = ["play", path, "--slides", "--time=4s", "--repeats=1", "--baseline=0s", "--quiet"];
+    let time = thorough::shorter("--time=2s", "--time=4s");
+    let words = ["play", path, "--slides", time, "--repeats=1", "--baseline=0s", "--quiet"];
     let shown = program.run(&words).expect(0).out;
     let study = program.latest();
     assert_complete(&study);

@@ -6,6 +6,7 @@ use plimsoll_model::clock_call::ClockJob;
 use plimsoll_model::{
     DeviceJob, Ended, HostName, Measure, Metric, Outcome, Study, SubjectFacts, SubjectKind,
 };
+use plimsoll_testkit::thorough;
 use std::fs;
 use support::pair::{PAIR, figures, lab, program};
 use support::{Plimsoll, unwrapped};
@@ -192,6 +193,9 @@ jobs = ["memory", "both"]
 
 #[test]
 fn parts_of_a_host_are_measured_one_after_the_other_and_at_the_same_time() {
+    if !thorough::has_time(15) {
+        return;
+    }
     let program = program();
     let plan = plan_file(&program, HOST);
     let dry = unwrapped(&program.run(&["run", &plan, "--dry-run"]).expect(0).out);

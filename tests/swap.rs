@@ -2,11 +2,13 @@
 //! and `clean`: nothing outside is touched.
 //!
 //! The moment is forced (the program is stopped before each of its system calls) and left to chance
-//! (an attacker runs beside it). `make fuzz` has the long run of the second.
+//! (an attacker runs beside it). `make fuzz` has the long run of the second, and `make test` all moments of the
+//! first.
 
 mod support;
 
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+use plimsoll_testkit::thorough;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
@@ -169,8 +171,10 @@ fn attack(
 /// Runs that are attacked at once: each waits for its trial.
 const LANES: usize = 2;
 
-/// Every call that `counts` is attacked, each in a run of its own. Returns how many there are.
+/// Every call that `counts`, or one in `step` of them, is attacked, each in a run of its own. Returns how many there
+/// are.
 fn attack_each(
+    step: usize,
     arguments: fn(&Ground) -> Vec<String>,
     leave: bool,
     counts: fn(&Call) -> bool,
@@ -179,7 +183,7 @@ fn attack_each(
 ) -> usize {
     let lane = |lane: usize| {
         let program = Plimsoll::new();
-        for nth in (lane..).step_by(LANES) {
+        for nth in (lane * step..).step_by(LANES * step) {
             let ground = Ground::new(bait);
             if leave {
                 ground.leave();
@@ -207,11 +211,14 @@ const WAYS: [bool; 2] = [false, true];
 
 #[test]
 fn a_swap_between_any_two_calls_of_clean() {
+    let step = thorough::one_in(12, "calls of clean");
     for bait in [Bait::Link, Bait::Directory] {
         for back in WAYS {
             // Every call that can meet a swap, whatever it is.
-            let calls = attack_each(clean, true, |_| true, bait, back);
-            println!("{bait:?}, undone {back}: each of {calls} calls of clean was attacked");
+            let calls = attack_each(step, clean, true, |_| true, bait, back);
+            println!(
+                "{bait:?}, undone {back}: one in {step} of {calls} calls of clean was attacked"
+            );
             assert!(calls >= 100, "a whole clean: {calls}");
         }
     }
@@ -230,9 +237,12 @@ fn another_directory_between_any_two_calls_of_check() {
 /// Of a check, those calls that look a name up below a directory: between two of them all others
 /// work on what is open, and a swap shows in the next one that looks up.
 fn check_attacked(bait: Bait) {
+    let step = thorough::one_in(12, "look-ups of check");
     for back in WAYS {
-        let calls = attack_each(check, false, Call::looks_up, bait, back);
-        println!("{bait:?}, undone {back}: each of {calls} look-ups of check was attacked");
+        let calls = attack_each(step, check, false, Call::looks_up, bait, back);
+        println!(
+            "{bait:?}, undone {back}: one in {step} of {calls} look-ups of check was attacked"
+        );
         assert!(calls >= 20, "a whole check: {calls}");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::trial;
 use plimsoll_model::{Cell, Ended, Measure, Metric, OpKind, Outcome, Study};
+use plimsoll_testkit::thorough;
 use std::collections::{BTreeSet, HashSet};
 
 /// Arguments of a study that takes seconds and has all that a long one has.
@@ -14,6 +15,13 @@ pub const SHORT: [&str; 7] = [
     "--seed=7",
     "--quiet",
 ];
+
+/// The same, but for one of these arguments where a part of what takes long is done: [`thorough`].
+pub fn shorter(short: &'static str, usual: &'static str) -> [&'static str; 7] {
+    assert!(SHORT.contains(&usual), "{usual}");
+    let word = thorough::shorter(short, usual);
+    SHORT.map(|own| if own == usual { word } else { own })
+}
 
 /// Both, one after the other.
 pub fn with(first: &[&str], rest: &[&str]) -> Vec<String> {

@@ -12,7 +12,7 @@ use plimsoll_net::{End, Iperf3Runner};
 use plimsoll_reach::probe::Placed;
 use plimsoll_testkit::iperf3::Iperf3;
 use plimsoll_testkit::points::Loads;
-use plimsoll_testkit::{Need, available};
+use plimsoll_testkit::{Need, available, thorough};
 use probe_support::{local, processes_with, programs, soon};
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -397,9 +397,11 @@ fn servers_that_stop_half_way_fail_the_test() {
     });
     assert!(failure.happened.contains("after the parameters"), "{failure}");
     assert!(failure.next.contains("authentication"), "{failure}");
-    // It never starts the test.
-    let failure = contact(saying(&[9, 10]));
-    assert!(failure.happened.contains("did not start the test"), "{failure}");
+    // It never starts the test, which the client waits for.
+    if thorough::has_time(10) {
+        let failure = contact(saying(&[9, 10]));
+        assert!(failure.happened.contains("did not start the test"), "{failure}");
+    }
     // It starts, and is gone.
     let failure = contact(|mut stream| {
         let _ = stream.write_all(&[9, 10, 1, 2]);

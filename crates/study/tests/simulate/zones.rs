@@ -1,7 +1,7 @@
 //! Two directories of one share on a disk whose outer tracks are twice as fast as its inner ones: there
 //! is no difference between them but where their files happen to lie.
 
-use super::{MARGIN, Parts, SERVICE, conducted, setting};
+use super::{MARGIN, Parts, SERVICE, conducted, number_of_studies, setting};
 use plimsoll_load::{FileId, MockShare, Op, Reply, VirtualClock};
 use plimsoll_model::{Nanos, Pattern};
 use plimsoll_stats::order::{generator, sub_seed};
@@ -103,7 +103,7 @@ fn count(studies: u32, allocation: Allocation) -> (u32, u32, u32) {
 
 #[test]
 fn where_files_happen_to_lie_makes_no_directory_faster() {
-    let studies = setting("PLIMSOLL_STUDIES", 12).min(100) as u32;
+    let studies = number_of_studies(4, 12).min(100) as u32;
     let (of, faster, same) = count(studies, Allocation::Next);
     let bounds = |count| share(count, of, 0.998).expect("a share");
     assert!(bounds(faster).low <= 0.1, "{faster} of {of} are \"faster\"");
@@ -113,7 +113,7 @@ fn where_files_happen_to_lie_makes_no_directory_faster() {
 /// What would be the case without it: that the model has something to be found.
 #[test]
 fn a_directory_on_the_outer_half_of_a_disk_is_faster() {
-    let studies = (setting("PLIMSOLL_STUDIES", 12).min(100) / 4) as u32;
+    let studies = (number_of_studies(4, 12).min(100) / 4) as u32;
     let (of, faster, _) = count(studies, Allocation::Halves);
     assert_eq!(faster, of, "of these there is a difference");
 }
