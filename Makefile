@@ -22,7 +22,7 @@ endif
 # Tests that take long do all that they can do: cargo test alone does a part of them.
 export PLIMSOLL_REQUIRE ?= time
 
-.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-advise measure-burner measure-cache measure-clients measure-copies measure-database measure-encryption measure-film-backup measure-forwarding measure-history measure-limits measure-links measure-long-playback measure-net measure-nfs measure-ops measure-own-client measure-playback measure-players measure-predictions measure-quick-limits measure-readers measure-run measure-scan measure-screens measure-settings measure-stalls measure-trace measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
+.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-advise measure-burner measure-cache measure-clients measure-copies measure-database measure-encryption measure-film-backup measure-forwarding measure-history measure-limits measure-links measure-long-playback measure-net measure-nfs measure-ops measure-own-client measure-playback measure-players measure-predictions measure-quick-limits measure-readers measure-router measure-run measure-scan measure-screens measure-settings measure-stalls measure-trace measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
 	install check-style check-tests probe probes check-probe setup-probe runner check-machines \
 	dist check-dist runners setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines setup-dist setup-copies setup-limits setup-players
 
@@ -72,6 +72,7 @@ help:
 	@echo "make measure-versions PLIMSOLL_PEER=FILE beside this build, on Ganesha, Samba and a directory; a quarter of an hour"
 	@echo "make measure-settings kill -9 at 30 moments a host, and 30 power cuts of a machine, with settings changed; half an hour"
 	@echo "make measure-trace    functions of netfilter under six rulesets, costs next to those by check and net --parts, and kill -9 at 30 moments of a trace; an hour and a half"
+	@echo "make measure-router   a router in a machine: its rate with rules, NAT, a flowtable and CAKE, whether costs add up, and four combinations predicted; on a quiet machine, an hour and a half"
 	@echo "make docs             the outputs on the pages in docs/, written anew"
 	@echo "make gallery          docs/gallery: the demonstration's report and pictures, made by the program"
 	@echo "make lint             formatting, clippy, documentation, licences of dependencies, circles of files"
@@ -258,6 +259,10 @@ measure-settings: setup-machines
 
 measure-trace: setup-machines
 	PLIMSOLL_MOMENTS=30 cargo test --locked -p plimsoll --test machines measure_trace -- --ignored --nocapture --test-threads 1
+
+# Each alone: cargo test … measure_router_rates, measure_router_parts, measure_router_sums, measure_router_combinations.
+measure-router: setup-machines
+	cargo test --locked -p plimsoll --test machines measure_router -- --ignored --nocapture --test-threads 1
 
 docs: setup-demo
 	PLIMSOLL_BLESS=1 cargo test --locked -p plimsoll --test docs

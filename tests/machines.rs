@@ -12,6 +12,7 @@ mod machines {
     pub mod disks;
     pub mod inside;
     mod knobs;
+    mod measure_router;
     mod measure_trace;
     mod measure_trace_costs;
     mod nfs;
