@@ -4,11 +4,11 @@ mod registration;
 
 use super::compound::{Arguments, Compound, Results};
 use super::identity::{Identity, OpenFile};
-use super::opening::{MUST_CONFIRM, OpenOk, WANT_NO_DELEGATION};
+use super::opening::{ConfirmOpen, OpenOk, WANT_NO_DELEGATION};
 use super::operations::{PutHandle, ReturnDelegation};
 use super::sessions::{Channel, DestroySession, Renew, Sequence};
 use super::status::Status;
-use super::types::{FileHandle, Minor, SessionId};
+use super::types::{FileHandle, Minor, SessionId, StateId};
 use super::{COMPOUND, PROGRAM};
 use crate::Error;
 use crate::nfs3::PAGE_BYTES;
@@ -263,8 +263,27 @@ impl Client {
         if self.minor() == Minor::V0 { access } else { access | WANT_NO_DELEGATION }
     }
 
-    /// Confirms an open where the server wants it (4.0), gives a delegation back that nobody wanted,
-    /// and notes the file.
+    /// Confirms an open where the server wants it (4.0): what the file is open as, and the number of its owner's
+    /// next call. Under another registration nothing is left to confirm, so none is made here.
+    fn confirmed(&mut self, handle: FileHandle, ok: &OpenOk) -> Result<(StateId, u32), Error> {
+        if !ok.must_confirm(self.minor()) {
+            return Ok((ok.state, 1));
+        }
+        let put = PutHandle { file: handle };
+        let confirm = ConfirmOpen { state: ok.state, sequence: 1 };
+        let state = self.patiently(
+            |_, compound| {
+                compound.add(&put).add(&confirm);
+            },
+            |_, results| {
+                results.take::<PutHandle>()?;
+                results.take::<ConfirmOpen>()
+            },
+        )?;
+        Ok((state, 2))
+    }
+
+    /// Confirms an open, gives a delegation back that nobody wanted, and notes the file.
     pub(super) fn opened(
         &mut self,
         handle: FileHandle,
@@ -272,23 +291,9 @@ impl Client {
         owner: super::identity::OwnerName,
         ok: &OpenOk,
     ) -> Result<Arc<OpenFile>, Error> {
-        let put = PutHandle { file: handle };
-        let (mut state, mut sequence) = (ok.state, 1);
-        if self.minor() == Minor::V0 && ok.flags & MUST_CONFIRM != 0 {
-            let confirm = super::opening::ConfirmOpen { state, sequence };
-            state = self.call(
-                |_, compound| {
-                    compound.add(&put).add(&confirm);
-                },
-                |_, results| {
-                    results.take::<PutHandle>()?;
-                    results.take::<super::opening::ConfirmOpen>()
-                },
-            )?;
-            sequence += 1;
-        }
+        let (state, sequence) = self.confirmed(handle, ok)?;
         if let Some(given) = ok.delegation.0 {
-            let state = given.in_calls(self.minor());
+            let (put, state) = (PutHandle { file: handle }, given.in_calls(self.minor()));
             self.call(
                 |_, compound| {
                     compound.add(&put).add(&ReturnDelegation { state });

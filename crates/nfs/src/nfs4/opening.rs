@@ -2,7 +2,7 @@
 
 use super::attributes::{Bitmap, SetAttributes};
 use super::operations::operation;
-use super::types::{ChangeInfo, Short, StateId};
+use super::types::{ChangeInfo, Minor, Short, StateId};
 use crate::nfs3::{Name, Verifier};
 use crate::wire::{enumeration, wire};
 use crate::xdr::{Decode, Decoder, Encode, Encoder, Error};
@@ -14,7 +14,7 @@ pub const BOTH_ACCESS: u32 = 3;
 /// No delegation is wanted (OPEN4_SHARE_ACCESS_WANT_NO_DELEG, 4.1).
 pub const WANT_NO_DELEGATION: u32 = 0x400;
 /// The open must be confirmed (OPEN4_RESULT_CONFIRM, 4.0).
-pub const MUST_CONFIRM: u32 = 2;
+const MUST_CONFIRM: u32 = 2;
 
 wire! {
     /// Who has a file open, or locks (open_owner4, lock_owner4).
@@ -201,6 +201,13 @@ wire! {
         pub set: Bitmap,
         /// What came with it.
         pub delegation: Delegation,
+    }
+}
+
+impl OpenOk {
+    /// Whether the open must be confirmed before the file is used; no server of 4.1 may want that.
+    pub(super) fn must_confirm(&self, minor: Minor) -> bool {
+        minor == Minor::V0 && self.flags & MUST_CONFIRM != 0
     }
 }
 

@@ -6,8 +6,8 @@ use super::identity::{Identity, OpenFile, OwnerName};
 use super::listing::{PageEntry, ReadDirectory};
 use super::names::{OF_FILES, next_page};
 use super::opening::{
-    BOTH_ACCESS, Claim, Close, ConfirmOpen, Lock, LockKind, Locker, MUST_CONFIRM, Open, OpenHow,
-    OpenOk, READ_ACCESS, Unlock, WANT_NO_DELEGATION,
+    BOTH_ACCESS, Claim, Close, ConfirmOpen, Lock, LockKind, Locker, Open, OpenHow, READ_ACCESS,
+    Unlock, WANT_NO_DELEGATION,
 };
 use super::operations::{
     Access, Commit, CreateDirectory, GetAttributes, GetHandle, Lookup, PutHandle, Read, Remove,
@@ -456,7 +456,7 @@ impl Building<'_, '_> {
     ) -> Result<Step<'a>, Error> {
         let ok = results.take::<Open<'_>>()?;
         let (handle, attributes) = (results.take::<GetHandle>()?, results.take::<GetAttributes>()?);
-        if must_confirm(&ok) {
+        if ok.must_confirm(self.identity.minor()) {
             self.put(handle);
             self.compound.add(&ConfirmOpen { state: ok.state, sequence: 1 });
             return Ok(Step::Next(ExpectedReply::Confirm(Box::new((
@@ -487,7 +487,7 @@ impl Building<'_, '_> {
             };
         }
         self.put(file);
-        let (mut state, mut sequence, confirm) = (ok.state, 1, must_confirm(&ok));
+        let (mut state, mut sequence, confirm) = (ok.state, 1, ok.must_confirm(Minor::V0));
         if confirm {
             self.compound.add(&ConfirmOpen { state, sequence });
             // A state counts its changes, and confirming is one (RFC 7530, section 9.1.4.2).
@@ -497,10 +497,6 @@ impl Building<'_, '_> {
         self.transfer(transfer, state, Close { sequence, state });
         Ok(Step::Next(ExpectedReply::Rest(transfer, confirm)))
     }
-}
-
-fn must_confirm(ok: &OpenOk) -> bool {
-    ok.flags & MUST_CONFIRM != 0
 }
 
 fn found<'a>(results: &mut Results<'_>) -> Result<Done<'a>, Error> {

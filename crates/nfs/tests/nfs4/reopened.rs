@@ -1,11 +1,17 @@
 //! Files that are opened again at a server that has forgotten their client.
 
 use super::*;
-use plimsoll_nfs::nfs4::{Bitmap, ChangeInfo, Delegation, OpenOk, StateId};
+use plimsoll_nfs::nfs4::{
+    self, Bitmap, ChangeInfo, Close, ConfirmOpen, Delegation, OpenOk, Registration, StateId,
+};
 
 const OPEN: u32 = 18;
 /// Where in a call the operation after SEQUENCE and PUTFH of [`file`] stands.
 const AFTER_PUTFH: usize = 8 + 12;
+/// The same in 4.0, which has no SEQUENCE.
+const AFTER_PUTFH_IN_4_0: usize = 11;
+/// OPEN4_RESULT_CONFIRM.
+const MUST_CONFIRM: u32 = 2;
 
 /// What the server says of a state that it has changed so often.
 fn state(sequence: u32) -> StateId {
@@ -23,8 +29,12 @@ fn open_ok(sequence: u32, delegation: Option<StateId>) -> OpenOk {
 fn opened(call: &Call, ok: &OpenOk) -> Vec<u8> {
     assert_eq!(call.rest[AFTER_PUTFH], OPEN);
     let open = [words(&[PUTFH, 0, OPEN, 0]), encode_all(ok)].concat();
-    let found = [words(&[10, 0]), encode_all(&file()), words(&[GETATTR, 0]), words(&SIZE)].concat();
-    [words(&[0, 0, 5]), sequence(call, 9999), open, found].concat()
+    [words(&[0, 0, 5]), sequence(call, 9999), open, found()].concat()
+}
+
+/// The results of GETFH and GETATTR.
+fn found() -> Vec<u8> {
+    [words(&[10, 0]), encode_all(&file()), words(&[GETATTR, 0]), words(&SIZE)].concat()
 }
 
 /// As where another connection opened the file again after this one: the server takes no sequence that it
@@ -112,5 +122,75 @@ fn what_a_broken_connection_could_not_open_again_the_next_one_does() {
     let broken = client.read(&open, 0, 4).unwrap_err();
     assert!(broken.is_fatal(), "{broken}");
     connected_as(&identity, port).unwrap();
+    thread.join().unwrap();
+}
+
+impl Peer {
+    /// Takes a registration of 4.0.
+    fn register_in_4_0(&mut self, client: u64) {
+        let call = self.call().unwrap();
+        assert_eq!(call.first, 35);
+        self.ok(&call, &Registration { client, confirm: Fixed([3; 8]) });
+        let call = self.call().unwrap();
+        assert_eq!(call.first, 36);
+        self.ok(&call, &());
+    }
+
+    /// Takes a call of 4.0, PUTFH of [`file`] and this operation: its number, and the operation's arguments.
+    fn on_file(&mut self, operation: u32) -> (u32, Vec<u8>) {
+        let call = self.call().unwrap();
+        assert_eq!((call.first, call.rest[AFTER_PUTFH_IN_4_0]), (PUTFH, operation));
+        (call.xid, words(&call.rest[AFTER_PUTFH_IN_4_0 + 1..]))
+    }
+
+    /// PUTFH and this operation succeed.
+    fn gives(&mut self, xid: u32, operation: u32, results: &[u8]) {
+        self.reply(xid, &[&words(&[0, 0, 2, PUTFH, 0, operation, 0])[..], results].concat());
+    }
+
+    /// Takes the confirmation of an open.
+    fn confirms(&mut self) {
+        let (xid, arguments) = self.on_file(20);
+        assert_eq!(arguments, encode_all(&ConfirmOpen { state: state(1), sequence: 1 }));
+        self.gives(xid, 20, &encode_all(&state(2)));
+    }
+}
+
+/// A server of 4.0 that restarts knows no owner any more, and asks each of them to confirm again.
+#[test]
+fn a_file_that_is_opened_again_is_confirmed_where_the_server_wants_it() {
+    let listener = TcpListener::bind((HERE, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let thread = std::thread::spawn(move || {
+        let mut peer = Peer(listener.accept().unwrap().0);
+        let open = encode_all(&OpenOk { flags: MUST_CONFIRM, ..open_ok(1, None) });
+        peer.register_in_4_0(1);
+        let (xid, _) = peer.on_file(OPEN);
+        let head = words(&[0, 0, 4, PUTFH, 0, OPEN, 0]);
+        peer.reply(xid, &[head, open.clone(), found()].concat());
+        peer.confirms();
+        // It has restarted: it knows neither the open file nor the registration.
+        let (xid, _) = peer.on_file(25);
+        peer.reply(xid, &words(&[10023, 0, 2, PUTFH, 0, 25, 10023]));
+        let call = peer.call().unwrap();
+        assert_eq!(call.first, 30);
+        peer.reply(call.xid, &words(&[10022, 0, 1, 30, 10022]));
+        peer.register_in_4_0(2);
+        let (xid, _) = peer.on_file(OPEN);
+        peer.gives(xid, OPEN, &open);
+        peer.confirms();
+        let (xid, arguments) = peer.on_file(25);
+        let read = nfs4::Read { state: state(2), offset: 0, count: 4 };
+        assert_eq!(arguments, encode_all(&read), "as what was confirmed");
+        peer.gives(xid, 25, &words(&[1, 4, u32::from_be_bytes(*b"read")]));
+        let (xid, arguments) = peer.on_file(4);
+        let close = Close { sequence: 2, state: state(2) };
+        assert_eq!(arguments, encode_all(&close), "after OPEN and OPEN_CONFIRM");
+        peer.gives(xid, 4, &encode_all(&state(3)));
+    });
+    let mut client = connected_as(&Identity::new(Minor::V0), port).unwrap();
+    let (open, _) = client.open_to_write(file(), name("f"), OpenHow::Existing).unwrap();
+    assert_eq!(client.read(&open, 0, 4), Ok((b"read".to_vec(), true)));
+    client.close(&open).unwrap();
     thread.join().unwrap();
 }

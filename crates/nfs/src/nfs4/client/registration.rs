@@ -150,11 +150,12 @@ impl Client {
             results.take::<PutHandle>()?;
             results.take::<Open<'_>>()
         };
-        match self.patiently(open, read) {
-            Ok(ok) => {
-                let id = ok.state.in_calls(self.minor());
+        let opened = self.patiently(open, read).and_then(|ok| self.confirmed(handle, &ok));
+        match opened {
+            Ok((id, sequence)) => {
+                let id = id.in_calls(self.minor());
                 let mut state = file.state();
-                (state.id, state.sequence) = (id, 1);
+                (state.id, state.sequence) = (id, sequence);
                 Ok(true)
             }
             Err(Error::Nfs4 { .. }) => Ok(false),
