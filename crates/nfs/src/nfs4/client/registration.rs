@@ -139,8 +139,10 @@ impl Client {
     /// Whether the server opens it again.
     fn reopen(&mut self, file: &OpenFile, claim: Claim<'static>) -> Result<bool, Error> {
         let access = self.access(file.access);
-        let (handle, owner) = (file.handle, file.owner);
+        let (minor, handle, identity) = (self.minor(), file.handle, self.identity.clone());
         let open = move |client, compound: &mut Compound<'_>| {
+            // A server of 4.0 may have numbered a try that it has put off: another one is another owner's first.
+            let owner = if minor == Minor::V0 { identity.next_owner() } else { file.owner };
             let owner = owner.for_client(client);
             let how = OpenHow::Existing;
             compound.add(&PutHandle { file: handle });
