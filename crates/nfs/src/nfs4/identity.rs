@@ -23,6 +23,8 @@ pub struct Identity {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Registered {
     pub client: Option<u64>,
+    /// The registration that `sequence` is of (4.1). It outlasts `client`: a server that still has it gives it again.
+    pub numbered: Option<u64>,
     /// Number of the next CREATE_SESSION.
     pub sequence: u32,
     /// Whether it has been registered before: then there may be something to reclaim.

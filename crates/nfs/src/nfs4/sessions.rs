@@ -10,6 +10,8 @@ use crate::xdr::{Decode, Decoder, Encode, Encoder, Error};
 
 /// Neither a client nor a server of pNFS (EXCHGID4_FLAG_USE_NON_PNFS).
 pub const NO_PNFS: u32 = 0x0001_0000;
+/// The registration has had a session (EXCHGID4_FLAG_CONFIRMED_R).
+const CONFIRMED: u32 = 0x8000_0000;
 
 /// EXCHANGE_ID, without protection of state and without a name of the implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,10 +49,17 @@ impl<'a> Decode<'a> for ExchangeId<'a> {
 pub struct ExchangeIdOk {
     /// The registration.
     pub client: u64,
-    /// Number of the first CREATE_SESSION.
+    /// Number of the first CREATE_SESSION; nothing where the registration is confirmed.
     pub sequence: u32,
     /// What the server is, as bits.
     pub flags: u32,
+}
+
+impl ExchangeIdOk {
+    /// Whether the registration has had a session: then its client knows the number of the next one.
+    pub(super) fn is_confirmed(&self) -> bool {
+        self.flags & CONFIRMED != 0
+    }
 }
 
 impl Encode for ExchangeIdOk {

@@ -65,11 +65,11 @@ impl Peer {
         self.reply(call.xid, &[words(&[0, 0, 1, call.first, 0]), encode_all(results)].concat());
     }
 
-    /// Takes a registration that is not the first, and a session of this number.
-    fn register(&mut self, number: u32) {
+    /// Takes a registration that is not the first, of which it says this, and a session of this number.
+    fn register(&mut self, said: ExchangeIdOk, number: u32) {
         let call = self.call().unwrap();
         assert_eq!(call.first, 42);
-        self.ok(&call, &ExchangeIdOk { client: 77, sequence: number, flags: 0 });
+        self.ok(&call, &said);
         let call = self.call().unwrap();
         assert_eq!((call.first, call.rest[2]), (43, number));
         self.ok(&call, &session(8));
@@ -95,6 +95,16 @@ impl Peer {
             }
         }
     }
+}
+
+/// A new registration, with the number of its first session.
+fn unconfirmed(sequence: u32) -> ExchangeIdOk {
+    ExchangeIdOk { client: 77, sequence, flags: 0 }
+}
+
+/// One that has had a session (EXCHGID4_FLAG_CONFIRMED_R): the number is nothing.
+fn confirmed(sequence: u32) -> ExchangeIdOk {
+    ExchangeIdOk { flags: 0x8000_0000, ..unconfirmed(sequence) }
 }
 
 fn session(slots: u32) -> CreateSessionOk {
@@ -271,6 +281,38 @@ fn a_lost_session_is_made_again_but_not_for_ever() {
     assert_eq!(client.attributes(file()).unwrap().size, Some(5));
     assert_eq!(client.sessions_lost(), 1);
     assert_eq!(status(client.attributes(file())), Status::BadSession);
+    drop(client);
+    peer.join().unwrap();
+}
+
+/// As after the lease of one file, or a connection, was lost: the client alone knows the number of its next session.
+/// Where it is wrong, the one that the server says may be right.
+#[test]
+fn a_registration_that_the_server_still_has_goes_on_with_the_clients_number() {
+    let (mut client, peer) = with(8, |mut peer| {
+        let goes_on = |peer: &mut Peer| {
+            let call = peer.call().unwrap();
+            let head = [words(&[10054, 0, 2]), sequence(&call, 9999)].concat();
+            peer.reply(call.xid, &[head, words(&[58, 10054])].concat());
+            let call = peer.call().unwrap();
+            peer.reply(call.xid, &attributes(&call));
+        };
+        let call = peer.call().unwrap();
+        let head = [words(&[10011, 0, 2]), sequence(&call, 9999)].concat();
+        peer.reply(call.xid, &[head, words(&[PUTFH, 10011])].concat());
+        peer.register(confirmed(1), 2);
+        goes_on(&mut peer);
+        let call = peer.call().unwrap();
+        peer.reply(call.xid, &words(&[10052, 0, 1, SEQUENCE, 10052]));
+        let call = peer.call().unwrap();
+        assert_eq!((call.first, call.rest[2]), (43, 3));
+        peer.reply(call.xid, &words(&[10063, 0, 1, 43, 10063]));
+        peer.register(confirmed(9), 9);
+        goes_on(&mut peer);
+    });
+    for _ in 0..2 {
+        assert_eq!(client.attributes(file()).unwrap().size, Some(5));
+    }
     drop(client);
     peer.join().unwrap();
 }

@@ -101,13 +101,14 @@ fn what_a_broken_connection_could_not_open_again_the_next_one_does() {
         let call = peer.call().unwrap();
         assert_eq!(call.first, 43);
         peer.reply(call.xid, &words(&[10022, 0, 1, 43, 10022]));
-        peer.register(2);
+        peer.register(unconfirmed(2), 2);
         let call = peer.call().unwrap();
         assert_eq!(call.rest[AFTER_PUTFH], OPEN);
         drop(peer); // no answer
 
         let mut peer = Peer(listener.accept().unwrap().0);
-        peer.register(3);
+        // It has not restarted since, and does not say the number of the next session.
+        peer.register(confirmed(0), 3);
         let call = peer.call().unwrap();
         assert_eq!(call.rest[AFTER_PUTFH], OPEN);
         let open = [words(&[PUTFH, 0, OPEN, 0]), encode_all(&open_ok(2, None))].concat();

@@ -1,7 +1,7 @@
 //! Registration, sessions, and what is done when the server has forgotten them.
 
 use super::super::compound::{Compound, Results};
-use super::super::identity::OpenFile;
+use super::super::identity::{OpenFile, Registered};
 use super::super::opening::{Claim, Open, OpenHow};
 use super::super::operations::PutHandle;
 use super::super::sessions::{
@@ -34,28 +34,25 @@ impl Client {
             let fresh = registered.client.is_none();
             let client = match registered.client {
                 Some(client) => client,
-                None => {
-                    let (client, sequence) = self.register()?;
-                    registered.sequence = sequence;
-                    client
-                }
+                None => self.register(&mut registered)?,
             };
             self.client = client;
             let begun = match self.minor() {
                 Minor::V0 if fresh => Ok(()),
                 // Whether the server still knows it: else that would show in what is open, one by one.
                 Minor::V0 => self.alone(&Renew { client }, |results| results.take::<Renew>()),
-                _ => self.create_session(client, registered.sequence),
+                _ => self.create_session(client, &mut registered.sequence),
             };
             match begun {
-                Ok(()) => registered.sequence = registered.sequence.wrapping_add(1),
                 // Nobody wants to be called back.
-                Err(Error::Nfs4 { status: Status::CallbackDown, .. }) => {}
-                Err(Error::Nfs4 {
-                    status: Status::StaleClient | Status::Expired | Status::Misordered,
-                    ..
-                }) => {
+                Ok(()) | Err(Error::Nfs4 { status: Status::CallbackDown, .. }) => {}
+                Err(Error::Nfs4 { status: Status::StaleClient | Status::Expired, .. }) => {
                     registered.client = None;
+                    continue;
+                }
+                // The number is wrong: the one that the server says is left.
+                Err(Error::Nfs4 { status: Status::Misordered, .. }) => {
+                    (registered.client, registered.numbered) = (None, None);
                     continue;
                 }
                 Err(error) => return Err(error),
@@ -71,8 +68,9 @@ impl Client {
         Err(Error::Nfs4 { operation, status })
     }
 
-    /// A new registration, and the number of its first CREATE_SESSION.
-    fn register(&mut self) -> Result<(u64, u32), Error> {
+    /// A new registration, or the same once more where the server still has it. From 4.1 on also notes the number
+    /// of its next CREATE_SESSION, which a server need say of a new one alone (RFC 8881, section 18.35).
+    fn register(&mut self, registered: &mut Registered) -> Result<u64, Error> {
         let identity = self.identity.clone();
         let (owner, verifier) = (identity.name(), identity.verifier());
         if self.minor() == Minor::V0 {
@@ -81,14 +79,18 @@ impl Client {
             let set = SetClient { verifier, owner, program: 0, network, address, ident: 0 };
             let registration = self.alone(&set, |results| results.take::<SetClient<'_>>())?;
             self.alone(&registration, |results| results.take::<Registration>())?;
-            return Ok((registration.client, 0));
+            return Ok(registration.client);
         }
         let exchange = ExchangeId { verifier, owner, flags: NO_PNFS };
         let ok = self.alone(&exchange, |results| results.take::<ExchangeId<'_>>())?;
-        Ok((ok.client, ok.sequence))
+        if !ok.is_confirmed() || registered.numbered != Some(ok.client) {
+            (registered.numbered, registered.sequence) = (Some(ok.client), ok.sequence);
+        }
+        Ok(ok.client)
     }
 
-    fn create_session(&mut self, client: u64, sequence: u32) -> Result<(), Error> {
+    /// A session with the number `sequence`, which becomes that of the next one.
+    fn create_session(&mut self, client: u64, sequence: &mut u32) -> Result<(), Error> {
         let most = LARGEST_TRANSFER + OVERHEAD;
         let fore = Channel {
             request_most: most,
@@ -104,8 +106,9 @@ impl Client {
             operations: 2,
             slots: 1,
         };
-        let create = CreateSession { client, sequence, fore, back };
+        let create = CreateSession { client, sequence: *sequence, fore, back };
         let ok: CreateSessionOk = self.alone(&create, |results| results.take::<CreateSession>())?;
+        *sequence = sequence.wrapping_add(1);
         if ok.fore.slots == 0 || ok.fore.operations < 8 || ok.fore.request_most < OVERHEAD {
             return Err(XdrError::Invalid("session: too small for any call").into());
         }
