@@ -317,6 +317,35 @@ fn a_registration_that_the_server_still_has_goes_on_with_the_clients_number() {
     peer.join().unwrap();
 }
 
+/// The same number again would be a repetition, which a server may answer as before, for ever.
+#[test]
+fn a_session_that_was_refused_has_used_up_its_number() {
+    let listener = TcpListener::bind((HERE, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let thread = std::thread::spawn(move || {
+        let mut first = Peer(listener.accept().unwrap().0);
+        first.set_up(8);
+        let mut second = Peer(listener.accept().unwrap().0);
+        let call = second.call().unwrap();
+        assert_eq!((call.first, call.rest[2]), (43, 2));
+        second.reply(call.xid, &words(&[28, 0, 1, 43, 28]));
+        let mut third = Peer(listener.accept().unwrap().0);
+        let call = third.call().unwrap();
+        assert_eq!((call.first, call.rest[2]), (43, 3));
+        // What is put off is no session yet, and uses up nothing.
+        third.reply(call.xid, &words(&[10008, 0, 1, 43, 10008]));
+        let call = third.call().unwrap();
+        assert_eq!((call.first, call.rest[2]), (43, 3));
+        third.ok(&call, &session(8));
+    });
+    let identity = Identity::new(Minor::V1);
+    let _first = connected_as(&identity, port).unwrap();
+    assert_eq!(status(connected_as(&identity, port)), Status::NoSpace);
+    let third = connected_as(&identity, port).unwrap();
+    assert_eq!(third.waits(), 1);
+    thread.join().unwrap();
+}
+
 #[test]
 fn a_session_without_slots_is_refused() {
     let listener = TcpListener::bind((HERE, 0)).unwrap();

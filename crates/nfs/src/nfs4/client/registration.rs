@@ -107,8 +107,11 @@ impl Client {
             slots: 1,
         };
         let create = CreateSession { client, sequence: *sequence, fore, back };
-        let ok: CreateSessionOk = self.alone(&create, |results| results.take::<CreateSession>())?;
-        *sequence = sequence.wrapping_add(1);
+        let answer = self.alone(&create, |results| results.take::<CreateSession>());
+        if is_numbered(&answer) {
+            *sequence = sequence.wrapping_add(1);
+        }
+        let ok: CreateSessionOk = answer?;
         if ok.fore.slots == 0 || ok.fore.operations < 8 || ok.fore.request_most < OVERHEAD {
             return Err(XdrError::Invalid("session: too small for any call").into());
         }
@@ -180,5 +183,16 @@ impl Client {
             Err(Error::Nfs4 { status: Status::CompleteAlready, .. }) => Ok(()),
             other => other,
         }
+    }
+}
+
+/// Whether the server has counted a CREATE_SESSION: also what it refused, but not where it knows no such client, takes
+/// no such number, or asks for the same call again later (RFC 8881, section 18.36.4).
+fn is_numbered(answer: &Result<CreateSessionOk, Error>) -> bool {
+    match answer {
+        Ok(_) => true,
+        Err(Error::Nfs4 { status: Status::StaleClient | Status::Misordered, .. }) => false,
+        Err(Error::Nfs4 { status, .. }) => !status.is_later(),
+        Err(_) => false,
     }
 }
