@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Longest READ and WRITE of this client in bytes: it is for small files.
-pub(super) const TRANSFER_BYTES: u32 = 64 * 1024;
+const TRANSFER_BYTES: u32 = 64 * 1024;
 /// Space in a call or reply for what stands around data or names, in bytes.
 pub(super) const OVERHEAD: u32 = 4096;
 /// Longest call and reply that a session is asked to take, in bytes, without that space.
@@ -130,6 +130,16 @@ impl Client {
     /// Limits of the session: `None` in 4.0.
     pub fn limits(&self) -> Option<Channel> {
         self.session.map(|session| session.fore)
+    }
+
+    /// Longest READ and page of names in bytes: no reply may be longer than the session takes.
+    pub(super) fn read_most(&self) -> u32 {
+        self.limits().map_or(TRANSFER_BYTES, |of| of.largest_read().min(TRANSFER_BYTES))
+    }
+
+    /// Longest WRITE in bytes.
+    pub(super) fn write_most(&self) -> u32 {
+        self.limits().map_or(TRANSFER_BYTES, |of| of.largest_write().min(TRANSFER_BYTES))
     }
 
     /// How often the server has asked to be asked again later.

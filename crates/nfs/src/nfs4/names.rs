@@ -1,7 +1,7 @@
 //! What a blocking client does with names and small files.
 
 use super::attributes::{Attributes, SetAttributes};
-use super::client::{Client, TRANSFER_BYTES};
+use super::client::Client;
 use super::compound::{Compound, Results};
 use super::identity::OpenFile;
 use super::listing::ReadDirectory;
@@ -212,7 +212,7 @@ impl Client {
         offset: u64,
         count: u32,
     ) -> Result<(Vec<u8>, bool), Error> {
-        let count = count.min(TRANSFER_BYTES);
+        let count = count.min(self.read_most());
         self.on(
             file.handle,
             |_, c| {
@@ -234,7 +234,7 @@ impl Client {
         offset: u64,
         count: u32,
     ) -> Result<(Vec<u8>, bool), Error> {
-        let count = count.min(TRANSFER_BYTES);
+        let count = count.min(self.read_most());
         let read = self.on(
             file.handle,
             |_, c| {
@@ -277,7 +277,7 @@ impl Client {
         stability: Stability,
         data: &[u8],
     ) -> Result<(u32, Verifier), Error> {
-        let data = &data[..data.len().min(TRANSFER_BYTES as usize)];
+        let data = &data[..data.len().min(self.write_most() as usize)];
         let ok: WriteOk = self.on(
             file.handle,
             |_, c| {
@@ -356,7 +356,7 @@ impl Client {
     pub fn list(&mut self, directory: FileHandle) -> Result<Vec<DirectoryEntry>, Error> {
         let mut listing = Listing::default();
         loop {
-            let page = next_page(&listing);
+            let page = next_page(&listing, self.read_most());
             // A page borrows from the reply: what is kept of it is added inside.
             let added = std::cell::RefCell::new(listing);
             let end = self.on(
@@ -436,9 +436,9 @@ impl Client {
     }
 }
 
-/// What asks for the next page of a listing.
-pub(super) fn next_page(listing: &Listing) -> ReadDirectory {
+/// What asks for the next page of a listing, of `most` bytes at most.
+pub(super) fn next_page(listing: &Listing, most: u32) -> ReadDirectory {
     let (cookie, verifier) = listing.position();
-    let (name_bytes, count, which) = (PAGE_NAME_BYTES, PAGE_BYTES, Attributes::OF_NAMES);
+    let (name_bytes, count, which) = (PAGE_NAME_BYTES, PAGE_BYTES.min(most), Attributes::OF_NAMES);
     ReadDirectory { cookie, verifier, name_bytes, count, which }
 }

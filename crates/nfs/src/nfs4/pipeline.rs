@@ -45,6 +45,8 @@ pub struct Nfs4 {
     identity: Arc<Identity>,
     /// The registration.
     client: u64,
+    /// Longest page of names in bytes.
+    page_most: u32,
     /// None in 4.0.
     slots: Option<Slots>,
     replies: RecordBuffer,
@@ -96,6 +98,7 @@ impl Nfs4 {
             credential,
             identity,
             client,
+            page_most: session.map_or(PAGE_BYTES, |of| of.fore.largest_read().min(PAGE_BYTES)),
             slots: session.map(|of| Slots::new(of.id, of.fore.slots, of.sequence)),
             replies: RecordBuffer::new(reply_most as usize),
             mask,
@@ -131,6 +134,7 @@ impl Drop for Nfs4 {
 fn building<'c, 'b>(
     identity: &'c Identity,
     client: u64,
+    page_most: u32,
     session: Option<SessionId>,
     bytes: &'b mut Vec<u8>,
 ) -> Building<'c, 'b> {
@@ -141,7 +145,7 @@ fn building<'c, 'b>(
         let (sequence, slot, highest_slot) = (0, 0, 0);
         compound.add(&Sequence { session, sequence, slot, highest_slot, keep: false });
     }
-    Building { identity, client, compound, data_at: None }
+    Building { identity, client, compound, page_most, data_at: None }
 }
 
 impl Protocol for Nfs4 {
@@ -170,7 +174,8 @@ impl Protocol for Nfs4 {
         }
         call.xid = call.xid.wrapping_add(self.mask + 1);
         let session = self.slots.as_ref().map(Slots::session);
-        let mut building = building(&self.identity, self.client, session, &mut call.compound);
+        let (identity, bytes) = (&self.identity, &mut call.compound);
+        let mut building = building(identity, self.client, self.page_most, session, bytes);
         call.expected = building.request(request);
         call.data = building.data_at.zip(call.expected.data());
         if let ExpectedReply::Read(count) = call.expected {
@@ -249,8 +254,9 @@ impl Protocol for Nfs4 {
                     Err(later) => Err(later),
                     Ok(()) => {
                         let session = self.slots.as_ref().map(Slots::session);
-                        let bytes = &mut call.compound;
-                        let mut building = building(&self.identity, self.client, session, bytes);
+                        let (identity, bytes) = (&self.identity, &mut call.compound);
+                        let mut building =
+                            building(identity, self.client, self.page_most, session, bytes);
                         match building.reply(expected, &mut results) {
                             Ok(Step::Next(expected)) => {
                                 call.data = building.data_at.zip(expected.data());

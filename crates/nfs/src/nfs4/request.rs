@@ -197,6 +197,8 @@ pub(super) struct Building<'c, 'b> {
     pub identity: &'c Identity,
     pub client: u64,
     pub compound: Compound<'b>,
+    /// Longest page of names in bytes.
+    pub page_most: u32,
     /// Where the data of a WRITE belong.
     pub data_at: Option<usize>,
 }
@@ -367,7 +369,7 @@ impl Building<'_, '_> {
             }
             Request::List(directory, listing) => {
                 self.put(*directory);
-                self.compound.add(&next_page(listing));
+                self.compound.add(&next_page(listing, self.page_most));
                 ExpectedReply::List
             }
             Request::Put { place, how, count, stability } => {

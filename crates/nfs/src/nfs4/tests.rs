@@ -72,7 +72,7 @@ fn open_write_and_readdir_are_as_the_rfc_says() {
 fn requested(identity: &Identity, request: &Request<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     let compound = Compound::new(&mut bytes, identity.minor());
-    let mut building = Building { identity, client: 5, compound, data_at: None };
+    let mut building = Building { identity, client: 5, compound, page_most: 8192, data_at: None };
     building.request(request);
     bytes
 }
@@ -86,7 +86,7 @@ fn replied(
     let mut results: Results<'_> = Decoder::new(reply).value().unwrap();
     let mut bytes = Vec::new();
     let compound = Compound::new(&mut bytes, identity.minor());
-    let mut building = Building { identity, client: 5, compound, data_at: None };
+    let mut building = Building { identity, client: 5, compound, page_most: 8192, data_at: None };
     let locks = match building.reply(expected, &mut results) {
         Ok(Step::Done(Done::Other(Other::Locks(state)))) => Some(state),
         Ok(Step::Next(_)) => None,

@@ -1,6 +1,8 @@
 //! Peers that break version 4 in every way: errors, no hang, no panic; and servers that are slow or
 //! forgetful, which are worked with.
 
+#[path = "limits.rs"]
+mod limits;
 #[path = "reopened.rs"]
 mod reopened;
 

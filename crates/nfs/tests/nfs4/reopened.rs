@@ -7,7 +7,7 @@ use plimsoll_nfs::nfs4::{
 
 const OPEN: u32 = 18;
 /// Where in a call the operation after SEQUENCE and PUTFH of [`file`] stands.
-const AFTER_PUTFH: usize = 8 + 12;
+pub(super) const AFTER_PUTFH: usize = 8 + 12;
 /// The same in 4.0, which has no SEQUENCE.
 const AFTER_PUTFH_IN_4_0: usize = 11;
 /// OPEN4_RESULT_CONFIRM.
@@ -19,14 +19,14 @@ fn state(sequence: u32) -> StateId {
 }
 
 /// What OPEN gives.
-fn open_ok(sequence: u32, delegation: Option<StateId>) -> OpenOk {
+pub(super) fn open_ok(sequence: u32, delegation: Option<StateId>) -> OpenOk {
     let change = ChangeInfo { atomic: true, before: 1, after: 2 };
     let (set, delegation) = (Bitmap::default(), Delegation(delegation));
     OpenOk { state: state(sequence), change, flags: 0, set, delegation }
 }
 
 /// The results of SEQUENCE, PUTFH, OPEN, GETFH and GETATTR.
-fn opened(call: &Call, ok: &OpenOk) -> Vec<u8> {
+pub(super) fn opened(call: &Call, ok: &OpenOk) -> Vec<u8> {
     assert_eq!(call.rest[AFTER_PUTFH], OPEN);
     let open = [words(&[PUTFH, 0, OPEN, 0]), encode_all(ok)].concat();
     [words(&[0, 0, 5]), sequence(call, 9999), open, found()].concat()

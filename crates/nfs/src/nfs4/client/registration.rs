@@ -112,7 +112,8 @@ impl Client {
             *sequence = sequence.wrapping_add(1);
         }
         let ok: CreateSessionOk = answer?;
-        if ok.fore.slots == 0 || ok.fore.operations < 8 || ok.fore.request_most < OVERHEAD {
+        let smallest = ok.fore.request_most.min(ok.fore.reply_most);
+        if ok.fore.slots == 0 || ok.fore.operations < 8 || smallest < OVERHEAD {
             return Err(XdrError::Invalid("session: too small for any call").into());
         }
         self.session = Some(Session { id: ok.session, fore: ok.fore, sequence: 1 });
