@@ -231,19 +231,24 @@ impl<'a> Disturbed<'a> {
             _ => "which programs and clients used it",
         };
         let names: Vec<String> = resources.iter().map(|(of, _)| name(**of).to_owned()).collect();
-        let effect = format!("{} of {all}{} {effect}", trials.len(), works(shown, &trials));
-        let brief = format!("{effect}: others used {place} ({})", listed(&names));
-        let only = match (differ_from_verdicts(shown, &trials), trials.len()) {
-            (false, _) => "",
-            (true, 1) => ". Only verdicts include it",
-            (true, _) => ". Only verdicts include all of them",
-        };
+        let subject = format!("{} of {all}{}", trials.len(), works(shown, &trials));
+        let [mut brief, mut text] =
+            [&listed(&names), &listed(&used)].map(|used| format!(" ({used})"));
+        let mut short = effect.as_str();
+        if let Some((which, count)) = only_in_verdicts(shown, &trials) {
+            short = short.strip_suffix(THAN).unwrap_or(short);
+            brief += &format!(". Figures leave {which} out, verdicts do not");
+            text += &format!(
+                ". The figures leave {which} out. Verdicts compare whole blocks and count {count}: \
+                 a target that slows down its own host would look faster without its slow trials"
+            );
+        }
+        let brief = format!("{subject} {short}: others used {place}{brief}");
         let warning = Warning {
-            brief: in_brief(&(brief + only), slower.then_some("Stop that, then run again.")),
+            brief: in_brief(&brief, slower.then_some("Stop that, then run again.")),
             text: format!(
-                "{effect}: others used {place} {} ({})",
-                times(shown.study, &trials),
-                listed(&used)
+                "{subject} {effect}: others used {place} {}{text}",
+                times(shown.study, &trials)
             ),
             advice: Some(format!("See {what_else} then, and measure again without.")),
             // Without an effect on the figures it is no warning.
@@ -254,15 +259,32 @@ impl<'a> Disturbed<'a> {
     }
 }
 
-/// Whether verdicts count some of these trials that the figures beside them leave out.
-fn differ_from_verdicts(shown: &Shown<'_>, trials: &[&Trial]) -> bool {
-    let is_of = |cell: Cell| trials.iter().any(|trial| trial.cell == cell);
-    let mut pairs = shown.findings.workloads.iter().flat_map(|found| &found.pairs);
-    pairs.any(|Pair { contrast, left_out_of_figures, claim, .. }| {
-        let verdict = claim.and_then(|claim| claim.verdict);
-        let is_judged = verdict.is_some() && *left_out_of_figures > 0;
-        is_judged && (is_of(contrast.of.cell) || is_of(contrast.against.cell))
-    })
+/// Which of these trials the figures leave out although verdicts count them, as words after "leave" and after "count";
+/// `None` without any.
+fn only_in_verdicts(shown: &Shown<'_>, trials: &[&Trial]) -> Option<(String, &'static str)> {
+    let is_left_out = |cell: Cell| {
+        shown.findings.workloads.iter().any(|found| {
+            let is_apart = found.cells.iter().any(|of| {
+                of.cell == cell && of.disturbed.as_ref().is_some_and(|disturbed| disturbed.apart)
+            });
+            is_apart && found.pairs.iter().any(|pair| counts_more(pair, cell))
+        })
+    };
+    match (trials.iter().filter(|trial| is_left_out(trial.cell)).count(), trials.len()) {
+        (0, _) => None,
+        (1, 1) => Some(("it".to_owned(), "it")),
+        (left_out, all) if left_out == all => Some(("them".to_owned(), "them")),
+        (left_out, _) => Some((format!("{left_out} of them"), "all of them")),
+    }
+}
+
+/// Whether the verdict of a pair counts trials of this cell that its figures leave out.
+fn counts_more(pair: &Pair, cell: Cell) -> bool {
+    let Pair { contrast, left_out_of_figures, claim, .. } = pair;
+    let is_judged = claim.is_some_and(|claim| claim.verdict.is_some());
+    is_judged
+        && *left_out_of_figures > 0
+        && [contrast.of.cell, contrast.against.cell].contains(&cell)
 }
 
 /// A host of a lab is a part of this machine, whose disks and cores others use.
@@ -296,6 +318,9 @@ fn name(resource: HostResource) -> &'static str {
         HostResource::Network => "network",
     }
 }
+
+/// What trials of the same work are compared with; goes without saying where room is short.
+const THAN: &str = " than at other times";
 
 /// What it did to the figures of these trials, and whether that is worth a place on any screen: "were 22–61%
 /// slower than at other times".
@@ -333,7 +358,7 @@ fn effect(shown: &Shown<'_>, trials: &[&Trial]) -> (String, bool) {
         false if low < high => format!("up to {high:.0}%"),
         false => format!("{high:.0}%"),
     };
-    (format!("{were} {range} slower than at other times"), true)
+    (format!("{were} {range} slower{THAN}"), true)
 }
 
 /// How fast a complete trial went, as its work is reported: more is faster.
