@@ -1,9 +1,10 @@
 //! The hosts of a study of several: their sections after the study's own, from its facts.
 
-use super::{Host, compare, hosts, platform_comparison, section, sections};
+use super::{Host, compare, failure, hosts, platform_comparison, section, sections};
 use crate::document::{Item, Section};
 use crate::study::Shown;
 use crate::text::printable;
+use plimsoll_model::{Outcome, Trial};
 
 /// The host of a study of nothing else, whose page is that of a device: no settings, and no work at the same time.
 pub(crate) fn only<'a>(shown: &Shown<'a>) -> Option<Host<'a>> {
@@ -51,7 +52,8 @@ pub(crate) fn host_sections(shown: &Shown<'_>) -> Vec<Section> {
     let hosts = hosts(shown.study, &shown.findings);
     let mut all = Vec::new();
     for (number, host) in hosts.iter().enumerate() {
-        let of_host = sections(host);
+        let mut of_host = sections(host);
+        say_failures_once(shown, &mut of_host);
         all.extend(of_host.iter().map(|section| reported(section, host, number, hosts.len())));
     }
     let mut apart = Section::details("apart", "Not compared");
@@ -60,6 +62,33 @@ pub(crate) fn host_sections(shown: &Shown<'_>) -> Vec<Section> {
     }
     all.push(apart);
     all
+}
+
+/// Says why parts of a host were not measured once for each reason: above all sections where trials failed for it, else
+/// in the first of them.
+fn say_failures_once(shown: &Shown<'_>, found: &mut [section::Section]) {
+    let of_trial = |trial: &Trial| match &trial.result.outcome {
+        Outcome::Failed { failure: why, .. } => Some((failure(why), "the warnings at the top")),
+        _ => None,
+    };
+    let mut said: Vec<(String, &str)> = shown.study.trials.iter().filter_map(of_trial).collect();
+    for section in found {
+        for why in std::mem::take(&mut section.failures) {
+            match said.iter().find(|(known, _)| *known == why) {
+                Some((_, place)) if *place == section.heading => {}
+                Some((_, place)) => {
+                    let remark = format!("Not all was measured: see {place}.");
+                    if !section.remarks.contains(&remark) {
+                        section.remarks.push(remark);
+                    }
+                }
+                None => {
+                    said.push((why.clone(), section.heading));
+                    section.failures.push(why);
+                }
+            }
+        }
+    }
 }
 
 /// What was measured in different ways on the hosts of two studies.

@@ -8,7 +8,7 @@ use crate::text::{capital, printable};
 use crate::verdict::percent;
 use plimsoll_explain::{HostFindings, HostWork, SlowerInterface};
 use plimsoll_model::units::three_digits;
-use plimsoll_model::{CpuTimes, HostFacts, HostName, Measure, WatchedBy};
+use plimsoll_model::{CpuTimes, HostFacts, HostName, Measure, Outcome, WatchedBy};
 use plimsoll_stats::interval::Interval;
 
 /// "CPU of this machine", "CPU of ssh://root@nas".
@@ -261,10 +261,15 @@ pub(crate) fn remarks(shown: &Shown<'_>, host: &HostFindings) -> Vec<String> {
     remarks
 }
 
-/// Why the probe did not monitor a host.
+/// Why the probe did not monitor a host; a reason that trials failed for is above.
 pub(crate) fn without_probe(shown: &Shown<'_>, host: &HostFindings) -> Option<String> {
     let facts = shown.study.hosts.iter().find(|facts| facts.name == host.host)?;
-    let why = printable(facts.without_probe.as_deref()?);
+    let why = facts.without_probe.as_deref()?;
+    let is_said = shown.study.trials.iter().any(|trial| match &trial.result.outcome {
+        Outcome::Failed { failure, .. } => failure.happened.starts_with(why),
+        _ => false,
+    });
+    let why = if is_said { "see the warnings at the top".to_owned() } else { printable(why) };
     Some(format!("The probe, which takes less CPU, could not be used: {why}."))
 }
 

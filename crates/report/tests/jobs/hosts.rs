@@ -6,6 +6,9 @@ use plimsoll_model::device::{CryptoMeans, DisturbedFigure};
 use plimsoll_model::*;
 use plimsoll_report::Document;
 
+/// A host without a probe.
+const SHELL: &str = include_str!("../../../record/tests/golden/device-shell.json");
+
 /// Hosts by themselves, in blocks: figures with intervals, and what is in their records.
 #[test]
 fn two_hosts_in_blocks() {
@@ -53,6 +56,47 @@ fn two_hosts_in_blocks() {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let apart = "Not compared, because they were measured in different ways: AES-128-GCM (openssl,";
     assert!(text.contains(apart), "{text}");
+}
+
+/// Without a probe three parts of each host failed for the same reason, which stood in the section of each, too.
+#[test]
+fn why_hosts_have_no_probe_is_said_once_for_each() {
+    let names = ["ssh://old", "ssh://new"];
+    let hosts = names.map(|host| HostSubject { host: host.parse().unwrap() }.into());
+    let record = plimsoll_record::from_json(SHELL).unwrap();
+    let mut study = study_of(&hosts, record.plan.workloads.clone());
+    study.measures = record.measures.clone();
+    for (subject, name) in study.subjects.iter_mut().zip(names) {
+        let SubjectFacts::Host(facts) = subject else { panic!("a host") };
+        facts.device = record.subjects[0].host().unwrap().device.clone();
+        let parts = facts.device.parts.iter_mut();
+        parts.flat_map(|part| &mut part.failures).for_each(|why| why.on = name.to_owned());
+    }
+    measure(&mut study, 2, |_, _| Vec::new());
+    for trial in &mut study.trials {
+        trial.result = record.trials[usize::from(trial.cell.workload)].result.clone();
+        if let Outcome::Failed { failure, .. } = &mut trial.result.outcome {
+            failure.on = names[usize::from(trial.cell.subject)].to_owned();
+        }
+    }
+    // The machine that plimsoll ran on had none for itself either.
+    let reason = "there is no probe for mips here; there are none at all";
+    study.hosts[0].without_probe = Some(reason.to_owned());
+    let text = |study: &Study| {
+        let text = crate::written::study(study, &NARROW);
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let whole = text(&study);
+    assert_eq!(whole.matches(reason).count(), 2, "{whole}");
+    let above = "Not all was measured: see the warnings at the top.";
+    assert_eq!(whole.matches(above).count(), 2 * 3, "{whole}");
+    assert!(whole.contains("could not be used: see the warnings at the top."), "{whole}");
+    // Where no trial failed for it, the first part that needs the probe says so.
+    study.trials.iter_mut().for_each(|trial| trial.result.outcome = Outcome::Stopped);
+    study.hosts[0].without_probe = None;
+    let whole = text(&study);
+    assert_eq!(whole.matches(reason).count(), 2, "{whole}");
+    assert_eq!(whole.matches("Not all was measured: see CPU.").count(), 2 * 2, "{whole}");
 }
 
 /// One host has its own page: what it is, and its figures with intervals where they stood alone.
