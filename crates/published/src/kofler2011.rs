@@ -39,6 +39,66 @@ pub fn sent(tables: &[Table], scenario: &str) -> Vec<Sent> {
     all
 }
 
+/// The highest rate that a platform routes, as figure 3 shows it: the rates that the text has in numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Routed {
+    /// The platform.
+    pub platform: String,
+    /// Whether its kernel has netfilter.
+    pub has_netfilter: bool,
+    /// Bits per second.
+    pub bits_per_second: f64,
+}
+
+/// Every platform that routes, with netfilter and without.
+pub fn routed(tables: &[Table]) -> Vec<Routed> {
+    let routed = |row: &Row| {
+        let platform = named(row, &["platform"]);
+        let has_netfilter = !row.is("netfilter", "no");
+        Some(Routed { platform, has_netfilter, bits_per_second: bits(row)? })
+    };
+    let all = rows(tables, NETWORK).iter().filter(|row| row.is("scenario", "udp_route"));
+    all.filter_map(routed).collect()
+}
+
+/// Gains of UDP with one payload in kernels without netfilter, as figure 4 shows them: the range over the platforms.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PayloadGain {
+    /// The payload in the words of the text.
+    pub payload: String,
+    /// Its bytes; near the MTU those of figure 2.
+    pub bytes: f64,
+    /// Lowest and highest gain, in percent.
+    pub percent: (f64, f64),
+}
+
+/// Payload of figure 2 that is nearest to the MTU, in bytes.
+const NEAR_MTU_BYTES: f64 = 1450.0;
+
+/// The gain with each payload that the text names.
+pub fn payload_gains(tables: &[Table]) -> Vec<PayloadGain> {
+    let mut all: Vec<PayloadGain> = Vec::new();
+    for row in rows(tables, GAINS).iter().filter(|row| row.is("scenario", "udp_out")) {
+        let (Some(payload), Some(gain)) =
+            (row.text("block_or_payload"), row.number("gain_percent"))
+        else {
+            continue;
+        };
+        match all.iter_mut().find(|known| known.payload == payload) {
+            Some(PayloadGain { percent: (low, high), .. }) => {
+                (*low, *high) = (low.min(gain), high.max(gain));
+            }
+            None => {
+                let bytes = payload.strip_suffix(" B").and_then(|bytes| bytes.parse::<f64>().ok());
+                let bytes = bytes.unwrap_or(NEAR_MTU_BYTES);
+                let (payload, percent) = (payload.to_owned(), (gain, gain));
+                all.push(PayloadGain { payload, bytes, percent });
+            }
+        }
+    }
+    all
+}
+
 /// What a platform sends over TCP in blocks of several sizes.
 #[derive(Clone, Debug)]
 pub struct Sender {

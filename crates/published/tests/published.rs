@@ -290,6 +290,24 @@ fn the_points_of_both_figures_of_kofler2011() {
 }
 
 #[test]
+fn the_points_of_figures_3_and_4_of_kofler2011() {
+    let routed = kofler2011::routed(tables());
+    let rates = |has_netfilter: bool| {
+        let own = routed.iter().filter(|one| one.has_netfilter == has_netfilter);
+        own.map(|one| (one.platform.as_str(), one.bits_per_second / 1e6)).collect::<Vec<_>>()
+    };
+    assert_eq!(rates(true), [("RSPRO", 430.0), ("TLWR", 270.0), ("WRT54", 70.0)]);
+    assert_eq!(rates(false), [("RSPRO", 600.0), ("TLWR", 355.0), ("WRT54", 95.0)]);
+    let gains = kofler2011::payload_gains(tables());
+    let gains: Vec<_> =
+        gains.iter().map(|gain| (gain.payload.as_str(), gain.bytes, gain.percent)).collect();
+    let expected = [("400 B", 400.0, (53.0, 80.0)), ("near the MTU", 1450.0, (39.0, 50.0))];
+    assert_eq!(gains, expected);
+    assert_eq!(kofler2011::payload_gains(&without("kofler2011_netfilter_gain")), []);
+    assert_eq!(kofler2011::routed(&without("kofler2011_network")), []);
+}
+
+#[test]
 fn platforms_of_kofler2011_are_confounded_and_kernels_are_not() {
     let confounded = kofler2011::confounded(tables());
     assert_eq!(confounded.len(), 3);
