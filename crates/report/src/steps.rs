@@ -1,6 +1,6 @@
 //! Steps of workloads in words.
 
-use crate::figure::{BANDWIDTH, BYTES, COUNT, Kind, RATE, TIME};
+use crate::figure::{BITRATE, BYTES, COUNT, Kind, RATE, TIME};
 use crate::text::listed;
 use crate::verdict::percent;
 use plimsoll_model::units::Bytes;
@@ -12,7 +12,7 @@ pub(crate) fn named(workload: &Workload, over: Parameter) -> (&'static str, Kind
         (Parameter::Depth, _) => ("in flight per worker", COUNT),
         (Parameter::Workers, _) => ("workers", COUNT),
         (Parameter::Block, _) => ("block size", BYTES),
-        (Parameter::Rate, Some(RateUnit::Bytes)) => ("offered rate", BANDWIDTH),
+        (Parameter::Rate, Some(RateUnit::Bytes)) => ("offered rate", BITRATE),
         (Parameter::Rate, Some(RateUnit::Frames | RateUnit::Requests)) => ("offered rate", RATE),
         (Parameter::Rate, Some(RateUnit::Operations) | None) => ("rate", RATE),
     }
@@ -23,12 +23,12 @@ pub(crate) fn parameter(workload: &Workload) -> Option<(&'static str, Kind)> {
     workload.steps.as_ref().map(|steps| named(workload, steps.over()))
 }
 
-/// A value of a parameter: "16", "80.0 MB/s".
+/// A value of a parameter: "16", "80.0 Mbit/s".
 pub(crate) fn value(workload: &Workload, over: Parameter, value: f64) -> String {
     match (over, workload.rate_unit()) {
         (Parameter::Depth | Parameter::Workers, _) => format!("{value}"),
         (Parameter::Block, _) => Bytes(value as u64).to_string(),
-        (Parameter::Rate, Some(RateUnit::Bytes)) => BANDWIDTH.value(value),
+        (Parameter::Rate, Some(RateUnit::Bytes)) => BITRATE.value(value),
         (Parameter::Rate, unit) => {
             format!("{value:.0} {}/s", unit.unwrap_or(RateUnit::Operations).name())
         }

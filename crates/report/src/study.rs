@@ -27,7 +27,7 @@ use crate::measure::{self, Shape};
 use crate::names::{self, Names};
 use plimsoll_explain::{
     CopyCosts, Findings, Forecast, Forwarded, Limits, NamedLimit, NewConnections, PartCosts,
-    PathLimits, Playback, Stalls, Transfers, Writes,
+    PathLimits, Playback, Routed, Stalls, Transfers, Writes,
 };
 use plimsoll_model::{Cell, Contrast, Measure, Study, Workload, factor};
 
@@ -48,6 +48,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) path_limits: Vec<PathLimits>,
     /// What routers did while they kept their rates.
     pub(crate) forwarded: Vec<Forwarded>,
+    /// What arrived of the rates that were offered to routers.
+    pub(crate) routed: Vec<Routed>,
     /// What routers did while new connections were opened through them.
     pub(crate) new_connections: Vec<NewConnections>,
     /// Costs of the parts of a router's path.
@@ -69,6 +71,7 @@ impl<'a> Shown<'a> {
         findings.workloads.retain(|found| !plimsoll_explain::is_ladder(&study.plan, found.number));
         Shown {
             study,
+            routed: plimsoll_explain::routed(study, &findings),
             findings,
             names: Names::new(study),
             forecast: Forecast::new(study),

@@ -144,11 +144,11 @@ pub fn path_limits(study: &Study) -> Vec<PathLimits> {
 }
 
 fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<PathLimits> {
-    let PathSubject { from, to, .. } =
+    let PathSubject { from, to, via } =
         study.plan.subjects.get(usize::from(cell.subject)).and_then(Subject::path)?;
     let workload = study.plan.workload(cell)?;
-    // A router between both ends sets that rate, see `forwarded`.
-    if matches!(workload.steps, Some(Steps::Kept { .. })) {
+    // A router between both ends sets that rate, see `forwarded` and `routed`.
+    if via.is_some() || matches!(workload.steps, Some(Steps::Kept { .. })) {
         return None;
     }
     // The first part that puts a load of bytes on the path, and has streams of its own.

@@ -3,7 +3,7 @@
 use crate::columns::Columns;
 use crate::device;
 use crate::document::{Document, Layout, Section};
-use crate::sections::{compared_copies, published_sizes};
+use crate::sections::{compared_copies, published_gains, published_rates, published_sizes};
 use crate::study::{Shown, head};
 use crate::text::printable;
 use plimsoll_model::Study;
@@ -18,6 +18,8 @@ impl Document {
             "kofler2011" => {
                 let mut sections = device::platform_comparisons(&shown);
                 sections.push(published_sizes(&shown));
+                sections.push(published_gains(&shown));
+                sections.push(published_rates(&shown));
                 sections
             }
             "puskas2017" => vec![compared_copies(&shown)],

@@ -144,7 +144,7 @@ fn chart(
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
         Line { label: format!("{}, published", sent.platform), series, points }
     }));
-    let note = published.map_or_else(String::new, note);
+    let note = published.map_or_else(String::new, |published| published_in(published.figure));
     let names: Vec<String> = along.iter().map(|size| Bytes(*size).to_string()).collect();
     let table = table(&lines, &names, shape.kind);
     let caption = format!("Geometric mean of the blocks, with its interval.{only}{note}");
@@ -178,9 +178,8 @@ fn table(lines: &[Line], names: &[String], kind: Kind) -> chart::Table {
     Columns { rows: names.to_vec(), columns: columns.collect() }.table()
 }
 
-/// The source of the points.
-fn note(published: &Published) -> String {
+/// The source of the points of a figure.
+pub(super) fn published_in(figure: u8) -> String {
     let citation = source("kofler2011").map_or("kofler2011", |source| source.citation);
-    let figure = published.figure;
     format!(" Published: {citation}, figure {figure}, the points that its text has in numbers.")
 }

@@ -1,8 +1,9 @@
 //! The report of one study.
 
 use super::{
-    answer, by_size, clients, costs, cpu, hosts, kernel_samples, kernel_trace, limits, operations,
-    part_interactions, published_copies, settings, transfers, whole_files, workload,
+    answer, by_size, clients, costs, cpu, gains, hosts, kernel_samples, kernel_trace, limits,
+    operations, part_interactions, published_copies, routed, settings, transfers, whole_files,
+    workload,
 };
 use crate::device;
 use crate::document::{Document, Layout, Section};
@@ -29,6 +30,8 @@ impl Document {
         sections.push(costs::section(&shown));
         sections.push(part_interactions::section(&shown));
         sections.push(by_size::section(&shown, plimsoll_references::tables()));
+        sections.push(gains::section(&shown, plimsoll_references::tables()));
+        sections.push(routed::section(&shown, plimsoll_references::tables()));
         sections.push(operations::section(&shown));
         sections.push(transfers::section(&shown));
         sections.push(whole_files::section(&shown));

@@ -64,7 +64,9 @@ pub(super) fn section(shown: &Shown<'_>, number: usize, found: &WorkloadFindings
     }
     let figure = |suffix: &str| format!("{id}-{suffix}");
     let knee = knee::figure(shown, found, figure("knee"), &name);
-    let steps = || stepped::figure(shown, found, figure("steps"), &name);
+    // The rates that a router forwards have a chart of their own.
+    let is_routed = shown.routed.iter().any(|routed| routed.cell.workload == found.number);
+    let steps = || stepped::figure(shown, found, figure("steps"), &name).filter(|_| !is_routed);
     section.figures(knee.or_else(steps));
     section.figures(bars(shown, found, figure("throughput"), &name));
     section.figures(ratios(shown, found, figure("ratio"), &name));

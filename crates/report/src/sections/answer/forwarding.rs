@@ -457,7 +457,7 @@ fn is_quick(shown: &Shown<'_>) -> bool {
 }
 
 /// Whether the router shares its processors with other hosts of a lab of namespaces.
-fn shares_a_machine(shown: &Shown<'_>) -> bool {
+pub(super) fn shares_a_machine(shown: &Shown<'_>) -> bool {
     let path = shown.study.plan.subjects.first().and_then(Subject::path);
     let Some(via) = path.and_then(|path| path.via.as_ref()) else { return false };
     shown.study.hosts.iter().any(|host| host.name == *via && host.is_this_machine)

@@ -14,6 +14,7 @@ mod operations;
 pub(super) mod parts;
 mod paths;
 mod playback;
+mod routed;
 mod rows;
 mod sentences;
 mod settings;
@@ -23,7 +24,7 @@ mod speeds;
 mod summary;
 mod table;
 
-use super::clients;
+use super::{clients, gains};
 use crate::chart::Table;
 use crate::document::{Item, Layout, Section};
 use crate::names::LONGEST;
@@ -60,7 +61,10 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
             (false, false) if forwarding::are_shown(shown) => {
                 forwarding::sentence(shown, &brief).or_else(|| summary::sentence(shown, &brief))
             }
-            (false, false) => summary::sentence(shown, &brief),
+            (false, false) => match routed::only(shown) {
+                Some(routed) => Some(routed::sentence(routed)),
+                None => summary::sentence(shown, &brief),
+            },
         };
         is_told = said.as_ref().is_some_and(|said| said.contains(summary::STOP));
         let disturbed = disturbances::heavy(shown).filter(|_| !is_told);
@@ -90,6 +94,9 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
         _ => {
             let explained;
             (explained, marked) = figures(&mut section, shown, &brief);
+            if let Some([whole, shorter]) = gains::sentences(shown) {
+                section.text_or_shorter(whole, shorter);
+            }
             for text in sentences::sentences(shown, &brief, explained) {
                 let shorter = stored::shorter(&text);
                 section.text_or_shorter(text, shorter);
@@ -141,6 +148,11 @@ fn figures(section: &mut Section, shown: &Shown<'_>, brief: &Brief) -> (Explaine
         }
         section.texts(causes::sentences(shown, brief));
         section.texts(forwarding::legend(shown));
+        return (Explained { limited: true, stored: true }, false);
+    }
+    if let Some(routed) = routed::only(shown) {
+        section.table(routed::table(routed), Layout::Figures);
+        section.texts(routed::legend(shown, routed));
         return (Explained { limited: true, stored: true }, false);
     }
     if paths::are_shown(shown) {
