@@ -4,6 +4,7 @@ mod arguments;
 mod checks;
 mod connections;
 mod design;
+mod design_arguments;
 mod iperf3;
 mod kinds;
 mod parts;
@@ -215,7 +216,7 @@ fn wanted(arguments: &NetArguments, a: &HostName, b: &HostName) -> Result<Wanted
 /// The plan of a study of one path.
 fn plan(arguments: &NetArguments, a: &HostName, b: &HostName) -> Result<Plan, Failure> {
     let mut plan = plan_of(arguments, a, b, work(arguments, a, b)?)?;
-    (plan.factors, plan.commands) = arguments.commands.factors(&arguments.set, a)?;
+    (plan.factors, plan.commands) = arguments.commands.factors(&design::settings(arguments), a)?;
     plan.contrasts = Contrast::against_first(&plan);
     Ok(plan)
 }
@@ -249,14 +250,16 @@ pub fn work(arguments: &NetArguments, a: &HostName, b: &HostName) -> Result<Path
     };
     expect_sizes(arguments)?;
     let router = arguments.via.router()?;
-    match router {
-        Some(_) => parts::expect_possible(arguments)?,
-        None => expect_used(arguments, jobs)?,
-    }
-    let planned = match (&router, design::workloads(arguments)) {
-        (Some(_), _) => via::workloads(arguments)?,
-        (None, Some(published)) => published,
-        (None, None) => jobs.iter().flat_map(|job| self::workloads(arguments, *job)).collect(),
+    let planned = match (design::workloads(arguments)?, router) {
+        (Some(published), _) => published,
+        (None, Some(_)) => {
+            parts::expect_possible(arguments)?;
+            via::workloads(arguments)?
+        }
+        (None, None) => {
+            expect_used(arguments, jobs)?;
+            jobs.iter().flat_map(|job| self::workloads(arguments, *job)).collect()
+        }
     };
     let mut workloads: Vec<Workload> = Vec::new();
     for workload in planned {
@@ -291,11 +294,11 @@ pub fn plan_of(
     }
     let baseline_seconds = if arguments.study.quick { 1.0 } else { BASELINE_SECONDS };
     let design = match (&router, arguments.design.design) {
-        (Some(_), _) => {
+        (_, Some(_)) => design::design(arguments, &work.workloads, baseline_seconds),
+        (Some(_), None) => {
             let confirming_seconds = subjects.len() as f64 * work.confirming_seconds;
             via::design(arguments, confirming_seconds, baseline_seconds)
         }
-        (None, Some(_)) => design::design(&arguments.study, baseline_seconds),
         (None, None) => arguments.study.design(ProbeArguments::CAP_SECONDS, baseline_seconds),
     };
     let mut plan = Plan::new(subjects, work.workloads, design);

@@ -1,7 +1,7 @@
 //! Arguments of `plimsoll net`.
 
 use super::via_arguments::address;
-use super::{design, via_arguments};
+use super::{design_arguments, via_arguments};
 use crate::arguments::{OutputArguments, ProbeArguments, at_least_one};
 use crate::settings::CommandArguments;
 use clap::{Args, ValueEnum};
@@ -29,6 +29,8 @@ pub const EXAMPLES: &str = "Examples:
     plimsoll net iperf3://nas
   Figure 1 of a published evaluation of routers, repeated:
     plimsoll net --design kofler2011 --figure 1 ssh://root@router ssh://pc
+  Figure 3: UDP that a router forwards, at rising rates:
+    plimsoll net --design kofler2011 --figure 3 ssh://wan ssh://lan --via ssh://root@router
   The rate that a router forwards between two hosts, by frame size:
     plimsoll net ssh://lan ssh://wan --via ssh://root@router
   The CPU time a packet that its rules and its queueing discipline take:
@@ -112,7 +114,7 @@ pub struct NetArguments {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub time: Option<Duration>,
     #[command(flatten)]
-    pub design: design::DesignArguments,
+    pub design: design_arguments::DesignArguments,
     #[command(flatten)]
     pub via: via_arguments::ViaArguments,
     #[command(flatten)]

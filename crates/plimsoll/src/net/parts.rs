@@ -324,6 +324,13 @@ pub fn expect_possible(arguments: &NetArguments) -> Result<(), Failure> {
             .happened(happened)
             .next(next))
     };
+    if !arguments.payloads.is_empty() {
+        let next = "Give the sizes of frames, such as --frames 128,1518, or choose --figure 3.";
+        return Err(Failure::new(Cause::Usage, "plan the study")
+            .on("--payloads")
+            .happened("frames go through a router, and have sizes of their own")
+            .next(next));
+    }
     if arguments.via.parts.is_empty() {
         let is_searched = measures_frames(arguments);
         let fixed = [

@@ -21,7 +21,7 @@ pub struct ViaArguments {
     #[arg(
         long,
         value_name = "HOST",
-        conflicts_with_all = ["jobs", "blocks", "payloads", "streams", "call", "socket_buffer", "congestion"]
+        conflicts_with_all = ["jobs", "blocks", "streams", "call", "socket_buffer", "congestion"]
     )]
     pub via: Option<String>,
     /// Sizes of Ethernet frames in bytes, their check sequence included [default: 128,1518; 1518 with --quick]
