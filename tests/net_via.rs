@@ -6,6 +6,8 @@ mod support;
 
 #[path = "net_via/connections.rs"]
 mod connections;
+#[path = "net_via/published.rs"]
+mod published;
 
 use plimsoll_model::{Flag, Measure, Metric, Outcome, RateCaveat, Study, Trial};
 use probe_support::processes_with;

@@ -54,8 +54,7 @@ pub(crate) fn published_gains(shown: &Shown<'_>) -> Section {
     section(shown, plimsoll_references::tables())
 }
 
-/// "Gain of UDP out without the rules of A: 12% [9%–15%] with 400 B and 3% [1%–5%] with 1450 B; published: …", and a
-/// shorter form.
+/// "Gain of UDP out without rules: 12% [9%–15%] with 400 B and 3% [1%–5%] with 1450 B; published: …", and a shorter form.
 pub(super) fn sentences(shown: &Shown<'_>) -> Option<[String; 2]> {
     let (gains, published) = (gains(shown), payload_gains(plimsoll_references::tables()));
     let is_published =
@@ -70,7 +69,7 @@ pub(super) fn sentences(shown: &Shown<'_>) -> Option<[String; 2]> {
     }
     let theirs: Vec<String> =
         published.iter().map(|gain| format!("{} ({})", range(gain), gain.payload)).collect();
-    let gains = format!("Gain of UDP out without the rules of A: {}", listed(&own));
+    let gains = format!("Gain of UDP out without rules: {}", listed(&own));
     Some([format!("{gains}; published: {}. {HOOKS}", listed(&theirs)), format!("{gains}. {HOOKS}")])
 }
 

@@ -1,6 +1,7 @@
 //! Routers between two hosts: the rates that they keep, and the words that come with them.
 
 mod connections;
+mod published;
 
 use crate::any_study;
 use crate::jobs::{measure, result, shown, study_of};

@@ -1,0 +1,134 @@
+//! Published experiments with routers, repeated: UDP routed at rising rates, and UDP that a router sends without its
+//! rules.
+
+use super::{ROUTER, SCREEN, load, screen};
+use crate::jobs::{measure, result, shown, study_of};
+use plimsoll_model::units::Bytes;
+use plimsoll_model::*;
+use plimsoll_references::source;
+use plimsoll_report::Document;
+use std::num::NonZeroU16;
+
+/// Five blocks of these loads from A to B.
+fn study(from: &str, via: Option<HostName>, jobs: &[DatagramsJob], steps: Option<Steps>) -> Study {
+    let end = |host: &str| Endpoint { host: host.parse().unwrap(), address: None };
+    let path = PathSubject { from: end(from), to: end("ssh://pc"), via };
+    let workloads = jobs.iter().map(|job| Workload {
+        steps: steps.clone(),
+        ..Workload::new(
+            Part::closed(job.clone().into(), NonZeroU16::MIN, NonZeroU16::MIN),
+            Length::For { seconds: 20.0, warm_up_seconds: 0.5 },
+        )
+    });
+    study_of(&[path.into()], workloads.collect())
+}
+
+fn udp(payload: u64) -> DatagramsJob {
+    DatagramsJob { payload: Bytes(payload), ..DatagramsJob::new(Flow::Out) }
+}
+
+/// A router that is offered 5 to 100 Mbit/s, with what A sends and what arrives of each rate, in Mbit/s.
+fn staircase(sent_and_arrived: impl Fn(f64) -> [f64; 2]) -> Study {
+    let rates: Vec<f64> = (1..=20).map(|step| 5e6 / 8.0 * f64::from(step)).collect();
+    let steps = Steps::Sweep { over: Parameter::Rate, values: rates.clone() };
+    let via = Some(ROUTER.parse().unwrap());
+    let mut study = study("ssh://wan", via, &[udp(1450)], Some(steps));
+    measure(&mut study, 5, |_, off| vec![result(&[(Metric::all(Measure::THROUGHPUT), 8e6 * off)])]);
+    for trial in &mut study.trials {
+        trial.loads.push(load(1000));
+        let point = |at: &f64| {
+            let [sent, arrived] = sent_and_arrived(8.0 * at / 1e6).map(|rate| rate * 1e6 / 8.0);
+            let part = result(&[
+                (Metric::all(StreamJob::OFFERED), sent),
+                (Metric::all(Measure::THROUGHPUT), arrived),
+                (Metric::all(StreamJob::LOSS), 1.0 - arrived / sent),
+            ]);
+            Point { at: *at, accepted: None, parts: vec![part], loads: vec![load(1000)] }
+        };
+        trial.points = rates.iter().map(point).collect();
+    }
+    study
+}
+
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What the study has beside its publication.
+fn compared(study: &Study) -> String {
+    let source = source("kofler2011").unwrap();
+    words(&Document::compared_with_source(study, source).text(&SCREEN))
+}
+
+/// Up to 70 Mbit/s everything arrives, and above that less than before.
+#[test]
+fn rates_that_a_router_forwards_are_a_staircase_with_published_points() {
+    let study = staircase(|rate| [rate, if rate <= 70.0 { rate } else { 65.0 }]);
+    shown(&study);
+    let text = screen(&study);
+    let sentence = "R forwards 70.0 Mbit/s without loss. Of 100 Mbit/s, the highest rate offered, 65.0 Mbit/s arrive.";
+    assert!(words(&text).contains(sentence), "{text}");
+    for words in ["busiest", "9 of 20 rates", "R: ssh://root@router", "1450 B payload", "94%"] {
+        assert!(text.contains(words), "{words} in\n{text}");
+    }
+    let row = |rate: &str| text.lines().find(|line| line.trim_start().starts_with(rate));
+    assert!(row("70.0 Mbit/s").is_some(), "the last rate without loss: {text}");
+    assert!(row("75.0 Mbit/s").is_some_and(|row| row.contains("13.3 %")), "{text}");
+    let document = Document::of_study(&study);
+    let charts: Vec<(String, String)> = document.charts().collect();
+    let (_, chart) = charts.iter().find(|(name, _)| name == "routed.svg").expect("a chart");
+    for words in
+        ["RSPRO, published", "RSPRO without netfilter, published", "430 Mbit/s", "figure 3"]
+    {
+        assert!(chart.contains(words), "{words} in {chart}");
+    }
+    assert!(!charts.iter().any(|(name, _)| name.ends_with("steps.svg")), "the same once");
+    let beside = compared(&study);
+    for words in ["R 70.0 Mbit/s 70.0 Mbit/s", "WRT54, published 70.0 Mbit/s"] {
+        assert!(beside.contains(words), "{words} in {beside}");
+    }
+}
+
+#[test]
+fn a_staircase_without_a_knee_says_why() {
+    let text = words(&screen(&staircase(|rate| [rate, rate])));
+    let more = "R forwards every rate without loss, up to 100 Mbit/s. Offer more with --up-to.";
+    assert!(text.contains(more), "{text}");
+    let text = words(&screen(&staircase(|rate| [rate.min(60.0), rate.min(60.0)])));
+    let sender = "R forwards all that A can send without loss: 60.0 Mbit/s of 100 Mbit/s.";
+    assert!(text.contains(sender) && text.contains("A could not send as much"), "{text}");
+    let text = words(&screen(&staircase(|rate| [rate, 0.9 * rate])));
+    assert!(text.contains("R forwards no rate without loss. Of 100 Mbit/s"), "{text}");
+}
+
+/// A quarter more without rules, with each payload.
+#[test]
+fn the_gain_without_rules_stands_beside_the_published_one() {
+    let mut study = study("ssh://router", None, &[udp(400), udp(1000), udp(1450)], None);
+    study.plan.factors = vec![Factor {
+        name: "nft-ruleset".into(),
+        host: "ssh://router".parse().unwrap(),
+        levels: vec![FactorLevel::AsFound, FactorLevel::Set { value: "none".into() }],
+        switch: Switch::Live,
+    }];
+    study.plan.contrasts = Contrast::against_first(&study.plan);
+    measure(&mut study, 5, |cell, off| {
+        let rate = 10e6 * off * if cell.setting == 1 { 1.25 } else { 1.0 };
+        vec![result(&[(Metric::all(Measure::THROUGHPUT), rate)])]
+    });
+    shown(&study);
+    let text = words(&screen(&study));
+    let gains =
+        "Gain of UDP out without rules: 25% [25%–25%] with 400 B and 25% [25%–25%] with 1450 B";
+    for words in [gains, "the hooks of netfilter stay in the kernel"] {
+        assert!(text.contains(words), "{words} in {text}");
+    }
+    let beside = compared(&study);
+    for words in ["400 B 25% [25%–25%] 53 to 80%", "1 kB 25% [25%–25%] –", "39 to 50%", "figure 4"]
+    {
+        assert!(beside.contains(words), "{words} in {beside}");
+    }
+    // Rules of another host are no rules of the sender.
+    study.plan.factors[0].host = "ssh://pc".parse().unwrap();
+    assert!(!compared(&study).contains("53 to 80%"));
+}
