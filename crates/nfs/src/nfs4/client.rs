@@ -186,6 +186,10 @@ impl Client {
         build: impl Fn(u64, &mut Compound<'_>),
         read: impl Fn(u64, &mut Results<'_>) -> Result<R, Error>,
     ) -> Result<R, Error> {
+        // A session that could not be made again is still missing.
+        if self.session.is_none() && self.minor() != Minor::V0 {
+            self.begin()?;
+        }
         let (end, mut wait, mut tries) = (self.socket().within(WAITS), WAIT, 0);
         loop {
             match self.once(&build, &read) {
