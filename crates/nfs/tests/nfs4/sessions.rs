@@ -1,6 +1,7 @@
 //! Registrations and sessions that are made again, and their numbers.
 
 use super::*;
+use plimsoll_nfs::nfs4::Registration;
 
 /// As after the lease of one file, or a connection, was lost: the client alone knows the number of its next session.
 /// Where it is wrong, the one that the server says may be right.
@@ -81,4 +82,31 @@ fn a_session_that_could_not_be_made_again_is_made_before_the_next_call() {
     assert_eq!(client.attributes(file()).unwrap().size, Some(5));
     drop(client);
     peer.join().unwrap();
+}
+
+/// The server restarts in between. Then it cannot call the client back, which renews the lease all the same.
+#[test]
+fn a_registration_of_4_0_that_was_not_confirmed_in_time_is_made_again() {
+    let listener = TcpListener::bind((HERE, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let thread = std::thread::spawn(move || {
+        let mut peer = Peer(listener.accept().unwrap().0);
+        for is_known in [false, true] {
+            let call = peer.call().unwrap();
+            assert_eq!(call.first, 35);
+            peer.ok(&call, &Registration { client: 7, confirm: Fixed([3; 8]) });
+            let call = peer.call().unwrap();
+            assert_eq!(call.first, 36);
+            match is_known {
+                true => peer.ok(&call, &()),
+                false => peer.reply(call.xid, &words(&[10022, 0, 1, 36, 10022])),
+            }
+        }
+        let call = peer.call().unwrap();
+        assert_eq!(call.first, 30);
+        peer.reply(call.xid, &words(&[10048, 0, 1, 30, 10048]));
+    });
+    let mut client = connected_as(&Identity::new(Minor::V0), port).unwrap();
+    client.renew().unwrap();
+    thread.join().unwrap();
 }

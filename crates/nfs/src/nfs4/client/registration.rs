@@ -34,7 +34,11 @@ impl Client {
             let fresh = registered.client.is_none();
             let client = match registered.client {
                 Some(client) => client,
-                None => self.register(&mut registered)?,
+                None => match self.register(&mut registered) {
+                    // The server restarted before it was confirmed.
+                    Err(Error::Nfs4 { status: Status::StaleClient, .. }) => continue,
+                    client => client?,
+                },
             };
             self.client = client;
             let begun = match self.minor() {
