@@ -45,6 +45,7 @@ LONGEST = [
 WAITING = ["deadlines", "healing", "reboot"]
 SEED_VARIABLE = "PROPTEST_RNG_SEED"
 REQUIRE_VARIABLE = "PLIMSOLL_REQUIRE"
+THREADS_VARIABLE = "RUST_TEST_THREADS"
 CARGO = ["cargo", "test", "--workspace", "--locked", "--quiet"]
 
 # A source that names one of these starts programs or talks to a server over a socket.
@@ -253,6 +254,8 @@ def main() -> int:
         return 2
     fresh = str(random.SystemRandom().getrandbits(63))
     require_time()
+    # Targets run side by side here, so each has no more threads than there are cores.
+    os.environ.setdefault(THREADS_VARIABLE, str(os.cpu_count() or 1))
     seed = os.environ.setdefault(SEED_VARIABLE, fresh if asked.properties else fixed_seed())
     subprocess.run(CARGO + ["--no-run"], check=True)
     print(f"seed of the properties: {SEED_VARIABLE}={seed}", flush=True)
