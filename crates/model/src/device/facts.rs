@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// Most entries of a list; the rest is left out.
@@ -11,7 +11,7 @@ pub const MOST_ENTRIES: usize = 256;
 pub const MOST_LETTERS: usize = 1024;
 
 /// Field of facts, read from any JSON value; empty for a value of the wrong kind.
-pub(super) trait Known: Sized {
+pub(super) trait Known: Default {
     fn from_value(value: Value) -> Self;
     fn is_nothing(&self) -> bool;
 }
@@ -50,30 +50,52 @@ impl<T: DeserializeOwned> Known for BTreeMap<String, Vec<T>> {
     }
 }
 
-/// Reads a field of facts; never fails on a value of the wrong kind.
-pub(super) fn read<'de, T: Known, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
-    Ok(T::from_value(Value::deserialize(from)?))
+/// Fields of facts that are not read yet.
+pub(super) struct Fields(Map<String, Value>);
+
+impl Fields {
+    /// All fields. Fails where there is no map.
+    pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Fields, D::Error> {
+        Ok(Fields(Map::deserialize(from)?))
+    }
+
+    /// The field of that key; empty where it is missing, or has the wrong kind.
+    pub(super) fn take<T: Known>(&mut self, key: &str) -> T {
+        self.0.remove(key).map(T::from_value).unwrap_or_default()
+    }
 }
 
 /// Structs of facts. Their field names, with units, equal the keys of the probe's JSON, so its
-/// output is read directly.
+/// output is read directly. A key that is no name in Rust is given by `#[serde(rename)]`.
+///
+/// `from_fields` is not generic: so every struct is compiled once, not by each crate for each format.
 macro_rules! facts {
     ($($(#[$meta:meta])* pub struct $name:ident {
-        $($(#[$field_meta:meta])* pub $field:ident: $kind:ty,)*
+        $($(#[doc = $doc:literal])* $(#[serde(rename = $key:literal)])? pub $field:ident: $kind:ty,)*
     })*) => {
         $(
             $(#[$meta])*
-            #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+            #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
             pub struct $name {
                 $(
-                    $(#[$field_meta])*
-                    #[serde(
-                        default,
-                        deserialize_with = "crate::device::facts::read",
-                        skip_serializing_if = "crate::device::facts::Known::is_nothing"
-                    )]
+                    $(#[doc = $doc])*
+                    $(#[serde(rename = $key)])?
+                    #[serde(skip_serializing_if = "crate::device::facts::Known::is_nothing")]
                     pub $field: $kind,
                 )*
+            }
+
+            impl $name {
+                fn from_fields(mut fields: crate::device::facts::Fields) -> Self {
+                    // The key that is given comes before the name of the field.
+                    Self { $($field: fields.take([$($key,)? stringify!($field)][0]),)* }
+                }
+            }
+
+            impl<'de> serde::Deserialize<'de> for $name {
+                fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                    crate::device::facts::Fields::read(from).map(Self::from_fields)
+                }
             }
         )*
     };
@@ -82,7 +104,7 @@ pub(super) use facts;
 
 #[cfg(test)]
 mod tests {
-    use crate::device::{Nic, Nics};
+    use crate::device::{Mtd, Nic, Nics};
     use serde_json::json;
 
     #[test]
@@ -94,6 +116,7 @@ mod tests {
             "nics": [
                 {"name": "eth0", "mtu_bytes": -1, "rate_bits_per_second": "NaN", "bridge": null},
                 "no object",
+                ["no object either"],
                 {"name": "eth1", "mtu_bytes": 1500, "offloads": ["rx-gro", 3]},
             ],
         }))
@@ -104,6 +127,26 @@ mod tests {
         let second =
             Nic { mtu_bytes: Some(1500), offloads: vec!["rx-gro".to_owned()], ..named("eth1") };
         assert_eq!(nics.nics, [named("eth0"), second]);
+    }
+
+    #[test]
+    fn a_key_can_differ_from_the_name_of_its_field() {
+        let json = json!({"name": "mtd0", "type": "nand"});
+        let mtd: Mtd = serde_json::from_value(json.clone()).unwrap();
+        assert_eq!(mtd.kind.as_deref(), Some("nand"));
+        assert_eq!(serde_json::to_value(mtd).unwrap(), json);
+    }
+
+    #[test]
+    fn text_is_read_as_values_are() {
+        let text = r#"{"nics": [{"name": "eth0", "mtu_bytes": 1500, "bridge": "no"}, 7]}"#;
+        let nics: Nics = serde_json::from_str(text).unwrap();
+        assert_eq!(
+            nics,
+            serde_json::from_value::<Nics>(serde_json::from_str(text).unwrap()).unwrap()
+        );
+        assert_eq!(nics.nics.len(), 1);
+        assert!(serde_json::from_str::<Nics>("[]").is_err());
     }
 
     #[test]
