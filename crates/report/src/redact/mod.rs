@@ -11,7 +11,7 @@ mod device;
 mod pseudonyms;
 mod text;
 
-use plimsoll_model::{Cause, Failure, HostName, Study, SubjectFacts};
+use plimsoll_model::{Cause, Failure, HostName, Study};
 use pseudonyms::{Kind, Pseudonyms};
 use serde_json::Value;
 
@@ -22,7 +22,9 @@ pub fn redact(study: &Study, also: &[String]) -> Result<Study, Failure> {
         let next = "Show it without --redact, and do not publish it.";
         Failure::new(Cause::Trial, "redact the study").on(&study.id).happened(e).next(next)
     };
-    let mut value = serde_json::to_value(study).map_err(refused)?;
+    // By way of text, as the store does: what writes and reads a study as text is compiled already.
+    let text = serde_json::to_string(study).map_err(refused)?;
+    let mut value: Value = serde_json::from_str(&text).map_err(refused)?;
     let mut pseudonyms = Pseudonyms::default();
     for subject in value["plan"]["subjects"].as_array().into_iter().flatten() {
         for (key, kind) in NAMES {
@@ -50,13 +52,13 @@ pub fn redact(study: &Study, also: &[String]) -> Result<Study, Failure> {
     for host in hosts(study) {
         learn_host(host, &mut pseudonyms);
     }
-    for facts in study.subjects.iter().filter_map(SubjectFacts::host) {
-        device::learn(&serde_json::to_value(&facts.device).map_err(refused)?, &mut pseudonyms);
+    for facts in value["subjects"].as_array().into_iter().flatten() {
+        device::learn(&facts["device"], &mut pseudonyms);
     }
     also.iter().for_each(|word| pseudonyms.learn(Kind::Name, word));
     relabel(&mut value);
     walk(&mut value, "", &mut pseudonyms);
-    serde_json::from_value(value).map_err(refused)
+    serde_json::from_str(&value.to_string()).map_err(refused)
 }
 
 /// Every host that the study names.
