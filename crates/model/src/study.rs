@@ -85,6 +85,18 @@ pub struct Study {
 }
 
 impl Study {
+    /// A study from JSON in the schema [`SCHEMA`].
+    ///
+    /// What reads a study is compiled here once, and the crates that read parts of it share it: so it is not generic,
+    /// and not inlined into them.
+    ///
+    /// # Errors
+    /// The line and column, and what is wrong there.
+    #[inline(never)]
+    pub fn from_json(text: &str) -> Result<Study, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
     /// Properties of a measure: of this version, or of the version that wrote the study.
     pub fn info(&self, measure: Measure) -> Option<MeasureInfo> {
         let noted = || self.measures.iter().find(|info| info.measure == measure).cloned();

@@ -96,5 +96,5 @@ pub fn from_json(text: &str) -> Result<Study, Failure> {
         let next = "Use the plimsoll that wrote it, or a newer one.";
         Failure::new(Cause::Usage, TRIED).on("the field 'schema'").happened(why).next(next)
     })?;
-    serde_json::from_str(text).map_err(failed)
+    Study::from_json(text).map_err(failed)
 }

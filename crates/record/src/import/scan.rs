@@ -207,7 +207,7 @@ impl Scan {
             schema::check(&name).map_err(|why| {
                 Malformed::new(first, why, "Use the plimsoll that wrote it, or a newer one.")
             })?;
-            self.found.studies.push(serde_json::from_str(document).map_err(refused)?);
+            self.found.studies.push(Study::from_json(document).map_err(refused)?);
         } else {
             let happened = format!("expected 'fio version' or 'schema' {SCHEMA} in this document");
             return Err(Malformed::new(first, happened, NEXT));

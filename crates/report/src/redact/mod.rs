@@ -58,7 +58,7 @@ pub fn redact(study: &Study, also: &[String]) -> Result<Study, Failure> {
     also.iter().for_each(|word| pseudonyms.learn(Kind::Name, word));
     relabel(&mut value);
     walk(&mut value, "", &mut pseudonyms);
-    serde_json::from_str(&value.to_string()).map_err(refused)
+    Study::from_json(&value.to_string()).map_err(refused)
 }
 
 /// Every host that the study names.
