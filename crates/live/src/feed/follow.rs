@@ -3,6 +3,7 @@
 use super::{LONGEST_LINE, PREFIX, SUFFIX};
 use crate::news::{FORMAT, Header, Notice};
 use crate::run::{CELLS, Run, cells};
+use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -148,7 +149,7 @@ impl Following {
             None => self.run = header(line).map(Run::new),
             Some(run) => {
                 // A line that is not understood is of a newer program: the others still hold.
-                if let Ok(notice) = serde_json::from_slice::<Notice>(line) {
+                if let Some(notice) = understood::<Notice>(line) {
                     run.apply(&notice);
                 }
             }
@@ -170,8 +171,14 @@ pub(crate) fn of_bytes(bytes: &[u8], piece: usize) -> Option<Run> {
     feed.run
 }
 
+/// What a line says; `None` where it is not understood. It is read as text, as studies are: that code is
+/// compiled already.
+fn understood<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
+    serde_json::from_str(std::str::from_utf8(line).ok()?).ok()
+}
+
 fn header(line: &[u8]) -> Option<Header> {
-    let header: Header = serde_json::from_slice(line).ok()?;
+    let header: Header = understood(line)?;
     (header.format == FORMAT && cells(&header.plan) <= CELLS).then_some(header)
 }
 
