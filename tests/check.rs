@@ -253,7 +253,9 @@ fn a_quick_look_says_what_it_cannot_resolve() {
         .expect(0)
         .out;
     assert!(screen.contains("a quick look of "), "{screen}");
-    assert!(screen.contains("% may be inconclusive."), "{screen}");
+    // A share, or a factor where the machine is busy.
+    assert!(screen.contains("Differences below "), "{screen}");
+    assert!(screen.contains(" may be inconclusive."), "{screen}");
 }
 
 /// A quick scan took 121 s, half of them to create its tree. And names came from this machine's cache in one trial and

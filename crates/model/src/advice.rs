@@ -5,7 +5,7 @@ const ALL: &[&str] = &["check", "copy", "ops", "device", "net", "play"];
 const STORAGE: &[&str] = &["check", "copy", "ops", "play"];
 
 /// Options that advice names, and the commands that have them. A test holds it against the commands.
-const OPTIONS: [(&str, &[&str]); 34] = [
+const OPTIONS: [(&str, &[&str]); 35] = [
     ("--block", &["check", "copy", "ops"]),
     ("--cache", &["check", "play"]),
     ("--coremark", &["device"]),
@@ -37,6 +37,7 @@ const OPTIONS: [(&str, &[&str]); 34] = [
     ("--stability", &["check", "ops"]),
     ("--time", &["check", "copy", "ops", "net", "play"]),
     ("--timeout", STORAGE),
+    ("--up-to", &["net"]),
     ("--verify", &["check", "copy"]),
     ("--via", &["copy", "net"]),
     ("--workers", &["check", "copy"]),
