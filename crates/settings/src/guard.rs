@@ -135,7 +135,6 @@ impl Timer {
 mod tests {
     use super::*;
     use plimsoll_reach::Local;
-    use plimsoll_testkit::thorough;
     use std::fs;
     use std::path::Path;
     use std::time::Instant;
@@ -182,7 +181,7 @@ mod tests {
             Guard::start(Arc::new(Local), entry.to_str().unwrap(), undo.clone(), patience).unwrap()
         };
         // Renewed many times; one timer is there, or two for a moment.
-        let short = Duration::from_secs(thorough::some_of(4, 6, "seconds of patience") as u64);
+        let short = Duration::from_secs(6);
         let guard = start(short);
         let begun = Instant::now();
         while begun.elapsed() < 2 * short + Duration::from_secs(1) {

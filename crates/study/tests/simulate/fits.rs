@@ -1,7 +1,7 @@
 //! The cost model on made-up measurements whose costs and noise are drawn: do its intervals hold what they
 //! promise?
 
-use super::{number_of_studies, setting};
+use super::setting;
 use plimsoll_stats::fit::simulate::{Setup, run};
 use plimsoll_stats::order::{generator, sub_seed};
 use rand_pcg::rand_core::Rng;
@@ -14,7 +14,7 @@ const EACH: u32 = 500;
 /// some cells are much noisier than others.
 #[test]
 fn costs_are_covered() {
-    let studies = number_of_studies(12, 40) as u64;
+    let studies = setting("PLIMSOLL_STUDIES", 40);
     let seed = setting("PLIMSOLL_SEED", 2026);
     let (mut clear, mut near_zero, mut inadequate) = (Vec::new(), Vec::new(), Vec::new());
     let mut means = Vec::new();

@@ -1,7 +1,7 @@
 //! The stop rule as shipped on comparisons whose truth is known: what the method promises, scenario by
 //! scenario, as counts with their exact intervals.
 
-use super::{number_of_studies, setting};
+use super::setting;
 use plimsoll_stats::proportion::share;
 use plimsoll_stats::simulate::{Outcome, Setup, run};
 use plimsoll_stats::synthetic::{Between, Noise, WriteCache};
@@ -42,7 +42,8 @@ fn words(count: u32, of: u32) -> String {
     }
 }
 
-fn row(studies: u32, name: &str, setup: &Setup, promises: Promises) {
+fn row(name: &str, setup: &Setup, promises: Promises) {
+    let studies = setting("PLIMSOLL_STUDIES", 100) as u32;
     let seed = setting("PLIMSOLL_SEED", 2026);
     let outcome = run(setup, studies, seed).expect("it can be run");
     let Outcome { all_covered, falsely_faster, wrong, together, .. } = outcome;
@@ -68,12 +69,11 @@ fn row(studies: u32, name: &str, setup: &Setup, promises: Promises) {
         "{name}: {stalls_found} of {stalled}"
     );
     if promises.stalls > 0.0 {
-        assert!(stalled > studies / 4, "{name}: there was something to be found");
+        assert!(stalled > studies / 2, "{name}: there was something to be found");
     }
 }
 
-/// Prints the head of the table, and returns the studies of each of its rows.
-fn head() -> u32 {
+fn head() {
     println!(
         "{:<46} {:<20} {:<19} {:<19} {:<20} {:<20} {:<17} {:>6} {:>6}",
         "scenario: comparisons, true ratio",
@@ -86,7 +86,6 @@ fn head() -> u32 {
         "blocks",
         "open"
     );
-    number_of_studies(12, 100) as u32
 }
 
 /// Two targets, patterns, blocks of trials of ten windows, two minutes of 7.5 s a block.
@@ -111,7 +110,7 @@ fn correlated(comparisons: usize, ratio: f64, autocorrelation: f64) -> Setup {
 
 #[test]
 fn neighbouring_blocks_that_are_alike() {
-    let studies = head();
+    head();
     for r in [0.0, 0.4, 0.6, 0.8] {
         let promises = match r {
             0.6 => Promises { covered: 0.9, together: 0.9, ..GOOD },
@@ -125,7 +124,7 @@ fn neighbouring_blocks_that_are_alike() {
             let promises = Promises { covered: promises.covered.min(most), ..promises };
             for ratio in ratios {
                 let name = format!("AR(1) {r} between blocks: {comparisons}, {ratio}");
-                row(studies, &name, &correlated(comparisons, *ratio, r), promises);
+                row(&name, &correlated(comparisons, *ratio, r), promises);
             }
         }
     }
@@ -133,55 +132,50 @@ fn neighbouring_blocks_that_are_alike() {
 
 #[test]
 fn drift_and_write_caches() {
-    let studies = head();
+    head();
     let noise = Noise { block_sd: 0.05, trial_sd: 0.03, window_sd: 0.05, ..Noise::default() };
     // Over 100 blocks of ten trials, to less than half.
     let drift = Noise { drift_per_trial: -0.001, ..noise };
     let emptied = |emptied| WriteCache { windows: 30.0, times: 3.0, emptied };
     let cache = |e| Noise { write_cache: Some(emptied(e)), ..noise };
     for ratio in [1.0, 1.1] {
-        row(
-            studies,
-            &format!("drift: 5, {ratio}"),
-            &Setup { noise: drift, ..setup(5, ratio) },
-            GOOD,
-        );
+        row(&format!("drift: 5, {ratio}"), &Setup { noise: drift, ..setup(5, ratio) }, GOOD);
         let name = format!("write cache that stays filled: 5, {ratio}");
-        row(studies, &name, &Setup { noise: cache(Some(0.05)), ..setup(5, ratio) }, GOOD);
+        row(&name, &Setup { noise: cache(Some(0.05)), ..setup(5, ratio) }, GOOD);
         let once = WriteCache { windows: 3.0, times: 3.0, emptied: None };
         let noise = Noise { write_cache: Some(once), ..noise };
         let name = format!("write cache, empty before each trial: 5, {ratio}");
-        row(studies, &name, &Setup { noise, ..setup(5, ratio) }, GOOD);
+        row(&name, &Setup { noise, ..setup(5, ratio) }, GOOD);
     }
 }
 
 #[test]
 fn places_on_a_disk() {
-    let studies = head();
+    head();
     let between = Between { sd: 0.03, place_sd: 0.016, places: 8, ..Between::default() };
     for ratio in [1.0, 1.1] {
         let name = format!("eight places side by side, 1.6%: 5, {ratio}");
-        row(studies, &name, &Setup { between, ..setup(5, ratio) }, GOOD);
+        row(&name, &Setup { between, ..setup(5, ratio) }, GOOD);
     }
     // What cannot be seen from within one study: a place that never changes. It is printed.
     let never = Promises { covered: 0.0, faster: None, ..GOOD };
     for place_sd in [0.05, 0.1] {
         let fixed = Between { place_sd, places: 1, ..between };
         let name = format!("one place for ever, {:.0}%: 5, 1", 100.0 * place_sd);
-        row(studies, &name, &Setup { between: fixed, ..setup(5, 1.0) }, never);
+        row(&name, &Setup { between: fixed, ..setup(5, 1.0) }, never);
     }
 }
 
 /// They break any mean, so what matters is that they are flagged.
 #[test]
 fn one_target_stalls_now_and_then() {
-    let studies = head();
+    head();
     let flagged = Promises { covered: 0.0, faster: None, together: 0.0, stalls: 0.9 };
     for (stalls, sd) in [(0.05, 0.02), (0.1, 0.02), (0.1, 0.04)] {
         for comparisons in [1, 5] {
             let between = Between { sd, stalls, ..Between::default() };
             let name = format!("stalls in {:.0}%, spread {sd}: {comparisons}, 1", 100.0 * stalls);
-            row(studies, &name, &Setup { between, ..setup(comparisons, 1.0) }, flagged);
+            row(&name, &Setup { between, ..setup(comparisons, 1.0) }, flagged);
         }
     }
 }
