@@ -90,7 +90,7 @@ fn expect_used(arguments: &NetArguments, figure: FigureChoice) -> Result<(), Fai
     let has_router = arguments.via.via.is_some();
     if figure == FigureChoice::RoutedByRate {
         if !has_router {
-            let happened = "its datagrams go through a router, and none is named";
+            let happened = "its datagrams go through a router, but --via is missing";
             let next = "Name the router between A and B: --via ssh://root@router.";
             return Err(refused("--figure 3", happened, next));
         }

@@ -83,8 +83,8 @@ fn figure(shown: &Shown<'_>, own: &[&Routed], published: &[kofler2011::Routed]) 
         Line { label: platform(routed), series, points }
     }));
     let caption = format!(
-        "What arrives of each rate that A offers: geometric mean of the blocks, with its interval.{}{} There, as much \
-         arrives as is offered; the text does not name the payload.",
+        "Rate at B for each rate that A offers: geometric mean of the blocks, with its interval.{}{} These are the highest \
+         rates without loss; the text does not name the payload.",
         only_some(most, own.len()),
         published_in(FIGURE)
     );

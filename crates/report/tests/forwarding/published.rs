@@ -96,7 +96,7 @@ fn a_staircase_without_a_knee_says_why() {
     assert!(text.contains(more), "{text}");
     let text = words(&screen(&staircase(|rate| [rate.min(60.0), rate.min(60.0)])));
     let sender = "R forwards all that A can send without loss: 60.0 Mbit/s of 100 Mbit/s.";
-    assert!(text.contains(sender) && text.contains("A could not send as much"), "{text}");
+    assert!(text.contains(sender) && text.contains("A sent less than planned"), "{text}");
     let mut lossy = staircase(|rate| [rate, 0.9 * rate]);
     for point in lossy.trials.iter_mut().flat_map(|trial| &mut trial.points) {
         point.parts[0].quantities.insert(Metric::all(Measure::SOCKET_DROPPED), 0.04);

@@ -87,10 +87,12 @@ pub(super) fn legend(shown: &Shown<'_>, routed: &Routed) -> Vec<String> {
         ));
     }
     if shares_a_machine(shown) {
-        legend.push("R is a namespace: its cores are those of the whole machine.".to_owned());
+        legend.push(
+            "R is a namespace: the table has the busiest core of the whole machine.".to_owned(),
+        );
     }
     if routed.rates.iter().any(OfferedRate::is_short) {
-        legend.push("A could not send as much as it was to send at the highest rates.".to_owned());
+        legend.push("A sent less than planned at the highest rates.".to_owned());
     }
     let dropped = routed.rates.iter().map(|rate| rate.dropped_at_b).fold(0.0, f64::max);
     if dropped > 0.0 {
