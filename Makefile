@@ -242,6 +242,7 @@ simulate: setup-demo
 	PLIMSOLL_STUDIES=$(STUDIES)00 cargo test --release --locked -p plimsoll-explain --test limits any_server \
 		-- --nocapture
 	cargo test --release --locked -p plimsoll-stats --test history -- --include-ignored --nocapture
+	cargo test --release --locked -p plimsoll-explain --test kept_rates -- --include-ignored --nocapture
 
 # Another build, named by PLIMSOLL_PEER, beside this one.
 measure-versions: setup-test

@@ -143,13 +143,14 @@ fn of_cell(
     let levels = |results: &Results<'_>| -> Levels {
         let level = |metric: Metric| {
             let values = results.values(metric);
-            if rules.imported {
-                Level::new(&values, |_| None)
-            } else if Some(metric) == judged {
-                Level::new(&values, |v| rules.stop(false).interval(v))
-            } else {
-                Level::new(&values, |v| rules.interval(v))
-            }
+            let interval = |v: &[f64]| match () {
+                () if rules.imported => None,
+                () if Some(metric) == judged => rules.stop(false).interval(v),
+                () => rules.interval(v),
+            };
+            Level::new(&values, |v| {
+                interval(v).map(|own| rules.on_grid(own, cell, metric, v.len()))
+            })
         };
         results.metrics().into_iter().filter_map(|m| Some((m, level(m)?))).collect()
     };

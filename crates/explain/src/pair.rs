@@ -2,7 +2,10 @@
 
 use crate::gather::{self, Gathered, Pairs, Results};
 use crate::needed;
-use plimsoll_model::{Contrast, Factor, Flag, Metric, RateCaveat, Rule, Study, Switch, factor};
+use plimsoll_model::{
+    Cell, Contrast, Factor, Flag, Measurand, Measure, Metric, RateCaveat, Rule, Steps, Study,
+    Switch, Workload, factor,
+};
 use plimsoll_stats::family::adjusted_confidence;
 use plimsoll_stats::fieller::{self, Quotient};
 use plimsoll_stats::interval::{Interval, mean, t_interval};
@@ -164,8 +167,10 @@ impl Pair {
                 return Some((metric, ratio?));
             }
             let logs = pairs.log_ratios(metric);
-            let interval = rules.interval(&logs).and_then(Interval::exp);
-            Some((metric, Ratio::new(&logs, interval)?))
+            let interval = rules.interval(&logs);
+            let interval =
+                interval.map(|own| rules.on_grid(own, contrast.of.cell, metric, logs.len()));
+            Some((metric, Ratio::new(&logs, interval.and_then(Interval::exp))?))
         });
         let ratios = ratios.collect();
         let claim = contrast.claim.then(|| rules.claim(&pairs, &contrast)).flatten();
@@ -226,6 +231,14 @@ impl Stop {
     }
 }
 
+/// Width of the grid on which the rates that a workload searches for end, as a share.
+fn grid(workload: &Workload) -> f64 {
+    match workload.steps {
+        Some(Steps::Kept { width, .. }) if width > 0.0 && width.is_finite() => width,
+        _ => 0.0,
+    }
+}
+
 /// How the intervals of a study are made, from its plan alone.
 pub(crate) struct Rules {
     rule: Rule,
@@ -238,6 +251,8 @@ pub(crate) struct Rules {
     pub(crate) family_confidence: f64,
     /// Whether the figures are another tool's: then there are no intervals.
     pub(crate) imported: bool,
+    /// Widths of the grids on which the rates that each workload searches for end, as shares; 0 where it searches none.
+    grids: Vec<f64>,
     /// Blocks that are missing until anything may be decided, because too little time was measured.
     missing: u64,
 }
@@ -249,6 +264,7 @@ impl Rules {
         let claims = study.plan.contrasts.iter().filter(|contrast| contrast.claim).count();
         Rules {
             imported: gather::is_imported(study),
+            grids: study.plan.workloads.iter().map(grid).collect(),
             missing: needed::missing_for_time(study),
             rule: design.rule,
             margin: design.margin,
@@ -289,6 +305,21 @@ impl Rules {
         }
     }
 
+    /// An interval of logarithms of so many values. Rates that were searched for end on a grid: theirs is no narrower than
+    /// its width over √(3n), however near each other they are (method, section 7).
+    pub(crate) fn on_grid(
+        &self,
+        interval: Interval,
+        cell: Cell,
+        metric: Metric,
+        values: usize,
+    ) -> Interval {
+        let is_searched =
+            [Measure::FORWARDED, Measure::KEPT, Measure::STEP].contains(&metric.measure);
+        let grid = self.grids.get(usize::from(cell.workload)).filter(|_| is_searched);
+        grid.map_or(interval, |grid| interval.at_least(grid.ln_1p() / (3.0 * values as f64).sqrt()))
+    }
+
     /// Whether something was restarted between the two sides, so that each is a whole plot of its own.
     fn restarted(&self, contrast: &Contrast) -> bool {
         let level = |setting| factor::levels(&self.factors, setting);
@@ -303,7 +334,10 @@ impl Rules {
         // Nothing is claimed before the first look.
         let looked =
             |_: &Interval| !matches!(stop, Stop::Sequential(rule) if logs.len() < rule.first);
-        let interval = stop.interval(&logs).filter(looked).and_then(Interval::exp);
+        let Measurand { cell, metric, .. } = contrast.of;
+        let interval = stop.interval(&logs).filter(looked);
+        let interval = interval.map(|own| self.on_grid(own, cell, metric, logs.len()));
+        let interval = interval.and_then(Interval::exp);
         let ratio = Ratio::new(&logs, interval)?;
         let enough = logs.len() >= WHOLE_PLOTS || !self.restarted(contrast);
         let is_bound = interval.is_some_and(|interval| !is_telling(&pairs.a, &pairs.b, interval));

@@ -23,6 +23,15 @@ impl Interval {
         (half_width >= 0.0 && interval.is_finite()).then_some(interval)
     }
 
+    /// The same, with this half-width where it is narrower.
+    pub fn at_least(self, half_width: f64) -> Self {
+        Interval {
+            low: self.low.min(self.estimate - half_width),
+            high: self.high.max(self.estimate + half_width),
+            ..self
+        }
+    }
+
     /// From the log scale to the ratio scale: every number is raised to e. `None` where that leaves
     /// the range of positive finite numbers.
     pub fn exp(self) -> Option<Self> {
