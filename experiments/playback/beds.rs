@@ -94,7 +94,11 @@ impl Up {
         let on = ["--on=lab://films/client", "--baseline=0s", "--quiet"];
         let more: &[&str] = match self.place {
             Place::Namespaces => &["--size=64MiB"],
-            Place::Machines => &["--size=128MiB", "--drop-caches", "--host=lab://films/server"],
+            // A server whose disk takes 1 MB/s does not answer while its kernel writes: for longer than the 30 s of every
+            // call.
+            Place::Machines => {
+                &["--size=128MiB", "--timeout=5min", "--drop-caches", "--host=lab://films/server"]
+            }
         };
         let arguments = [&words[..1], &[target], &words[1..], &on, more].concat();
         let ran = self.beds.program.run(&arguments);
