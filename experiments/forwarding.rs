@@ -29,7 +29,7 @@ struct Limit {
     rate: f64,
     /// What tc(8) says of the bucket beside its rate.
     bucket: &'static str,
-    /// Other work on the machine.
+    /// A shell script that runs at the router meanwhile.
     beside: Option<&'static str>,
 }
 
@@ -37,22 +37,47 @@ const fn limit(name: &'static str, rate: f64, bucket: &'static str) -> Limit {
     Limit { name, rate, bucket, beside: None }
 }
 
+/// A short queue, and what runs beside it.
+const fn beside(work: &'static str, name: &'static str) -> Limit {
+    Limit { beside: Some(work), ..limit(name, 16e6, "burst 4k latency 5ms") }
+}
+
+/// One core of the machine is busy, or each of them: then sender and router share a busy one.
 const BUSY: &str = "while :; do :; done";
+const BUSY_CORES: &str = "for core in $(seq 0 $(($(nproc) - 1))); do taskset -c $core sh -c 'while :; do :; done' & done; wait";
 /// For some 10 ms a second, the router drops what it should forward.
 const STALLS: &str = "while :; do nft 'table ip stall { chain forward { type filter hook forward priority 0; policy drop; }; }'; \
                       sleep 0.008; nft delete table ip stall; sleep 1; done";
+/// The first twenty packets of each flow pass at 400 a second, as in a router whose hardware takes a flow over.
+const SLOW_FIRST_PACKETS: &str = "sysctl -w net.netfilter.nf_conntrack_acct=1; \
+                                  nft 'table ip firsts { chain forward { type filter hook forward priority 0; \
+                                  ct original packets < 20 limit rate over 400/second drop; }; }'; sleep 600";
+/// A router has half of its rate until it has had load for a tenth of a second, and again when it has none.
+const CLOCK_RAMP: &str = "last=0 fast=
+set_rate() { tc qdisc change dev outer root tbf rate $1 burst 4k latency 5ms; }
+set_rate 8mbit
+while sleep 0.05; do
+    while read -r name _ packets _; do test $name != inner: || now=$packets; done </proc/self/net/dev
+    if test $((now - last)) -le 10; then
+        test -z \"$fast\" || set_rate 8mbit
+        fast=
+    elif test -z \"$fast\"; then
+        sleep 0.05; set_rate 16mbit; fast=yes
+    fi
+    last=$now
+done";
 
 const LIMITS: [Limit; 10] = [
     limit("queue of 5 ms", 16e6, "burst 4k latency 5ms"),
     limit("queue of 50 ms", 16e6, "burst 4k latency 50ms"),
     limit("credit of 10 ms", 16e6, "burst 20k latency 5ms"),
     limit("credit of 100 ms", 16e6, "burst 200k latency 5ms"),
-    limit("slow", 2e6, "burst 4k latency 5ms"),
-    limit("faster", 60e6, "burst 20k latency 5ms"),
     limit("near the sender's limit", 2e9, "burst 400k latency 5ms"),
-    Limit { beside: Some(BUSY), ..limit("busy loop beside it", 16e6, "burst 4k latency 5ms") },
-    Limit { beside: Some(STALLS), ..limit("a stall a second", 16e6, "burst 4k latency 5ms") },
-    limit("long queue of a fast link", 60e6, "burst 20k latency 100ms"),
+    beside(SLOW_FIRST_PACKETS, "slow first packets"),
+    beside(CLOCK_RAMP, "clock ramp"),
+    beside(STALLS, "a stall a second"),
+    beside(BUSY, "busy loop beside it"),
+    beside(BUSY_CORES, "sender and router share a busy core"),
 ];
 
 /// A search that was done.
@@ -98,8 +123,10 @@ fn case(beds: &Beds, number: u64, limit: &Limit, seed: u64) -> Case {
     let tc = format!("tc qdisc replace dev outer root tbf rate {rate:.0}bit {bucket}");
     beds.on("via/router", &tc);
     if let Some(beside) = beside {
-        let start =
-            format!("setsid timeout 600 sh -c \"{beside}\" >/dev/null 2>&1 & echo $! >/run/beside");
+        let start = format!(
+            "cat >/run/beside.sh <<'END'\n{beside}\nEND\n\
+             setsid timeout 600 sh /run/beside.sh >/dev/null 2>&1 & echo $! >/run/beside"
+        );
         beds.on("via/router", &start);
     }
     let seed = format!("--seed={}", seed + number);
