@@ -3,6 +3,7 @@
 
 mod bottlenecks;
 mod peers;
+mod via;
 
 use crate::kept::{Kept, Until, load_average, setting, until_quiet};
 use crate::support::beds::Beds;

@@ -13,6 +13,7 @@ mod machines {
     pub mod inside;
     mod knobs;
     mod measure_router;
+    mod measure_router_kills;
     mod measure_trace;
     mod measure_trace_costs;
     mod nfs;

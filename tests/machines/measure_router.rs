@@ -46,7 +46,7 @@ const FLOWS: &str = "table inet passing {\n flowtable known {\n  hook ingress pr
 const EMPTY: &str = "table ip unused {\n}\n";
 
 /// Rules that every packet is compared with, and that none matches.
-fn rules(count: u32) -> String {
+pub(super) fn rules(count: u32) -> String {
     let rule = |n: u32| format!("  ip saddr 10.9.{}.{} drop\n", n / 256, n % 256);
     let rules: String = (0..count).map(rule).collect();
     format!(
@@ -70,7 +70,7 @@ struct Bench {
     kept: Kept<Case>,
 }
 
-fn up() -> Machines {
+pub(super) fn up() -> Machines {
     let probes = probes().to_str().expect("letters").to_owned();
     let machines = Machines::with(Plimsoll::new().with("PLIMSOLL_PROBES", &probes));
     let a = LabFile::new().namespace("a").set("gateway", "r");
@@ -81,7 +81,7 @@ fn up() -> Machines {
 }
 
 /// Makes these rules all that the router has.
-fn load(beds: &Beds, rules: &str) {
+pub(super) fn load(beds: &Beds, rules: &str) {
     beds.on("home/r", &format!("nft -f - <<'END'\nflush ruleset\n{rules}END\n"));
 }
 
