@@ -139,7 +139,7 @@ pub struct RuleArguments {
     ///
     /// The idle time measures the background load of the hosts; 0s also omits the idle time between blocks. With 'last'
     /// or a study, the result is compared with earlier studies of the same work up to that one. The spread between them
-    /// shows what happens by chance from day to day; it needs 5 studies. May be given twice: a time and a study
+    /// shows changes by chance from day to day; it needs 5 studies. May be given twice: a time and a study
     #[arg(long, value_name = "TIME|STUDY")]
     pub baseline: Vec<Baseline>,
     /// Run exactly this many blocks instead of stopping when the comparisons are decided

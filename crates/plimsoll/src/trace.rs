@@ -36,7 +36,7 @@ pub const EXAMPLES: &str = "Examples:
     plimsoll trace ssh://root@router --set nft-ruleset=none,rules.nft
   One write and one fsync on a disk:
     plimsoll trace --dir /srv/films ssh://root@nas write fsync
-  One UDP datagram, where the kernel has no tracer, but the host has perf:
+  One UDP datagram, if the kernel has no tracer, but the host has perf:
     plimsoll trace --sample ssh://root@router
   One READ and one WRITE in the kernel's NFS server:
     plimsoll trace --target nfs://nas/srv/films ssh://root@nas nfsd
@@ -60,7 +60,7 @@ pub struct TraceArguments {
     pub payloads: Vec<Bytes>,
     /// Destination of sendto and forward
     ///
-    /// Of sendto, the default is the host's gateway, or another host of its lab. The datagrams go to UDP port 9 (discard)
+    /// For sendto, the default is the host's gateway, or another host of its lab. The datagrams go to UDP port 9 (discard)
     #[arg(long, value_name = "ADDRESS")]
     pub to: Option<IpAddr>,
     /// Host that sends the packets of forward [default: this machine]
@@ -79,7 +79,7 @@ pub struct TraceArguments {
     /// Host that issues the calls of nfsd [default: this machine]
     #[arg(long, value_name = "HOST")]
     pub on: Option<String>,
-    /// Sample the calls with perf, where the kernel has no function_graph tracer
+    /// Sample the calls with perf, if the kernel has no function_graph tracer
     ///
     /// The result is the share of the samples in each subsystem, not the calls of its functions
     #[arg(long)]

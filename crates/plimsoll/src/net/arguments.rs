@@ -31,19 +31,19 @@ pub const EXAMPLES: &str = "Examples:
     plimsoll net --design kofler2011 --figure 1 ssh://root@router ssh://pc
   Figure 3: UDP that a router forwards, at rising rates:
     plimsoll net --design kofler2011 --figure 3 ssh://wan ssh://lan --via ssh://root@router
-  The rate that a router forwards between two hosts, by frame size:
+  Forwarding rate of a router between two hosts, by frame size:
     plimsoll net ssh://lan ssh://wan --via ssh://root@router
-  The CPU time a packet that its rules and its queueing discipline take:
+  CPU time per packet of the router's rules and queueing discipline:
     plimsoll net ssh://lan ssh://wan --via ssh://root@router --parts rules,qdisc";
 
 const HOSTS_HELP: &str = "One host, or two: ssh://[user@]host[:port], lab://name/host or local; B may be an iperf3 \
-server, iperf3://host[:port]. The path leads from A to B; of one host, A is this machine";
+server, iperf3://host[:port]. The path leads from A to B; with one host, A is this machine";
 
 #[derive(Args)]
 pub struct NetArguments {
     #[arg(required = true, num_args = 1..=2, value_name = "HOST", help = HOSTS_HELP)]
     pub hosts: Vec<String>,
-    /// Kinds of load [default: tcp-out, tcp-in, tcp-both, request, loaded; of an iperf3 server tcp-out, tcp-in]
+    /// Kinds of load [default: tcp-out, tcp-in, tcp-both, request, loaded; with an iperf3 server tcp-out, tcp-in]
     #[arg(long = "job", value_name = "JOBS", value_enum, value_delimiter = ',')]
     pub jobs: Vec<JobChoice>,
     /// Bytes of each system call of TCP streams [default: 128KiB]
@@ -56,7 +56,7 @@ pub struct NetArguments {
     /// Several payloads are measured one by one
     #[arg(long, value_name = "SIZES", value_delimiter = ',')]
     pub payloads: Vec<Bytes>,
-    /// Streams in each direction [default: 1; 4 of up, down and rrul]
+    /// Streams in each direction [default: 1; 4 for up, down and rrul]
     ///
     /// Several numbers are measured one by one
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
@@ -64,7 +64,7 @@ pub struct NetArguments {
     pub streams: Vec<NonZeroU16>,
     /// Datagrams per second of each stream, or max [default: the highest rate with little loss]
     ///
-    /// With 'max', as many as the sender can
+    /// With 'max', the sender sends as many as it can
     #[arg(long, value_name = "PER SECOND", value_parser = rate)]
     pub rate: Option<RateChoice>,
     /// Largest loss at the highest rate of UDP [default: 0.5]
@@ -109,8 +109,8 @@ pub struct NetArguments {
     pub set: Vec<String>,
     #[command(flatten)]
     pub commands: CommandArguments,
-    /// Length of one trial [default: 2.5s; 1.2s of requests, 7.5s under load, 4s of --connections, 1s of each rate of a
-    /// search]
+    /// Length of one trial [default: 2.5s; 1.2s for requests, 7.5s under load, 4s for --connections, 1s for each rate of
+    /// a search]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub time: Option<Duration>,
     #[command(flatten)]

@@ -3,8 +3,8 @@
 use clap::{Args, ValueEnum};
 use plimsoll_lab::plan::Rate;
 
-const DESIGN_LONG_HELP: &str = "Repeat a published experiment. kofler2011 is what a home router sends and routes, \
-five times 20 s with each size or rate: TCP by block size (figure 1), UDP by payload (figure 2), UDP routed from A to B \
+const DESIGN_LONG_HELP: &str = "Repeat a published experiment. kofler2011 measures how much a home router sends \
+and routes, five times 20 s with each size or rate: TCP by block size (figure 1), UDP by payload (figure 2), UDP routed from A to B \
 by rate (figure 3, with --via), and UDP by payload with the rules of A and without them (figure 4). In figures 1, 2 and 4, \
 A is the router. 'plimsoll references show kofler2011_network' has the published figures";
 

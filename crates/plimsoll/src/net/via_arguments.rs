@@ -15,7 +15,7 @@ const NUMBERS: std::ops::RangeInclusive<i64> = 2..=64;
 #[derive(Args)]
 #[command(next_help_heading = "Through a router")]
 pub struct ViaArguments {
-    /// Router between A and B: measure the rate that it forwards
+    /// Router between A and B: measure its forwarding rate
     ///
     /// The router is monitored, and needs a login. The default of --repeats is 6, and that of --max-time is 40min
     #[arg(
@@ -26,8 +26,8 @@ pub struct ViaArguments {
     pub via: Option<String>,
     /// Sizes of Ethernet frames in bytes, their check sequence included [default: 128,1518; 1518 with --quick]
     ///
-    /// 64 bytes are the least with IPv4, and imix is a mix: of 12 frames 7 of 64 bytes, 4 of 570 and 1 of 1518. A frame
-    /// that is longer than the path takes is made shorter
+    /// The shortest frame of IPv4 has 64 bytes. imix is a mix: of 12 frames, 7 have 64 bytes, 4 have 570 and 1 has 1518.
+    /// plimsoll shortens a frame that is too long for the path
     #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = frame, requires = "via")]
     pub frames: Vec<Frame>,
     /// Directions of the frames [default: out,in]
@@ -39,7 +39,7 @@ pub struct ViaArguments {
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', requires = "via")]
     #[arg(value_parser = at_least_one::<NonZeroU16>)]
     pub flows: Vec<NonZeroU16>,
-    /// New TCP connections a second, so many at a time
+    /// Measure new TCP connections a second, with this many at a time
     ///
     /// 2 to 64, each opened, used for one exchange and reset. Several numbers are measured one by one. Frames are
     /// measured too if --frames, --direction or --flows is given
@@ -66,18 +66,18 @@ pub struct ViaArguments {
     pub confirming: Option<Duration>,
     /// Largest 99th percentile of the queueing delay at a kept rate [default: none]
     ///
-    /// It is the one-way delay of the frames above the shortest one of a trial. Of fewer than 2000 frames the longest delay
-    /// counts
+    /// It is the one-way delay of the frames above the shortest one of a trial. With fewer than 2000 frames, the longest
+    /// delay counts
     #[arg(long, value_name = "TIME", requires = "via", conflicts_with = "parts", value_parser = latency)]
     pub latency: Option<Duration>,
-    /// CPU time that each of these parts of R's path takes for a packet
+    /// Measure the CPU time per packet of these parts of R's path
     ///
-    /// Each part is switched off after the others, at a fixed rate of one size of frames. flowtable, rules, nat and
-    /// conntrack need nftables on R. Parts that R does not have are named
+    /// The parts are switched off one after the other, at a fixed rate of frames of one size. flowtable, rules, nat and
+    /// conntrack need nftables on R. The result names parts that R does not have
     #[arg(long, value_name = "PARTS", value_enum, value_delimiter = ',', requires = "via")]
     #[arg(conflicts_with_all = ["set", "direct"])]
     pub parts: Vec<PartChoice>,
-    /// Take the rules off a host with a public address: for seconds it has none
+    /// Remove the packet filter rules also from a host with a public address, for some seconds
     #[arg(long)]
     pub allow_open: bool,
     /// Overload a path that leaves the local networks
@@ -177,7 +177,7 @@ pub enum PartChoice {
     Conntrack,
     /// Address translation (nftables)
     Nat,
-    /// Flows that pass the rules by (nftables flowtable)
+    /// Flows that bypass the rules (nftables flowtable)
     Flowtable,
     /// Queueing discipline of the interface that sends, compared with pfifo
     Qdisc,

@@ -112,7 +112,7 @@ fn sentences(result: &GateResult, baseline: Option<&StudyId>) -> Vec<String> {
             many => format!(", over all {many} rows together"),
         };
         texts.push(format!(
-            "A row fails if the change is beyond its bound and beyond what happens by chance from day to day. Without \
+            "A row fails if the change is beyond its bound and larger than a change by chance from day to day. Without \
              a change, the gate fails with a probability of at most {}{over}.",
             percent(result.level)
         ));
