@@ -189,7 +189,7 @@ mod tests {
                 "Give a smaller --block or fewer --workers.",
             ),
             (
-                "Small files are more easily cached; give --size 1GiB --max-time 1h to have them whole.",
+                "Small files are more easily cached; give --size 1GiB --max-time 1h for files of full size.",
                 "Small files are more easily cached.",
             ),
             (

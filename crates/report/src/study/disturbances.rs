@@ -245,12 +245,14 @@ impl<'a> Disturbed<'a> {
         }
         let brief = format!("{subject} {short}: others used {place}{brief}");
         let warning = Warning {
-            brief: in_brief(&brief, slower.then_some("Stop that, then run again.")),
+            brief: in_brief(&brief, slower.then_some("Stop this load, then run again.")),
             text: format!(
                 "{subject} {effect}: others used {place} {}{text}",
                 times(shown.study, &trials)
             ),
-            advice: Some(format!("See {what_else} then, and measure again without.")),
+            advice: Some(format!(
+                "Check {what_else} at that time, and measure again without this load."
+            )),
             // Without an effect on the figures it is no warning.
             quiet: !slower || is_busy_anyway(shown.study, self.host),
             ..Warning::default()

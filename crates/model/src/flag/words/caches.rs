@@ -59,7 +59,7 @@ pub(super) fn burst(workloads: &[String], why: Burst) -> Words {
     .action("For the sustained speed, raise --max-time.")
     .advice(match why {
         Burst::NotAgreed => {
-            "Longer trials may agree: --time; the cache gets free again in between."
+            "The cache empties between trials: longer ones (--time) may agree with the steady rate."
         }
         _ => {
             "For the sustained speed: fewer patterns or a longer --max-time, without --time, --repeats and \

@@ -152,7 +152,7 @@ pub(super) fn figures_disturbed(figures: &[DisturbedFigure], of: u32) -> Words {
         Severity::Disturbance,
         format!("{} of {of} figures were disturbed: {}", figures.len(), disturbance(figures)),
     )
-    .action("Stop other work on it and measure again: the host is better than they say.")
+    .action("Stop other work on it and measure again: the host is faster than these figures.")
 }
 
 pub(super) fn reconnected(target: &str, times: u64, at_seconds: f64, seconds: f64) -> Words {
@@ -177,7 +177,7 @@ pub(super) fn written_again(target: &str, bytes: u64) -> Words {
     Words::new(
         Severity::Disturbance,
         format!(
-            "The server of {target} restarted and lost what was not stable yet: {} were written again",
+            "The server of {target} restarted and lost data that was not stable yet: {} were written again",
             Bytes(bytes)
         ),
     )

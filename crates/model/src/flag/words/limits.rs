@@ -19,8 +19,8 @@ pub(super) fn client_saturated(
             Words::new(Severity::Limit, format!("{name} may be the bottleneck: {busy}"))
                 .action("Client and server share it: run plimsoll on another machine.")
                 .advice(format!(
-                    "Client and server share {machine}: watch it as both with --host {}, or run plimsoll \
-                     on another machine.",
+                    "Client and server share {machine}: monitor it as the server, too, with --host {}, or run \
+                     plimsoll on another machine.",
                     host.unwrap_or(&HostName::Local)
                 ))
         }
@@ -85,7 +85,7 @@ pub(super) fn behind_schedule(due_per_second: f64, per_second: f64) -> Words {
         ),
     )
     .action("Lower --rate.")
-    .advice("Lower --rate; without it the most that can be done is measured.")
+    .advice("Lower --rate, or leave it out to measure the highest rate.")
     .fact(format!(
         "{due_per_second:.0} operations a second were due and {per_second:.0} were done"
     ))
@@ -129,7 +129,7 @@ pub(super) fn end_is_gateway(host: &HostName) -> Words {
             "{host} is the gateway of the other end: its own programs send or receive this data, and it forwards at another rate"
         ),
     )
-    .action("Measure the rate that it forwards with --via.")
+    .action("Measure its forwarding rate with --via.")
 }
 
 pub(super) fn router_is_end(host: &HostName) -> Words {
@@ -141,8 +141,9 @@ pub(super) fn router_is_end(host: &HostName) -> Words {
 }
 
 pub(super) fn not_watched(host: &HostName, reason: &str) -> Words {
-    Words::new(Severity::Limit, format!("{} was not monitored: {reason}", place(host)))
-        .action("See that ssh gets there without asking, or say how with --host ssh://[user@]host.")
+    Words::new(Severity::Limit, format!("{} was not monitored: {reason}", place(host))).action(
+        "Check that ssh logs in without a prompt, or name the host with --host ssh://[user@]host.",
+    )
 }
 
 pub(super) fn asked_to_wait(target: &str, times: u64) -> Words {
@@ -168,8 +169,8 @@ pub(super) fn retransmitted(target: &str, times: u64, late: u64, doubled: u64) -
         ),
     )
     .action(
-        "Datagrams were lost or slow: the times that were waited are part of those measured. Look at the \
-         network's losses and the server's receive buffer, or compare with proto=tcp.",
+        "Datagrams were lost or slow, and the measured times include the waits. Check the losses of the \
+         network and the receive buffer of the server, or compare with proto=tcp.",
     )
 }
 
@@ -181,8 +182,8 @@ pub(super) fn kept_rate(workload: &str, frame: Bytes, caveat: &RateCaveat, seen:
         RateCaveat::AtLeast => Words::new(
             Severity::Limit,
             format!(
-                "{load}: the router keeps at least that: the sender could send no more, or no more was tried in the \
-                 time{seen}"
+                "{load}: the router keeps at least this rate: the sender could send no more, or the search had no \
+                 time for a higher rate{seen}"
             ),
         )
         .action("Send from a faster machine, or from several."),
@@ -205,15 +206,15 @@ pub(super) fn kept_rate(workload: &str, frame: Bytes, caveat: &RateCaveat, seen:
         RateCaveat::BurstCredit { bytes, frames_per_second } => Words::new(
             Severity::Limit,
             format!(
-                "{load}: burst credit of {:.0} kB: more passes until it is used up, then {frames_per_second:.0} frames \
-                 a second{seen}",
+                "{load}: burst credit of {:.0} kB: the router forwards more until it is used up, then \
+                 {frames_per_second:.0} frames a second{seen}",
                 bytes / 1e3
             ),
         ),
         RateCaveat::Collapse { frames_per_second } => Words::new(
             Severity::Limit,
             format!(
-                "{load}: overload collapse: at more than it keeps, the router forwards only {frames_per_second:.0} \
+                "{load}: overload collapse: under overload, the router forwards only {frames_per_second:.0} \
                  frames a second{seen}"
             ),
         ),
@@ -232,7 +233,7 @@ pub(super) fn kept_rate(workload: &str, frame: Bytes, caveat: &RateCaveat, seen:
                 percent(*width_ratio)
             ),
         )
-        .action("Measure without --quick, or fewer sizes of frames, flows and directions."),
+        .action("Measure without --quick, or with fewer frame sizes, flows and directions."),
         RateCaveat::Unsteady { loss_ratio, seconds } => Words::new(
             Severity::Limit,
             format!(

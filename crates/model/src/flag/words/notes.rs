@@ -17,7 +17,7 @@ pub(super) fn hidden_from_ticks(host: &HostName, by_ticks: f64, by_scheduler: f6
     Words::new(
         Severity::Note,
         format!(
-            "{} counts CPU time by ticks and did not see all of it: {by_ticks:.2} cores busy by its ticks, \
+            "{} counts CPU time by ticks and missed part of it: {by_ticks:.2} cores busy by its ticks, \
              {by_scheduler:.2} by its scheduler",
             capital(&place(host))
         ),
@@ -28,7 +28,7 @@ pub(super) fn hidden_from_ticks(host: &HostName, by_ticks: f64, by_scheduler: f6
 pub(super) fn host_lost(host: &HostName, reason: &str) -> Words {
     Words::new(
         Severity::Note,
-        format!("{} could not be watched any more: {reason}", capital(&place(host))),
+        format!("{} could not be monitored any more: {reason}", capital(&place(host))),
     )
     .action(format!("The finished trials are kept; check {host} and its link, and run again."))
 }
@@ -77,7 +77,7 @@ pub(super) fn size_lowered(wanted: Bytes, used: Bytes, bytes_per_second: f64) ->
         ),
     )
     .action(format!(
-        "Small files are more easily cached; give --size {} --max-time 1h to have them whole.",
+        "Small files are more easily cached; give --size {} --max-time 1h for files of full size.",
         close(wanted)
     ))
 }
@@ -91,7 +91,7 @@ pub(super) fn size_fitted(target: &str, wanted: Bytes, used: Bytes, available: B
         ),
     )
     .action(format!(
-        "Small files are more easily cached; make room for {wanted} twice to have them whole."
+        "Small files are more easily cached; make room for two times {wanted}, for files of full size."
     ))
 }
 
@@ -100,9 +100,7 @@ pub(super) fn reply_surplus(target: &str, call: &str, bytes: u64) -> Words {
         Severity::Note,
         format!("The server of {target} sent {bytes} bytes beyond the end of its {call} reply"),
     )
-    .action(format!(
-        "They were passed over; {call} of {target} is a mistake of the server's software."
-    ))
+    .action(format!("They were ignored: {call} of {target} has a bug in the server's software."))
 }
 
 pub(super) fn call_failed(target: &str, call: &str, reason: &str, instead: &str) -> Words {
@@ -136,7 +134,7 @@ pub(super) fn continued(block: u32) -> Words {
         Severity::Note,
         format!("The study had stopped and was continued with block {}", u64::from(block) + 1),
     )
-    .action("Levels are means of both times; comparisons are made within blocks.")
+    .action("Figures are means over both parts of the study; comparisons are made within blocks.")
 }
 
 pub(super) fn lock_not_upgraded(target: &str, reason: &str) -> Words {

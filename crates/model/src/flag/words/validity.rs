@@ -22,7 +22,7 @@ pub(super) fn rate_held(target: &str, run: &str, by: &str) -> Words {
         Severity::Comparison,
         format!("The speed of '{run}' on {target} is rate-limited by its tool ({by})"),
     )
-    .action("Its figures are not what the target can do: run the tool without the limit.")
+    .action("The target may be faster: run the tool without the limit.")
 }
 
 pub(super) fn operation_refused(target: &str, tried: &str, reason: &str) -> Words {
@@ -35,7 +35,7 @@ pub(super) fn operation_refused(target: &str, tried: &str, reason: &str) -> Word
 pub(super) fn second_writer(target: &str) -> Words {
     Words::new(
         Severity::NotMeant,
-        format!("Locks on {target} keep nobody out: a second program got one that was held"),
+        format!("Locks on {target} do not work: a second program got a lock that was held"),
     )
     .action("Let only one program at a time open a database there.")
 }

@@ -52,7 +52,7 @@ impl Words {
 
 /// Begin of what disturbs a study.
 pub(super) const LOW: &str = "Figures may be too low";
-pub(super) const RUN_AGAIN: &str = "Stop that, then run again.";
+pub(super) const RUN_AGAIN: &str = "Stop this load, then run again.";
 /// The user that stands for nobody: -2 in 16 bits, as in Linux, or in 32.
 pub(super) const NOBODY: [u32; 2] = [65_534, u32::MAX - 1];
 
