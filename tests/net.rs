@@ -312,7 +312,7 @@ fn socket_buffers_that_are_not_granted_are_named() {
     let shown = unwrapped(&program.run(&["show"]).expect(0).out);
     assert!(shown.contains("instead of 256 MiB"), "{shown}");
     let details = unwrapped(&program.run(&["show", "--details"]).expect(0).out);
-    for words in ["All rights of root at A and B would add", "socket buffers above", "(--set)."] {
+    for words in ["Root rights at A and B would add", "socket buffers above", "(--set)."] {
         assert!(details.contains(words), "{words} in {details}");
     }
     let SubjectFacts::Path(path) = &whole.subjects[0] else { panic!("{:?}", whole.subjects) };
@@ -464,7 +464,7 @@ fn bad_arguments_are_refused_before_anything_is_reached() {
         (&["net", "lab://nowhere/a"], no_lab.0, no_lab.1),
         (&["net", "iperf3://nas", "--job", "request"], 2, "--job request"),
         (&["net", "iperf3://nas", "local"], 2, "plimsoll net local iperf3://nas"),
-        (&["device", "iperf3://nas"], 2, "no host that commands can be run on"),
+        (&["device", "iperf3://nas"], 2, "commands cannot be run on an iperf3 server"),
     ] {
         let ran = program.run(words);
         assert_eq!(ran.code, Some(code), "{words:?}: {ran:?}");

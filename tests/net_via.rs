@@ -380,7 +380,7 @@ fn a_router_whose_counters_stand_still_while_frames_arrive_did_not_forward_them(
         });
         (counted.collect::<Vec<_>>(), unwrapped(&beds.program.run(&["show"]).expect(0).out))
     };
-    let sentence = "did not see the frames: they are offloaded, or do not go through R";
+    let sentence = "did not count the frames: these are offloaded, or do not go through R";
     let (through, shown) = measured();
     assert!(through.iter().all(|(_, share)| *share >= 0.9), "{through:?}");
     assert!(!shown.contains(sentence), "{shown}");
@@ -448,7 +448,7 @@ fn the_parts_of_a_path_are_switched_off_one_after_the_other() {
     );
     let shown = beds.program.run(&["show"]).expect(0).out;
     assert!(shown.lines().count() <= 24, "{shown}");
-    for words in ["rules", "A/A control", "frames a second", "offload: not priced"] {
+    for words in ["rules", "A/A control", "frames a second", "offload: not measured"] {
         assert!(unwrapped(&shown).contains(words), "{words} in\n{shown}");
     }
     beds.program.run(&["show", "--details"]).expect(0);
@@ -556,7 +556,7 @@ fn bad_arguments_are_refused_before_anything_is_reached() {
             &["net", "local", "--via", "ssh://r", "--parts", "rules", "--frames", "128,512"],
             "one size of frames",
         ),
-        (&["net", "local", "--via", "iperf3://nas"], "no host that can be monitored"),
+        (&["net", "local", "--via", "iperf3://nas"], "an iperf3 server cannot be monitored"),
         (&["net", "iperf3://nas", "--via", "ssh://r"], "--via"),
         (&["net", "local", "--via", "ssh://root:secret@r"], "password"),
     ] {

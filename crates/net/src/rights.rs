@@ -21,7 +21,7 @@ pub(crate) fn root_adds(ends: &[(Side, Value)]) -> Vec<String> {
     }
     let sentence = |(sides, additions): (Vec<Side>, Vec<String>)| {
         let sides: Vec<String> = sides.iter().map(Side::to_string).collect();
-        format!("All rights of root at {} would add {}", sides.join(" and "), listed(&additions))
+        format!("Root rights at {} would add {}", sides.join(" and "), listed(&additions))
     };
     found.into_iter().map(sentence).collect()
 }
@@ -87,10 +87,10 @@ mod tests {
         assert_eq!(sentences(&root, &root), [""; 0]);
         let lacks = "would add real-time priority (SCHED_FIFO), socket buffers above 208 KiB, \
                      congestion control by bbr and settings (--set)";
-        assert_eq!(sentences(&root, &user), [format!("All rights of root at B {lacks}")]);
-        assert_eq!(sentences(&user, &user), [format!("All rights of root at A and B {lacks}")]);
+        assert_eq!(sentences(&root, &user), [format!("Root rights at B {lacks}")]);
+        assert_eq!(sentences(&user, &user), [format!("Root rights at A and B {lacks}")]);
         let both = sentences(&contained, &user);
-        assert_eq!(both[0], "All rights of root at A would add real-time priority (SCHED_FIFO)");
+        assert_eq!(both[0], "Root rights at A would add real-time priority (SCHED_FIFO)");
         assert_eq!(both.len(), 2);
         // A probe that says nothing.
         assert_eq!(sentences(&json!({}), &json!(null)), [""; 0]);

@@ -133,7 +133,7 @@ pub fn measure(
                     let is_allowed = arguments.via.allow_wan;
                     let listens = addresses.end(opener.other());
                     (flags, translated, facts) =
-                        Signals::leave_when_over(&deadline, "look at the route", &b, move || {
+                        Signals::leave_when_over(&deadline, "check the route", &b, move || {
                             let at_router = hosts::open(&router, false)?;
                             let flags =
                                 via::look(&*at_router, &*on_path, addresses, direct, is_allowed)?;

@@ -119,7 +119,7 @@ pub fn run(predict: &PredictArguments, arguments: &StoreArguments) -> Result<u8,
             return Err(usage(
                 "compare a prediction with a study",
                 &predict.subject,
-                "published rows are no study",
+                "published rows are not a study",
                 "Name a study that plimsoll measured; plimsoll list shows them.",
             ));
         }

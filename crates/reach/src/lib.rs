@@ -56,7 +56,7 @@ pub fn open(host: &HostName, may_ask: bool) -> Result<Arc<dyn Reach>, Failure> {
             Err(Failure::new(Cause::Usage, "reach a host").on(host).happened(happened))
         }
         HostName::Iperf3 { .. } => {
-            let happened = "an iperf3 server is no host that commands can be run on";
+            let happened = "commands cannot be run on an iperf3 server";
             let next = "Name a host by ssh://, or measure the network to the server: plimsoll net.";
             Err(Failure::new(Cause::Usage, "reach a host").on(host).happened(happened).next(next))
         }

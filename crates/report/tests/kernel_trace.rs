@@ -169,11 +169,11 @@ fn packets_and_calls_to_a_server_are_counted_like_system_calls() {
         assert!(screen.lines().count() <= 24, "{screen}");
         assert!(words(&screen).contains(sentence), "{screen}");
         let details = words(&document.text(&SCREEN));
-        assert!(details.contains("while their first function alone is traced"), "{details}");
+        assert!(details.contains("while only their first function is traced"), "{details}");
         assert!(folded(&study).contains(";__x64_sys_sendto"), "{}", folded(&study));
     }
     let details = words(&Document::of_study(&study(&[400], &[], false)).text(&SCREEN));
-    assert!(!details.contains("their first function alone"), "{details}");
+    assert!(!details.contains("only their first function"), "{details}");
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn expect_free(host: &dyn Reach) -> Result<(), Failure> {
     if !listed.lines().any(|line| line.trim_start().starts_with("flowtable ")) {
         return Ok(());
     }
-    let happened = "rules of the host have a flowtable already";
+    let happened = "the rules of the host already have a flowtable";
     let next =
         "Compare with these rules without it: --set HOST/nft-ruleset=as-found,without-flowtable.";
     Err(Failure::new(Cause::NotPermitted, TRIED).on(host.name()).happened(happened).next(next))

@@ -70,7 +70,7 @@ pub(super) fn check_original(original: &Original) -> Result<(), String> {
     let is_number = index.parse::<u32>().is_ok_and(|number| number.to_string() == index);
     match kernel_file::is_boot(boot) && is_number {
         true => Ok(()),
-        false => Err("it does not say of which interface it is".into()),
+        false => Err("it does not name its interface".into()),
     }
 }
 

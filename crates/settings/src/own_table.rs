@@ -88,7 +88,7 @@ impl Knob for OwnTable {
         names.insert(0, self.absent);
         match names.contains(&level) {
             true => Ok(()),
-            false => Err(format!("it is none of {}", names.join(", "))),
+            false => Err(format!("it is not one of {}", names.join(", "))),
         }
     }
 
@@ -102,7 +102,7 @@ impl Knob for OwnTable {
     fn read(&self, host: &dyn Reach) -> Result<Found, Failure> {
         if !self.listed(host)?.is_empty() {
             let table = self.table;
-            let happened = format!("the table inet {table} is there, which only plimsoll makes");
+            let happened = format!("the table inet {table} exists, and only plimsoll creates it");
             let next = format!("Remove it: nft delete table inet {table}.");
             let tried = format!("read {}", self.kind);
             return Err(Failure::new(Cause::NotPermitted, tried)
@@ -162,7 +162,7 @@ mod tests {
         for level in ["", "on", "dark "] {
             assert_eq!(
                 knob.check(level),
-                Err("it is none of off, light, dark".into()),
+                Err("it is not one of off, light, dark".into()),
                 "{level:?}"
             );
         }

@@ -117,7 +117,7 @@ impl Knob for PacketSteering {
     fn check(&self, level: &str) -> Result<(), String> {
         match [OFF, ALL].contains(&level) {
             true => Ok(()),
-            false => Err(format!("it is none of {OFF}, {ALL}")),
+            false => Err(format!("it is not one of {OFF}, {ALL}")),
         }
     }
 

@@ -86,16 +86,16 @@ impl Link {
             |words: &str| printed.lines().find(|line| line.contains(words)).unwrap_or_default();
         let (route, link) = (line_with(" dev "), line_with(" link/"));
         if at == TunnelHost::Router && word_after(route, "via").is_some() {
-            return Err("A is not on a link of it: another router is between them".into());
+            return Err("no link leads from it to A: another router is between them".into());
         }
         let name = word_after(route, "dev").unwrap_or_default();
         interface::check(name).map_err(|_| "it has no route to the other end".to_owned())?;
         let address = word_after(link, "link/ether").filter(|address| is_address(address));
-        let address = address.ok_or_else(|| format!("{name} is no interface of Ethernet"))?;
+        let address = address.ok_or_else(|| format!("{name} is not an Ethernet interface"))?;
         let mtu = word_after(link, "mtu").and_then(|word| word.parse::<u64>().ok());
         match mtu.is_some_and(|mtu| mtu >= LINK_MTU) {
             true => Ok(Link { name: name.to_owned(), address: address.to_owned() }),
-            false => Err(format!("{name} takes no packets of {LINK_MTU} bytes")),
+            false => Err(format!("the MTU of {name} is below {LINK_MTU} bytes")),
         }
     }
 }
@@ -199,7 +199,7 @@ impl Tunnel for Pppoe {
         );
         let said = command(host, TRIED, &text, b"")?;
         let link = Link::read(&said, at).map_err(|why| {
-            let next = "A PPPoE session needs a link of Ethernet from A to the router, with an MTU \
+            let next = "A PPPoE session needs an Ethernet link from A to the router, with an MTU \
                 of at least 1500 bytes at both ends.";
             Failure::new(Cause::NotPermitted, TRIED).on(host.name()).happened(why).next(next)
         })?;
@@ -349,7 +349,7 @@ mod tests {
         assert!(refused(AT_A, TunnelHost::Router).contains("another router"));
         assert!(refused("", TunnelHost::A).contains("no route"));
         let short = AT_ROUTER.replace("mtu 1500", "mtu 1492");
-        assert_eq!(refused(&short, TunnelHost::Router), "lan takes no packets of 1500 bytes");
+        assert_eq!(refused(&short, TunnelHost::Router), "the MTU of lan is below 1500 bytes");
         for address in ["link/none", "link/ether 52:54:00:00:00", "link/ether 52:54:00:00:00:$x"] {
             let other = AT_ROUTER.replace("link/ether 52:54:00:00:00:0b", address);
             assert!(refused(&other, TunnelHost::Router).contains("Ethernet"), "{address}");

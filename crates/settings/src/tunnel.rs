@@ -219,7 +219,7 @@ impl<T: Tunnel> Setting<T> {
             return Ok(());
         }
         let happened = format!(
-            "the interface {} or the routing rule {NUMBER} is there, which only plimsoll makes",
+            "the interface {} or the routing rule {NUMBER} exists, and only plimsoll creates them",
             T::INTERFACE
         );
         let next = format!("Remove them: {}; ip rule del pref {NUMBER}.", T::BY_HAND);
@@ -283,7 +283,7 @@ impl<T: Tunnel> Knob for Setting<T> {
         }
         match T::LEVELS.contains(&level) {
             true => Ok(()),
-            false => Err(format!("it is none of {}", T::LEVELS.join(", "))),
+            false => Err(format!("it is not one of {}", T::LEVELS.join(", "))),
         }
     }
 

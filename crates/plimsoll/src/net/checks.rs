@@ -64,7 +64,7 @@ pub(super) fn expect_zones(hosts: [&HostName; 2]) -> Result<(), Failure> {
         if name.parse::<Address>().is_ok_and(|address| address.lacks_zone()) {
             return Err(Failure::new(Cause::Usage, "plan the study")
                 .on(host)
-                .happened("its address is link-local, and each interface leads to such addresses")
+                .happened("its address is link-local, and each interface has such addresses")
                 .next(format!("Add the interface that leads to it, such as [{name}%eth0].")));
         }
     }
@@ -101,11 +101,11 @@ pub(super) fn expect_used(arguments: &NetArguments, jobs: &[JobChoice]) -> Resul
     }
     if let Some(rate) = arguments.rate.filter(|_| arguments.loss.is_some()) {
         let happened = match rate {
-            RateChoice::Max => "with --rate max, no rate is searched",
-            RateChoice::Fixed(_) => "with a --rate, no rate is searched",
+            RateChoice::Max => "with --rate max, there is no search",
+            RateChoice::Fixed(_) => "with a --rate, there is no search",
         };
         let next =
-            "Leave --rate out to search the highest rate with this loss, or leave --loss out.";
+            "Leave --rate out to search for the highest rate with this loss, or leave --loss out.";
         return refuse("--loss", happened.to_owned(), next.to_owned());
     }
     Ok(())

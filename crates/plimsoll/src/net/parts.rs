@@ -270,7 +270,7 @@ impl Chain {
                 .collect();
             let happened = format!("none of the parts can be switched off: {}", reasons.join("; "));
             let next = "Name other parts, or measure the rate of the router: leave --parts out.";
-            let tried = "price the parts of the path";
+            let tried = "measure the cost of the parts of the path";
             return Err(Failure::new(Cause::Usage, tried)
                 .on(&self.router)
                 .happened(happened)
@@ -319,7 +319,7 @@ impl Chain {
 /// Refuses what a study over a router has no use for.
 pub fn expect_possible(arguments: &NetArguments) -> Result<(), Failure> {
     let refuse = |on: &str, happened: &str, next: &str| {
-        Err(Failure::new(Cause::Usage, "price the parts of the path")
+        Err(Failure::new(Cause::Usage, "measure the cost of the parts of the path")
             .on(on)
             .happened(happened)
             .next(next))
@@ -341,7 +341,9 @@ pub fn expect_possible(arguments: &NetArguments) -> Result<(), Failure> {
         return match given {
             Some((option, _)) => {
                 let happened = "a search chooses its rates and the lengths of its trials";
-                let next = format!("Leave {option} out, or price parts of the path with --parts.");
+                let next = format!(
+                    "Leave {option} out, or measure the cost of parts of the path with --parts."
+                );
                 Err(Failure::new(Cause::Usage, "plan the study")
                     .on(option)
                     .happened(happened)
@@ -353,13 +355,13 @@ pub fn expect_possible(arguments: &NetArguments) -> Result<(), Failure> {
     if arguments.rate == Some(RateChoice::Max) {
         return refuse(
             "--rate max",
-            "parts are priced below the rate that R keeps",
+            "the cost of parts is measured below the rate that R keeps",
             "Give a number.",
         );
     }
     let via = &arguments.via;
     if via.frames.len() > 1 || via.direction.len() > 1 || via.flows.len() > 1 {
-        let happened = "parts are priced with one size of frames in one direction";
+        let happened = "the cost of parts is measured with one size of frames in one direction";
         let next = "Give one size, direction and number of flows, such as --frames 128 --direction out --flows 64.";
         return refuse("--parts", happened, next);
     }

@@ -222,7 +222,7 @@ pub(super) fn expect_rules_stay(factors: &[Factor]) -> Result<(), Failure> {
     let open = factors.iter().filter(|factor| factor.name == RULESET);
     for factor in open.filter(|factor| factor.levels.iter().any(takes_off)) {
         if let Some(address) = public_address(&*hosts::open(&factor.host, false)?) {
-            let tried = format!("take the rules off {}", factor.host);
+            let tried = format!("remove the rules of {}", factor.host);
             return Err(Failure::new(Cause::NotPermitted, tried)
                 .on(RULESET)
                 .happened(format!("it has the public address {address}, and would be open"))

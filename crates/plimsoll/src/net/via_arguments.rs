@@ -156,7 +156,7 @@ impl ViaArguments {
         let router = self.via.as_deref().map(str::parse::<HostName>).transpose()?;
         match router {
             Some(HostName::Iperf3 { .. }) => {
-                let happened = "an iperf3 server is no host that can be monitored";
+                let happened = "an iperf3 server cannot be monitored";
                 let next = "Name the router: --via ssh://root@router.";
                 Err(Failure::new(Cause::Usage, "plan the study")
                     .on("--via")

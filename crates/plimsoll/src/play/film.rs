@@ -60,7 +60,7 @@ pub(super) fn film(play: &PlayArguments, player: &Player, seed: u64) -> Result<F
 fn of_file(play: &PlayArguments, player: &Player) -> Result<Film, Failure> {
     let given = &*without_password(&play.film);
     if play.variable {
-        let happened = "--variable makes a rate, and a file has its own";
+        let happened = "--variable varies a constant rate, and a file has a rate of its own";
         return Err(no_film(given, happened, "Leave out --variable."));
     }
     let (name, found) = match play.film.split_once("://") {

@@ -326,7 +326,8 @@ fn planned(play: &PlayArguments) -> Result<(Plan, Wanted), Failure> {
     // The second host does the other work.
     let most = if play.during.is_some() { 2 } else { 1 };
     if let Some(host) = play.hosts.on.get(most) {
-        let happened = "films are played from one host, and other work is done by one";
+        let happened =
+            "one host plays the films, and with --while a second one does the other work";
         let next = "Give --on once, with more --streams; or twice, with --while.";
         return Err(Failure::new(Cause::Usage, "plan the films")
             .on(host)

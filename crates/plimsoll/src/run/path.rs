@@ -191,7 +191,7 @@ fn rates(
 ) -> Result<Option<Vec<f64>>, Failure> {
     let at = ["job", number, "sweep"];
     if options.contains_key("search") {
-        let happened = "udp-out, udp-in and forwarding search the highest rate themselves";
+        let happened = "udp-out, udp-in and forwarding search for the highest rate themselves";
         let next = "Remove `search`. `loss` is the bound.";
         return Err(source.problem(&["job", number, "search"], happened, next));
     }

@@ -117,7 +117,7 @@ fn export(url: &str) -> Result<NfsTarget, Failure> {
         Target::Nfs(export) => Ok(export),
         other => {
             let next = "Give the URL of an NFS export: --target nfs://HOST/EXPORT.";
-            refuse(&format!("--target {other}"), "it is no NFS export", next)
+            refuse(&format!("--target {other}"), "it is not an NFS export", next)
         }
     }
 }

@@ -252,7 +252,7 @@ pub fn everything() -> Study {
         label: "path".into(),
         given: "local to client".into(),
         notes: vec!["through one router".into()],
-        root_adds: vec!["All rights of root at B would add settings (--set)".into()],
+        root_adds: vec!["Root rights at B would add settings (--set)".into()],
         interfaces: vec![PathInterface {
             end: "B".into(),
             device: device::Nic { name: Some("wlan0".into()), ..device::Nic::default() },

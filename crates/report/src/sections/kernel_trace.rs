@@ -292,7 +292,7 @@ fn notes(all: &[Traced<'_>]) -> Vec<String> {
     let same = highest(TraceJob::SAME).fold(1.0, f64::min);
     if same < MANY_THE_SAME {
         let share = percent(same);
-        notes.push(format!("Only {share} of the calls run the number that is shown."));
+        notes.push(format!("Only {share} of the calls run this number of functions."));
     }
     notes
 }
@@ -318,8 +318,8 @@ fn details(shown: &Shown<'_>, all: &[Traced<'_>], blocks: &[Block]) -> Section {
     ));
     if all.iter().any(|traced| !traced.job.operation.is_system_call()) {
         section.text(
-            "Packets that are forwarded and calls to the NFS server have no untraced time in user space. Theirs is the \
-             time in the kernel while their first function alone is traced.",
+            "Packets that are forwarded and calls to the NFS server have no untraced time in user space. \
+             Their untraced time is the time in the kernel while only their first function is traced.",
         );
     }
     section.figures(stacks(shown, all, blocks));

@@ -308,7 +308,7 @@ fn by_depth(shown: &Shown<'_>, limits: &Limits, ladder: &Ladder) -> String {
     for one in limits.uses.iter().filter(matters) {
         if let (Some(false), Some((least, most))) = (ladder.is_constant(one), ladder.demands(one)) {
             text.push_str(&format!(
-                " The demand of an operation on {} depends on load ({} to {}): its rate alone is a bound, no \
+                " The demand of an operation on {} depends on load ({} to {}): its rate alone is a bound, not a \
                  prediction.",
                 resource(one),
                 TIME.value(least),

@@ -392,7 +392,7 @@ const OR_WAITING: &str =
 const WAITING_FOR_IO: &str =
     "No monitored resource is saturated; the server waits for its disks (iowait).";
 const HIDDEN: &str =
-    "More operations in flight do not help, so a resource is saturated that is not monitored.";
+    "More operations in flight do not help, so a resource that is not monitored is saturated.";
 
 /// "link 94%", "round trips".
 pub(crate) fn in_a_word(shown: &Shown<'_>, limits: &Limits, one: &Use) -> String {

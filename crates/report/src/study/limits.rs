@@ -455,7 +455,7 @@ pub(crate) fn conditions(shown: &Shown<'_>) -> Vec<String> {
         let words = match condition {
             Condition::ClockMoved { host, hertz: (low, high) } => format!(
                 "The clock of {} was not always the same ({:.2} to {:.2} GHz): the rate that its CPU \
-                 allows is a bound, no prediction.",
+                 allows is a bound, not a prediction.",
                 hosts::name(host),
                 low * 1e-9,
                 high * 1e-9

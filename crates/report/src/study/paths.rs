@@ -313,8 +313,8 @@ fn reason(bottleneck: &PathBottleneck) -> String {
             format!("packets are lost: {} of the payload was sent again.", percent(*share))
         }
         PathBottleneck::Queue { loaded_seconds, least_seconds } => format!(
-            "a queue grows on the path: its round trip is {} under load and {} without. A link or device is \
-             saturated that is not monitored.",
+            "a queue grows on the path: its round trip is {} under load and {} without. A link or device that is \
+             not monitored is saturated.",
             TIME.value(*loaded_seconds),
             TIME.value(*least_seconds)
         ),

@@ -438,7 +438,7 @@ fn the_parts_of_a_path_have_a_price() {
         "connection tracking costs 1.03 µs [",
         "no difference shown by address translation (out 128).",
         "21.0 k frames a second",
-        "offload: not priced, because it is off on eth0.",
+        "offload: not measured, because it is off on eth0.",
     ];
     for words in words {
         assert!(whole.contains(words), "{words} in\n{screen}");

@@ -201,19 +201,19 @@ fn a_saturated_link_has_its_rate_by_layer() {
         }];
     }
     let SubjectFacts::Path(path) = &mut study.subjects[0] else { panic!("{:?}", study.subjects) };
-    path.root_adds = vec!["All rights of root at B would add settings (--set)".into()];
+    path.root_adds = vec!["Root rights at B would add settings (--set)".into()];
     let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = words(shown(&study));
     for words in [
         "the link (eth0 of A, 1 Gbit/s) is saturated: 98%. Its rate is that of the wire (L1), preambles and gaps \
          included. In packets of 1500 B, it carries at most 987 Mbit/s of frames (L2) and 941 Mbit/s of TCP payload.",
         "941 Mbit/s of an ideal 941 Mbit/s (1 Gbit/s of Ethernet, segments of 1448 B), transfer time ratio 1.00",
-        "All rights of root at B would add settings (--set).",
+        "Root rights at B would add settings (--set).",
     ] {
         assert!(text.contains(words), "{words} in\n{text}");
     }
     let screen = Document::of_study(&study).screen(&Style { width: 80, colour: false });
-    assert!(!screen.contains("L1") && !screen.contains("All rights"), "{screen}");
+    assert!(!screen.contains("L1") && !screen.contains("Root rights"), "{screen}");
 }
 
 /// Loads that differ in their size have a chart, with the points of a publication where its load is the same.

@@ -151,7 +151,7 @@ fn unkept(found: &Found, accept: Option<&Bound>) -> Box<PointResult> {
     match void {
         None if interrupted.is_some() => {
             let happened = format!(
-                "no rate was kept for long: interruptions set it, and between them the router forwards about {:.0} \
+                "no rate was kept for long, because of interruptions; between them, the router forwards about {:.0} \
                  frames per second",
                 interrupted.unwrap_or_default()
             );

@@ -220,11 +220,11 @@ impl Trial<'_> {
         let (happened, next) = match lowest.value(part, metric) {
             Some(_) => (
                 format!("even at {from} {metric}{whose} is {}", limit.violation()),
-                "Start with a lower value, or accept more.",
+                "Start with a lower value, or relax the bound.",
             ),
             None => (
                 format!("at {from} too few operations ended for {metric}{whose}"),
-                "Measure for longer, or accept by a figure of fewer operations.",
+                "Measure for longer, or bound a figure that needs fewer operations, such as latency-p50.",
             ),
         };
         failed("find the largest accepted value", &happened, next)

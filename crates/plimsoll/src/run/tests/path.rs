@@ -211,7 +211,7 @@ fn slips_are_reported_with_line_and_nearest_word() {
         ("sweep.rate = [100", "sweep.workers = [100", "a rate, and no workers", "sweep.rate"),
         ("sweep.rate = [100", "sweep.rate = [200000000", "more than 100000000", "lower"),
         ("sweep.rate = [100", "rate = 5\nsweep.rate = [100", "`rate` has no use", "Remove one"),
-        ("sweep.rate = [100, 1000]", "search.rate = [1, 9]", "search the highest", "`loss`"),
+        ("sweep.rate = [100, 1000]", "search.rate = [1, 9]", "search for the highest", "`loss`"),
         ("name = \"datagrams\"", "name = \"tcp-out\"", "another job has the name `tcp-out`", ""),
         ("repeats = 4", "timeout = \"1s\"", "unknown key `timeout`", "max-time"),
         ("repeats = 4", "repeats = 0", "`0` is not a value of `repeats`", ""),

@@ -52,8 +52,8 @@ fn commits(cell: &CellFindings) -> Option<String> {
             "99% of commits take {p99} at most, half of them {p50}; the longest took {longest}."
         ),
         (Some(p50), None) => format!(
-            "Half of the commits take {p50} at most; the longest took {longest}. For the 99th percentile \
-             there are too few: give a longer --time."
+            "Half of the commits take {p50} at most; the longest took {longest}. The 99th percentile needs \
+             more commits: give a longer --time."
         ),
         (None, _) => format!("The longest commit took {longest}."),
     })

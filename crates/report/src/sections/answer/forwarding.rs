@@ -367,7 +367,7 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
         .collect();
     if !apart.is_empty() {
         legend.push(format!(
-            "The interfaces of R did not see the frames ({}): they are offloaded, or do not go through R.",
+            "The interfaces of R did not count the frames ({}): these are offloaded, or do not go through R.",
             printable(&listed(&apart))
         ));
     }

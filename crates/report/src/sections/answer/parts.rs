@@ -208,7 +208,7 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
         false => "CPU time of R in its kernel",
     };
     legend.push(format!(
-        "{time}, a packet, at {} frames a second. R: {}. A part is switched off after those above it.",
+        "{time}, a packet, at {} frames a second. R: {}. Each part is switched off after the parts above it.",
         listed(&rates),
         via.map_or_else(|| "not named".to_owned(), hosts::name)
     ));
@@ -219,13 +219,13 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
     }
     if shown.part_costs.iter().any(PartCosts::passes_by) {
         legend.push(
-            "The interfaces of R did not see the frames: they are offloaded, or do not go through R."
+            "The interfaces of R did not count the frames: these are offloaded, or do not go through R."
                 .to_owned(),
         );
     }
     let parts = study.plan.parts.iter();
     legend.extend(parts.flat_map(|parts| &parts.missing).map(|MissingPart { part, reason }| {
-        format!("{part}: not priced, because {}.", shortened(&printable(reason), LONGEST))
+        format!("{part}: not measured, because {}.", shortened(&printable(reason), LONGEST))
     }));
     for (part, failure) in shown.part_costs.iter().flat_map(|costs| &costs.parts).filter_map(failed)
     {
