@@ -262,10 +262,10 @@ fn details(shown: &Shown<'_>, all: &[Sampled], blocks: &[Block]) -> Section {
     let calls = all.iter().map(|own| own.calls).max().unwrap_or_default();
     let confidence = all.first().map_or(0.0, |own| own.confidence);
     section.text(format!(
-        "perf takes a sample of the active functions each 20 µs of CPU time of the probe, during at most {calls} calls \
+        "perf takes a sample of the active functions every 20 µs of CPU time of the probe, during at most {calls} calls \
          a measurement. Samples outside of the operation, and in interrupts, are left out. Each counts for the \
-         subsystem of its innermost function. Code that runs with interrupts off has its samples where they are on \
-         again, often in locks and RCU."
+         subsystem of its innermost function. Samples of code that runs with interrupts off appear where interrupts are \
+         on again, often in locks and RCU."
     ));
     section.text(format!(
         "The intervals are binomial (Clopper and Pearson, {}), as if all samples were independent. The untraced time is the median of 50 calls without samples.",
