@@ -11,7 +11,7 @@ const LEAST: f64 = 1e-6;
 pub(crate) const MOST_IN_FLIGHT: f64 = 2048.0;
 
 /// A network fitted to a throughput.
-pub(super) struct Network {
+pub(crate) struct Network {
     /// Demand of each resource on one of its servers, lengthened by what keeps it busy anyway.
     queues: Vec<f64>,
     /// What of each resource's demand is a delay: with m servers the share (m − 1)/m (Seidmann, Schweitzer
@@ -20,14 +20,14 @@ pub(super) struct Network {
     in_flight: u16,
     per_second: f64,
     /// The delay that is left: what nobody accounts for.
-    pub(super) waiting: f64,
+    pub(crate) waiting: f64,
 }
 
 impl Network {
     /// The network of these resources that carries so many operations per second with so many in flight.
     /// Where it would carry less even without any waiting, because service is more regular than it
     /// assumes, there is none. `None` of figures that no network has.
-    pub(super) fn fit(uses: &[Use], per_second: f64, in_flight: f64) -> Option<Network> {
+    pub(crate) fn fit(uses: &[Use], per_second: f64, in_flight: f64) -> Option<Network> {
         let usable = per_second.is_finite() && per_second > 0.0 && in_flight.is_finite();
         if !usable || in_flight <= 0.0 {
             return None;

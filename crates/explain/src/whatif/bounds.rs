@@ -27,14 +27,14 @@ pub(super) struct Rates {
 
 /// A closed network: demands of its queues, and its delay.
 #[derive(Clone, Debug, PartialEq)]
-struct ClosedNetwork {
+pub(super) struct ClosedNetwork {
     queues: Vec<f64>,
     delay: f64,
 }
 
 impl ClosedNetwork {
     /// The network of these resources, of which those that are not `firm` are no more than a delay.
-    fn new(uses: &[Use], delay: f64, is_firm: impl Fn(&Use) -> bool) -> ClosedNetwork {
+    pub(super) fn new(uses: &[Use], delay: f64, is_firm: impl Fn(&Use) -> bool) -> ClosedNetwork {
         let mut parts = ClosedNetwork { queues: Vec::new(), delay };
         for one in uses {
             parts.delay += delay_seconds(one);
@@ -59,7 +59,7 @@ impl ClosedNetwork {
         self.queues.iter().copied().fold(0.0, f64::max)
     }
 
-    fn carries(&self, in_flight: u16) -> Option<f64> {
+    pub(super) fn carries(&self, in_flight: u16) -> Option<f64> {
         closed::mva(in_flight, &self.queues, self.delay).map(|closed| closed.per_second)
     }
 
@@ -68,7 +68,7 @@ impl ClosedNetwork {
     }
 }
 
-fn whole_number(in_flight: f64) -> u16 {
+pub(super) fn whole_number(in_flight: f64) -> u16 {
     in_flight.round().clamp(1.0, MOST_IN_FLIGHT) as u16
 }
 
@@ -89,12 +89,14 @@ impl Demands<'_> {
             return Some(Rates { low: Some(low), high, is_unused: false });
         }
         let highest = self.highest_measured();
-        let slow = self.lower_end()?;
-        let all = self.upper_end(|one| !self.is_unknown_disk(one))?;
+        let fewest = self.limits_on_fewest_cores();
+        let fewest = fewest.as_ref().map(|limits| self.with_cores_of(limits));
+        let slow = self.lower_end_of_either(fewest.as_ref())?;
+        let all = self.upper_end_of_either(fewest.as_ref(), |one| !self.is_unknown_disk(one))?;
         let is_known = all <= KNOWN_BEYOND * highest * EXACT;
         let high = match is_known {
             true => all,
-            false => self.upper_end(|one| self.is_firm(one))?,
+            false => self.upper_end_of_either(fewest.as_ref(), |one| self.is_firm(one))?,
         };
         if !is_known {
             self.unknown.push(Unknown::Beyond(KNOWN_BEYOND * highest / today));
@@ -131,18 +133,48 @@ impl Demands<'_> {
         rungs.map(|rung| rung.per_second).fold(self.limits.per_second, f64::max)
     }
 
+    /// The smaller of the lower ends of this row and of the same with its work on fewer cores.
+    fn lower_end_of_either(&self, fewest: Option<&Demands<'_>>) -> Option<f64> {
+        let own = self.lower_end()?;
+        let fewest = match fewest {
+            Some(fewest) => fewest.lower_end()?,
+            None => own,
+        };
+        Some(own.min(fewest))
+    }
+
+    /// The larger of the upper ends of this row and of the same with its work on fewer cores.
+    fn upper_end_of_either(
+        &self,
+        fewest: Option<&Demands<'_>>,
+        is_firm: impl Fn(&Use) -> bool,
+    ) -> Option<f64> {
+        let own = self.upper_end(&is_firm)?;
+        let fewest = match fewest {
+            Some(fewest) => fewest.upper_end(&is_firm)?,
+            None => own,
+        };
+        Some(own.max(fewest))
+    }
+
     /// What it carries at least: demands are the largest that were measured, and the time that nobody accounts for is
-    /// one more queue.
+    /// one more queue. Where other times become longer, a queue becomes shorter, so that it may be less with a delay.
     fn lower_end(&self) -> Option<f64> {
-        let hidden = self.hidden_queue_seconds();
         let mut uses = self.at_other_numbers(&self.slow, |_, _, most| most.max(1.0));
         if self.is_worse {
             // Only at the measured load is it known that several cores share the work.
             let processors = uses.iter_mut().filter(|one| one.resource == Resource::Processor);
             processors.for_each(|one| one.servers = one.servers.min(1.0));
         }
-        let parts = ClosedNetwork::new(&uses, 0.0, |_| true).with_queue(hidden);
-        parts.bounds(whole_number(self.in_flight)).map(|bounds| bounds.low)
+        let in_flight = whole_number(self.in_flight);
+        let hidden = self.hidden_queue_seconds();
+        let queued = ClosedNetwork::new(&uses, 0.0, |_| true).with_queue(hidden);
+        let queued = queued.bounds(in_flight)?.low;
+        if !self.is_worse {
+            return Some(queued);
+        }
+        let delayed = ClosedNetwork::new(&uses, self.waiting_seconds(), |_| true);
+        delayed.carries(in_flight).map(|delayed| delayed.min(queued))
     }
 
     /// The same resources, each with its demand times a factor: what `factor` makes of the resource today, and of the least

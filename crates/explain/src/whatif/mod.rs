@@ -1,14 +1,16 @@
 //! What a change of hardware or of concurrency would bring, as bounds.
 //!
 //! A change is a new set of demands of the closed network that `limits` fits to a row (method, sections 3 and 10).
-//! The lower end takes the time that no monitored resource explains as one more queue, the upper end as a delay. A
-//! demand is known up to 1.5 times the highest rate that was measured; the upper end beyond that has only the
-//! capacities that were measured at saturation, and the rates of links. A disk that was never saturated has no known
-//! capacity. Both ends are joined with the Student-t range of the logarithms over the blocks; how much one day differs
-//! from another is not known from one study.
+//! The lower end takes the time that no monitored resource explains as one more queue, the upper end as a delay. Where
+//! a change makes something slower, the range holds for both. It also holds for the work on as few cores as account for
+//! what was measured. A demand is known up to 1.5 times the highest rate that was measured; the upper end beyond that
+//! has only the capacities that were measured at saturation, and the rates of links. A disk that was never saturated
+//! has no known capacity. Both ends are joined with the Student-t range of the logarithms over the blocks; how much one
+//! day differs from another is not known from one study.
 
 mod advise;
 mod bounds;
+mod cores;
 mod demands;
 mod device;
 mod disk;
