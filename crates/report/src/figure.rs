@@ -79,7 +79,7 @@ impl Kind {
             return format!("{} {TOO_WIDE}", self.value(value));
         }
         let reach = (interval.high - value).max(value - interval.low) / value;
-        format!("{} ±{:.0}%", self.value(value), (100.0 * reach - 1e-9).ceil())
+        format!("{} {}", self.value(value), plus_minus(reach))
     }
 
     /// "112 MB/s [108–116]".
@@ -89,6 +89,12 @@ impl Kind {
             None => self.value(value),
         }
     }
+}
+
+/// "±4%": a share, rounded up. Blocks that are all equal have "±0%", also if rounding left them less than nothing.
+pub(crate) fn plus_minus(share: f64) -> String {
+    // A whole number has no negative zero.
+    format!("±{}%", (100.0 * share - 1e-9).ceil() as u64)
 }
 
 /// What stands for an interval that says nothing.
@@ -118,6 +124,9 @@ mod tests {
         assert_eq!(TIME.within(0.0012, interval(0.0011, 0.001_212)), "1.20 ms ±9%");
         assert_eq!(TIME.within(0.0012, interval(0.0012, 0.003)), "1.20 ms ±150%");
         assert_eq!(TIME.within(0.0012, interval(0.0001, 0.0012)), "1.20 ms [too wide]");
+        assert_eq!(TIME.within(0.0012, interval(0.0012, 0.0012)), "1.20 ms ±0%");
+        assert_eq!(TIME.within(0.0012, interval(0.001_199, 0.001_199)), "1.20 ms ±1%");
+        assert_eq!([-0.5, -1e-12, 0.0, 1e-6].map(plus_minus), ["±0%", "±0%", "±0%", "±1%"]);
         assert_eq!(
             (TIME.within(0.0012, None), TIME.within(0.0, None)),
             ("1.20 ms".into(), "0".into())

@@ -76,6 +76,8 @@ fn than(slower: &str, lead: &Lead, by: Compared) -> String {
 /// "33%".
 pub(crate) fn percent(fraction: f64) -> String {
     let percent = 100.0 * fraction;
+    // What is shown as nothing has no sign.
+    let percent = if percent.abs() < 0.05 { 0.0 } else { percent };
     let decimals = usize::from(percent.abs() < 9.95 && (percent - percent.round()).abs() >= 0.05);
     format!("{percent:.decimals$}%")
 }
@@ -306,6 +308,12 @@ mod tests {
     fn by(by: Compared, low: f64, estimate: f64, high: f64) -> String {
         let longer = Some(Longer { seconds_per_block: 11.0 });
         sentence(&claim(low, estimate, high), Two { a: "old", b: "new", by }, longer)
+    }
+
+    #[test]
+    fn a_share_that_is_shown_as_nothing_has_no_sign() {
+        let shown = [-0.0004, -0.0, 0.0004, -0.0006, -0.02, 0.104, 1.0].map(percent);
+        assert_eq!(shown, ["0%", "0%", "0%", "-0.1%", "-2%", "10%", "100%"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::figures::incomplete;
 use super::names::Brief;
 use super::rows::NOTHING;
 use crate::chart::Table;
-use crate::figure::{BITRATE, RATE, SHARE, TIME};
+use crate::figure::{BITRATE, RATE, SHARE, TIME, TOO_WIDE, is_wide, plus_minus};
 use crate::study::{Shown, hosts};
 use crate::text::{capital, listed, printable};
 use crate::verdict::percent;
@@ -225,10 +225,13 @@ fn figures(
     // The lower bound is what was kept; how far it reaches follows from the middles, which are compared.
     let around = level(Measure::FORWARDED).and_then(|level| {
         let interval = level.interval?;
+        if level.estimate <= 0.0 || is_wide(level.estimate, interval) {
+            return Some(format!(" {TOO_WIDE}"));
+        }
         let reach = (interval.high / level.estimate).max(level.estimate / interval.low) - 1.0;
         // A search ends on a grid of this width.
         let reach = reach.max(width(found) / (3.0 * level.trials as f64).sqrt());
-        Some(format!(" ±{:.0}%", (100.0 * reach - 1e-9).ceil()))
+        Some(format!(" {}", plus_minus(reach)))
     });
     let kept = sustained(shown, cell.cell).or_else(|| Some(level(Measure::KEPT)?.estimate));
     let is_least = caveats(shown, cell.cell).any(|caveat| caveat == RateCaveat::AtLeast);
