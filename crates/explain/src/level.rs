@@ -7,7 +7,8 @@ use plimsoll_stats::interval::{Interval, mean};
 pub enum Scale {
     /// Geometric mean, interval on the logarithms.
     Log,
-    /// Arithmetic mean, interval on the values: where a value is zero and has no logarithm.
+    /// Arithmetic mean, interval on the values: where a value is zero and has no logarithm, and in figures that a
+    /// publication has so.
     Linear,
 }
 
@@ -35,19 +36,26 @@ impl Level {
         values: &[f64],
         interval: impl Fn(&[f64]) -> Option<Interval>,
     ) -> Option<Level> {
-        let arithmetic_mean = mean(values)?;
         let logs: Vec<f64> = values.iter().map(|v| v.ln()).collect();
         let geometric = mean(&logs).map(f64::exp).filter(|m| m.is_finite() && *m > 0.0);
-        let (scale, estimate, interval) = match geometric {
-            Some(estimate) => (Scale::Log, estimate, interval(&logs).and_then(Interval::exp)),
-            None => (Scale::Linear, arithmetic_mean, interval(values)),
-        };
+        let Some(estimate) = geometric else { return Level::arithmetic(values, interval) };
+        let interval = interval(&logs).and_then(Interval::exp);
+        let plain = Level::arithmetic(values, |_| None)?;
+        Some(Level { estimate, interval, scale: Scale::Log, ..plain })
+    }
+
+    /// The same with the arithmetic mean, as published designs report it; `interval` computes one of the values.
+    pub(crate) fn arithmetic(
+        values: &[f64],
+        interval: impl Fn(&[f64]) -> Option<Interval>,
+    ) -> Option<Level> {
+        let estimate = mean(values)?;
         Some(Level {
             trials: values.len(),
             estimate,
-            interval,
-            scale,
-            arithmetic_mean,
+            interval: interval(values),
+            scale: Scale::Linear,
+            arithmetic_mean: estimate,
             largest: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
         })
     }
@@ -71,6 +79,16 @@ mod tests {
         // t(0.5, 1) = 1, and the standard error of the logarithms is ln(4)/2.
         let interval = level.interval.unwrap();
         assert!((interval.low - 1.0).abs() < 1e-9 && (interval.high - 4.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn published_means_are_arithmetic() {
+        let level = Level::arithmetic(&[1.0, 4.0], |v| t_interval(v, 0.5)).unwrap();
+        assert_eq!((level.scale, level.estimate, level.arithmetic_mean), (Scale::Linear, 2.5, 2.5));
+        // t(0.5, 1) = 1, and the standard error is 3/2.
+        let interval = level.interval.unwrap();
+        assert!((interval.low - 1.0).abs() < 1e-9 && (interval.high - 4.0).abs() < 1e-9);
+        assert_eq!(Level::arithmetic(&[], |_| None), None);
     }
 
     #[test]

@@ -1,27 +1,33 @@
 //! UDP through a router at rising rates: how much of each offered rate arrives.
 
 use crate::gather::Gathered;
+use crate::pair::Rules;
 use crate::thresholds::RATE_REACHED;
 use crate::{CellFindings, Findings, Level};
 use plimsoll_model::{
-    Cell, HostName, Job, Measure, Metric, Parameter, Steps, StreamJob, Study, Subject, Trial,
-    Workload,
+    Cell, HostName, Job, Measure, Metric, Parameter, Point, Steps, StreamJob, Study, Subject,
+    Trial, Workload,
 };
+use plimsoll_stats::interval::mean;
+
+/// Rates that differ by less are the same in three digits.
+const SAME: f64 = 0.005;
 
 /// What arrived at B of each rate that A offered to a router, the lowest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Routed {
     /// The cell.
     pub cell: Cell,
-    /// At least one.
+    /// At least one. Those at the end that A was too slow for are one, if A sent the same at each of them.
     pub rates: Vec<OfferedRate>,
 }
 
-/// A router at one offered rate, over all trials that count. Rates are payload, in bytes per second.
+/// A router at one offered rate, over all trials that count. Rates are payload, in bytes per second. Means are
+/// arithmetic, as in the publication.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OfferedRate {
-    /// What A was to send.
-    pub planned: f64,
+    /// What A was to send: the lowest and the highest rate, which differ where A sent the same for several.
+    pub planned: [f64; 2],
     /// What A sent.
     pub offered: f64,
     /// What arrived at B.
@@ -39,7 +45,12 @@ pub struct OfferedRate {
 impl OfferedRate {
     /// Whether A was too slow for it.
     pub fn is_short(&self) -> bool {
-        self.offered < RATE_REACHED * self.planned
+        self.offered < RATE_REACHED * self.planned[1]
+    }
+
+    /// Whether A sent the same for several rates that it was to send.
+    pub fn is_of_several(&self) -> bool {
+        self.planned[0] < self.planned[1]
     }
 }
 
@@ -67,43 +78,90 @@ pub fn routed(study: &Study, findings: &Findings) -> Vec<Routed> {
 }
 
 fn of_cell(study: &Study, gathered: &Gathered<'_>, found: &CellFindings) -> Option<Routed> {
-    let trials = gathered.counted(found.cell);
-    let router = study.plan.router(usize::from(found.cell.subject));
-    let rate = |(at, levels): &(f64, crate::Levels)| {
-        let level = |measure| levels.get(&Metric::all(measure));
-        let loss = level(StreamJob::LOSS)?;
-        let rate = OfferedRate {
-            planned: *at,
-            offered: level(StreamJob::OFFERED)?.arithmetic_mean,
-            arrived: *level(Measure::THROUGHPUT)?,
-            loss: loss.arithmetic_mean,
-            largest_loss: loss.largest,
-            dropped_at_b: level(Measure::SOCKET_DROPPED).map_or(0.0, |own| own.arithmetic_mean),
-            busiest_core: router.and_then(|router| busiest_core(&trials, router, *at)),
-        };
-        Some(rate).filter(|rate| rate.offered.is_finite() && rate.arrived.estimate.is_finite())
+    let offers = Offers {
+        trials: gathered.counted(found.cell),
+        router: study.plan.router(usize::from(found.cell.subject)),
+        rules: Rules::new(study),
     };
-    let rates: Vec<OfferedRate> = found.points.iter().filter_map(rate).collect();
+    let mut rates: Vec<OfferedRate> =
+        found.points.iter().filter_map(|(at, _)| offers.rate(&[*at])).collect();
+    let first = most_of_a(&rates);
+    let same: Vec<f64> = rates.split_off(first).into_iter().flat_map(|rate| rate.planned).collect();
+    rates.extend(offers.rate(&same));
     (!rates.is_empty()).then_some(Routed { cell: found.cell, rates })
 }
 
-/// Utilisation of a host's busiest core while trials were at this value: the mean of the trials.
-fn busiest_core(trials: &[&Trial], host: &HostName, at: f64) -> Option<f64> {
-    let points = trials.iter().flat_map(|trial| &trial.points).filter(|point| point.at == at);
-    let loads = points.flat_map(|point| &point.loads).filter(|load| load.host == *host);
-    let most = loads.filter_map(|load| load.cores_busy.iter().copied().reduce(f64::max));
-    let most: Vec<f64> = most.collect();
-    (!most.is_empty()).then(|| most.iter().sum::<f64>() / most.len() as f64)
+/// The place from which A sends no more, in rates that A was to send, the lowest first.
+fn most_of_a(rates: &[OfferedRate]) -> usize {
+    let Some(last) = rates.last().filter(|last| last.is_short()) else { return rates.len() };
+    let is_same = |rate: &&OfferedRate| {
+        let near = if rate.is_short() { 1.0 - RATE_REACHED } else { SAME };
+        (rate.offered / last.offered - 1.0).abs() <= near
+    };
+    rates.len() - rates.iter().rev().take_while(is_same).count()
+}
+
+/// What A offered in the trials of a cell that count.
+struct Offers<'a> {
+    trials: Vec<&'a Trial>,
+    router: Option<&'a HostName>,
+    rules: Rules,
+}
+
+impl Offers<'_> {
+    /// All that A was to send at these rates, as one.
+    fn rate(&self, planned: &[f64]) -> Option<OfferedRate> {
+        let lowest = planned.iter().copied().reduce(f64::min)?;
+        let highest = planned.iter().copied().reduce(f64::max)?;
+        // One value of a trial.
+        let values = |measure: Measure| -> Vec<f64> {
+            let of_trial = |trial: &&Trial| mean(&figures(trial, planned, measure));
+            self.trials.iter().filter_map(of_trial).collect()
+        };
+        let of_each = |trial: &&Trial| figures(trial, planned, StreamJob::LOSS);
+        Some(OfferedRate {
+            planned: [lowest, highest],
+            offered: mean(&values(StreamJob::OFFERED))?,
+            arrived: Level::arithmetic(&values(Measure::THROUGHPUT), |v| self.rules.interval(v))?,
+            loss: mean(&values(StreamJob::LOSS))?,
+            largest_loss: self.trials.iter().flat_map(of_each).reduce(f64::max)?,
+            dropped_at_b: mean(&values(Measure::SOCKET_DROPPED)).unwrap_or(0.0),
+            busiest_core: self.router.and_then(|router| self.busiest_core(router, planned)),
+        })
+    }
+
+    /// Utilisation of a host's busiest core while A was to send at these rates: the mean of the trials.
+    fn busiest_core(&self, host: &HostName, planned: &[f64]) -> Option<f64> {
+        let points = self.trials.iter().flat_map(|trial| points(trial, planned));
+        let loads = points.flat_map(|point| &point.loads).filter(|load| load.host == *host);
+        let most = loads.filter_map(|load| load.cores_busy.iter().copied().reduce(f64::max));
+        mean(&most.collect::<Vec<f64>>())
+    }
+}
+
+/// The points of a trial at which A was to send at these rates.
+fn points<'a>(trial: &'a Trial, planned: &'a [f64]) -> impl Iterator<Item = &'a Point> {
+    trial.points.iter().filter(move |point| planned.contains(&point.at))
+}
+
+/// One figure of the first part at these points.
+fn figures(trial: &Trial, planned: &[f64], measure: Measure) -> Vec<f64> {
+    let figure = |point: &Point| {
+        let figure = point.parts.first()?.quantities.get(&Metric::all(measure)).copied();
+        figure.filter(|figure| figure.is_finite())
+    };
+    points(trial, planned).filter_map(figure).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn rate(offered: f64, largest_loss: f64) -> OfferedRate {
+    /// What A sent of a planned rate.
+    fn sent(planned: f64, offered: f64, largest_loss: f64) -> OfferedRate {
         let arrived = Level::new(&[offered], |_| None).unwrap();
         OfferedRate {
-            planned: 100.0,
+            planned: [planned; 2],
             offered,
             arrived,
             loss: largest_loss / 2.0,
@@ -111,6 +169,10 @@ mod tests {
             dropped_at_b: 0.0,
             busiest_core: None,
         }
+    }
+
+    fn rate(offered: f64, largest_loss: f64) -> OfferedRate {
+        sent(100.0, offered, largest_loss)
     }
 
     #[test]
@@ -125,5 +187,22 @@ mod tests {
         assert_eq!(routed(&[0.0, 0.0]), Some(1));
         assert_eq!(routed(&[0.001, 0.2]), None);
         assert!(rate(94.0, 0.0).is_short() && !rate(96.0, 0.0).is_short());
+    }
+
+    #[test]
+    fn a_slow_sender_sends_the_same_from_one_rate_on() {
+        let place = |sent_of: &[[f64; 2]]| {
+            let rates = sent_of.iter().map(|[planned, offered]| sent(*planned, *offered, 0.0));
+            most_of_a(&rates.collect::<Vec<_>>())
+        };
+        // Of 60 it sends what it was to send, and of the others no more.
+        assert_eq!(place(&[[55.0, 55.0], [60.0, 60.1], [65.0, 59.0], [70.0, 60.0]]), 1);
+        // One that was late once is a rate of its own, and so is a nearly equal one that it reached.
+        assert_eq!(place(&[[55.0, 40.0], [59.0, 59.0], [65.0, 60.0], [70.0, 60.0]]), 2);
+        // Its rate still rises.
+        assert_eq!(place(&[[80.0, 60.0], [90.0, 66.0], [100.0, 72.0]]), 2);
+        assert_eq!(place(&[[80.0, 80.0], [90.0, 90.0]]), 2, "it reaches all");
+        assert_eq!(place(&[[80.0, 0.0], [90.0, 0.0]]), 2, "nothing is near nothing");
+        assert_eq!(place(&[]), 0);
     }
 }

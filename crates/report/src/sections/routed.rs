@@ -69,7 +69,7 @@ fn figure(shown: &Shown<'_>, own: &[&Routed], published: &[kofler2011::Routed]) 
     let most = MOST_LINES.saturating_sub(published.len());
     let line = |routed: &&Routed| {
         let points = routed.rates.iter().map(|rate| {
-            let band = rate.arrived.interval.map(|interval| (interval.low, interval.high));
+            let band = rate.arrived.interval.map(|ends| (ends.low.max(0.0), ends.high));
             Point { x: rate.offered, y: rate.arrived.estimate, band }
         });
         let mut points: Vec<Point> = points.collect();
@@ -83,8 +83,8 @@ fn figure(shown: &Shown<'_>, own: &[&Routed], published: &[kofler2011::Routed]) 
         Line { label: platform(routed), series, points }
     }));
     let caption = format!(
-        "Rate at B for each rate that A offers: geometric mean of the blocks, with its interval.{}{} These are the highest \
-         rates without loss; the text does not name the payload.",
+        "Rate at B for each rate that A offers: arithmetic mean of the blocks, as published, with its interval.{}{} These \
+         are the highest rates without loss; the text does not name the payload.",
         only_some(most, own.len()),
         published_in(FIGURE)
     );

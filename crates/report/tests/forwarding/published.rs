@@ -72,14 +72,20 @@ fn rates_that_a_router_forwards_are_a_staircase_with_published_points() {
         assert!(words(&text).contains(said), "{said} in\n{text}");
     }
     let row = |rate: &str| text.lines().find(|line| line.trim_start().starts_with(rate));
-    assert!(row("70.0 Mbit/s").is_some(), "the last rate without loss: {text}");
+    // All blocks are equal.
+    let best = row("70.0 Mbit/s").expect("the last rate without loss");
+    assert!(best.contains("70.0 Mbit/s ±0%") && !text.contains("-0%"), "{text}");
     assert!(row("75.0 Mbit/s").is_some_and(|row| row.contains("13.3 %")), "{text}");
     let document = Document::of_study(&study);
     let charts: Vec<(String, String)> = document.charts().collect();
     let (_, chart) = charts.iter().find(|(name, _)| name == "routed.svg").expect("a chart");
-    for words in
-        ["RSPRO, published", "RSPRO without netfilter, published", "430 Mbit/s", "figure 3"]
-    {
+    for words in [
+        "RSPRO, published",
+        "RSPRO without netfilter, published",
+        "430 Mbit/s",
+        "figure 3",
+        "arithmetic mean of the blocks",
+    ] {
         assert!(chart.contains(words), "{words} in {chart}");
     }
     assert!(!charts.iter().any(|(name, _)| name.ends_with("steps.svg")), "the same once");
@@ -89,6 +95,26 @@ fn rates_that_a_router_forwards_are_a_staircase_with_published_points() {
     }
 }
 
+/// 20, 40, 60, 80 and 100 Mbit/s of 100 arrive: 60.0 on average, where the geometric mean is 52.1.
+#[test]
+fn rates_are_arithmetic_means_as_published() {
+    let mut study = staircase(|rate| [rate, rate]);
+    for (trial, arrived) in study.trials.iter_mut().zip([20.0, 40.0, 60.0, 80.0, 100.0]) {
+        let last = trial.points.last_mut().unwrap();
+        let quantities = &mut last.parts[0].quantities;
+        quantities.insert(Metric::all(Measure::THROUGHPUT), arrived * 1e6 / 8.0);
+        quantities.insert(Metric::all(StreamJob::LOSS), 1.0 - arrived / 100.0);
+    }
+    study.plan.design.rule = Rule::Fixed { blocks: 5 };
+    let text = words(&screen(&study));
+    assert!(
+        text.contains("Of 100 Mbit/s, the highest rate offered, 60.0 Mbit/s arrive."),
+        "{text}"
+    );
+    // t(0.95, 4) = 2.776, and the standard error is 14.14 Mbit/s: 39.3 of 60.
+    assert!(text.contains("60.0 Mbit/s ±66%"), "{text}");
+}
+
 #[test]
 fn a_staircase_without_a_knee_says_why() {
     let text = words(&screen(&staircase(|rate| [rate, rate])));
@@ -96,7 +122,10 @@ fn a_staircase_without_a_knee_says_why() {
     assert!(text.contains(more), "{text}");
     let text = words(&screen(&staircase(|rate| [rate.min(60.0), rate.min(60.0)])));
     let sender = "R forwards all that A can send without loss: 60.0 Mbit/s of 100 Mbit/s.";
-    assert!(text.contains(sender) && text.contains("A sent less than planned"), "{text}");
+    let same = "The last row has the planned rates from 60.0 Mbit/s to 100 Mbit/s: A sent about the same at each.";
+    assert!(text.contains(sender) && text.contains(same), "{text}");
+    assert_eq!(text.matches("60.0 Mbit/s ±0%").count(), 1, "{text}");
+    assert!(text.contains("7 of 12 rates"), "{text}");
     let mut lossy = staircase(|rate| [rate, 0.9 * rate]);
     for point in lossy.trials.iter_mut().flat_map(|trial| &mut trial.points) {
         point.parts[0].quantities.insert(Metric::all(Measure::SOCKET_DROPPED), 0.04);

@@ -30,7 +30,7 @@ pub(super) fn sentence(routed: &Routed) -> String {
         Some(best) if best == last && last.is_short() => format!(
             "R forwards all that A can send without loss: {} of {}.",
             BITRATE.value(last.offered),
-            BITRATE.value(last.planned)
+            BITRATE.value(last.planned[1])
         ),
         Some(best) if best == last => format!(
             "R forwards every rate without loss, up to {}. Offer more with --up-to.",
@@ -91,9 +91,7 @@ pub(super) fn legend(shown: &Shown<'_>, routed: &Routed) -> Vec<String> {
             "R is a namespace: the table has the busiest core of the whole machine.".to_owned(),
         );
     }
-    if routed.rates.iter().any(OfferedRate::is_short) {
-        legend.push("A sent less than planned at the highest rates.".to_owned());
-    }
+    legend.extend(slow_sender(routed));
     let dropped = routed.rates.iter().map(|rate| rate.dropped_at_b).fold(0.0, f64::max);
     if dropped > 0.0 {
         let dropped = SHARE.value(dropped);
@@ -107,6 +105,19 @@ pub(super) fn legend(shown: &Shown<'_>, routed: &Routed) -> Vec<String> {
         legend.push(format!("{rows} of {all} rates; --details and the page have all."));
     }
     legend
+}
+
+/// Of an A that sent less than planned.
+fn slow_sender(routed: &Routed) -> Option<String> {
+    let last = routed.rates.last().filter(|last| last.is_of_several());
+    let same = last.map(|last| {
+        let [from, to] = last.planned.map(|rate| BITRATE.value(rate));
+        format!(
+            "The last row has the planned rates from {from} to {to}: A sent about the same at each."
+        )
+    });
+    let is_any = routed.rates.iter().any(OfferedRate::is_short);
+    same.or_else(|| is_any.then(|| "A sent less than planned at some of the rates.".to_owned()))
 }
 
 #[cfg(test)]
