@@ -183,6 +183,13 @@ fn of_cell(
     }
 }
 
+/// One figure of the first part of a cell, averaged as published designs average it: arithmetically, with its interval.
+/// `None` without values.
+pub fn arithmetic_level(study: &Study, cell: Cell, metric: Metric) -> Option<Level> {
+    let values = Gathered::new(study).results(cell, 0).values(metric);
+    Rules::new(study).arithmetic(&values)
+}
+
 /// The figures of the whole workload.
 fn whole(trials: &[&Trial], rules: &Rules) -> Levels {
     let mut values: BTreeMap<Metric, Vec<f64>> = BTreeMap::new();

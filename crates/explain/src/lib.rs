@@ -50,7 +50,8 @@ pub use clients::{BothClients, Call, Side, both_clients};
 pub use costs::{CLOSE, CopyCosts, CostModel, DatasetTime, FARTHEST, Prediction, copy_costs};
 pub use effects::{Effect, effects};
 pub use findings::{
-    CellFindings, Disturbed, Findings, Levels, WorkloadFindings, findings, seconds_per_trial,
+    CellFindings, Disturbed, Findings, Levels, WorkloadFindings, arithmetic_level, findings,
+    seconds_per_trial,
 };
 pub use forwarding::{
     AtRate, ConnectionLimit, Forwarded, NewConnections, QueueSeen, RateLimit, forwarded,

@@ -1,5 +1,6 @@
 //! Two figures of a study against each other, block by block.
 
+use crate::Level;
 use crate::gather::{self, Gathered, Pairs, Results};
 use crate::needed;
 use plimsoll_model::{
@@ -318,6 +319,11 @@ impl Rules {
             [Measure::FORWARDED, Measure::KEPT, Measure::STEP].contains(&metric.measure);
         let grid = self.grids.get(usize::from(cell.workload)).filter(|_| is_searched);
         grid.map_or(interval, |grid| interval.at_least(grid.ln_1p() / (3.0 * values as f64).sqrt()))
+    }
+
+    /// The level of a single figure as published designs average it: arithmetically.
+    pub(crate) fn arithmetic(&self, values: &[f64]) -> Option<Level> {
+        Level::arithmetic(values, |v| self.interval(v).filter(|_| !self.imported))
     }
 
     /// Whether something was restarted between the two sides, so that each is a whole plot of its own.

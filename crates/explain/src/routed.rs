@@ -122,7 +122,7 @@ impl Offers<'_> {
         Some(OfferedRate {
             planned: [lowest, highest],
             offered: mean(&values(StreamJob::OFFERED))?,
-            arrived: Level::arithmetic(&values(Measure::THROUGHPUT), |v| self.rules.interval(v))?,
+            arrived: self.rules.arithmetic(&values(Measure::THROUGHPUT))?,
             loss: mean(&values(StreamJob::LOSS))?,
             largest_loss: self.trials.iter().flat_map(of_each).reduce(f64::max)?,
             dropped_at_b: mean(&values(Measure::SOCKET_DROPPED)).unwrap_or(0.0),

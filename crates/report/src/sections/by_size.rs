@@ -7,7 +7,7 @@ use crate::document::{Figure, Layout, Section};
 use crate::figure::{BYTES, Kind};
 use crate::measure::is_of_paths;
 use crate::study::{Shown, speed};
-use plimsoll_explain::WorkloadFindings;
+use plimsoll_explain::{WorkloadFindings, arithmetic_level};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{Job, Metric, Parameter, Steps};
 use plimsoll_published::kofler2011::{Sent, sent};
@@ -122,10 +122,15 @@ fn chart(
     let mut own: BTreeMap<usize, Line> = BTreeMap::new();
     for (size, found) in &sizes.works {
         for cell in found.cells.iter().filter(|cell| cell.complete > 0) {
-            let Some(level) = cell.levels.get(&Metric::all(measure)) else { continue };
+            let metric = Metric::all(measure);
+            let level = match published {
+                Some(_) => arithmetic_level(shown.study, cell.cell, metric),
+                None => cell.levels.get(&metric).copied(),
+            };
+            let Some(level) = level else { continue };
             let series = shown.names.place(cell.cell);
             let new = || Line { label: shown.names.setup(cell.cell), series, points: Vec::new() };
-            let band = level.interval.map(|interval| (interval.low, interval.high));
+            let band = level.interval.map(|ends| (ends.low.max(0.0), ends.high));
             let point = Point { x: place(*size), y: level.estimate, band };
             own.entry(series).or_insert_with(new).points.push(point);
         }
@@ -147,7 +152,11 @@ fn chart(
     let note = published.map_or_else(String::new, |published| published_in(published.figure));
     let names: Vec<String> = along.iter().map(|size| Bytes(*size).to_string()).collect();
     let table = table(&lines, &names, shape.kind);
-    let caption = format!("Geometric mean of the blocks, with its interval.{only}{note}");
+    let mean = match published {
+        Some(_) => "Arithmetic mean of the blocks, as published",
+        None => "Geometric mean of the blocks",
+    };
+    let caption = format!("{mean}, with its interval.{only}{note}");
     let size = if sizes.like.kind().starts_with("udp") { "payload" } else { "block size" };
     let title = sizes.like.title();
     let chart = Lines {

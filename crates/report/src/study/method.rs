@@ -46,6 +46,9 @@ pub(crate) fn sentences(shown: &Shown<'_>) -> Vec<String> {
         percent(design.margin),
         family(shown),
     ));
+    if !shown.routed.is_empty() {
+        sentences.push("Rates through R: arithmetic means of the blocks, as published.".to_owned());
+    }
     sentences.extend(study.plan.factors.iter().map(|factor| changed(shown, factor)));
     let client = super::hosts::name(study.plan.client());
     for (i, (facts, name)) in study.subjects.iter().zip(&shown.names.subjects).enumerate() {

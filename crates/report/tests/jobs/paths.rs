@@ -249,15 +249,21 @@ fn a_network_path_by_size() {
     let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["by-size.svg", "by-size-2.svg", "by-size-3.svg"]);
     // The points of the text, and 10 MB/s of the largest block.
-    for words in
-        ["TCP out: goodput by block size", "RSPRO, published", "8 KiB", "363 Mbit/s", "80.0 Mbit/s"]
-    {
+    for words in [
+        "TCP out: goodput by block size",
+        "RSPRO, published",
+        "8 KiB",
+        "363 Mbit/s",
+        "80.0 Mbit/s",
+        "Arithmetic mean of the blocks, as published, with its interval.",
+    ] {
         assert!(all[0].1.contains(words), "{words} in {}", all[0].1);
     }
     for words in ["by payload", "1450 B", "418 Mbit/s", "figure 2"] {
         assert!(all[1].1.contains(words), "{words} in {}", all[1].1);
     }
     assert!(!all[2].1.contains("published") && all[2].1.contains("4 KiB"), "{}", all[2].1);
+    assert!(all[2].1.contains("Geometric mean of the blocks, with its interval."), "{}", all[2].1);
     // Of several streams nothing was published, and one size is no chart.
     let four = charts(vec![tcp(Flow::Out, 1024, 4), tcp(Flow::Out, 8192, 4), udp(400)]);
     assert_eq!(four.len(), 1);
