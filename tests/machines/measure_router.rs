@@ -12,8 +12,8 @@ use plimsoll_explain::{
     CellFindings, Claim, Difference, Findings, Level, findings, forwarded, part_costs,
 };
 use plimsoll_model::{Flag, Measure, Metric, Outcome, Study, Trial};
+use plimsoll_report::rates_compared;
 use plimsoll_stats::interval::{Interval, t_interval};
-use plimsoll_stats::verdict::{Side, Verdict};
 use plimsoll_testkit::Need;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -297,27 +297,13 @@ fn rate(level: &Level) -> String {
     format!("{:.0}{ends} in {}", level.estimate, level.trials)
 }
 
-/// "0.64 [0.60 to 0.69], at least 31% fewer packets".
+/// "0.64 [0.60 to 0.69], ≥ 31% fewer", packets a second.
 fn compared(claim: &Claim) -> String {
-    let down = |share: f64| (100.0 * share).floor();
-    let verdict = match &claim.verdict {
-        Some(Verdict::Faster(lead) | Verdict::PerhapsTooLittle(lead)) => match lead.faster {
-            Side::B => format!("at least {:.0}% more packets", down(lead.by.low)),
-            Side::A => {
-                let fewer = down(1.0 - 1.0 / (1.0 + lead.by.low));
-                format!("at least {fewer:.0}% fewer packets")
-            }
-        },
-        Some(Verdict::NoPracticalDifference(_)) => "practically equal".to_owned(),
-        Some(Verdict::NotResolved(_)) => "inconclusive".to_owned(),
-        None if claim.is_bound => "no verdict: a bound, or a rate of quiet moments".to_owned(),
-        None => "too few blocks".to_owned(),
-    };
     let ends = claim
         .ratio
         .interval
         .map_or_else(String::new, |ends| format!(" [{:.2} to {:.2}]", ends.low, ends.high));
-    format!("{:.2}{ends}, {verdict}", claim.ratio.estimate)
+    format!("{:.2}{ends}, {}", claim.ratio.estimate, rates_compared(claim))
 }
 
 /// "12.3 µs [11.0 to 13.6]" of seconds.

@@ -36,7 +36,7 @@ pub use exchange::{bmf, folded, junit, openmetrics};
 pub use list::list;
 pub use picture::picture;
 pub use redact::redact;
-pub use sections::history_bottlenecks;
+pub use sections::{history_bottlenecks, rates_compared};
 pub use study::byte_costs::RecordedDevice;
 pub use style::{Style, for_terminal};
 pub use text::{counted, duration, wrapped};

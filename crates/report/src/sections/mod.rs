@@ -36,6 +36,7 @@ mod whole_files;
 
 mod workload;
 
+pub use answer::rates_compared;
 pub(crate) use answer::{more, repeated};
 pub(crate) use by_size::published_sizes;
 pub(crate) use gains::published_gains;

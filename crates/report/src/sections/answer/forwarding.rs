@@ -10,7 +10,7 @@ use crate::figure::{BITRATE, RATE, SHARE, TIME, TOO_WIDE, is_wide, plus_minus};
 use crate::study::{Shown, hosts};
 use crate::text::{capital, listed, printable};
 use crate::verdict::percent;
-use plimsoll_explain::{CellFindings, Forwarded, Pair, QueueSeen, RateLimit, WorkloadFindings};
+use plimsoll_explain::{CellFindings, Claim, Forwarded, QueueSeen, RateLimit, WorkloadFindings};
 use plimsoll_model::units::three_digits;
 use plimsoll_model::{
     Cell, Flag, Limit, Measure, Metric, RateCaveat, Steps, StreamJob, Subject, Workload,
@@ -70,11 +70,11 @@ pub(super) fn sentence(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
     let mut clauses: Vec<(String, Vec<String>)> = Vec::new();
     for found in &shown.findings.workloads {
         for pair in &found.pairs {
-            let Some(says) = says(pair) else { continue };
+            let Some(claim) = &pair.claim else { continue };
             let [b, a] = [pair.contrast.of, pair.contrast.against]
                 .map(|measurand| brief.setup(shown, measurand.cell));
             let what = if is_search(&found.workload) { "packets" } else { "new connections" };
-            let clause = match says {
+            let clause = match says(claim) {
                 Says::AtLeast(much) => format!("{with}{b} at least {much} {what} than {with}{a}"),
                 Says::Equal => format!("{with}{b} practically as many {what} as {with}{a}"),
                 Says::Nothing(_) => continue,
@@ -101,9 +101,8 @@ enum Says {
     Nothing(&'static str),
 }
 
-fn says(pair: &Pair) -> Option<Says> {
-    let claim = pair.claim.as_ref()?;
-    Some(match claim.verdict {
+fn says(claim: &Claim) -> Says {
+    match claim.verdict {
         Some(verdict @ (Verdict::Faster(_) | Verdict::PerhapsTooLittle(_))) => {
             let lead = verdict.lead();
             Says::AtLeast(match lead.faster {
@@ -115,7 +114,7 @@ fn says(pair: &Pair) -> Option<Says> {
         Some(Verdict::NotResolved(_)) => Says::Nothing("inconclusive"),
         None if claim.is_bound => Says::Nothing("only bounds"),
         None => Says::Nothing("too few blocks"),
-    })
+    }
 }
 
 /// A lower bound in percent, never rounded up.
@@ -198,15 +197,21 @@ fn frame(shown: &Shown<'_>, found: &WorkloadFindings) -> u64 {
     capped(shown, found.number).unwrap_or(frame)
 }
 
-/// "22% fewer", of a setting that is compared with another one.
-pub(super) fn compared(found: &WorkloadFindings, cell: Cell) -> String {
-    let own = found.pairs.iter().find(|pair| pair.contrast.of.cell == cell).and_then(says);
-    match own {
-        Some(Says::AtLeast(much)) => format!("≥ {much}"),
-        Some(Says::Equal) => "equal".to_owned(),
-        Some(Says::Nothing(why)) => why.to_owned(),
-        None => NOTHING.to_owned(),
+/// A comparison of the packets that a router keeps, or of connections, of each second: "≥ 22% fewer", "equal",
+/// "inconclusive".
+pub fn rates_compared(claim: &Claim) -> String {
+    match says(claim) {
+        Says::AtLeast(much) => format!("≥ {much}"),
+        Says::Equal => "equal".to_owned(),
+        Says::Nothing(why) => why.to_owned(),
     }
+}
+
+/// The same of a setting that is compared with another one.
+pub(super) fn compared(found: &WorkloadFindings, cell: Cell) -> String {
+    let own = found.pairs.iter().find(|pair| pair.contrast.of.cell == cell);
+    let claim = own.and_then(|pair| pair.claim.as_ref());
+    claim.map_or_else(|| NOTHING.to_owned(), rates_compared)
 }
 
 fn figures(

@@ -33,6 +33,7 @@ use crate::study::copies::Copies;
 use crate::study::{Shown, disturbances, head, hosts, limits, mounts, stalls, stored, warnings};
 use crate::text::{capital, counted, duration, listed, printable, width};
 pub(super) use fit::{fits_a_screen, is_narrow};
+pub use forwarding::rates_compared;
 use names::Brief;
 pub(super) use operations::{binds, calls_of_several};
 use plimsoll_explain::{Limit, Limits, Resource, Use};
