@@ -2,7 +2,7 @@
 //! programs out meanwhile.
 
 use super::log::LogJob;
-use super::pattern::PatternJob;
+use super::pattern::{PatternJob, fit_units};
 use super::{Footprint, JobFacts, Settable, Stability};
 use crate::metric::{Aggregation, Combine, Direction, Row};
 use crate::units::{Bytes, KIB, MIB};
@@ -108,9 +108,7 @@ impl JobFacts for DatabaseJob {
     }
 
     fn fit(&mut self, workers: u16, largest: u64) -> bool {
-        let unit = self.block.0.saturating_mul(2 * u64::from(workers)).max(1);
-        let size = self.size.0.min(largest) / unit * unit;
-        self.size = Bytes(if size > 0 { size } else { self.size.0 });
-        size > 0
+        let unit = self.block.0.saturating_mul(2 * u64::from(workers));
+        fit_units(&mut self.size, unit, largest)
     }
 }

@@ -1,6 +1,6 @@
 //! A log as databases and mail servers keep one: each record is stable before the next is written.
 
-use super::pattern::{PatternJob, of_each};
+use super::pattern::{PatternJob, fit_units, of_each};
 use super::{Footprint, JobFacts, Settable, Stability};
 use crate::metric::{Aggregation, Combine, Direction, Row};
 use crate::units::Bytes;
@@ -75,9 +75,7 @@ impl JobFacts for LogJob {
     }
 
     fn fit(&mut self, workers: u16, largest: u64) -> bool {
-        let unit = self.block.0.saturating_mul(workers.into()).max(1);
-        let size = self.size.0.min(largest) / unit * unit;
-        self.size = Bytes(if size > 0 { size } else { self.size.0 });
-        size > 0
+        let unit = self.block.0.saturating_mul(workers.into());
+        fit_units(&mut self.size, unit, largest)
     }
 }

@@ -151,6 +151,16 @@ pub(super) fn of_each(size: Bytes, block: Bytes) -> u64 {
     (size.0 / u64::from(PatternJob::FILES)).max(block.0)
 }
 
+/// Lowers a size to at most `largest` bytes, in whole units, at least one; `false` if even that is too large: it stays.
+pub(super) fn fit_units(size: &mut Bytes, unit: u64, largest: u64) -> bool {
+    let unit = unit.max(1);
+    let fitting = size.0.min(largest) / unit * unit;
+    if fitting > 0 {
+        *size = Bytes(fitting);
+    }
+    fitting > 0
+}
+
 impl PatternJob {
     /// How many files hold what is read, and how many what is written: each block of trials begins with
     /// another, so that where a file lies on a disk is part of the spread between blocks, and in the
@@ -186,18 +196,6 @@ impl PatternJob {
     pub fn new(pattern: Pattern, block: Bytes, size: Bytes) -> PatternJob {
         let (layout, stability) = (Layout::default(), Stability::default());
         PatternJob { pattern, block, size, layout, stability, verify: false }
-    }
-
-    /// Size of the file, at most `largest`: whole blocks for each worker, at least one; `None` if
-    /// even that is too large.
-    fn whole(&self, workers: u16, largest: u64) -> Option<u64> {
-        let ranges = match self.layout {
-            Layout::Disjoint => u64::from(workers),
-            Layout::Shared => 1,
-        };
-        let unit = self.block.0.saturating_mul(ranges).max(1);
-        let size = self.size.0.min(largest) / unit * unit;
-        (size > 0).then_some(size)
     }
 }
 
@@ -296,8 +294,28 @@ impl JobFacts for PatternJob {
     }
 
     fn fit(&mut self, workers: u16, largest: u64) -> bool {
-        let fitting = self.whole(workers, largest);
-        self.size = Bytes(fitting.unwrap_or(self.size.0));
-        fitting.is_some()
+        let ranges = match self.layout {
+            Layout::Disjoint => u64::from(workers),
+            Layout::Shared => 1,
+        };
+        fit_units(&mut self.size, self.block.0.saturating_mul(ranges), largest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_is_lowered_to_whole_units_of_which_there_is_one_at_least() {
+        let fitted = |size, unit, largest| {
+            let mut size = Bytes(size);
+            (fit_units(&mut size, unit, largest), size.0)
+        };
+        assert_eq!(fitted(100, 30, 1000), (true, 90));
+        assert_eq!(fitted(100, 30, 50), (true, 30));
+        assert_eq!(fitted(100, 30, 29), (false, 100), "it stays");
+        assert_eq!(fitted(100, 0, 70), (true, 70), "no unit");
+        assert_eq!(fitted(0, 30, 1000), (false, 0));
     }
 }

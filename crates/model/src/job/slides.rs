@@ -1,6 +1,6 @@
 //! A slide show: one photo after the other, each on the screen for the same time.
 
-use super::pattern::{PatternJob, of_each};
+use super::pattern::{PatternJob, fit_units, of_each};
 use super::{CannotSet, Footprint, JobFacts, Settable, settable};
 use crate::metric::{Aggregation, Combine, Direction, Row};
 use crate::units::{self, Bytes};
@@ -117,9 +117,7 @@ impl JobFacts for SlidesJob {
     }
 
     fn fit(&mut self, _: u16, largest: u64) -> bool {
-        let unit = self.photo.0.saturating_mul(u64::from(PatternJob::FILES)).max(1);
-        let size = self.size.0.min(largest) / unit * unit;
-        self.size = Bytes(if size > 0 { size } else { self.size.0 });
-        size > 0
+        let unit = self.photo.0.saturating_mul(u64::from(PatternJob::FILES));
+        fit_units(&mut self.size, unit, largest)
     }
 }
