@@ -78,6 +78,7 @@ class Outcome:
     passed: bool
     log: str
     seconds: float
+    cpu_seconds: float
     tests: list[str]
 
 
@@ -116,7 +117,7 @@ def run(target: Target, test: str | None = None) -> Outcome:
     """Runs a target, or one test of it."""
     begun = time.monotonic()
     only = ["--", "--exact", test] if test else []
-    done = subprocess.run(
+    child = subprocess.Popen(
         CARGO + ["--no-fail-fast"] + target.flags + only,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -124,9 +125,15 @@ def run(target: Target, test: str | None = None) -> Outcome:
         text=True,
         errors="replace",
     )
-    passed = done.returncode == 0
-    tests = [] if passed else failed_tests(done.stdout)
-    return Outcome(target, passed, done.stdout, time.monotonic() - begun, tests)
+    with child.stdout as output:
+        log = output.read()
+    # Of all that it started and waited for.
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    passed = child.returncode == 0
+    tests = [] if passed else failed_tests(log)
+    cpu = used.ru_utime + used.ru_stime
+    return Outcome(target, passed, log, time.monotonic() - begun, cpu, tests)
 
 
 def failed_tests(log: str) -> list[str]:
@@ -148,7 +155,7 @@ def first_failure(log: str, test: str) -> str:
 def report(outcome: Outcome) -> None:
     flags = " ".join(outcome.target.flags)
     if outcome.passed:
-        print(f"passed in {outcome.seconds:.0f} s: {flags}")
+        print(f"passed in {outcome.seconds:.0f} s ({outcome.cpu_seconds:.0f} s of CPU time): {flags}")
         for line in SHOWN_OF_A_PASS.findall(outcome.log):
             print(line)
     else:
