@@ -5,6 +5,7 @@ mod support;
 
 use plimsoll_load::{EntryKind, FileId, Found, NfsShare, Op, OpenOptions, Share, TimeLimits};
 use plimsoll_model::{Cause, ErrorKind, Failure, Flag, NfsTarget, Stability, Target};
+use plimsoll_testkit::responder::Responder;
 use plimsoll_testkit::servers::ganesha::{Export, Ganesha, GaneshaConfig, Squash};
 use plimsoll_testkit::{Need, Stage};
 use std::collections::BTreeMap;
@@ -63,6 +64,21 @@ fn another_client_reads_what_was_written_and_the_other_way_round() {
     assert_eq!(namespace.open("theirs").unwrap(), theirs);
     let mut rig = Rig::new(&share, 4, 65536);
     rig.run_all(&reads(&spans(theirs, 0, SIZE.into(), 65536)));
+}
+
+/// Those for the notes of a run, too; this server refuses longer ones.
+#[test]
+fn single_calls_are_no_longer_than_the_server_takes() {
+    let server = Responder::start().unwrap();
+    server.take_at_most(4096);
+    let share = open(&server.url()).unwrap();
+    let mut namespace = share.namespace().unwrap();
+    namespace.make_directory("run").unwrap();
+    let bytes: Vec<u8> = (0..10_000u32).map(|at| (at % 251) as u8).collect();
+    namespace.write_small("run/f", &bytes).unwrap();
+    assert!(namespace.read_part("run/f", 0, 20_000).unwrap() == bytes);
+    let counts = server.counts();
+    assert_eq!((counts.writes, counts.reads), (3, 3));
 }
 
 /// Another user of the server puts another directory in the place of a run's.

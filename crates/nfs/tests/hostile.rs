@@ -4,7 +4,7 @@ mod hostile {
     mod pipeline;
 }
 
-use plimsoll_nfs::nfs3::{Client, FileHandle, Procedure};
+use plimsoll_nfs::nfs3::{Client, FileHandle, Procedure, Stability};
 use plimsoll_nfs::rpc::{AuthError, AuthSys, Credential, Rejection};
 use plimsoll_nfs::{Error, mount, portmap};
 use plimsoll_transport::{Socket, SourcePort};
@@ -50,13 +50,18 @@ fn peer(script: impl FnOnce(TcpStream) + Send + 'static) -> (Socket, JoinHandle<
     )
 }
 
-/// Receives one call whole; its transaction.
-fn call(stream: &mut TcpStream) -> u32 {
+/// Receives one call whole; its transaction, and all of it.
+fn whole_call(stream: &mut TcpStream) -> (u32, Vec<u8>) {
     let mut mark = [0; 4];
     stream.read_exact(&mut mark).unwrap();
     let mut body = vec![0; (u32::from_be_bytes(mark) & !LAST) as usize];
     stream.read_exact(&mut body).unwrap();
-    u32::from_be_bytes(body[..4].try_into().unwrap())
+    (u32::from_be_bytes(body[..4].try_into().unwrap()), body)
+}
+
+/// The same; its transaction.
+fn call(stream: &mut TcpStream) -> u32 {
+    whole_call(stream).0
 }
 
 fn credential() -> Credential {
@@ -256,6 +261,27 @@ fn hostile_portmappers_and_mounts_are_refused() {
     let path = mount::Path::new("/x").unwrap();
     assert!(matches!(client.mount(path), Err(Error::Malformed(_))));
     assert!(matches!(client.exports(), Err(Error::Malformed(_))));
+    thread.join().unwrap();
+}
+
+/// As FSINFO says it (rtmax and wtmax; RFC 1813, section 3.3.19).
+#[test]
+fn single_calls_are_no_longer_than_the_server_takes() {
+    let (socket, thread) = peer(|mut stream| {
+        let (xid, read) = whole_call(&mut stream);
+        assert!(read.ends_with(&words(&[0, 0, 1000])), "offset and count");
+        let data = words(&[0, 0, 4, 1, 4, u32::from_be_bytes(*b"read")]);
+        stream.write_all(&reply(xid, &data)).unwrap();
+        let (xid, write) = whole_call(&mut stream);
+        let before = &write[..write.len() - 3000];
+        assert!(before.ends_with(&words(&[0, 0, 3000, 2, 3000])), "up to the length of the data");
+        stream.write_all(&reply(xid, &words(&[0, 0, 0, 3000, 2, 0, 9]))).unwrap();
+    });
+    let root = FileHandle::new(b"root").unwrap();
+    let mut client = Client::new(socket, &credential(), LIMIT);
+    client.limit_transfers(1000, 3000);
+    assert_eq!(client.read(root, 0, 65536).unwrap(), (&b"read"[..], true));
+    assert_eq!(client.write(root, 0, Stability::FileSync, &[7; 5000]).unwrap().0, 3000);
     thread.join().unwrap();
 }
 

@@ -126,6 +126,8 @@ struct Faults {
     restart: Option<(u64, Handles)>,
     /// How long it takes for a call that does nothing.
     null: Duration,
+    /// Longest READ and WRITE, where that is not the usual one.
+    largest: Option<u32>,
 }
 
 impl Responder {
@@ -215,6 +217,11 @@ impl Responder {
     /// Takes everybody for this user and group.
     pub fn squash(&self, uid: u32, gid: u32) {
         self.shared.state().squash = Some((uid, gid));
+    }
+
+    /// Names this as the longest READ and WRITE that it takes, in bytes, and refuses longer ones.
+    pub fn take_at_most(&self, bytes: u32) {
+        self.shared.state().faults.largest = Some(bytes);
     }
 
     /// Takes so long for each call that does nothing (NULL).

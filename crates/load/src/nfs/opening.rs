@@ -102,6 +102,7 @@ pub(crate) fn find_site(
         limits,
         deadline: options.deadline.clone(),
         oddities: Arc::default(),
+        largest: Arc::default(),
     };
     site.addresses = options
         .names
@@ -177,6 +178,10 @@ pub(super) fn ask_sizes(
             site.failure("query the limits", Service::Nfs, Some(client.socket()), &e)
         })?,
     };
+    site.largest.note(TransferSizes {
+        read: believed(server.read_most),
+        write: believed(server.write_most),
+    });
     let (read, write) = sizes(target, &server, own_limits(site), notes);
     // None of them can be 0, which UNKNOWN has throughout.
     let named = |size: u32| (size > 0).then_some(size);
@@ -402,6 +407,11 @@ fn own_limits(site: &Site) -> OwnLimits {
     }
 }
 
+/// The largest transfer that a server takes, where it names this.
+fn believed(most: u32) -> u32 {
+    if most < BELIEVED { SMALLEST } else { most }
+}
+
 /// READ and WRITE sizes: those given, as far as the server takes them, else its preference.
 fn sizes(
     target: &NfsTarget,
@@ -410,7 +420,7 @@ fn sizes(
     notes: &mut Vec<String>,
 ) -> (u32, u32) {
     let mut size = |name: &str, given: Option<u32>, most: u32, preferred: u32| {
-        let most = if most < BELIEVED { SMALLEST } else { most };
+        let most = believed(most);
         let (most, who) = if own.most <= most { (own.most, own.who) } else { (most, "the server") };
         let size = given.unwrap_or(preferred.clamp(1, own.usual).max(SMALLEST)).min(most);
         if let Some(given) = given.filter(|given| *given > size) {

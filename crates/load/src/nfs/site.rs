@@ -3,13 +3,14 @@
 use super::failures::{Caller, Service, failure};
 use crate::connection::TimeLimits;
 use crate::oddities::Oddities;
+use crate::wire::TransferSizes;
 use plimsoll_model::{Deadline, Failure, NfsTarget, NfsTransport};
 use plimsoll_nfs::Version;
 use plimsoll_nfs::nfs3::Client;
 use plimsoll_nfs::rpc::{AuthSys, Credential};
 use plimsoll_transport::{Channel, DatagramSocket, Socket, SourcePort};
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The server, and who calls it.
 #[derive(Clone, Debug)]
@@ -31,6 +32,33 @@ pub(crate) struct Site {
     /// Until when everything may go on.
     pub deadline: Deadline,
     pub oddities: Arc<Oddities>,
+    pub largest: Arc<Largest>,
+}
+
+/// Longest READ and WRITE that a server takes: any, until it has said which.
+#[derive(Debug)]
+pub(crate) struct Largest(Mutex<TransferSizes>);
+
+impl Default for Largest {
+    fn default() -> Self {
+        Largest(Mutex::new(TransferSizes { read: u32::MAX, write: u32::MAX }))
+    }
+}
+
+impl Largest {
+    fn sizes(&self) -> MutexGuard<'_, TransferSizes> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The server takes these: connections that are made from now on keep to them.
+    pub fn note(&self, sizes: TransferSizes) {
+        *self.sizes() = sizes;
+    }
+
+    /// What it takes.
+    pub fn get(&self) -> TransferSizes {
+        *self.sizes()
+    }
 }
 
 impl Site {
@@ -112,6 +140,10 @@ impl Site {
     /// A new connection for the cold path.
     pub fn client(&self) -> Result<Client, Failure> {
         let socket = self.connect(Service::Nfs, self.port)?;
-        Ok(Client::of_version(self.version, socket, &self.credential(), self.limits.call))
+        let credential = self.credential();
+        let mut client = Client::of_version(self.version, socket, &credential, self.limits.call);
+        let TransferSizes { read, write } = self.largest.get();
+        client.limit_transfers(read, write);
+        Ok(client)
     }
 }

@@ -50,7 +50,11 @@ impl Server {
 
     fn register(&self, socket: Socket, slots: NonZeroU16) -> Result<Client, Error> {
         let Server { site, identity } = self;
-        Client::new(socket, &site.credential(), identity, slots, site.limits.call)
+        let mut client =
+            Client::new(socket, &site.credential(), identity, slots, site.limits.call)?;
+        let TransferSizes { read, write } = site.largest.get();
+        client.limit_transfers(read, write);
+        Ok(client)
     }
 
     fn not_registered(&self, error: &Error) -> Failure {
@@ -276,10 +280,18 @@ fn not_shown(
 /// Space, lease, and the largest calls.
 fn ask_limits(site: &Site, client: &mut Client, base: FileHandle) -> Result<Attributes, Failure> {
     client.set_deadline(site.operation());
-    client.file_system(base).map_err(|e| {
+    let about = client.file_system(base).map_err(|e| {
         let tried = "query the free space and the limits";
         site.failure(tried, Service::Nfs, Some(client.socket()), &e)
-    })
+    })?;
+    let (read, write) = (largest(about.read_most), largest(about.write_most));
+    site.largest.note(TransferSizes { read, write });
+    Ok(about)
+}
+
+/// The largest transfer that a server takes for a file system, where it names this, in bytes.
+fn largest(named: Option<u64>) -> u32 {
+    named.map_or(SMALLEST, |most| u32::try_from(most).unwrap_or(u32::MAX)).max(1)
 }
 
 /// READ and WRITE sizes: those given, as far as the server and the session take them.
@@ -287,8 +299,7 @@ fn sizes(target: &NfsTarget, client: &Client, about: &Attributes) -> (TransferSi
     let mut notes = Vec::new();
     let session = client.limits();
     let mut size = |name: &str, given: Option<u32>, most: Option<u64>, session: Option<u32>| {
-        let most = most.map_or(SMALLEST, |most| u32::try_from(most).unwrap_or(u32::MAX));
-        let most = most.max(1).min(session.unwrap_or(u32::MAX)).min(USUAL_MOST);
+        let most = largest(most).min(session.unwrap_or(u32::MAX)).min(USUAL_MOST);
         let size = given.unwrap_or(most).clamp(1, most);
         if let Some(given) = given.filter(|given| *given > size) {
             notes.push(format!("{name}={given} exceeds the limit of the server: {size} is used"));

@@ -26,8 +26,12 @@ const REPLY_OVERHEAD: usize = 4096;
 pub struct Client {
     rpc: rpc::Client,
     version: Version,
-    /// Longest READ, WRITE and page of names in bytes.
+    /// Longest page of names in bytes; no READ and no WRITE is longer.
     most: u32,
+    /// Longest READ in bytes.
+    read_most: u32,
+    /// Longest WRITE in bytes.
+    write_most: u32,
     /// The arguments of the last call.
     arguments: Vec<u8>,
     surplus: Option<(Procedure, usize)>,
@@ -68,7 +72,15 @@ impl Client {
         let most = most.min(version.longest_transfer().unwrap_or(most));
         let reply_limit = most as usize + REPLY_OVERHEAD;
         let rpc = rpc::Client::new(channel, version.program(), credential, reply_limit, limit);
-        Client { rpc, version, most, arguments: Vec::new(), surplus: None }
+        let (read_most, write_most) = (most, most);
+        Client { rpc, version, most, read_most, write_most, arguments: Vec::new(), surplus: None }
+    }
+
+    /// No READ and no WRITE is longer than this from now on, in bytes: what the server takes for the file
+    /// system ([`Client::information`]).
+    pub fn limit_transfers(&mut self, read_most: u32, write_most: u32) {
+        (self.read_most, self.write_most) =
+            (read_most.clamp(1, self.most), write_most.clamp(1, self.most));
     }
 
     /// The connection.
@@ -93,7 +105,7 @@ impl Client {
 
     /// Calls what a request asks for, with the data of a WRITE.
     pub(super) fn ask(&mut self, mut request: Request<'_>, data: &[u8]) -> Result<Done<'_>, Error> {
-        request.cut(self.most, self.most, self.most);
+        request.cut(self.read_most, self.write_most, self.most);
         if let Some(refusal) = self.version.refusal(&request) {
             return Err(refusal);
         }
@@ -197,7 +209,7 @@ impl Client {
         stability: Stability,
         data: &[u8],
     ) -> Result<(u32, Verifier), Error> {
-        let data = &data[..data.len().min(self.most as usize)];
+        let data = &data[..data.len().min(self.write_most as usize)];
         let count = data.len() as u32;
         let arguments = WriteArguments { file, offset, count, stability };
         match self.ask(Request::Write(arguments), data)? {

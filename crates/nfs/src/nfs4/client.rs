@@ -64,6 +64,8 @@ pub struct Client {
     /// The registration that this connection knows of.
     pub(super) client: u64,
     session: Option<Session>,
+    /// What the server takes for the file system: longest READ and longest WRITE in bytes.
+    transfers: (u32, u32),
     compound: Vec<u8>,
     waits: u64,
     sessions_lost: u64,
@@ -98,6 +100,7 @@ impl Client {
             slots,
             client: 0,
             session: None,
+            transfers: (TRANSFER_BYTES, TRANSFER_BYTES),
             compound: Vec::new(),
             waits: 0,
             sessions_lost: 0,
@@ -132,14 +135,25 @@ impl Client {
         self.session.map(|session| session.fore)
     }
 
-    /// Longest READ and page of names in bytes: no reply may be longer than the session takes.
-    pub(super) fn read_most(&self) -> u32 {
+    /// No READ and no WRITE is longer than this from now on, in bytes: what the server takes for the file
+    /// system ([`Client::file_system`]).
+    pub fn limit_transfers(&mut self, read_most: u32, write_most: u32) {
+        self.transfers = (read_most.clamp(1, TRANSFER_BYTES), write_most.clamp(1, TRANSFER_BYTES));
+    }
+
+    /// Longest page of names in bytes: no reply may be longer than the session takes.
+    pub(super) fn page_most(&self) -> u32 {
         self.limits().map_or(TRANSFER_BYTES, |of| of.largest_read().min(TRANSFER_BYTES))
+    }
+
+    /// Longest READ in bytes.
+    pub(super) fn read_most(&self) -> u32 {
+        self.page_most().min(self.transfers.0)
     }
 
     /// Longest WRITE in bytes.
     pub(super) fn write_most(&self) -> u32 {
-        self.limits().map_or(TRANSFER_BYTES, |of| of.largest_write().min(TRANSFER_BYTES))
+        self.limits().map_or(TRANSFER_BYTES, |of| of.largest_write()).min(self.transfers.1)
     }
 
     /// How often the server has asked to be asked again later.

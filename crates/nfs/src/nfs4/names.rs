@@ -356,7 +356,7 @@ impl Client {
     pub fn list(&mut self, directory: FileHandle) -> Result<Vec<DirectoryEntry>, Error> {
         let mut listing = Listing::default();
         loop {
-            let page = next_page(&listing, self.read_most());
+            let page = next_page(&listing, self.page_most());
             // A page borrows from the reply: what is kept of it is added inside.
             let added = std::cell::RefCell::new(listing);
             let end = self.on(

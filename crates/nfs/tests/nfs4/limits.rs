@@ -1,8 +1,9 @@
-//! Sessions that take less than they are asked to.
+//! Sessions and file systems that take less than they are asked to.
 
-use super::reopened::{AFTER_PUTFH, open_ok, opened};
+use super::reopened::{AFTER_PUTFH, OPEN, found, open_ok, opened, state};
 use super::*;
 use plimsoll_nfs::nfs3::Listing;
+use plimsoll_nfs::nfs4;
 
 /// What is left of 8 KiB for data.
 const MOST: u32 = 4096;
@@ -29,7 +30,7 @@ fn small(script: impl FnOnce(Peer) + Send + 'static) -> (Client, JoinHandle<()>)
 
 impl Peer {
     /// Takes SEQUENCE, PUTFH and this operation, and gives its results. The word at `at` of its arguments.
-    fn takes(&mut self, operation: u32, at: usize, results: &[u32]) -> u32 {
+    pub(super) fn takes(&mut self, operation: u32, at: usize, results: &[u32]) -> u32 {
         let call = self.call().unwrap();
         assert_eq!(call.rest[AFTER_PUTFH], operation);
         let head = [words(&[0, 0, 3]), sequence(&call, 9999), words(&[PUTFH, 0])].concat();
@@ -58,6 +59,36 @@ fn single_calls_and_their_replies_fit_the_session() {
     assert_eq!(client.list(file()), Ok(vec![]));
     drop(client);
     peer.join().unwrap();
+}
+
+/// There is no session that says it.
+#[test]
+fn single_calls_of_4_0_fit_the_file_system() {
+    let listener = TcpListener::bind((HERE, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let thread = std::thread::spawn(move || {
+        let mut peer = Peer(listener.accept().unwrap().0);
+        peer.register_in_4_0(1);
+        let (xid, _) = peer.on_file(OPEN);
+        let head = words(&[0, 0, 4, PUTFH, 0, OPEN, 0]);
+        peer.reply(xid, &[head, encode_all(&open_ok(1, None)), found()].concat());
+        let (xid, arguments) = peer.on_file(25);
+        let read = nfs4::Read { state: state(1), offset: 0, count: 1000 };
+        assert_eq!(arguments, encode_all(&read));
+        peer.gives(xid, 25, &words(&[1, 4, u32::from_be_bytes(*b"read")]));
+        let (xid, arguments) = peer.on_file(38);
+        let (state, stability) = (state(1), Stability::FileSync);
+        let write = encode_all(&nfs4::WriteHead { state, offset: 0, stability, count: 3000 });
+        assert_eq!(arguments[..write.len()], write);
+        peer.gives(xid, 38, &words(&[3000, 2, 0, 9]));
+    });
+    let mut client = connected_as(&Identity::new(Minor::V0), port).unwrap();
+    client.limit_transfers(1000, 3000);
+    let (open, _) = client.open_to_write(file(), name("f"), OpenHow::Existing).unwrap();
+    assert_eq!(client.read(&open, 0, 65536), Ok((b"read".to_vec(), true)));
+    let written = client.write(&open, 0, Stability::FileSync, &[7; 10_000]).unwrap();
+    assert_eq!(written.0, 3000);
+    thread.join().unwrap();
 }
 
 #[test]

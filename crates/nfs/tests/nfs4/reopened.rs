@@ -5,16 +5,16 @@ use plimsoll_nfs::nfs4::{
     self, Bitmap, ChangeInfo, Close, ConfirmOpen, Delegation, OpenOk, Registration, StateId,
 };
 
-const OPEN: u32 = 18;
+pub(super) const OPEN: u32 = 18;
 /// Where in a call the operation after SEQUENCE and PUTFH of [`file`] stands.
 pub(super) const AFTER_PUTFH: usize = 8 + 12;
 /// The same in 4.0, which has no SEQUENCE.
 const AFTER_PUTFH_IN_4_0: usize = 11;
 /// OPEN4_RESULT_CONFIRM.
-const MUST_CONFIRM: u32 = 2;
+pub(super) const MUST_CONFIRM: u32 = 2;
 
 /// What the server says of a state that it has changed so often.
-fn state(sequence: u32) -> StateId {
+pub(super) fn state(sequence: u32) -> StateId {
     StateId { sequence, other: Fixed([6; 12]) }
 }
 
@@ -33,7 +33,7 @@ pub(super) fn opened(call: &Call, ok: &OpenOk) -> Vec<u8> {
 }
 
 /// The results of GETFH and GETATTR.
-fn found() -> Vec<u8> {
+pub(super) fn found() -> Vec<u8> {
     [words(&[10, 0]), encode_all(&file()), words(&[GETATTR, 0]), words(&SIZE)].concat()
 }
 
@@ -128,7 +128,7 @@ fn what_a_broken_connection_could_not_open_again_the_next_one_does() {
 
 impl Peer {
     /// Takes a registration of 4.0.
-    fn register_in_4_0(&mut self, client: u64) {
+    pub(super) fn register_in_4_0(&mut self, client: u64) {
         let call = self.call().unwrap();
         assert_eq!(call.first, 35);
         self.ok(&call, &Registration { client, confirm: Fixed([3; 8]) });
@@ -138,19 +138,19 @@ impl Peer {
     }
 
     /// Takes a call of 4.0, PUTFH of [`file`] and this operation: its number, and the operation's arguments.
-    fn on_file(&mut self, operation: u32) -> (u32, Vec<u8>) {
+    pub(super) fn on_file(&mut self, operation: u32) -> (u32, Vec<u8>) {
         let call = self.call().unwrap();
         assert_eq!((call.first, call.rest[AFTER_PUTFH_IN_4_0]), (PUTFH, operation));
         (call.xid, words(&call.rest[AFTER_PUTFH_IN_4_0 + 1..]))
     }
 
     /// PUTFH and this operation succeed.
-    fn gives(&mut self, xid: u32, operation: u32, results: &[u8]) {
+    pub(super) fn gives(&mut self, xid: u32, operation: u32, results: &[u8]) {
         self.reply(xid, &[&words(&[0, 0, 2, PUTFH, 0, operation, 0])[..], results].concat());
     }
 
     /// Takes the confirmation of an open.
-    fn confirms(&mut self) {
+    pub(super) fn confirms(&mut self) {
         let (xid, arguments) = self.on_file(20);
         assert_eq!(arguments, encode_all(&ConfirmOpen { state: state(1), sequence: 1 }));
         self.gives(xid, 20, &encode_all(&state(2)));

@@ -4,7 +4,8 @@ use super::tree::{Content, Node, ROOT};
 use super::{Counts, EXPORT, Faults, ServerState};
 use nfs3_types::mount::{dirpath, export_node, fhandle3, mountres3_ok};
 use nfs3_types::nfs3::nfsstat3::{
-    self, NFS3ERR_BAD_COOKIE, NFS3ERR_BADHANDLE, NFS3ERR_JUKEBOX, NFS3ERR_NOTSUPP, NFS3ERR_STALE,
+    self, NFS3ERR_BAD_COOKIE, NFS3ERR_BADHANDLE, NFS3ERR_INVAL, NFS3ERR_JUKEBOX, NFS3ERR_NOTSUPP,
+    NFS3ERR_STALE,
 };
 use nfs3_types::nfs3::{
     ACCESS3args, ACCESS3resok, COMMIT3args, COMMIT3resok, CREATE3args, CREATE3resok, FSINFO3resok,
@@ -181,19 +182,22 @@ fn perform(state: &mut ServerState, procedure: u32, arguments: &[u8]) -> Results
             afiles: 1 << 20,
             invarsec: 0,
         }),
-        19 => packed(&FSINFO3resok {
-            obj_attributes: Nfs3Option::None,
-            rtmax: LARGEST,
-            rtpref: LARGEST,
-            rtmult: 1,
-            wtmax: LARGEST,
-            wtpref: LARGEST,
-            wtmult: 1,
-            dtpref: LARGEST,
-            maxfilesize: u64::MAX,
-            time_delta: nfstime3::default(),
-            properties: 0,
-        }),
+        19 => {
+            let largest = state.faults.largest.unwrap_or(LARGEST);
+            packed(&FSINFO3resok {
+                obj_attributes: Nfs3Option::None,
+                rtmax: largest,
+                rtpref: largest,
+                rtmult: 1,
+                wtmax: largest,
+                wtpref: largest,
+                wtmult: 1,
+                dtpref: LARGEST,
+                maxfilesize: u64::MAX,
+                time_delta: nfstime3::default(),
+                properties: 0,
+            })
+        }
         procedure::COMMIT => {
             let COMMIT3args { file, offset, count } = take(arguments)?;
             let id = state.id(&file)?;
@@ -209,7 +213,16 @@ fn perform(state: &mut ServerState, procedure: u32, arguments: &[u8]) -> Results
 
 use Nfs3Option::Some as Some3;
 
+/// Whether a READ or a WRITE is no longer than tests allow.
+fn fits(state: &ServerState, count: u32) -> Result<(), nfsstat3> {
+    match state.faults.largest {
+        Some(largest) if count > largest => Err(NFS3ERR_INVAL),
+        _ => Ok(()),
+    }
+}
+
 fn read(state: &mut ServerState, asked: &READ3args) -> Results {
+    fits(state, asked.count)?;
     let id = state.id(&asked.file)?;
     let file = state.tree.file(id)?;
     let begin = usize::try_from(asked.offset).unwrap_or(usize::MAX).min(file.now.len());
@@ -223,6 +236,7 @@ fn read(state: &mut ServerState, asked: &READ3args) -> Results {
 }
 
 fn write(state: &mut ServerState, asked: &WRITE3args<'_>) -> Results {
+    fits(state, asked.data.len() as u32)?;
     let id = state.id(&asked.file)?;
     let stable = asked.stable != stable_how::UNSTABLE;
     state.tree.file(id)?.write(asked.offset, &asked.data, stable)?;
