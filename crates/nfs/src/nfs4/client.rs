@@ -4,7 +4,7 @@ mod registration;
 
 use super::compound::{Arguments, Compound, Results};
 use super::identity::{Identity, OpenFile};
-use super::opening::{ConfirmOpen, OpenOk, WANT_NO_DELEGATION};
+use super::opening::{ConfirmOpen, Delegation, OpenOk, WANT_NO_DELEGATION};
 use super::operations::{PutHandle, ReturnDelegation};
 use super::sessions::{Channel, DestroySession, Renew, Sequence};
 use super::status::Status;
@@ -315,7 +315,27 @@ impl Client {
         Ok((state, 2))
     }
 
-    /// Confirms an open, gives a delegation back that nobody wanted, and notes the file.
+    /// Gives a delegation back that nobody wanted: the server would call it back, and let whoever else wants the file
+    /// wait for that. One that it refuses to take, it has taken already.
+    pub(super) fn give_back(&mut self, file: FileHandle, given: Delegation) -> Result<(), Error> {
+        let Some(given) = given.0 else { return Ok(()) };
+        let (put, state) = (PutHandle { file }, given.in_calls(self.minor()));
+        let returned = self.patiently(
+            |_, compound| {
+                compound.add(&put).add(&ReturnDelegation { state });
+            },
+            |_, results| {
+                results.take::<PutHandle>()?;
+                results.take::<ReturnDelegation>()
+            },
+        );
+        match returned {
+            Err(Error::Nfs4 { .. }) => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Confirms an open, notes the file, and gives a delegation back.
     pub(super) fn opened(
         &mut self,
         handle: FileHandle,
@@ -324,19 +344,9 @@ impl Client {
         ok: &OpenOk,
     ) -> Result<Arc<OpenFile>, Error> {
         let (state, sequence) = self.confirmed(handle, ok)?;
-        if let Some(given) = ok.delegation.0 {
-            let (put, state) = (PutHandle { file: handle }, given.in_calls(self.minor()));
-            self.call(
-                |_, compound| {
-                    compound.add(&put).add(&ReturnDelegation { state });
-                },
-                |_, results| {
-                    results.take::<PutHandle>()?;
-                    results.take::<ReturnDelegation>()
-                },
-            )?;
-        }
-        Ok(self.identity.add(handle, access, owner, state, sequence))
+        let file = self.identity.add(handle, access, owner, state, sequence);
+        self.give_back(handle, ok.delegation)?;
+        Ok(file)
     }
 
     /// The connection and the session of a client that makes way for a pipeline.

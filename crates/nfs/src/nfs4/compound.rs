@@ -80,6 +80,16 @@ impl<'a> Results<'a> {
         Ok(self.from.value()?)
     }
 
+    /// The last operation, of which it does not matter whether the server refuses it.
+    pub fn take_last<A: Arguments>(&mut self) -> Result<(), Error> {
+        match self.take::<A>() {
+            Ok(_) => {}
+            Err(Error::Nfs4 { .. }) => self.status = None,
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
     /// The beginning of an operation's results, up to its status.
     fn begin(&mut self, operation: Operation) -> Result<(), Error> {
         let Some(left) = self.left.checked_sub(1) else {

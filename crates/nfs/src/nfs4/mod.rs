@@ -1,8 +1,8 @@
 //! NFS version 4 (RFC 7530, RFC 8881, RFC 7862): compounds, sessions, a blocking client, and a
 //! pipeline.
 //!
-//! A server's callbacks are not listened to: no delegation is asked for, and one that comes with
-//! [`Client::open`] anyway is given back. No layouts, no ACLs, AUTH_SYS alone.
+//! A server's callbacks are not listened to: no delegation is asked for, and one that comes with an open file
+//! anyway is given back at once. No layouts, no ACLs, AUTH_SYS alone.
 
 mod attributes;
 mod client;

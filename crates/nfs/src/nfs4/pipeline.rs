@@ -315,9 +315,8 @@ impl ExpectedReply {
         use super::request::Transfer::Put;
         match self {
             ExpectedReply::Write(count, _) => Some(*count),
-            ExpectedReply::Whole(Put(count, _)) | ExpectedReply::Rest(Put(count, _), _) => {
-                Some(*count)
-            }
+            ExpectedReply::Whole(Put(count, _))
+            | ExpectedReply::Rest { transfer: Put(count, _), .. } => Some(*count),
             _ => None,
         }
     }

@@ -1,22 +1,26 @@
 //! Calls of a pipeline: the compounds that they are, and what their replies mean.
 
+mod files;
+
+pub(super) use files::Transfer;
+
 use super::attributes::{Attributes, SetAttributes};
 use super::compound::{Compound, Results};
 use super::identity::{Identity, OpenFile, OwnerName};
 use super::listing::{PageEntry, ReadDirectory};
 use super::names::{OF_FILES, next_page};
 use super::opening::{
-    BOTH_ACCESS, Claim, Close, ConfirmOpen, Lock, LockKind, Locker, Open, OpenHow, READ_ACCESS,
-    Unlock, WANT_NO_DELEGATION,
+    BOTH_ACCESS, Close, ConfirmOpen, Lock, LockKind, Locker, OpenHow, READ_ACCESS, Unlock,
 };
 use super::operations::{
     Access, Commit, CreateDirectory, GetAttributes, GetHandle, Lookup, PutHandle, Read, Remove,
-    Rename, SaveHandle, SetAttributesOf, Verify, WriteHead, WriteOk,
+    Rename, ReturnDelegation, SaveHandle, SetAttributesOf, Verify, WriteHead, WriteOk,
 };
 use super::types::{FileHandle, Minor, StateId};
 use super::{checked_data, checked_written};
 use crate::Error;
 use crate::nfs3::{FileType, Listing, Name, Page, Stability};
+use files::{Opened, transferred};
 use plimsoll_transport::ByteRange;
 use std::sync::Arc;
 
@@ -163,7 +167,9 @@ pub(super) enum ExpectedReply {
     Lookup,
     Open(u32, OwnerName),
     /// The open is confirmed before it counts (4.0).
-    Confirm(Box<(FileHandle, Attributes, u32, OwnerName)>),
+    Confirm(Box<Opened>),
+    /// A delegation that nobody wanted is given back; then what was done before it is told.
+    Return(Box<Done<'static>>),
     Close,
     MakeDirectory,
     Remove,
@@ -172,17 +178,16 @@ pub(super) enum ExpectedReply {
     List,
     /// A small file: in 4.0 this opens it alone.
     Whole(Transfer),
-    /// The rest of it in 4.0: whether the open is confirmed first.
-    Rest(Transfer, bool),
+    /// The rest of it in 4.0: whether the open is confirmed first, and whether a delegation is given back at last.
+    Rest {
+        transfer: Transfer,
+        confirms: bool,
+        gives_back: bool,
+    },
+    /// It is read again, and a delegation given back.
+    ReadAgain(u32),
     /// Something went wrong after the file was opened: it is closed, and then that is reported.
     Abandon(Box<Error>),
-}
-
-/// The bytes of a small file.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Transfer {
-    Put(u32, Stability),
-    Get(u32),
 }
 
 /// What a reply leads to.
@@ -208,42 +213,9 @@ impl Building<'_, '_> {
         self.compound.add(&PutHandle { file });
     }
 
-    fn open(&mut self, place: &Place<'_>, access: u32, how: OpenHow) -> OwnerName {
-        self.put(place.directory);
-        let name = self.identity.next_owner();
-        let none = if self.identity.minor() == Minor::V0 { 0 } else { WANT_NO_DELEGATION };
-        let (access, owner) = (access | none, name.for_client(self.client));
-        let claim = Claim::Name(place.name);
-        self.compound.add(&Open { sequence: 0, access, deny: 0, owner, how, claim });
-        self.compound.add(&GetHandle);
-        name
-    }
-
     fn write(&mut self, state: StateId, offset: u64, count: u32, stability: Stability) {
         self.compound.add(&WriteHead { state, offset, stability, count });
         self.data_at = Some(self.compound.length());
-    }
-
-    /// The bytes of a small file that is open, and its end.
-    fn transfer(&mut self, transfer: Transfer, state: StateId, close: Close) {
-        match transfer {
-            Transfer::Put(0, _) => {}
-            Transfer::Put(count, stability) => self.write(state, 0, count, stability),
-            Transfer::Get(count) => {
-                self.compound.add(&Read { state, offset: 0, count });
-            }
-        }
-        self.compound.add(&close);
-    }
-
-    fn whole(&mut self, place: &Place<'_>, transfer: Transfer, how: OpenHow) -> ExpectedReply {
-        let access = if matches!(transfer, Transfer::Put(..)) { BOTH_ACCESS } else { READ_ACCESS };
-        self.open(place, access, how);
-        if self.identity.minor() != Minor::V0 {
-            let state = StateId::CURRENT;
-            self.transfer(transfer, state, Close { sequence: 0, state });
-        }
-        ExpectedReply::Whole(transfer)
     }
 
     /// Builds the (first) compound of a request.
@@ -427,18 +399,26 @@ impl Building<'_, '_> {
             ExpectedReply::Rename => results.take::<Rename<'_>>().map(|_| Done::Changed)?,
             ExpectedReply::List => Done::Other(Other::Page(results.take::<ReadDirectory>()?.0)),
             ExpectedReply::Open(access, owner) => return self.opened(results, access, owner),
-            ExpectedReply::Confirm(opened) => {
-                let state = results.take::<ConfirmOpen>()?;
-                let (handle, attributes, access, owner) = *opened;
-                let file = self.identity.add(handle, access, owner, state, 2);
-                Done::Other(Other::Opened(file, Box::new(attributes)))
+            ExpectedReply::Confirm(opened) => return self.confirmed(results, *opened),
+            ExpectedReply::Return(done) => {
+                results.take_last::<ReturnDelegation>()?;
+                *done
             }
             ExpectedReply::Whole(transfer) => return self.whole_reply(results, transfer),
-            ExpectedReply::Rest(transfer, confirm) => {
-                if confirm {
+            ExpectedReply::Rest { transfer, confirms, gives_back } => {
+                if confirms {
                     results.take::<ConfirmOpen>()?;
                 }
-                transferred(results, transfer)?
+                let done = transferred(results, transfer)?;
+                if gives_back {
+                    results.take_last::<ReturnDelegation>()?;
+                }
+                done
+            }
+            ExpectedReply::ReadAgain(count) => {
+                let done = read(results, count)?;
+                results.take_last::<ReturnDelegation>()?;
+                done
             }
             // Whatever came of the close.
             ExpectedReply::Abandon(error) => return Err(*error),
@@ -448,56 +428,6 @@ impl Building<'_, '_> {
 
     fn locks<'a>(&self, state: StateId) -> Done<'a> {
         Done::Other(Other::Locks(state.in_calls(self.identity.minor())))
-    }
-
-    fn opened<'a>(
-        &mut self,
-        results: &mut Results<'a>,
-        access: u32,
-        owner: OwnerName,
-    ) -> Result<Step<'a>, Error> {
-        let ok = results.take::<Open<'_>>()?;
-        let (handle, attributes) = (results.take::<GetHandle>()?, results.take::<GetAttributes>()?);
-        if ok.must_confirm(self.identity.minor()) {
-            self.put(handle);
-            self.compound.add(&ConfirmOpen { state: ok.state, sequence: 1 });
-            return Ok(Step::Next(ExpectedReply::Confirm(Box::new((
-                handle, attributes, access, owner,
-            )))));
-        }
-        let file = self.identity.add(handle, access, owner, ok.state, 1);
-        Ok(Step::Done(Done::Other(Other::Opened(file, Box::new(attributes)))))
-    }
-
-    fn whole_reply<'a>(
-        &mut self,
-        results: &mut Results<'a>,
-        transfer: Transfer,
-    ) -> Result<Step<'a>, Error> {
-        let ok = results.take::<Open<'_>>()?;
-        let file = results.take::<GetHandle>()?;
-        if self.identity.minor() != Minor::V0 {
-            return match transferred(results, transfer) {
-                Ok(done) => Ok(Step::Done(done)),
-                Err(error) => {
-                    // The compound ended before its CLOSE.
-                    self.put(file);
-                    let state = ok.state.in_calls(self.identity.minor());
-                    self.compound.add(&Close { sequence: 0, state });
-                    Ok(Step::Next(ExpectedReply::Abandon(Box::new(error))))
-                }
-            };
-        }
-        self.put(file);
-        let (mut state, mut sequence, confirm) = (ok.state, 1, ok.must_confirm(Minor::V0));
-        if confirm {
-            self.compound.add(&ConfirmOpen { state, sequence });
-            // A state counts its changes, and confirming is one (RFC 7530, section 9.1.4.2).
-            state.sequence = state.sequence.wrapping_add(1);
-            sequence += 1;
-        }
-        self.transfer(transfer, state, Close { sequence, state });
-        Ok(Step::Next(ExpectedReply::Rest(transfer, confirm)))
     }
 }
 
@@ -520,14 +450,4 @@ fn write<'a>(
     checked_written(&ok, count, stability)?;
     let WriteOk { count, committed, verifier } = ok;
     Ok(Done::Write { count, committed, verifier })
-}
-
-fn transferred<'a>(results: &mut Results<'a>, transfer: Transfer) -> Result<Done<'a>, Error> {
-    let done = match transfer {
-        Transfer::Put(0, _) => Done::Changed,
-        Transfer::Put(count, stability) => write(results, count, stability)?,
-        Transfer::Get(count) => read(results, count)?,
-    };
-    results.take::<Close>()?;
-    Ok(done)
 }

@@ -1,6 +1,8 @@
 //! Peers that break version 4 in every way: errors, no hang, no panic; and servers that are slow or
 //! forgetful, which are worked with.
 
+#[path = "delegations.rs"]
+mod delegations;
 #[path = "limits.rs"]
 mod limits;
 #[path = "reopened.rs"]
@@ -309,6 +311,7 @@ fn a_session_without_slots_is_refused() {
 
 #[derive(Default)]
 struct User {
+    /// Tags of calls, and bytes of the file or that were transferred.
     ended: Vec<(u32, Result<Option<u64>, Error>)>,
 }
 
@@ -317,14 +320,16 @@ impl Exchange<Nfs4> for User {
         0
     }
     fn payload(&mut self, _: u32) -> &[u8] {
-        &[]
+        b"four"
     }
     fn complete(&mut self, completion: Completion<Done<'_>, Error>) {
-        let size = completion.result.map(|done| match done {
+        let bytes = completion.result.map(|done| match done {
             Done::Attributes(of) => of.size,
+            Done::Read { data, .. } => Some(data.len() as u64),
+            Done::Write { count, .. } => Some(count.into()),
             _ => None,
         });
-        self.ended.push((completion.tag, size));
+        self.ended.push((completion.tag, bytes));
     }
 }
 

@@ -2,14 +2,14 @@
 
 use super::super::compound::{Compound, Results};
 use super::super::identity::{OpenFile, Registered};
-use super::super::opening::{Claim, Open, OpenHow};
+use super::super::opening::{Claim, Delegation, Open, OpenHow};
 use super::super::operations::PutHandle;
 use super::super::sessions::{
     Channel, CreateSession, CreateSessionOk, ExchangeId, NO_PNFS, ReclaimComplete, Registration,
     Renew, SetClient,
 };
 use super::super::status::Status;
-use super::super::types::{Minor, Short, StateId};
+use super::super::types::{FileHandle, Minor, Short, StateId};
 use super::{Client, LARGEST_TRANSFER, OPERATIONS, OVERHEAD, Session, TRIES};
 use crate::Error;
 use crate::nfs4::Operation;
@@ -127,28 +127,34 @@ impl Client {
     /// After a new registration: opens again what was open `before` the server restarted. Within its grace
     /// period it is the same file; later, and for a server only once nothing more is reclaimed, one that may
     /// be another's by now. That takes a name in 4.0, which may be another file's: there the file goes on
-    /// as nobody's open file. What cannot be had again says so when it is used.
+    /// as nobody's open file. What cannot be had again says so when it is used. Delegations that come with files
+    /// are given back last, so that no file has to wait for that.
     fn recover(&mut self, before: bool) -> Result<(), Error> {
         let files = if before { self.identity.files() } else { Vec::new() };
-        let mut refused = Vec::new();
+        let (mut refused, mut given) = (Vec::new(), Vec::new());
         for file in files {
-            if !self.reopen(&file, Claim::Previous)? {
+            if !self.reopen(&file, Claim::Previous, &mut given)? {
                 refused.push(file);
             }
         }
         if self.minor() == Minor::V0 {
             refused.iter().for_each(|file| file.state().id = StateId::ANONYMOUS);
-            return Ok(());
+        } else {
+            self.reclaimed()?;
+            for file in refused {
+                self.reopen(&file, Claim::Handle, &mut given)?;
+            }
         }
-        self.reclaimed()?;
-        for file in refused {
-            self.reopen(&file, Claim::Handle)?;
-        }
-        Ok(())
+        given.into_iter().try_for_each(|(file, given)| self.give_back(file, given))
     }
 
-    /// Whether the server opens it again.
-    fn reopen(&mut self, file: &OpenFile, claim: Claim<'static>) -> Result<bool, Error> {
+    /// Whether the server opens it again; a delegation that comes with it is added to those that are `given`.
+    fn reopen(
+        &mut self,
+        file: &OpenFile,
+        claim: Claim<'static>,
+        given: &mut Vec<(FileHandle, Delegation)>,
+    ) -> Result<bool, Error> {
         let access = self.access(file.access);
         let (minor, handle, identity) = (self.minor(), file.handle, self.identity.clone());
         let open = move |client, compound: &mut Compound<'_>| {
@@ -163,7 +169,10 @@ impl Client {
             results.take::<PutHandle>()?;
             results.take::<Open<'_>>()
         };
-        let opened = self.patiently(open, read).and_then(|ok| self.confirmed(handle, &ok));
+        let opened = self.patiently(open, read).and_then(|ok| {
+            given.push((handle, ok.delegation));
+            self.confirmed(handle, &ok)
+        });
         match opened {
             Ok((id, sequence)) => {
                 let id = id.in_calls(self.minor());
