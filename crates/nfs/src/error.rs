@@ -68,6 +68,9 @@ pub enum Error {
         /// The server's answer.
         status: crate::nfs4::Status,
     },
+    /// The server has revoked files that are open (4.1): the connection ends, and the next one opens them again.
+    #[error("the server has revoked open files ({0})")]
+    Revoked(crate::nfs4::Revoked),
     /// More bytes than were asked for or sent.
     #[error("{procedure}: {got} bytes instead of {asked}")]
     TooMuch {
@@ -128,10 +131,10 @@ impl Error {
         }
     }
 
-    /// Whether the connection has gone and a new one is worth trying.
+    /// Whether the connection, or what was open on it, has gone, and a new one is worth trying.
     pub fn is_lost(&self) -> bool {
         use plimsoll_transport::Error::{Closed, Connection};
-        matches!(self, Error::Tcp(Closed | Connection(_)))
+        matches!(self, Error::Tcp(Closed | Connection(_)) | Error::Revoked(_))
     }
 
     /// Whether the connection is of no use after it.

@@ -223,6 +223,7 @@ pub(crate) fn kind(error: &Error) -> ErrorKind {
         Error::Rejected(Rejection::Auth(_)) | Error::Mount { .. } => ErrorKind::NotPermitted,
         Error::Rejected(_) | Error::NotRegistered { .. } => ErrorKind::Protocol,
         Error::DataLost => ErrorKind::Lost,
+        Error::Revoked(_) => ErrorKind::Gone,
         Error::Nfs { .. } | Error::Nfs4 { .. } => match error.status() {
             Some(Status::NoSpace | Status::Quota) => ErrorKind::NoSpace,
             Some(Status::Access | Status::NotOwner | Status::ReadOnly) => ErrorKind::NotPermitted,

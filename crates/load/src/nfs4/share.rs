@@ -30,6 +30,9 @@ use std::num::{NonZeroU8, NonZeroU16};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+/// What is done where a server revokes open files.
+const OPENED_AGAIN: &str = "They were opened again where the server allowed it; read its log.";
+
 /// The server, and who this share is to it.
 pub(crate) struct Server {
     pub site: Site,
@@ -384,7 +387,12 @@ impl Share for Nfs4Share {
     }
 
     fn take_flags(&self) -> Vec<Flag> {
-        self.server.site.oddities.take()
+        let Server { site, identity } = &*self.server;
+        if let Some(revoked) = identity.take_revoked() {
+            let reason = format!("the server revoked them ({revoked})");
+            site.oddities.failed(&site.given, "keep its files open", reason, OPENED_AGAIN);
+        }
+        site.oddities.take()
     }
 
     fn namespace(&self) -> Result<Box<dyn Namespace>, Failure> {

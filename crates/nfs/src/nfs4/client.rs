@@ -6,6 +6,7 @@ use super::compound::{Arguments, Compound, Results};
 use super::identity::{Identity, OpenFile};
 use super::opening::{ConfirmOpen, Delegation, OpenOk, WANT_NO_DELEGATION};
 use super::operations::{PutHandle, ReturnDelegation};
+use super::revoked::Revoked;
 use super::sessions::{Channel, DestroySession, Renew, Sequence};
 use super::status::Status;
 use super::types::{FileHandle, Minor, SessionId, StateId};
@@ -43,6 +44,17 @@ pub(super) struct Session {
     pub fore: Channel,
     /// Number of the next call in the first slot.
     pub sequence: u32,
+    /// What the last reply says of what the client has open, as bits.
+    pub status: u32,
+    /// Those of the bits that say that it was revoked.
+    pub watched: u32,
+}
+
+impl Session {
+    /// What the server has revoked of what was open under the session's registration.
+    fn revoked(&self) -> Option<Revoked> {
+        Revoked::of(self.status, self.watched)
+    }
 }
 
 /// What a client leaves to a pipeline.
@@ -204,13 +216,25 @@ impl Client {
         build: impl Fn(u64, &mut Compound<'_>),
         read: impl Fn(u64, &mut Results<'_>) -> Result<R, Error>,
     ) -> Result<R, Error> {
-        // A session that could not be made again is still missing.
-        if self.session.is_none() && self.minor() != Minor::V0 {
+        // A session that could not be made again is still missing; one whose files were revoked is of no use.
+        let is_useless = self.session.is_none_or(|session| session.revoked().is_some());
+        if is_useless && self.minor() != Minor::V0 {
             self.begin()?;
         }
         let (end, mut wait, mut tries) = (self.socket().within(WAITS), WAIT, 0);
         loop {
-            match self.once(&build, &read) {
+            let result = self.once(&build, &read);
+            let revoked = self.session.and_then(|session| session.revoked());
+            if let Some(revoked) = revoked {
+                self.identity.revoked(self.client, revoked);
+                self.sessions_lost += 1;
+            }
+            match result {
+                // Perhaps for that alone.
+                Err(Error::Nfs4 { .. }) if revoked.is_some() && tries < TRIES => {
+                    tries += 1;
+                    self.begin()?;
+                }
                 Err(error @ Error::Nfs4 { status, .. }) if status.is_later() => {
                     self.waits += 1;
                     if end.sleep(wait).is_err() {
@@ -252,6 +276,7 @@ impl Client {
                 return Err(XdrError::Invalid("SEQUENCE: the reply belongs to another call").into());
             }
             session.sequence = session.sequence.wrapping_add(1);
+            session.status = ok.status;
         }
         let value = read(self.client, &mut results)?;
         results.finish()?;

@@ -1,6 +1,7 @@
 //! Who a client is to its server, for all of its connections, and what it has open there.
 
 use super::opening::{Close, StateOwner};
+use super::revoked::Revoked;
 use super::types::{FileHandle, Minor, Short, StateId};
 use crate::nfs3::Verifier;
 use std::hash::{BuildHasher, RandomState};
@@ -13,8 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 pub struct Identity {
     minor: Minor,
     name: String,
-    verifier: Verifier,
     registered: Mutex<Registered>,
+    losses: Mutex<Losses>,
     files: Mutex<Vec<Weak<OpenFile>>>,
     next_owner: AtomicU64,
 }
@@ -23,12 +24,25 @@ pub struct Identity {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Registered {
     pub client: Option<u64>,
+    /// Changes when the client begins anew: then the server forgets what it had before.
+    pub verifier: Verifier,
     /// The registration that `sequence` is of (4.1). It outlasts `client`: a server that still has it gives it again.
     pub numbered: Option<u64>,
     /// Number of the next CREATE_SESSION.
     pub sequence: u32,
     /// Whether it has been registered before: then there may be something to reclaim.
     pub before: bool,
+    /// The bits of SEQUENCE by which the server says that it has revoked open files (4.1).
+    pub watched: u32,
+}
+
+/// Open files that the server has revoked.
+#[derive(Clone, Copy, Debug, Default)]
+struct Losses {
+    /// The registration that they were open under, until it is given up.
+    client: Option<u64>,
+    /// Until it is told.
+    untold: Option<Revoked>,
 }
 
 impl Identity {
@@ -38,8 +52,11 @@ impl Identity {
         Arc::new(Identity {
             minor,
             name: format!("plimsoll {:016x}{:016x}", random(), random()),
-            verifier: Verifier(random()),
-            registered: Mutex::default(),
+            registered: Mutex::new(Registered {
+                verifier: Verifier(random()),
+                ..Registered::default()
+            }),
+            losses: Mutex::default(),
             files: Mutex::default(),
             next_owner: AtomicU64::new(1),
         })
@@ -54,12 +71,33 @@ impl Identity {
         Short(self.name.as_bytes())
     }
 
-    pub(super) fn verifier(&self) -> Verifier {
-        self.verifier
-    }
-
     pub(super) fn registered(&self) -> MutexGuard<'_, Registered> {
         self.registered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn losses(&self) -> MutexGuard<'_, Losses> {
+        self.losses.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The server says that it has revoked open files of a registration: the next connection begins another
+    /// one. Noted apart from that, which is held for as long as a server may be away.
+    #[cold]
+    pub(super) fn revoked(&self, client: u64, what: Revoked) {
+        *self.losses() = Losses { client: Some(client), untold: Some(what) };
+    }
+
+    /// Gives up a registration whose open files the server has revoked.
+    pub(super) fn give_up_revoked(&self, registered: &mut Registered) {
+        let lost = self.losses().client.take();
+        if lost.is_some() && lost == registered.client {
+            registered.client = None;
+            registered.verifier.0 = registered.verifier.0.wrapping_add(1);
+        }
+    }
+
+    /// Open files that the server has revoked since this was asked last.
+    pub fn take_revoked(&self) -> Option<Revoked> {
+        self.losses().untold.take()
     }
 
     /// An owner for one open file, never used before. With one for each, closing a file closes no

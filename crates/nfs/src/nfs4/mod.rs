@@ -14,6 +14,7 @@ mod opening;
 mod operations;
 mod pipeline;
 mod request;
+mod revoked;
 mod sessions;
 mod slots;
 mod status;
@@ -36,6 +37,7 @@ pub use operations::{
 };
 pub use pipeline::{Call, Completion, Nfs4, Pipeline};
 pub use request::{Done, LockOwner, Other, Place, Request};
+pub use revoked::Revoked;
 pub use sessions::{
     Channel, CreateSession, CreateSessionOk, DestroyClient, DestroySession, ExchangeId,
     ExchangeIdOk, ReclaimComplete, Registration, Renew, Sequence, SequenceOk, SetClient,

@@ -4,6 +4,7 @@ use super::client::{Client, ClientParts, OVERHEAD, end_session};
 use super::compound::{Compound, Results};
 use super::identity::Identity;
 use super::request::{Building, Done, ExpectedReply, Request, Step};
+use super::revoked::Revoked;
 use super::sessions::Sequence;
 use super::slots::{Slots, Taken};
 use super::types::SessionId;
@@ -37,7 +38,8 @@ pub type Pipeline = plimsoll_transport::Pipeline<Nfs4>;
 pub type Completion<'a> = Ended<Done<'a>, Error>;
 
 /// NFS version 4 as a pipeline speaks it. A WRITE's data are copied if they are few and else handed
-/// over as they are. A session that the server forgets ends the pipeline, and so does in 4.0 a registration.
+/// over as they are. A session that the server forgets ends the pipeline, and so do open files that it
+/// [revokes](Revoked), and in 4.0 a registration that it forgets.
 pub struct Nfs4 {
     options: PipelineOptions,
     credential: Credential,
@@ -49,6 +51,8 @@ pub struct Nfs4 {
     page_most: u32,
     /// None in 4.0.
     slots: Option<Slots>,
+    /// The bits of SEQUENCE by which the server says that it has revoked open files.
+    watched: u32,
     replies: RecordBuffer,
     /// A call's slot in the pipeline is in these low bits of its transaction number, so a reply finds
     /// it at once.
@@ -100,6 +104,7 @@ impl Nfs4 {
             client,
             page_most: session.map_or(PAGE_BYTES, |of| of.fore.largest_read().min(PAGE_BYTES)),
             slots: session.map(|of| Slots::new(of.id, of.fore.slots, of.sequence)),
+            watched: session.map_or(0, |of| of.watched),
             replies: RecordBuffer::new(reply_most as usize),
             mask,
             unread: false,
@@ -250,7 +255,15 @@ impl Protocol for Nfs4 {
             }
             Ok(mut from) => {
                 let mut results: Results<'_> = from.value()?;
-                match begin_results(&mut self.slots, call.taken, &mut results)? {
+                let (identity, client, watched) = (&self.identity, self.client, self.watched);
+                let look = |status| match Revoked::of(status, watched) {
+                    None => Ok(()),
+                    Some(revoked) => {
+                        identity.revoked(client, revoked);
+                        Err(Error::Revoked(revoked))
+                    }
+                };
+                match begin_results(&mut self.slots, call.taken, &mut results, look)? {
                     Err(later) => Err(later),
                     Ok(()) => {
                         let session = self.slots.as_ref().map(Slots::session);
@@ -287,19 +300,20 @@ impl Protocol for Nfs4 {
     }
 }
 
-/// SEQUENCE's part of a reply, which gives the slot back. The inner error: the server asks for the call
-/// to be made again later. Any other refusal is the end of the session.
+/// SEQUENCE's part of a reply, which gives the slot back, and what is made of its status. The inner error: the
+/// server asks for the call to be made again later. Any other refusal is the end of the session.
 #[inline]
 fn begin_results(
     slots: &mut Option<Slots>,
     taken: Taken,
     results: &mut Results<'_>,
+    look: impl FnOnce(u32) -> Result<(), Error>,
 ) -> Result<Result<(), Error>, Error> {
     let Some(slots) = slots else { return Ok(Ok(())) };
     match results.take::<Sequence>() {
         Ok(ok) => {
             slots.give_back(taken, Some(&ok))?;
-            Ok(Ok(()))
+            look(ok.status).map(Ok)
         }
         Err(error @ Error::Nfs4 { status, .. }) if status.is_later() => {
             slots.give_back(taken, None)?;

@@ -7,6 +7,8 @@ mod delegations;
 mod limits;
 #[path = "reopened.rs"]
 mod reopened;
+#[path = "revoked.rs"]
+mod revoked;
 #[path = "sessions.rs"]
 mod sessions;
 

@@ -4,6 +4,7 @@ use super::super::compound::{Compound, Results};
 use super::super::identity::{OpenFile, Registered};
 use super::super::opening::{Claim, Delegation, Open, OpenHow};
 use super::super::operations::PutHandle;
+use super::super::revoked::Revoked;
 use super::super::sessions::{
     Channel, CreateSession, CreateSessionOk, ExchangeId, NO_PNFS, ReclaimComplete, Registration,
     Renew, SetClient,
@@ -30,6 +31,7 @@ impl Client {
         let identity = self.identity.clone();
         // Held until all is reclaimed: nobody else shall use what is not.
         let mut registered = identity.registered();
+        identity.give_up_revoked(&mut registered);
         for _ in 0..TRIES {
             let fresh = registered.client.is_none();
             let client = match registered.client {
@@ -63,6 +65,12 @@ impl Client {
             }
             if fresh {
                 self.recover(std::mem::replace(&mut registered.before, true))?;
+                // What the server says already is not about files that will be open.
+                let said = self.session.map_or(0, |session| session.status);
+                registered.watched = Revoked::BITS & !said;
+            }
+            if let Some(session) = &mut self.session {
+                session.watched = registered.watched;
             }
             // Noted last: where this breaks off, the next connection opens again what was open.
             registered.client = Some(client);
@@ -76,7 +84,7 @@ impl Client {
     /// of its next CREATE_SESSION, which a server need say of a new one alone (RFC 8881, section 18.35).
     fn register(&mut self, registered: &mut Registered) -> Result<u64, Error> {
         let identity = self.identity.clone();
-        let (owner, verifier) = (identity.name(), identity.verifier());
+        let (owner, verifier) = (identity.name(), registered.verifier);
         if self.minor() == Minor::V0 {
             // Nobody listens there: a server that tries finds that it cannot give delegations.
             let (network, address) = (Short(b"tcp"), Short(b"0.0.0.0.0.0"));
@@ -120,7 +128,8 @@ impl Client {
         if ok.fore.slots == 0 || ok.fore.operations < 8 || smallest < OVERHEAD {
             return Err(XdrError::Invalid("session: too small for any call").into());
         }
-        self.session = Some(Session { id: ok.session, fore: ok.fore, sequence: 1 });
+        let (id, fore) = (ok.session, ok.fore);
+        self.session = Some(Session { id, fore, sequence: 1, status: 0, watched: 0 });
         Ok(())
     }
 
