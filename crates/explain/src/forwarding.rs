@@ -1,58 +1,25 @@
 //! What a router did while it kept a rate: its busiest core, whether the frames passed it, and what sets the rate.
 
 mod connections;
+mod limit;
 mod lost;
 mod rates;
+mod seen;
 
 pub use connections::{ConnectionLimit, NewConnections, new_connections};
+pub(crate) use limit::Judged;
+pub use limit::{RateLimit, RouterCpu};
 pub use lost::QueueSeen;
 pub use rates::AtRate;
+pub(crate) use seen::{At, Loaded, mean};
 
 use crate::gather::Gathered;
-use crate::thresholds::{
-    AROUND_FRAME_BYTES, LOST_THERE, ONE_RATE, PASSED, PATH_SATURATED, ROUTER_IDLE,
-};
+use crate::thresholds::{LOST_ENOUGH, ONE_RATE, PASSED};
 use plimsoll_model::{
-    Cell, ConntrackLoad, CpuTimes, Flag, HostLoad, HostName, Measure, Metric, PartResult,
-    RateCaveat, Steps, Study, Trial,
+    Cell, ConntrackLoad, Flag, Flow, HostName, Job, Measure, Metric, PartResult, PathSubject,
+    RateCaveat, Steps, Study, Subject, Trial,
 };
 use std::collections::BTreeMap;
-
-/// What sets the rate that a router keeps.
-#[derive(Clone, Debug, PartialEq)]
-pub enum RateLimit {
-    /// The sender: the router keeps at least that.
-    Sender,
-    /// A core of the router, at this utilisation.
-    Core {
-        /// Utilisation.
-        share: f64,
-    },
-    /// A link of the router, at this utilisation.
-    Link {
-        /// Its interface.
-        interface: String,
-        /// Utilisation.
-        share: f64,
-    },
-    /// The queue of a core of the router, which was full.
-    CpuQueue {
-        /// Share of the lost frames that were lost there.
-        share: f64,
-    },
-    /// A queueing discipline of the router: its CPU is idle enough.
-    Queue {
-        /// Utilisation of its busiest core by the kernel.
-        share: f64,
-    },
-    /// A shaper, a policer or a link that is not known: the router's CPU is idle enough.
-    NotCpu {
-        /// Utilisation of its busiest core.
-        share: f64,
-    },
-    /// Nothing is known of the router.
-    Unknown,
-}
 
 /// A router at the rate that it keeps.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,8 +28,15 @@ pub struct Forwarded {
     pub cell: Cell,
     /// Bytes of a frame.
     pub frame_bytes: f64,
+    /// Frames per second that it keeps, as a mean of the trials.
+    pub kept: Option<f64>,
     /// Share of the time that the busiest core of the router spends in soft interrupts.
     pub softirq: Option<f64>,
+    /// Its cores at the rate that it keeps.
+    pub cpu: RouterCpu,
+    /// Utilisation of the busiest core or process of the end that sends; where both send, of the busier end. `None` if it
+    /// was not monitored.
+    pub sender: Option<f64>,
     /// Share of the frames that an interface of the router counted, its other traffic taken out; `None` if it was not
     /// monitored.
     pub passed: Option<f64>,
@@ -90,56 +64,13 @@ impl Forwarded {
     pub fn full_conntrack(&self) -> Option<ConntrackLoad> {
         self.conntrack.filter(lost::is_full)
     }
-}
 
-/// Frames that were offered to a router, and its load meanwhile.
-#[derive(Clone, Copy, Debug)]
-struct At<'a> {
-    /// Frames per second that were sent, and that arrived.
-    offered: f64,
-    received: f64,
-    /// Frames that were sent.
-    sent: f64,
-    load: &'a HostLoad,
-}
-
-impl<'a> At<'a> {
-    fn new(part: Option<&PartResult>, loads: &'a [HostLoad], router: &HostName) -> Option<At<'a>> {
-        let value = |measure| part?.quantities.get(&Metric::all(measure)).copied();
-        let offered = value(Measure::OFFERED_FRAMES)
-            .filter(|offered| offered.is_finite() && *offered > 0.0)?;
-        let is_count = |count: &f64| count.is_finite() && *count >= 0.0;
-        let received = value(Measure::PACKETS).filter(is_count)?;
-        let sent = value(Measure::ALL_SENT).filter(is_count)?;
-        let load = loads.iter().find(|load| load.host == *router && load.seconds > 0.0)?;
-        Some(At { offered, received, sent, load })
-    }
-
-    /// Every trial of the searches.
-    fn all(trials: &[&'a Trial], router: &HostName) -> Vec<At<'a>> {
-        let points = trials.iter().flat_map(|trial| &trial.points);
-        points.filter_map(|point| At::new(point.parts.first(), &point.loads, router)).collect()
-    }
-
-    /// Share of the frames that was lost.
-    fn loss(&self) -> f64 {
-        (1.0 - self.received / self.offered).clamp(0.0, 1.0)
-    }
-
-    /// CPU seconds that the kernel took beyond those of the idle router.
-    fn caused_by_kernel(&self) -> f64 {
-        let idle = self.load.idle.as_ref().map_or(0.0, kernel);
-        kernel(&self.load.cpu) - idle * self.load.seconds
+    /// The lowest rate above the one that it keeps at which so many frames were lost that the place is looked for.
+    pub fn first_loss(&self) -> Option<&AtRate> {
+        let is_above = |at: &&AtRate| self.kept.is_none_or(|kept| at.offered > kept);
+        self.rates.iter().filter(is_above).find(|at| at.loss() >= LOST_ENOUGH)
     }
 }
-
-/// Packets are forwarded in the kernel, before any process: what processes take sets no rate.
-fn kernel(cpu: &CpuTimes) -> f64 {
-    cpu.system + cpu.irq + cpu.softirq
-}
-
-/// A figure of the router in one trial.
-type Figure<'a> = &'a dyn Fn(&Trial, &HostLoad) -> Option<f64>;
 
 /// Every cell whose workload searches the highest rate that is kept, and that has complete trials.
 pub fn forwarded(study: &Study) -> Vec<Forwarded> {
@@ -159,29 +90,24 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Forward
     if trials.is_empty() {
         return None;
     }
-    let frame_bytes = workload.main()?.job.block()?.0 as f64;
-    let own = |trial: &&Trial| trial.loads.iter().find(|load| load.host == *router).cloned();
-    let loads: Vec<(&Trial, HostLoad)> =
-        trials.iter().filter_map(|trial| Some((*trial, own(trial)?))).collect();
-    let mean = |value: Figure<'_>| {
-        let values: Vec<f64> = loads
-            .iter()
-            .filter_map(|(trial, load)| value(trial, load))
-            .filter(|value| value.is_finite())
-            .collect();
-        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-    };
-    let softirq = mean(&|trial, load| busiest(load, sending(trial, load), |cpu| cpu.softirq));
+    let job = &workload.main()?.job;
+    let path = study.plan.subjects.get(usize::from(cell.subject)).and_then(Subject::path)?;
+    let kept: Vec<f64> = trials
+        .iter()
+        .filter_map(|trial| trial.result.value(0, Metric::all(Measure::KEPT)))
+        .collect();
+    let own = Loaded::of_searches(&trials, router);
     let passed = passed(&trials, router);
     let all = At::all(&trials, router);
-    let (softnet_dropped, queue) = (lost::softnet(&all), lost::queue(&all));
-    let limit = limit(study, &trials, &loads, &mean)
-        .unwrap_or_else(|cpu| cpu.limit(softnet_dropped, queue.as_ref()));
+    let Judged { cpu, softnet_dropped, queue, limit } = Judged::new(study, &own, &all);
     let passes_by = passed.is_some_and(|share| share < PASSED);
     Some(Forwarded {
         cell,
-        frame_bytes,
-        softirq,
+        frame_bytes: job.block()?.0 as f64,
+        kept: seen::average(&kept),
+        softirq: mean(&own, |seen| seen.busiest(|cpu| cpu.softirq)),
+        cpu,
+        sender: sender(&trials, path, job),
         passed,
         softnet_dropped,
         queue,
@@ -189,8 +115,27 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Forward
         // Frames that its interfaces do not count may go another way.
         offloaded: lost::offloaded(&all).filter(|_| !passes_by),
         rates: rates::rates(&all),
-        limit,
+        limit: if is_of_sender(&trials) { RateLimit::Sender } else { limit },
     })
+}
+
+/// Whether each search ended at what the sender can send.
+fn is_of_sender(trials: &[&Trial]) -> bool {
+    let is_least = |flag: &Flag| matches!(flag, Flag::KeptRate { caveat: RateCaveat::AtLeast, .. });
+    trials.iter().all(|trial| trial.result.flags.iter().any(is_least))
+}
+
+/// The busiest core or process of the end that sends.
+fn sender(trials: &[&Trial], path: &PathSubject, job: &Job) -> Option<f64> {
+    let Job::Forwarding(job) = job else { return None };
+    let own = |host: &HostName| Loaded::of_searches(trials, host);
+    let a = seen::at_end(trials, &own(&path.from.host), Measure::NEAR_BUSIEST);
+    let b = seen::at_end(trials, &own(&path.to.host), Measure::FAR_BUSIEST);
+    match job.flow {
+        Flow::Out => a,
+        Flow::In => b,
+        Flow::Both => [a, b].into_iter().flatten().reduce(f64::max),
+    }
 }
 
 /// The share of the frames that an interface of the router counted: the most of all interfaces. Other traffic is the part
@@ -241,104 +186,9 @@ fn share(rows: &[[f64; 3]]) -> f64 {
     }
 }
 
-/// Seconds in which frames were sent: monitoring begins before them and ends after them.
-fn sending(trial: &Trial, load: &HostLoad) -> f64 {
-    let segments = trial.result.value(0, Metric::all(Measure::ALL_SEGMENTS));
-    segments.filter(|seconds| *seconds > 0.0 && *seconds < load.seconds).unwrap_or(load.seconds)
-}
-
-/// The share of a class of CPU time on the core that has most of it.
-fn busiest(load: &HostLoad, seconds: f64, class: impl Fn(&CpuTimes) -> f64) -> Option<f64> {
-    let most = load.cores.iter().map(class).reduce(f64::max)?;
-    (seconds > 0.0).then(|| (most / seconds).min(1.0))
-}
-
-/// The router's CPU at the rate that it keeps: utilisation of the busiest core, by the kernel and by everything.
-#[derive(Clone, Copy, Debug, Default)]
-struct Cpu {
-    kernel: Option<f64>,
-    busy: Option<f64>,
-}
-
-impl Cpu {
-    /// What sets the rate if no link does, with the share of the lost frames that the queues of cores dropped, and a
-    /// queueing discipline.
-    fn limit(self, softnet_dropped: Option<f64>, queue: Option<&QueueSeen>) -> RateLimit {
-        let limits = queue.is_some_and(QueueSeen::limits);
-        match (self.kernel, self.busy, softnet_dropped) {
-            (Some(share), ..) if share >= PATH_SATURATED => RateLimit::Core { share },
-            (.., Some(share)) if share >= LOST_THERE => RateLimit::CpuQueue { share },
-            (Some(share), ..) if share <= ROUTER_IDLE && limits => RateLimit::Queue { share },
-            (_, Some(share), _) if share <= ROUTER_IDLE => RateLimit::NotCpu { share },
-            _ => RateLimit::Unknown,
-        }
-    }
-}
-
-/// The sender or a link, if one of them sets the rate; else what is known of the CPU.
-fn limit(
-    study: &Study,
-    trials: &[&Trial],
-    loads: &[(&Trial, HostLoad)],
-    mean: &dyn Fn(Figure<'_>) -> Option<f64>,
-) -> Result<RateLimit, Cpu> {
-    let is_least = |flag: &Flag| matches!(flag, Flag::KeptRate { caveat: RateCaveat::AtLeast, .. });
-    if trials.iter().all(|trial| trial.result.flags.iter().any(is_least)) {
-        return Ok(RateLimit::Sender);
-    }
-    let Some((_, first)) = loads.first() else { return Ok(RateLimit::Unknown) };
-    let facts = study.hosts.iter().find(|facts| facts.name == first.host);
-    let is_shaped = facts.is_some_and(|facts| facts.lab.is_some());
-    for interface in &first.interfaces {
-        let Some(rate) = facts.and_then(|facts| facts.link_rate(&interface.name)) else { continue };
-        let share = mean(&|trial, load| {
-            let own = load.interfaces.iter().find(|one| one.name == interface.name)?;
-            let wire = |bytes: u64, packets: u64| match is_shaped {
-                true => bytes as f64,
-                false => bytes as f64 + AROUND_FRAME_BYTES * packets as f64,
-            };
-            let sent = wire(own.sent_bytes, own.sent_packets);
-            let bytes = sent.max(wire(own.received_bytes, own.received_packets));
-            Some(8.0 * bytes / rate as f64 / sending(trial, load))
-        });
-        if let Some(share) = share.filter(|share| *share >= PATH_SATURATED) {
-            let interface = interface.name.clone();
-            return Ok(RateLimit::Link { interface, share: share.min(1.0) });
-        }
-    }
-    let of_kernel = mean(&|trial, load| busiest(load, sending(trial, load), kernel));
-    let busy = mean(&|trial, load| {
-        let share = load.cores_busy.iter().copied().reduce(f64::max)?;
-        Some((share * load.seconds / sending(trial, load)).min(1.0))
-    });
-    Err(Cpu { kernel: of_kernel, busy })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_sets_the_rate_is_a_core_then_its_queue_then_a_discipline() {
-        let cpu = |kernel, busy| Cpu { kernel: Some(kernel), busy: Some(busy) };
-        let queue = |dropped| QueueSeen {
-            interface: "eth0".into(),
-            discipline: "tbf".into(),
-            dropped,
-            held_back: 0.0,
-        };
-        let (much, little) = (queue(0.5), queue(0.49));
-        assert_eq!(cpu(0.9, 0.9).limit(Some(0.9), Some(&much)), RateLimit::Core { share: 0.9 });
-        let at = cpu(0.89, 0.9).limit(Some(0.5), Some(&much));
-        assert_eq!(at, RateLimit::CpuQueue { share: 0.5 });
-        // Processes may keep the cores busy.
-        let at = cpu(0.7, 1.0).limit(Some(0.49), Some(&much));
-        assert_eq!(at, RateLimit::Queue { share: 0.7 });
-        assert_eq!(cpu(0.71, 1.0).limit(None, Some(&much)), RateLimit::Unknown);
-        assert_eq!(cpu(0.2, 0.7).limit(None, Some(&little)), RateLimit::NotCpu { share: 0.7 });
-        assert_eq!(cpu(0.2, 0.71).limit(None, None), RateLimit::Unknown);
-        assert_eq!(Cpu::default().limit(None, Some(&much)), RateLimit::Unknown);
-    }
 
     #[test]
     fn other_traffic_is_no_frame() {

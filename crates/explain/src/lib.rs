@@ -54,7 +54,7 @@ pub use findings::{
     seconds_per_trial,
 };
 pub use forwarding::{
-    AtRate, ConnectionLimit, Forwarded, NewConnections, QueueSeen, RateLimit, forwarded,
+    AtRate, ConnectionLimit, Forwarded, NewConnections, QueueSeen, RateLimit, RouterCpu, forwarded,
     new_connections,
 };
 pub use gates::{

@@ -1,12 +1,13 @@
 //! UDP through a router at rising rates: how much of each offered rate arrives.
 
+use crate::forwarding::{self, At, Judged, Loaded};
 use crate::gather::Gathered;
 use crate::pair::Rules;
 use crate::thresholds::RATE_REACHED;
-use crate::{CellFindings, Findings, Level};
+use crate::{CellFindings, Findings, Level, QueueSeen, RateLimit, RouterCpu};
 use plimsoll_model::{
-    Cell, HostName, Job, Measure, Metric, Parameter, Point, Steps, StreamJob, Study, Subject,
-    Trial, Workload,
+    Cell, DatagramsJob, HostName, Job, Measure, Metric, Parameter, Point, Steps, StreamJob, Study,
+    Subject, Trial, Workload,
 };
 use plimsoll_stats::interval::mean;
 
@@ -20,6 +21,14 @@ pub struct Routed {
     pub cell: Cell,
     /// At least one. Those at the end that A was too slow for are one, if A sent the same at each of them.
     pub rates: Vec<OfferedRate>,
+    /// The router's cores at the highest rate without loss; at the lowest rate if there is none.
+    pub cpu: RouterCpu,
+    /// Share of the lost datagrams that the queues of its cores dropped (softnet).
+    pub softnet_dropped: Option<f64>,
+    /// The queueing discipline that dropped or held back most of the lost datagrams.
+    pub queue: Option<QueueSeen>,
+    /// What sets the rate; `None` if every rate was forwarded without loss.
+    pub limit: Option<RateLimit>,
 }
 
 /// A router at one offered rate, over all trials that count. Rates are payload, in bytes per second. Means are
@@ -57,38 +66,62 @@ impl OfferedRate {
 impl Routed {
     /// The place of the highest rate at which no trial lost a datagram.
     pub fn without_loss(&self) -> Option<usize> {
-        self.rates.iter().rposition(|rate| rate.largest_loss == 0.0)
+        without_loss(&self.rates)
     }
 }
 
-/// Whether a workload offers rising rates of datagrams to a router between both ends.
-fn is_routed(study: &Study, workload: &Workload) -> bool {
-    let path = study.plan.subjects.first().and_then(Subject::path);
+fn without_loss(rates: &[OfferedRate]) -> Option<usize> {
+    rates.iter().rposition(|rate| rate.largest_loss == 0.0)
+}
+
+/// The datagrams of a workload that offers rising rates of them to a router between both ends.
+fn datagrams<'a>(study: &Study, workload: &'a Workload) -> Option<&'a DatagramsJob> {
+    let path = study.plan.subjects.first().and_then(Subject::path)?;
     let is_swept = matches!(workload.steps, Some(Steps::Sweep { over: Parameter::Rate, .. }));
-    let is_udp = workload.main().is_some_and(|part| matches!(part.job, Job::Datagrams(_)));
-    path.is_some_and(|path| path.via.is_some()) && is_swept && is_udp
+    match &workload.main()?.job {
+        Job::Datagrams(job) if is_swept && path.via.is_some() => Some(job),
+        _ => None,
+    }
 }
 
 /// Every such cell with complete trials.
 pub fn routed(study: &Study, findings: &Findings) -> Vec<Routed> {
     let gathered = Gathered::new(study);
-    let workloads = findings.workloads.iter().filter(|found| is_routed(study, &found.workload));
-    let cells = workloads.flat_map(|found| &found.cells);
-    cells.filter_map(|cell| of_cell(study, &gathered, cell)).collect()
+    let mut all = Vec::new();
+    for found in &findings.workloads {
+        let Some(job) = datagrams(study, &found.workload) else { continue };
+        all.extend(found.cells.iter().filter_map(|cell| of_cell(study, &gathered, cell, job)));
+    }
+    all
 }
 
-fn of_cell(study: &Study, gathered: &Gathered<'_>, found: &CellFindings) -> Option<Routed> {
-    let offers = Offers {
-        trials: gathered.counted(found.cell),
-        router: study.plan.router(usize::from(found.cell.subject)),
-        rules: Rules::new(study),
-    };
+fn of_cell(
+    study: &Study,
+    gathered: &Gathered<'_>,
+    found: &CellFindings,
+    job: &DatagramsJob,
+) -> Option<Routed> {
+    let router = study.plan.router(usize::from(found.cell.subject));
+    let trials = gathered.counted(found.cell);
+    let offers = Offers { trials, router, rules: Rules::new(study) };
     let mut rates: Vec<OfferedRate> =
         found.points.iter().filter_map(|(at, _)| offers.rate(&[*at])).collect();
     let first = most_of_a(&rates);
     let same: Vec<f64> = rates.split_off(first).into_iter().flat_map(|rate| rate.planned).collect();
     rates.extend(offers.rate(&same));
-    (!rates.is_empty()).then_some(Routed { cell: found.cell, rates })
+    let best = without_loss(&rates);
+    let last = rates.last()?;
+    let payload_bytes = job.payload.0 as f64;
+    let points = offers.trials.iter().flat_map(|trial| &trial.points);
+    let all: Vec<At<'_>> =
+        points.filter_map(|point| At::of_datagrams(point, payload_bytes, router?)).collect();
+    let kept = offers.loads(&rates.get(best.unwrap_or(0))?.planned);
+    let Judged { cpu, softnet_dropped, queue, limit } = Judged::new(study, &kept, &all);
+    let limit = match best {
+        Some(place) if place + 1 == rates.len() => last.is_short().then_some(RateLimit::Sender),
+        _ => Some(limit),
+    };
+    Some(Routed { cell: found.cell, rates, cpu, softnet_dropped, queue, limit })
 }
 
 /// The place from which A sends no more, in rates that A was to send, the lowest first.
@@ -126,21 +159,19 @@ impl Offers<'_> {
             loss: mean(&values(StreamJob::LOSS))?,
             largest_loss: self.trials.iter().flat_map(of_each).reduce(f64::max)?,
             dropped_at_b: mean(&values(Measure::SOCKET_DROPPED)).unwrap_or(0.0),
-            busiest_core: self.router.and_then(|router| self.busiest_core(router, planned)),
+            busiest_core: forwarding::mean(&self.loads(planned), Loaded::core),
         })
     }
 
-    /// Utilisation of a host's busiest core while A was to send at these rates: the mean of the trials.
-    fn busiest_core(&self, host: &HostName, planned: &[f64]) -> Option<f64> {
+    /// The loads of the router while A was to send at these rates.
+    fn loads(&self, planned: &[f64]) -> Vec<Loaded<'_>> {
         let points = self.trials.iter().flat_map(|trial| points(trial, planned));
-        let loads = points.flat_map(|point| &point.loads).filter(|load| load.host == *host);
-        let most = loads.filter_map(|load| load.cores_busy.iter().copied().reduce(f64::max));
-        mean(&most.collect::<Vec<f64>>())
+        points.filter_map(|point| Loaded::of_point(point, self.router?)).collect()
     }
 }
 
 /// The points of a trial at which A was to send at these rates.
-fn points<'a>(trial: &'a Trial, planned: &'a [f64]) -> impl Iterator<Item = &'a Point> {
+fn points<'a>(trial: &'a Trial, planned: &[f64]) -> impl Iterator<Item = &'a Point> {
     trial.points.iter().filter(move |point| planned.contains(&point.at))
 }
 
@@ -177,10 +208,9 @@ mod tests {
 
     #[test]
     fn the_highest_rate_without_loss_is_that_of_all_trials() {
-        let cell = Cell { subject: 0, workload: 0, setting: 0 };
         let routed = |losses: &[f64]| {
-            let rates = losses.iter().map(|loss| rate(100.0, *loss)).collect();
-            Routed { cell, rates }.without_loss()
+            let rates: Vec<OfferedRate> = losses.iter().map(|loss| rate(100.0, *loss)).collect();
+            without_loss(&rates)
         };
         // A datagram lost at a low rate says nothing of a higher one.
         assert_eq!(routed(&[0.0, 0.001, 0.0, 0.2, 0.3]), Some(2));

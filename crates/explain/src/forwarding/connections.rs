@@ -1,13 +1,11 @@
 //! A router while new connections are opened through it: its busiest core, its table of connections, and what sets their
 //! rate.
 
-use super::{busiest, kernel, lost};
+use super::lost;
+use super::seen::{Loaded, at_end, kernel, mean};
 use crate::gather::Gathered;
 use crate::thresholds::PATH_SATURATED;
-use plimsoll_model::{
-    Cell, ConntrackLoad, CpuTimes, HostLoad, HostName, Measure, Metric, PathSubject, Study,
-    Subject, Trial,
-};
+use plimsoll_model::{Cell, ConntrackLoad, Measure, PathSubject, Study, Subject, Trial};
 
 /// What sets the rate of new connections.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,7 +68,7 @@ fn of_cell(study: &Study, trials: &[&Trial], cell: Cell) -> Option<NewConnection
     if job.speed() != Measure::CONNECTIONS || trials.is_empty() {
         return None;
     }
-    let own = Loaded::all(trials, router);
+    let own = Loaded::of_trials(trials, router);
     let conntrack = own.iter().filter_map(|at| at.load.conntrack).reduce(|all, one| all + one);
     let facts = study.hosts.iter().find(|facts| facts.name == *router);
     let shares = facts.is_some_and(|facts| facts.is_this_machine);
@@ -81,7 +79,7 @@ fn of_cell(study: &Study, trials: &[&Trial], cell: Cell) -> Option<NewConnection
             Some(share) if share >= PATH_SATURATED => ConnectionLimit::SharedCore { share },
             _ => ConnectionLimit::RoundTrips,
         },
-        _ => match (mean(&own, |at| at.busiest(kernel)), at_end(trials, path)) {
+        _ => match (mean(&own, |at| at.busiest(kernel)), at_ends(trials, path)) {
             (Some(share), _) if share >= PATH_SATURATED => ConnectionLimit::Core { share },
             (_, Some(share)) if share >= PATH_SATURATED => ConnectionLimit::End { share },
             _ => ConnectionLimit::RoundTrips,
@@ -92,54 +90,10 @@ fn of_cell(study: &Study, trials: &[&Trial], cell: Cell) -> Option<NewConnection
 }
 
 /// The busiest core or process of the busier end.
-fn at_end(trials: &[&Trial], path: &PathSubject) -> Option<f64> {
-    let busiest = |host: &HostName, process: Measure| {
-        let processes =
-            trials.iter().filter_map(|trial| trial.result.value(0, Metric::all(process)));
-        let processes: Vec<f64> = processes.collect();
-        let core = mean(&Loaded::all(trials, host), Loaded::core);
-        [core, average(&processes)].into_iter().flatten().reduce(f64::max)
-    };
-    let a = busiest(&path.from.host, Measure::NEAR_BUSIEST);
-    let b = busiest(&path.to.host, Measure::FAR_BUSIEST);
+fn at_ends(trials: &[&Trial], path: &PathSubject) -> Option<f64> {
+    let a = Loaded::of_trials(trials, &path.from.host);
+    let b = Loaded::of_trials(trials, &path.to.host);
+    let a = at_end(trials, &a, Measure::NEAR_BUSIEST);
+    let b = at_end(trials, &b, Measure::FAR_BUSIEST);
     [a, b].into_iter().flatten().reduce(f64::max)
-}
-
-/// Load of a host in a trial.
-struct Loaded<'a> {
-    load: &'a HostLoad,
-    /// Seconds in which connections were opened: monitoring begins before them and ends after them.
-    seconds: f64,
-}
-
-impl<'a> Loaded<'a> {
-    fn all(trials: &[&'a Trial], host: &HostName) -> Vec<Loaded<'a>> {
-        let of_trial = |trial: &&'a Trial| {
-            let load = trial.loads.iter().find(|load| load.host == *host && load.seconds > 0.0)?;
-            let opened = trial.result.parts.first().and_then(|part| part.answered_seconds);
-            let seconds = opened.filter(|seconds| *seconds > 0.0 && *seconds < load.seconds);
-            Some(Loaded { load, seconds: seconds.unwrap_or(load.seconds) })
-        };
-        trials.iter().filter_map(of_trial).collect()
-    }
-
-    /// Utilisation of the busiest core.
-    fn core(&self) -> Option<f64> {
-        let share = self.load.cores_busy.iter().copied().reduce(f64::max)?;
-        Some((share * self.load.seconds / self.seconds).min(1.0))
-    }
-
-    /// Share of a class of CPU time on the core that has most of it.
-    fn busiest(&self, class: impl Fn(&CpuTimes) -> f64) -> Option<f64> {
-        busiest(self.load, self.seconds, class)
-    }
-}
-
-fn mean<'a>(all: &[Loaded<'a>], of: impl Fn(&Loaded<'a>) -> Option<f64>) -> Option<f64> {
-    average(&all.iter().filter_map(of).collect::<Vec<f64>>())
-}
-
-fn average(values: &[f64]) -> Option<f64> {
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    mean.is_finite().then_some(mean)
 }

@@ -1,7 +1,7 @@
 //! Where a router lost the frames that did not arrive, by its own counters, and whether its CPU had work with those that
 //! did.
 
-use super::At;
+use super::seen::At;
 use crate::thresholds::{
     CONNTRACK_FULL, FEW_TICKS_SECONDS, FRAME_SECONDS, HELD_BACK, LOST_ENOUGH, LOST_THERE,
     OFFLOADED_SECONDS,
@@ -116,7 +116,7 @@ mod tests {
 
     /// 1,000,000 frames sent at 10,000 a second, of which so many arrived.
     fn at(load: &HostLoad, received: f64) -> At<'_> {
-        At { offered: 10_000.0, received, sent: 1e6, load }
+        At { offered: 10_000.0, received, sent: 1e6, seconds: load.seconds, load }
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! What a router did at each rate that was offered to it.
 
-use super::At;
+use super::seen::At;
 use plimsoll_model::{ConntrackLoad, CpuTimes};
 
 /// Rates that differ by less, as a share, are one rate; wider if there are more rates than that.
 const SAME_RATE: f64 = 0.02;
 const MOST_RATES: usize = 16;
 
-/// A router at one offered rate, over all trials at it. What was counted is a share of the frames that were sent.
+/// A router at one offered rate, over all trials at it. What was counted is a share of the frames that were sent. Its CPU is
+/// that of the time in which they were sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AtRate {
     /// Frames per second that were sent.
@@ -28,6 +29,13 @@ pub struct AtRate {
     pub marked: f64,
     /// Its connection tracking.
     pub conntrack: Option<ConntrackLoad>,
+}
+
+impl AtRate {
+    /// Share of the frames that was lost.
+    pub fn loss(&self) -> f64 {
+        (1.0 - self.received / self.offered).clamp(0.0, 1.0)
+    }
 }
 
 /// A row for each rate, the lowest first.
@@ -60,7 +68,7 @@ fn groups<'a>(sorted: &'a [&'a At<'a>], width: f64) -> Vec<&'a [&'a At<'a>]> {
 
 fn of_group(group: &[&At<'_>]) -> AtRate {
     let sum = |of: &dyn Fn(&At<'_>) -> f64| group.iter().map(|at| of(at)).sum::<f64>();
-    let (seconds, sent) = (sum(&|at| at.load.seconds), sum(&|at| at.sent));
+    let (seconds, sent) = (sum(&|at| at.seconds), sum(&|at| at.sent));
     let trials = group.len() as f64;
     let share = |counted: f64| if sent > 0.0 { counted / sent } else { 0.0 };
     let queues = |of: fn(&plimsoll_model::QueueLoad) -> u64| {
@@ -69,7 +77,7 @@ fn of_group(group: &[&At<'_>]) -> AtRate {
     let cores = group.iter().map(|at| at.load.cores_busy.len()).min().unwrap_or_default();
     let busy = |core: usize| {
         let busy = |at: &At<'_>| at.load.cores_busy.get(core).copied().unwrap_or_default();
-        sum(&|at| busy(at) * at.load.seconds) / seconds
+        (sum(&|at| busy(at) * at.load.seconds) / seconds).min(1.0)
     };
     let cpu = group.iter().fold(CpuTimes::default(), |all, at| all + at.load.cpu);
     AtRate {
@@ -104,10 +112,14 @@ mod tests {
         }
     }
 
+    /// 1000 frames that were sent all the time.
+    fn at(load: &HostLoad, offered: f64, received: f64) -> At<'_> {
+        At { offered, received, sent: 1000.0, seconds: load.seconds, load }
+    }
+
     #[test]
     fn trials_at_about_one_rate_are_a_row() {
         let (a, b, c) = (load(2.0, 1.0, 0), load(6.0, 1.0, 100), load(2.0, 2.0, 500));
-        let at = |load, offered: f64, received: f64| At { offered, received, sent: 1000.0, load };
         let rows = rates(&[at(&c, 2000.0, 1000.0), at(&a, 1000.0, 1000.0), at(&b, 1020.0, 1010.0)]);
         let [low, high] = &rows[..] else { panic!("{rows:?}") };
         assert_eq!((low.offered, low.received, high.offered), (1010.0, 1005.0, 2000.0));
@@ -115,13 +127,23 @@ mod tests {
         assert_eq!((low.queue_dropped, low.held_back, low.softnet_dropped), (0.05, 0.1, 0.01));
         assert_eq!((high.queue_dropped, high.cpu.softirq), (0.5, 1.0));
         assert!(rates(&[]).is_empty());
+        assert_eq!((low.loss(), high.loss()), (1.0 - 1005.0 / 1010.0, 0.5));
+    }
+
+    /// Monitoring begins before the frames and ends after them.
+    #[test]
+    fn cores_are_as_busy_as_they_were_while_frames_were_sent() {
+        let (a, b, full) = (load(2.0, 0.4, 0), load(2.0, 1.6, 0), load(2.0, 1.7, 0));
+        let short = |load| At { seconds: 1.6, ..at(load, 1000.0, 1000.0) };
+        let rows = rates(&[short(&a), short(&b)]);
+        assert_eq!((rows[0].cores.clone(), rows[0].cpu.softirq), (vec![0.625, 0.0], 0.625));
+        assert_eq!(rates(&[short(&full)])[0].cores, [1.0, 0.0]);
     }
 
     #[test]
     fn many_rates_are_put_together() {
         let load = load(1.0, 0.1, 0);
-        let trial =
-            |n: i32| At { offered: 1.05_f64.powi(n), received: 1.0, sent: 1.0, load: &load };
+        let trial = |n: i32| at(&load, 1.05_f64.powi(n), 1.0);
         let all: Vec<At<'_>> = (0..100).map(trial).collect();
         let rows = rates(&all);
         assert!((4..=MOST_RATES).contains(&rows.len()), "{}", rows.len());
