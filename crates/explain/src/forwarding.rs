@@ -30,8 +30,6 @@ pub struct Forwarded {
     pub frame_bytes: f64,
     /// Frames per second that it keeps, as a mean of the trials.
     pub kept: Option<f64>,
-    /// Share of the time that the busiest core of the router spends in soft interrupts.
-    pub softirq: Option<f64>,
     /// Its cores at the rate that it keeps.
     pub cpu: RouterCpu,
     /// Utilisation of the busiest core or process of the end that sends; where both send, of the busier end. `None` if it
@@ -96,16 +94,15 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Forward
         .iter()
         .filter_map(|trial| trial.result.value(0, Metric::all(Measure::KEPT)))
         .collect();
-    let own = Loaded::of_searches(&trials, router);
     let passed = passed(&trials, router);
     let all = At::all(&trials, router);
-    let Judged { cpu, softnet_dropped, queue, limit } = Judged::new(study, &own, &all);
+    let at_kept = Loaded::of_searches(&trials, router);
+    let Judged { cpu, softnet_dropped, queue, limit } = Judged::new(study, &at_kept, &all);
     let passes_by = passed.is_some_and(|share| share < PASSED);
     Some(Forwarded {
         cell,
         frame_bytes: job.block()?.0 as f64,
         kept: seen::average(&kept),
-        softirq: mean(&own, |seen| seen.busiest(|cpu| cpu.softirq)),
         cpu,
         sender: sender(&trials, path, job),
         passed,

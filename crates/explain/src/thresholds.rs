@@ -167,7 +167,7 @@ pub(crate) const ONE_RATE: f64 = 0.01;
 pub(crate) const ROUTER_IDLE: f64 = 0.7;
 /// Share of the frames from which the place is looked for where they were lost. Source: at the rate that is kept, 0.5% are
 /// lost at most, and the clocks of both ends count to within a few frames.
-pub(crate) const LOST_ENOUGH: f64 = 0.01;
+pub const LOST_ENOUGH: f64 = 0.01;
 /// Share of the lost frames from which they were lost in one place. Chosen: more than in all others.
 pub(crate) const LOST_THERE: f64 = 0.5;
 /// Times that a queueing discipline holds packets back for each frame that was sent, from which it keeps a rate of its own.

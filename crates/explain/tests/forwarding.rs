@@ -2,7 +2,7 @@
 
 mod support;
 
-use plimsoll_explain::{Forwarded, RateLimit, forwarded};
+use plimsoll_explain::{Forwarded, RateLimit, findings, forwarded, routed};
 use plimsoll_model::*;
 use support::{add_trial, empty, search_for_kept_rates};
 
@@ -183,4 +183,123 @@ fn frames_that_its_interfaces_saw_and_its_kernel_did_not_are_offloaded() {
     assert!(found.offloaded.is_some_and(|share| (share - 0.001).abs() < 1e-9), "{found:?}");
     let found = of_router(&|sent, _| host(6.0, sent));
     assert!(!found.passes_by() && found.offloaded.is_none(), "{found:?}");
+}
+
+#[test]
+fn the_figures_behind_a_limit_are_those_of_the_kept_rate_and_of_the_first_loss() {
+    // A rate below the kept one lost frames, too: an interruption.
+    let rates = [(40_000, 40_000), (10_000, 9_000), (40_000, 40_000), (60_000, 40_000)];
+    let load =
+        |sent: u64, lost: u64| dropping(if sent == 600_000 { 9.0 } else { 6.0 }, sent, lost / 2);
+    let mut study = study_at(&rates, &load);
+    let kept = &mut study.trials[0].result.parts[0].quantities;
+    kept.insert(Metric::all(Measure::KEPT), 40_000.0);
+    kept.insert(Metric::all(Measure::NEAR_BUSIEST), 0.6);
+    // Of 10 s of monitoring, frames were sent for 8.
+    kept.insert(Metric::all(Measure::ALL_SEGMENTS), 8.0);
+    let sender = HostLoad {
+        host: "ssh://lan".parse().unwrap(),
+        cores_busy: vec![0.1, 0.56],
+        ..host(0.0, 0)
+    };
+    study.trials[0].loads.push(sender);
+    let of = |study: &Study| forwarded(study).remove(0);
+    let found = of(&study);
+    let is_near = |value: Option<f64>, expected: f64| {
+        assert!(value.is_some_and(|value| (value - expected).abs() < 1e-9), "{value:?} {expected}");
+    };
+    is_near(found.kept, 40_000.0);
+    for share in [found.cpu.softirq, found.cpu.kernel, found.cpu.busiest] {
+        is_near(share, 0.75);
+    }
+    is_near(found.cpu.next, 0.0);
+    is_near(found.sender, 0.7);
+    let loss = found.first_loss().unwrap();
+    assert_eq!(
+        (loss.offered, loss.received, loss.cores.clone()),
+        (60_000.0, 40_000.0, vec![0.9, 0.0])
+    );
+    assert!(
+        (loss.loss() - 1.0 / 3.0).abs() < 1e-9 && (loss.softnet_dropped - 1.0 / 6.0).abs() < 1e-9
+    );
+    // Frames that go in are sent by B, of which nothing is known.
+    let Job::Forwarding(job) = &mut study.plan.workloads[0].parts[0].job else { panic!() };
+    job.flow = Flow::In;
+    assert_eq!(of(&study).sender, None);
+    // Where the kept rate is not known, the lowest rate that lost frames counts.
+    study.trials[0].result.parts[0].quantities.remove(&Metric::all(Measure::KEPT));
+    assert_eq!(of(&study).first_loss().map(|at| at.offered), Some(10_000.0));
+}
+
+/// A router that is offered 10 to 40 MB/s of payload, of which 20 MB/s arrive at most; under each rate its first core spends
+/// so much of the time in soft interrupts.
+fn staircase(softirq: f64, dropped: f64) -> Study {
+    let mut study = study(&|sent, _| host(1.0, sent));
+    let rates = [10e6, 20e6, 30e6, 40e6];
+    let job = DatagramsJob { payload: units::Bytes(1000), ..DatagramsJob::new(Flow::Out) };
+    let workload = &mut study.plan.workloads[0];
+    workload.parts[0].job = job.into();
+    workload.steps = Some(Steps::Sweep { over: Parameter::Rate, values: rates.into() });
+    study.trials[0].points = rates
+        .iter()
+        .map(|offered| {
+            let arrived = offered.min(20e6);
+            let figures = [
+                (StreamJob::OFFERED, *offered),
+                (Measure::THROUGHPUT, arrived),
+                (StreamJob::LOSS, 1.0 - arrived / offered),
+            ];
+            let quantities = figures.map(|(measure, value)| (Metric::all(measure), value)).into();
+            let answered_seconds = Some(0.5 * SECONDS);
+            let part = PartResult { quantities, answered_seconds, ..PartResult::default() };
+            let lost = 0.5 * SECONDS * (offered - arrived) / 1000.0;
+            let queue = QueueLoad {
+                interface: "outer".into(),
+                discipline: "pfifo".into(),
+                dropped: (dropped * lost).round() as u64,
+                ..QueueLoad::default()
+            };
+            let load = HostLoad { queues: vec![queue], ..host(0.5 * softirq * SECONDS, 0) };
+            Point { at: *offered, accepted: None, parts: vec![part], loads: vec![load] }
+        })
+        .collect();
+    study
+}
+
+/// The same rule as for frames that are searched for.
+#[test]
+fn what_sets_the_rate_of_rising_rates_is_named() {
+    let of = |study: &Study| routed(study, &findings(study)).remove(0);
+    let limit = |softirq: f64, dropped: f64| of(&staircase(softirq, dropped)).limit;
+    assert!(
+        matches!(limit(0.95, 0.9), Some(RateLimit::Core { share }) if (share - 0.95).abs() < 1e-9)
+    );
+    assert!(
+        matches!(limit(0.2, 0.9), Some(RateLimit::Queue { share }) if (share - 0.2).abs() < 1e-9)
+    );
+    assert!(matches!(limit(0.2, 0.4), Some(RateLimit::NotCpu { .. })));
+    let found = of(&staircase(0.2, 0.9));
+    assert_eq!(found.without_loss(), Some(1));
+    let queue = found.queue.unwrap();
+    assert!((queue.dropped - 0.9).abs() < 1e-9 && queue.interface == "outer", "{queue:?}");
+    assert!(
+        found.rates.iter().all(|rate| rate.busiest_core.is_some_and(|b| (b - 0.2).abs() < 1e-9))
+    );
+    // Where nothing is lost, only the sender can be what sets the rate.
+    let lossless = |sent: f64| {
+        let mut study = staircase(0.2, 0.0);
+        for point in &mut study.trials[0].points {
+            let figures = &mut point.parts[0].quantities;
+            for measure in [StreamJob::OFFERED, Measure::THROUGHPUT] {
+                figures.insert(Metric::all(measure), point.at.min(sent));
+            }
+            figures.insert(Metric::all(StreamJob::LOSS), 0.0);
+        }
+        of(&study).limit
+    };
+    assert_eq!((lossless(40e6), lossless(25e6)), (None, Some(RateLimit::Sender)));
+    // Without the router's loads, nothing is known.
+    let mut study = staircase(0.2, 0.9);
+    study.trials[0].points.iter_mut().for_each(|point| point.loads.clear());
+    assert_eq!(of(&study).limit, Some(RateLimit::Unknown));
 }

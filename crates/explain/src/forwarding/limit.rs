@@ -44,6 +44,8 @@ pub enum RateLimit {
 /// The router's cores at the rate that it keeps, as means of the trials; each `None` if it was not monitored.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RouterCpu {
+    /// Share of the time that the busiest core spends in soft interrupts.
+    pub softirq: Option<f64>,
     /// Utilisation of the busiest core by the kernel.
     pub kernel: Option<f64>,
     /// Utilisation of the busiest core by everything.
@@ -81,6 +83,7 @@ impl Judged {
 impl RouterCpu {
     fn new(kept: &[Loaded<'_>]) -> RouterCpu {
         RouterCpu {
+            softirq: mean(kept, |seen| seen.busiest(|cpu| cpu.softirq)),
             kernel: mean(kept, |seen| seen.busiest(kernel)),
             busiest: mean(kept, Loaded::core),
             next: mean(kept, Loaded::next_core),
@@ -133,7 +136,7 @@ mod tests {
         let cpu = |kernel, busiest| RouterCpu {
             kernel: Some(kernel),
             busiest: Some(busiest),
-            next: None,
+            ..RouterCpu::default()
         };
         let queue = |dropped| QueueSeen {
             interface: "eth0".into(),

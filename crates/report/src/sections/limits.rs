@@ -1,12 +1,14 @@
 //! The bottleneck of each workload: every resource, how busy it was, and where the time of an operation goes.
 
-use super::answer::{is_narrow, repeated};
+use super::answer::{
+    NOTHING as NOTHING_COMPLETE, at_each_rate, explain_routers, is_narrow, repeated,
+};
 use super::costs;
 use crate::chart::{Axis, Stack, Stacks, Table};
 use crate::document::{Document, Figure, Layout, Section};
 use crate::figure::{SHARE, TIME};
 use crate::measure::is_of_paths;
-use crate::study::bottleneck::{Notes, Room, in_a_word, named_sentences, words};
+use crate::study::bottleneck::{Notes, Room, at_fixed_rates, in_a_word, named_sentences, words};
 use crate::study::byte_costs::RecordedDevice;
 use crate::study::limits::{
     amount_of, conditions, lead, not_monitored, resource, row, server, without_article,
@@ -30,10 +32,10 @@ impl Document {
     pub fn explaining(study: &Study, devices: &[RecordedDevice]) -> Document {
         let shown = Shown::new(study);
         let mut answer = Section::new("answer", "");
+        let is_of_routers = explain_routers(&mut answer, &shown);
         match shown.limits.is_empty() {
-            true if !shown.path_limits.is_empty() => answer.list(paths::explained(&shown)),
-            true if !shown.named_limits.is_empty() => answer.list(named_sentences(&shown)),
-            true => answer.text(NOTHING_SEEN),
+            true if !is_of_routers => without_limits(&mut answer, &shown),
+            true => {}
             false => {
                 explained(&mut answer, &shown);
                 answer.list(byte_costs::sentences(&shown, devices));
@@ -42,12 +44,38 @@ impl Document {
         commands(&mut answer, &shown, devices);
         let mut resources = Section::details("resources", "Every resource");
         resources_of(&mut resources, &shown);
+        resources.table(paths::uses(&shown), Layout::Words);
+        at_each_rate(&mut resources, &shown);
         let sections = vec![answer, resources, costs::section(&shown)];
         let title = format!("Bottlenecks of {}", listed(&shown.names.subjects));
         Document { title, subtitle: head::title(study), extent: String::new(), sections }
     }
 }
 
+/// What there is to say of work that is no closed loop of operations: paths, clocks, fixed rates.
+fn without_limits(section: &mut Section, shown: &Shown<'_>) {
+    let is_monitored = hosts::are_monitored(shown.study);
+    let mut said = [paths::explained(shown), named_sentences(shown)].concat();
+    if is_monitored {
+        said.extend(paths::unlimited(shown));
+        said.extend(at_fixed_rates(shown));
+    }
+    let mut cells = shown.findings.workloads.iter().flat_map(|found| &found.cells);
+    let is_complete = cells.any(|cell| cell.complete > 0);
+    match said.is_empty() {
+        _ if !is_complete => section.text(NOTHING_COMPLETE),
+        true if is_monitored => section.text(NO_RULE),
+        true => section.text(NOTHING_SEEN),
+        false => section.list(said),
+    }
+    let mut others = Vec::new();
+    hosts::busiest(&mut others, shown);
+    hosts::fullest_links(&mut others, shown);
+    section.list(others);
+}
+
+/// What there is to say of work that nothing names a bottleneck of, although hosts were monitored.
+const NO_RULE: &str = "This work has no single bottleneck. The report has the load of each host.";
 /// What there is to say where neither hosts nor a load generator were seen.
 const NOTHING_SEEN: &str = "The bottleneck is not known: no host, link or disk was monitored, nor the load \
                             generator.";

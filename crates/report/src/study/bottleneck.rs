@@ -3,7 +3,7 @@
 use super::Shown;
 use super::limits::{self, is_blind};
 use crate::document::Section;
-use crate::text::{capital, printable};
+use crate::text::{capital, listed, printable};
 use crate::verdict::percent;
 use plimsoll_explain::thresholds::{BESIDE_NONE_FOUND, RATE_REACHED};
 use plimsoll_explain::{Condition, Limit, Limits, NamedLimit, Resource, Role, Unseen, Use};
@@ -188,7 +188,7 @@ pub(crate) fn lines(shown: &Shown<'_>, cells: &[Cell], notes: &mut Notes) -> Vec
 }
 
 /// " 94%", " 88–94%".
-pub(super) fn range(shares: &[f64]) -> String {
+pub(crate) fn range(shares: &[f64]) -> String {
     let whole = |share: f64| percent((100.0 * share.min(1.0)).round() / 100.0);
     let least = shares.iter().copied().reduce(f64::min).map(whole);
     let most = shares.iter().copied().reduce(f64::max).map(whole);
@@ -356,6 +356,32 @@ fn at_a_fixed_rate(shown: &Shown<'_>, cell: Cell) -> Option<Bottleneck> {
         false => ("nothing saturated", FIXED),
     };
     Some(Bottleneck { name: name.to_owned(), busy: None, short: None, reason: reason.to_owned() })
+}
+
+/// "The fixed rate was reached, so no resource had to be saturated (random read at 500/s): …" of all work at a fixed rate, a
+/// sentence for each reason.
+pub(crate) fn at_fixed_rates(shown: &Shown<'_>) -> Vec<String> {
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for cell in shown.findings.workloads.iter().flat_map(|found| &found.cells) {
+        let Some(found) = at_a_fixed_rate(shown, cell.cell) else { continue };
+        let work = shown.names.workload(cell.cell.workload);
+        match reasons.iter_mut().find(|(reason, _)| *reason == found.reason) {
+            Some((_, works)) if works.contains(&work) => {}
+            Some((_, works)) => works.push(work),
+            None => reasons.push((found.reason, vec![work])),
+        }
+    }
+    let is_option = shown.study.plan.command.contains(" --rate");
+    let sentence = |(reason, works): &(String, Vec<String>)| {
+        let works = listed(works);
+        match reason.split_once(':') {
+            Some((fact, advice)) if is_option => format!("{fact} ({works}):{advice}"),
+            // Films and photos have a rate of their own.
+            Some((fact, _)) => format!("{fact} ({works})."),
+            None => format!("{reason} ({works})"),
+        }
+    };
+    reasons.iter().map(sentence).collect()
 }
 
 /// The bottleneck that the kind of the subject names.

@@ -8,7 +8,7 @@ use crate::text::{capital, printable};
 use crate::verdict::percent;
 use plimsoll_explain::{HostFindings, HostWork, SlowerInterface};
 use plimsoll_model::units::three_digits;
-use plimsoll_model::{CpuTimes, HostFacts, HostName, Measure, Outcome, WatchedBy};
+use plimsoll_model::{CpuTimes, HostFacts, HostName, Measure, Outcome, Study, WatchedBy};
 use plimsoll_stats::interval::Interval;
 
 /// "CPU of this machine", "CPU of ssh://root@nas".
@@ -22,6 +22,13 @@ pub(crate) fn name(host: &HostName) -> String {
         HostName::Local => "this machine".to_owned(),
         other => printable(&other.to_string()),
     }
+}
+
+/// Whether any host was monitored.
+pub(crate) fn are_monitored(study: &Study) -> bool {
+    study.trials.iter().any(|trial| {
+        !trial.loads.is_empty() || trial.points.iter().any(|point| !point.loads.is_empty())
+    })
 }
 
 type Class = fn(&CpuTimes) -> f64;

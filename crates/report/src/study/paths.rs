@@ -2,18 +2,19 @@
 
 use super::bottleneck::{Notes, range};
 use super::{Shown, hosts};
+use crate::chart::Table;
 use crate::device::{amount, network};
 use crate::figure::{BITRATE, CPU_PER_GB, TIME};
 use crate::text::{capital, listed, printable};
 use crate::verdict::percent;
 use plimsoll_explain::{
     CellFindings, IdealGoodput, LinkLayer, PathBottleneck, PathCosts, PathEnd, PathLimits,
-    WorkloadFindings,
+    PathResource, WorkloadFindings,
 };
 use plimsoll_model::device::Nic;
 use plimsoll_model::{
-    Cell, Flag, HostLoad, HostName, Measure, Metric, Outcome, PathInterface, Study, SubjectFacts,
-    Workload,
+    Cell, Flag, HostLoad, HostName, Measure, Metric, Outcome, PathInterface, Steps, Study, Subject,
+    SubjectFacts, Workload,
 };
 use std::collections::BTreeSet;
 
@@ -61,15 +62,60 @@ pub(crate) fn bottleneck(shown: &Shown<'_>, cell: Cell, notes: &mut Notes) -> Op
 /// "TCP out: the link (eth0 of B, 1 Gbit/s) is saturated: 97%."
 pub(crate) fn explained(shown: &Shown<'_>) -> Vec<String> {
     let sentence = |limits: &PathLimits| {
-        let name = capital(&shown.names.workload(limits.cell.workload));
-        let name = match shown.names.setups() {
-            0 | 1 => name,
-            _ => format!("{name} on {}", shown.names.setup(limits.cell)),
-        };
         let layers = layers(limits).map(|words| format!(" {words}")).unwrap_or_default();
-        format!("{name}: {}{layers}", reason(&limits.bottleneck))
+        format!("{}: {}{layers}", load(shown, limits.cell), reason(&limits.bottleneck))
     };
     shown.path_limits.iter().map(sentence).collect()
+}
+
+/// "TCP out", "TCP out on a to b, …".
+fn load(shown: &Shown<'_>, cell: Cell) -> String {
+    let name = capital(&shown.names.workload(cell.workload));
+    match shown.names.setups() {
+        0 | 1 => name,
+        _ => format!("{name} on {}", shown.names.setup(cell)),
+    }
+}
+
+/// Loads of paths without a router that nothing limits, a line each: a rate that arrived, and what is done one after the
+/// other.
+pub(crate) fn unlimited(shown: &Shown<'_>) -> Vec<String> {
+    let plan = &shown.study.plan;
+    let sentence = |found: &WorkloadFindings, cell: &CellFindings| {
+        let path = plan.subjects.get(usize::from(cell.cell.subject)).and_then(Subject::path)?;
+        let is_named = shown.path_limits.iter().any(|limits| limits.cell == cell.cell);
+        let is_searched = matches!(found.workload.steps, Some(Steps::Kept { .. }));
+        if path.via.is_some() || is_named || is_searched || cell.complete == 0 {
+            return None;
+        }
+        let moves = found.workload.parts.iter().any(|part| part.job.moves_payload());
+        let why = match moves {
+            true => "the rate that was asked for arrived",
+            false => "each one waits for the one before",
+        };
+        Some(format!("{}: {why}, so no resource had to be saturated.", load(shown, cell.cell)))
+    };
+    let all = shown.findings.workloads.iter().filter(|_| !shown.findings.imported);
+    all.flat_map(|found| found.cells.iter().filter_map(move |cell| sentence(found, cell))).collect()
+}
+
+/// Every resource of paths that was monitored, with its utilisation under each load.
+pub(crate) fn uses(shown: &Shown<'_>) -> Table {
+    let mut table = Table::new(["load", "resource", "busy"].map(str::to_owned).into());
+    for limits in &shown.path_limits {
+        let mut name = load(shown, limits.cell);
+        for one in &limits.uses {
+            let resource = match &one.resource {
+                PathResource::Link { end, bits_per_second } => {
+                    format!("link{} ({})", end_suffix(*end), amount::link(*bits_per_second))
+                }
+                PathResource::Core(end) => format!("busiest core{}", end_suffix(*end)),
+                PathResource::Quota(end) => format!("CPU quota{}", end_suffix(*end)),
+            };
+            table.rows.push(vec![std::mem::take(&mut name), resource, percent(one.share)]);
+        }
+    }
+    table
 }
 
 /// The layer whose rate a saturated link is compared with, and the rates of the layers above it.

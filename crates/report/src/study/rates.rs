@@ -58,8 +58,7 @@ fn table(rates: &[AtRate]) -> Table {
     header.extend(has_connections.then(|| "connec-\ntions".to_owned()));
     let mut table = Table::new(header);
     for at in rates {
-        let lost = (1.0 - at.received / at.offered).max(0.0);
-        let mut row = vec![RATE.value(at.offered), RATE.value(at.received), percent(lost)];
+        let mut row = vec![RATE.value(at.offered), RATE.value(at.received), percent(at.loss())];
         row.push(cores(&at.cores));
         row.extend(columns.iter().map(|column| percent((column.of)(at))));
         if has_connections {

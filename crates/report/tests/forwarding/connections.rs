@@ -1,5 +1,6 @@
 //! New connections through a router, with and without frames beside them.
 
+use super::explained::explained;
 use super::{ROUTER, load, routed, screen};
 use crate::jobs::{measure, result, shown};
 use plimsoll_model::*;
@@ -68,6 +69,13 @@ fn numbers_of_connections_have_a_row_each() {
         }
     }
     assert!(text.contains("one exchange of 20 bytes") && !text.contains("UDP"), "{text}");
+    let said = explained(&study);
+    for words in [
+        "A core of R sets the rate (2 at a time): the kernel takes 98% of the busiest core.",
+        "64 at a time 9000 ±1% 1.50 %",
+    ] {
+        assert!(said.contains(words), "{words} in {said}");
+    }
     assert!(!text.contains("was full"), "{text}");
 }
 
@@ -77,7 +85,8 @@ fn what_sets_the_rate_of_connections_is_named() {
         let mut study = study_of(vec![opened(16)], &[]);
         change(&mut study);
         shown(&study);
-        row(&screen(&study), "16 at a time")
+        // The same has a sentence where it is explained.
+        format!("{} {}", row(&screen(&study), "16 at a time"), explained(&study))
     };
     let idle = |study: &mut Study| {
         let loads = study.trials.iter_mut().flat_map(|trial| &mut trial.loads);
@@ -86,7 +95,9 @@ fn what_sets_the_rate_of_connections_is_named() {
             load.cores_busy = vec![0.1, 0.1];
         }
     };
-    assert!(limit(&idle).contains("round trips"));
+    let round_trips = limit(&idle);
+    assert!(round_trips.contains("round trips"), "{round_trips}");
+    assert!(round_trips.contains("Round trips set the rate (16 at a time)"), "{round_trips}");
     let at_end = limit(&|study| {
         idle(study);
         for trial in &mut study.trials {
@@ -95,6 +106,9 @@ fn what_sets_the_rate_of_connections_is_named() {
         }
     });
     assert!(at_end.contains("sender 97%"), "{at_end}");
+    let words =
+        "The sender, not R, sets the rate (16 at a time): its busiest core or process is 97% busy.";
+    assert!(at_end.contains(words), "{at_end}");
     let shared = limit(&|study| {
         study.hosts.iter_mut().for_each(|host| host.is_this_machine = host.name == *ROUTER);
         let own = HostFacts {
@@ -105,10 +119,14 @@ fn what_sets_the_rate_of_connections_is_named() {
         study.hosts.push(own);
     });
     assert!(shared.contains("shared core 98%"), "the ends take part in it: {shared}");
+    let words = "A core of the machine that R shares with the ends sets the rate (16 at a time): it is 98% busy.";
+    assert!(shared.contains(words), "{shared}");
     let unknown = limit(&|study| {
         study.trials.iter_mut().for_each(|trial| trial.loads.retain(|load| load.host != *ROUTER));
     });
     assert!(unknown.contains("not monitored"), "{unknown}");
+    let words = "The bottleneck is not known (16 at a time): R was not monitored.";
+    assert!(unknown.contains(words), "{unknown}");
 }
 
 #[test]

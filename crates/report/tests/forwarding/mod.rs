@@ -1,6 +1,7 @@
 //! Routers between two hosts: the rates that they keep, and the words that come with them.
 
 mod connections;
+mod explained;
 mod published;
 
 use crate::any_study;
@@ -446,6 +447,11 @@ fn the_parts_of_a_path_have_a_price() {
     let row = |name: &str| screen.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
     assert!(row("rules").contains("9.0") && row("rules").contains("7.0"), "{screen}");
     assert!(row("qdisc").contains("40% lost") && row("A/A").contains("no difference"), "{screen}");
+    let explained = explained::explained(&study);
+    for words in ["Rules cost 1.98 µs a packet [", "The frames have a fixed rate below", "40% lost"]
+    {
+        assert!(explained.contains(words), "{words} in {explained}");
+    }
     assert!(!whole.contains("A: ") || !whole.contains("only-nat"), "{screen}");
 }
 

@@ -1,6 +1,7 @@
 //! Published experiments with routers, repeated: UDP routed at rising rates, and UDP that a router sends without its
 //! rules.
 
+use super::explained::explained;
 use super::{ROUTER, SCREEN, load, screen};
 use crate::jobs::{measure, result, shown, study_of};
 use plimsoll_model::units::Bytes;
@@ -76,6 +77,14 @@ fn rates_that_a_router_forwards_are_a_staircase_with_published_points() {
     let best = row("70.0 Mbit/s").expect("the last rate without loss");
     assert!(best.contains("70.0 Mbit/s ±0%") && !text.contains("-0%"), "{text}");
     assert!(row("75.0 Mbit/s").is_some_and(|row| row.contains("13.3 %")), "{text}");
+    let said = explained(&study);
+    for words in [
+        sentence,
+        "A core of R sets the rate (UDP out by rate): the kernel takes 94% of the busiest core, soft interrupts 94%.",
+        "Less CPU time a packet helps",
+    ] {
+        assert!(said.contains(words), "{words} in {said}");
+    }
     let document = Document::of_study(&study);
     let charts: Vec<(String, String)> = document.charts().collect();
     let (_, chart) = charts.iter().find(|(name, _)| name == "routed.svg").expect("a chart");
@@ -117,10 +126,17 @@ fn rates_are_arithmetic_means_as_published() {
 
 #[test]
 fn a_staircase_without_a_knee_says_why() {
-    let text = words(&screen(&staircase(|rate| [rate, rate])));
+    let study = staircase(|rate| [rate, rate]);
+    let text = words(&screen(&study));
     let more = "R forwards every rate without loss, up to 100 Mbit/s. Offer more with --up-to.";
     assert!(text.contains(more), "{text}");
-    let text = words(&screen(&staircase(|rate| [rate.min(60.0), rate.min(60.0)])));
+    let said = explained(&study);
+    assert!(said.contains(more) && !said.contains("sets the rate"), "{said}");
+    let study = staircase(|rate| [rate.min(60.0), rate.min(60.0)]);
+    let text = words(&screen(&study));
+    let said = explained(&study);
+    let not_r = "The sender, not R, sets the rate (UDP out by rate): R keeps at least that.";
+    assert!(said.contains(not_r), "{said}");
     let sender = "R forwards all that A can send without loss: 60.0 Mbit/s of 100 Mbit/s.";
     let same = "The last row has the planned rates from 60.0 Mbit/s to 100 Mbit/s: A sent about the same at each.";
     assert!(text.contains(sender) && text.contains(same), "{text}");
@@ -133,6 +149,37 @@ fn a_staircase_without_a_knee_says_why() {
     let text = words(&screen(&lossy));
     assert!(text.contains("B dropped up to 4.00 % of the datagrams itself"), "{text}");
     assert!(text.contains("R forwards no rate without loss. Of 100 Mbit/s"), "{text}");
+}
+
+/// A token bucket drops what does not arrive, and the router's CPU is nearly idle.
+#[test]
+fn a_shaper_that_sets_the_rate_of_a_staircase_is_explained() {
+    let mut study = staircase(|rate| [rate, if rate <= 70.0 { rate } else { 65.0 }]);
+    for point in study.trials.iter_mut().flat_map(|trial| &mut trial.points) {
+        let part = &mut point.parts[0];
+        part.answered_seconds = Some(10.0);
+        let figure = |measure| part.quantities[&Metric::all(measure)];
+        let lost = 10.0 * (figure(StreamJob::OFFERED) - figure(Measure::THROUGHPUT)) / 1450.0;
+        let softirq = CpuTimes { softirq: 1.0, idle: 10.0, ..CpuTimes::default() };
+        point.loads = vec![HostLoad {
+            cores: vec![softirq],
+            cores_busy: vec![1.0 / 11.0],
+            queues: vec![QueueLoad {
+                interface: "eth1".into(),
+                discipline: "tbf".into(),
+                dropped: (0.97 * lost).round() as u64,
+                overlimits: (10.0 * lost) as u64,
+                marked: 0,
+            }],
+            ..load(1000)
+        }];
+    }
+    let said = explained(&study);
+    let sentence = "The shaper on eth1 of R (tbf), not the CPU, sets the rate (UDP out by rate): it dropped 97% of the lost \
+                    frames; the kernel takes 10% of the busiest core.";
+    for words in [sentence, "A higher rate of the shaper helps."] {
+        assert!(said.contains(words), "{words} in {said}");
+    }
 }
 
 /// A quarter more without rules, with each payload.

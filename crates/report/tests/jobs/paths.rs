@@ -147,8 +147,48 @@ fn a_network_path_on_one_screen() {
     }
     let explained = Document::explaining(&study, &[]).screen(&style);
     assert!(explained.contains("TCP out: a queue grows"), "{explained}");
+    let alone = "Requests: each one waits for the one before, so no resource had to be saturated.";
+    assert!(
+        explained.split_whitespace().collect::<Vec<_>>().join(" ").contains(alone),
+        "{explained}"
+    );
     let redacted = redact(&study, &[]).unwrap();
     assert!(!redacted.plan.subjects[0].to_string().contains("nas"), "{redacted:?}");
+}
+
+/// "No host, link or disk was monitored" was said of loads that nothing limits, whose hosts were monitored.
+#[test]
+fn loads_of_a_path_that_nothing_limits_are_explained() {
+    let job = DatagramsJob {
+        payload: Bytes(1400),
+        rate: std::num::NonZeroU32::new(1000),
+        ..DatagramsJob::new(Flow::Out)
+    };
+    let alone = |job: Job| Workload::new(part(job), SHORT);
+    let workloads = vec![alone(RequestJob::new().into()), alone(job.into())];
+    let mut study = study_of(&[path("local", "ssh://nas")], workloads);
+    measure(&mut study, 3, |cell, off| {
+        vec![result(&[match cell.workload {
+            0 => (Metric::all(Measure::LATENCY_MEAN), 0.0002 * off),
+            _ => (Metric::all(Measure::THROUGHPUT), 1.4e6 * off),
+        }])]
+    });
+    let said = |study: &Study| {
+        let screen = Document::explaining(study, &[]).screen(&Style { width: 160, colour: false });
+        screen.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let text = said(&study);
+    for words in [
+        "Requests: each one waits for the one before, so no resource had to be saturated.",
+        "UDP out: the rate that was asked for arrived, so no resource had to be saturated.",
+    ] {
+        assert!(text.contains(words), "{words} in {text}");
+    }
+    let nothing = "no host, link or disk was monitored";
+    assert!(!text.contains(nothing), "{text}");
+    study.trials.iter_mut().for_each(|trial| trial.loads.clear());
+    let text = said(&study);
+    assert!(text.contains(nothing) && !text.contains("had to be saturated"), "{text}");
 }
 
 /// "TCP out 82.1 Mbit/s, link 96%" of a link of 300 Mbit/s: the others' traffic was in the details alone.
@@ -214,6 +254,10 @@ fn a_saturated_link_has_its_rate_by_layer() {
     }
     let screen = Document::of_study(&study).screen(&Style { width: 80, colour: false });
     assert!(!screen.contains("L1") && !screen.contains("Root rights"), "{screen}");
+    // Every resource that was monitored is among the details of what explains it.
+    let details = Document::explaining(&study, &[]).text(&Style { width: 100, colour: false });
+    let resources = words(details);
+    assert!(resources.contains("TCP out link of A (1 Gbit/s) 98%"), "{resources}");
 }
 
 /// Loads that differ in their size have a chart, with the points of a publication where its load is the same.

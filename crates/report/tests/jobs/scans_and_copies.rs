@@ -4,7 +4,7 @@ use super::{SHORT, measure, part, result, shown, storage, study_of};
 use crate::any_study;
 use plimsoll_model::units::{Bytes, MIB};
 use plimsoll_model::*;
-use plimsoll_report::Document;
+use plimsoll_report::{Document, Style};
 
 fn scan() -> Job {
     Job::Scan(ScanJob::default())
@@ -189,4 +189,35 @@ fn two_clients_that_do_the_same_stand_together_and_apart() {
     ] {
         assert!(text.contains(words), "{words} in {text}");
     }
+}
+
+/// "No host, link or disk was monitored" was said of a slide show, whose client was.
+#[test]
+fn a_slide_show_has_the_rate_that_it_needs() {
+    let slides = SlidesJob {
+        photo: Bytes(3_000_000),
+        shown_seconds: 3.0,
+        ahead: false,
+        block: Bytes(MIB),
+        size: Bytes(256 * MIB),
+    };
+    let workload = Workload::new(part(slides.into()), SHORT);
+    let mut study = study_of(&storage(&["nfs://nas/photos"]), vec![workload]);
+    measure(&mut study, 3, |_, off| {
+        vec![result(&[(Metric::all(SlidesJob::PHOTO_TIME), 0.04 * off)])]
+    });
+    let said = |study: &Study| {
+        let screen = Document::explaining(study, &[]).screen(&Style { width: 160, colour: false });
+        screen.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let reached =
+        "The fixed rate was reached, so no resource had to be saturated (photos of 3 MB).";
+    let text = said(&study);
+    assert!(text.contains(reached) && !text.contains("was monitored"), "{text}");
+    study.plan.command = "plimsoll check --rate 500 nfs://nas/photos".into();
+    let text = said(&study);
+    assert!(text.contains("(photos of 3 MB): leave out --rate to find the limit."), "{text}");
+    study.trials.iter_mut().for_each(|trial| trial.loads.clear());
+    let text = said(&study);
+    assert!(text.contains("no host, link or disk was monitored"), "{text}");
 }

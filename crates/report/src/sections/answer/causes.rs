@@ -16,17 +16,13 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
     };
     let mut sentences = Vec::new();
     for routers in by_queue(&shown.forwarded) {
-        sentences.extend(of_queue(&routers, &about(&routers)));
+        let seen =
+            routers.iter().filter_map(|router| Some((router.queue.as_ref()?, &router.limit)));
+        sentences.extend(of_queue(&seen.collect::<Vec<_>>(), &about(&routers)));
     }
     let full = chosen(shown, |router| matches!(router.limit, RateLimit::CpuQueue { .. }));
     let dropped = full.iter().filter_map(|router| router.softnet_dropped).reduce(f64::min);
-    sentences.extend(dropped.map(|share| {
-        let share = percent(whole(share));
-        format!(
-            "The CPU queue of R overflowed ({}): it dropped {share} of the lost frames (softnet_stat).",
-            about(&full)
-        )
-    }));
+    sentences.extend(dropped.map(|share| of_cpu_queue(share, &about(&full))));
     let full: Vec<(Cell, ConntrackLoad)> = tables(shown).collect();
     sentences.extend(full.iter().map(|(_, table)| *table).reduce(|all, one| all + one).map(|table| {
         let limit = table.most_entries.map_or_else(String::new, |most| format!(" of {most}"));
@@ -80,16 +76,15 @@ fn by_queue(all: &[Forwarded]) -> Vec<Vec<&Forwarded>> {
 }
 
 /// "The shaper on eth0 of R (tbf), not the CPU, sets the rate (out 512): it dropped 97% of the lost frames; the kernel
-/// takes 4% of the busiest core."
-fn of_queue(routers: &[&Forwarded], loads: &str) -> Option<String> {
-    let queue: &QueueSeen = routers.first()?.queue.as_ref()?;
-    let core = routers.iter().filter_map(|router| match router.limit {
-        RateLimit::Queue { share } => Some(share),
+/// takes 4% of the busiest core." Of loads whose rate one discipline sets.
+pub(super) fn of_queue(seen: &[(&QueueSeen, &RateLimit)], loads: &str) -> Option<String> {
+    let (queue, _) = seen.first()?;
+    let core = seen.iter().filter_map(|(_, limit)| match limit {
+        RateLimit::Queue { share } => Some(*share),
         _ => None,
     });
     let core = percent(whole(core.reduce(f64::max)?));
-    let dropped = routers.iter().filter_map(|router| Some(router.queue.as_ref()?.dropped));
-    let did = match dropped.reduce(f64::min) {
+    let did = match seen.iter().map(|(queue, _)| queue.dropped).reduce(f64::min) {
         Some(share) if share >= 0.005 => {
             format!("dropped {} of the lost frames", percent(whole(share)))
         }
@@ -103,8 +98,16 @@ fn of_queue(routers: &[&Forwarded], loads: &str) -> Option<String> {
     ))
 }
 
+/// The same of the queue of a core.
+pub(super) fn of_cpu_queue(dropped: f64, loads: &str) -> String {
+    let share = percent(whole(dropped));
+    format!(
+        "The CPU queue of R overflowed ({loads}): it dropped {share} of the lost frames (softnet_stat)."
+    )
+}
+
 /// "out 512 and in imix", each with its setting.
-fn loads(shown: &Shown<'_>, brief: &Brief, cells: &[Cell]) -> String {
+pub(super) fn loads(shown: &Shown<'_>, brief: &Brief, cells: &[Cell]) -> String {
     let mut loads: Vec<String> = cells.iter().map(|cell| load(shown, brief, *cell)).collect();
     loads.dedup();
     listed(&loads)

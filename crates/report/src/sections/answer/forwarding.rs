@@ -18,13 +18,13 @@ use plimsoll_model::{
 use plimsoll_stats::verdict::{Side, Verdict};
 
 /// Headings of the columns that do not depend on the losses that are allowed.
-const LOAD: &str = "load,\nbytes";
+pub(super) const LOAD: &str = "load,\nbytes";
 const BITS: &str = "of\nframes";
 const DELAY: &str = "queue\np99";
-const SOFTIRQ: &str = "R soft\nirq";
-const LIMIT: &str = "limit";
+pub(super) const SOFTIRQ: &str = "R soft\nirq";
+pub(super) const LIMIT: &str = "limit";
 const FLOWS: &str = "flows";
-const SETTING: &str = "setting";
+pub(super) const SETTING: &str = "setting";
 const EACH: &str = "µs a\npacket";
 const PACKETS: &str = "packets";
 /// Settings that one screen compares.
@@ -46,7 +46,7 @@ fn is_search(workload: &Workload) -> bool {
 }
 
 /// The searches; connections have a table of their own.
-fn searches<'a>(shown: &'a Shown<'_>) -> impl Iterator<Item = &'a WorkloadFindings> {
+pub(super) fn searches<'a>(shown: &'a Shown<'_>) -> impl Iterator<Item = &'a WorkloadFindings> {
     shown.findings.workloads.iter().filter(|found| is_search(&found.workload))
 }
 
@@ -171,7 +171,7 @@ pub(super) fn label(shown: &Shown<'_>, found: &WorkloadFindings) -> String {
 }
 
 /// Flows in each direction.
-fn flows(found: &WorkloadFindings) -> String {
+pub(super) fn flows(found: &WorkloadFindings) -> String {
     let parameters = found.workload.main().map(|part| part.job.parameters()).unwrap_or_default();
     parameters.into_iter().find(|(name, _)| *name == FLOWS).map_or_else(String::new, |one| one.1)
 }
@@ -238,11 +238,8 @@ fn figures(
         let reach = reach.max(width(found) / (3.0 * level.trials as f64).sqrt());
         Some(format!(" {}", plus_minus(reach)))
     });
-    let kept = sustained(shown, cell.cell).or_else(|| Some(level(Measure::KEPT)?.estimate));
-    let is_least = caveats(shown, cell.cell).any(|caveat| caveat == RateCaveat::AtLeast);
-    let least = if is_least { "≥ " } else { "" };
-    let rate_kept = kept.map_or_else(nothing, |kept| format!("{least}{}", RATE.value(kept)));
-    row.push(rate_kept + &around.unwrap_or_default());
+    let kept = kept(shown, cell);
+    row.push(kept_in_words(shown, cell) + &around.unwrap_or_default());
     if compares(shown) {
         row.push(kept.map_or_else(nothing, |kept| three_digits(1e6 / kept)));
     } else {
@@ -259,11 +256,25 @@ fn figures(
         row.push(level(Measure::QUEUE_P99).map_or_else(nothing, |l| TIME.value(l.estimate)));
     }
     let router = shown.forwarded.iter().find(|router| router.cell == cell.cell);
-    let softirq = router.and_then(|router| router.softirq);
+    let softirq = router.and_then(|router| router.cpu.softirq);
     row.push(softirq.map_or_else(nothing, |share| percent((100.0 * share).round() / 100.0)));
     row.push(router.map_or_else(nothing, |router| limit(router, has_credit(shown, cell.cell))));
     row.extend(compares(shown).then(|| compared(found, cell.cell)));
     row
+}
+
+/// The rate that is kept; what passes once the credit is used up, where there is one.
+fn kept(shown: &Shown<'_>, cell: &CellFindings) -> Option<f64> {
+    let level = || Some(cell.levels.get(&Metric::all(Measure::KEPT))?.estimate);
+    sustained(shown, cell.cell).or_else(level)
+}
+
+/// "39.8 k", "≥ 39.8 k".
+pub(super) fn kept_in_words(shown: &Shown<'_>, cell: &CellFindings) -> String {
+    let is_least = caveats(shown, cell.cell).any(|caveat| caveat == RateCaveat::AtLeast);
+    let least = if is_least { "≥ " } else { "" };
+    kept(shown, cell)
+        .map_or_else(|| NOTHING.to_owned(), |kept| format!("{least}{}", RATE.value(kept)))
 }
 
 /// Width of the results of a search, as a share.
@@ -294,7 +305,7 @@ fn sustained(shown: &Shown<'_>, cell: Cell) -> Option<f64> {
     rates.next()
 }
 
-fn has_credit(shown: &Shown<'_>, cell: Cell) -> bool {
+pub(super) fn has_credit(shown: &Shown<'_>, cell: Cell) -> bool {
     sustained(shown, cell).is_some()
 }
 
@@ -307,7 +318,8 @@ fn caveats<'a>(shown: &'a Shown<'_>, cell: Cell) -> impl Iterator<Item = RateCav
     })
 }
 
-fn limit(router: &Forwarded, has_credit: bool) -> String {
+/// What sets the rate of a router, in the words of a column.
+pub(super) fn limit(router: &Forwarded, has_credit: bool) -> String {
     let whole = |share: f64| percent((100.0 * share).round() / 100.0);
     if router.passes_by() {
         return "not at R".to_owned();

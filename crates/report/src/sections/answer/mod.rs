@@ -15,6 +15,7 @@ pub(super) mod parts;
 mod paths;
 mod playback;
 mod routed;
+mod routers;
 mod rows;
 mod sentences;
 mod settings;
@@ -38,10 +39,11 @@ use names::Brief;
 pub(super) use operations::{binds, calls_of_several};
 use plimsoll_explain::{Limit, Limits, Resource, Use};
 use plimsoll_model::{Cell, Ended, Flag, HostFacts, Rule};
+pub(super) use routers::{at_each_rate, explain as explain_routers};
 use rows::Explained;
 
 /// What there is to say of a study without a complete trial.
-const NOTHING: &str = "No trial ran to its end, so there are no figures.";
+pub(super) const NOTHING: &str = "No trial ran to its end, so there are no figures.";
 /// Subjects up to which each has a line of its own.
 const INTRODUCED: usize = 3;
 
