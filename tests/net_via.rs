@@ -126,6 +126,10 @@ fn the_rate_of_a_bucket_is_found_or_honestly_not() {
     assert!(!is_found || is_busy || unwrapped(&shown).contains(sentence), "{shown}");
     let details = beds.program.run(&["show", "--details"]).expect(0).out;
     assert!(!is_found || details.contains("offered/s"), "{details}");
+    let explained = unwrapped(&beds.program.run(&["explain", "latest"]).expect(0).out);
+    assert!(!is_found || is_busy || explained.contains(sentence), "{explained}");
+    assert!(!is_found || explained.contains("CPU a packet"), "{explained}");
+    assert!(!explained.contains("was monitored"), "{explained}");
     let page = beds.program.home().join("page.html");
     beds.program.run(&["report", "--output", page.to_str().unwrap()]).expect(0);
 }

@@ -1,6 +1,6 @@
 //! `explain` of a router's path: what sets the rate, in the words of the answer, the figures behind it, and what would help.
 
-use super::{ROUTER, load, routed, shaped};
+use super::{ROUTER, load, routed, shaped, with_rules};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::*;
 use plimsoll_report::{Document, Style};
@@ -121,6 +121,15 @@ fn a_sender_that_sets_the_rate_is_named_with_its_utilisation() {
             "Only a faster sender shows how much more R keeps.",
         ],
     );
+}
+
+#[test]
+fn settings_of_a_router_are_explained_one_by_one() {
+    let study = with_rules(None);
+    let words = "A core of R sets the rate (out 128 with A and out 128 with B): the kernel takes 98% of the busiest core";
+    assert_has(&explained(&study), &[words, "out 128 A 39.8 k", "out 128 B 29.8 k", "rules.nft"]);
+    let narrow = Document::explaining(&study, &[]).screen(&super::SCREEN);
+    assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Bottlenecks of routers as `plimsoll explain` tells them: what sets the rate of each load, the figures that show it, what
 //! would help, and the CPU time of a packet at each host.
 
+use super::fit::is_narrow;
 use super::forwarding::{LIMIT, LOAD, SETTING, SOFTIRQ, flows, has_credit, label, searches};
 use super::names::Brief;
 use super::rows::NOTHING;
@@ -18,6 +19,7 @@ use plimsoll_explain::{
 };
 use plimsoll_model::{Cell, Measure, Metric, PathSubject, Subject};
 
+const SOFTNET: &str = "softnet\ndrops";
 /// In place of loads and of utilisations in a sentence. No printable text has them.
 const LOADS: &str = "\u{1}";
 const BUSY: &str = "\u{2}";
@@ -108,11 +110,11 @@ pub(in crate::sections) fn explain(section: &mut Section, shown: &Shown<'_>) -> 
     if let Some(routed) = routed::only(shown) {
         section.table(routed::table(routed), Layout::Figures);
     }
-    if parts::are_shown(shown) {
-        section.table(parts::table(shown), Layout::Words);
-    }
     costs(section, shown, &brief);
-    section.facts(brief.settings.clone());
+    match parts::are_shown(shown) {
+        true => section.table(parts::table(shown), Layout::Words),
+        false => section.facts(brief.settings.clone()),
+    }
     section.texts(names(shown));
     let all: Vec<&Seen<'_>> = searched.iter().chain(&stepped).collect();
     section.list(helps(shown, &all));
@@ -227,7 +229,7 @@ fn told(router: &Seen<'_>) -> Option<Told> {
             Some(_) => {
                 let words = format!(
                     "No bottleneck was found ({LOADS}): the busiest core of R is{BUSY} busy, and no link of R is known to be \
-                     full."
+                     saturated."
                 );
                 (words, [router.cpu.busiest, None])
             }
@@ -288,7 +290,7 @@ fn of_connections(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
                 busy(share)
             )),
             ConnectionLimit::RoundTrips => Some(format!(
-                "Round trips set the rate ({loads}): no core is full, so more at a time may open more."
+                "Round trips set the rate ({loads}): no core is saturated, so more at a time may open more."
             )),
             ConnectionLimit::Unknown => {
                 Some(format!("The bottleneck is not known ({loads}): R was not monitored."))
@@ -304,7 +306,7 @@ fn evidence(shown: &Shown<'_>, brief: &Brief) -> Table {
     let mut header = vec![LOAD];
     header.extend(has_settings.then_some(SETTING));
     header.extend(["kept/s", SOFTIRQ, "R\ncore", "lossy\nat/s", "lost", "R core\nthen"]);
-    header.extend(["softnet\ndrops", "queue\ndrops", LIMIT]);
+    header.extend([SOFTNET, "queue\ndrops", LIMIT]);
     let mut table = Table::new(header.into_iter().map(str::to_owned).collect());
     for found in searches(shown) {
         for cell in &found.cells {
@@ -314,6 +316,14 @@ fn evidence(shown: &Shown<'_>, brief: &Brief) -> Table {
             row.extend(has_settings.then(|| brief.setup(shown, cell.cell)));
             row.extend(figures(shown, cell, router));
             table.rows.push(row);
+        }
+    }
+    // What a screen has no room for is among the details.
+    for heading in [SOFTNET, SOFTIRQ] {
+        let place = table.header.iter().position(|known| known == heading);
+        if let Some(place) = place.filter(|_| !is_narrow(&table)) {
+            table.header.remove(place);
+            table.rows.iter_mut().for_each(|row| drop(row.remove(place)));
         }
     }
     table
