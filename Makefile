@@ -22,7 +22,7 @@ endif
 # Tests that take long do all that they can do: cargo test alone does a part of them.
 export PLIMSOLL_REQUIRE ?= time
 
-.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-advise measure-burner measure-cache measure-clients measure-copies measure-database measure-encryption measure-film-backup measure-forwarding measure-history measure-limits measure-links measure-long-playback measure-net measure-nfs measure-ops measure-own-client measure-playback measure-players measure-predictions measure-quick-limits measure-readers measure-router measure-run measure-scan measure-screens measure-settings measure-stalls measure-trace measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
+.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-advise measure-burner measure-cache measure-clients measure-copies measure-database measure-encryption measure-film-backup measure-forwarding measure-forwarding-aa measure-history measure-limits measure-links measure-long-playback measure-net measure-nfs measure-ops measure-own-client measure-playback measure-players measure-predictions measure-quick-limits measure-readers measure-router measure-run measure-scan measure-screens measure-settings measure-stalls measure-trace measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
 	install check-style check-tests probe probes check-probe setup-probe runner check-machines \
 	dist check-dist runners setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines setup-dist setup-copies setup-limits setup-players
 
@@ -45,6 +45,7 @@ help:
 	@echo "make measure-writes   sustained writes against fio: a plain disk, a large cache, a disk that is throttled; two and a half hours"
 	@echo "make measure-cache    40 cases of memory and disk: is what is said true? On a quiet machine, as root, about an hour"
 	@echo "make measure-forwarding  20 searches over 10 limits of a router, drawn by PLIMSOLL_SEED: is its rate found, or is it said why not? On a quiet machine, half an hour"
+	@echo "make measure-forwarding-aa  30 comparisons of a router with itself: is one of the two called faster? On a quiet machine, two and a half hours"
 	@echo "make measure-limits   30 cases of link, CPU, round trip, disk and threads: is the limit that is named the one whose doubling helps most? And demands beside mpstat and iostat; two hours"
 	@echo "make measure-predictions  40 changes that are predicted and really made in labs: is the truth inside the range, and the next bottleneck the one named? Two and a half hours"
 	@echo "make measure-advise   12 set-ups with up to four changes really made: is the first advice the best of them? An hour and a half"
@@ -155,6 +156,9 @@ measure-writes: setup-machines runner
 
 measure-forwarding: setup-test
 	cargo test --release --locked -p plimsoll --test measure measure_forwarding -- --ignored --nocapture
+
+measure-forwarding-aa: setup-test
+	cargo test --release --locked -p plimsoll --test measure measure_equal_routers -- --ignored --nocapture
 
 measure-limits: setup-limits runner
 	cargo test --release --locked -p plimsoll --test measure measure_limits -- --ignored --nocapture --test-threads 1

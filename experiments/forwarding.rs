@@ -3,18 +3,28 @@
 //! The router is a namespace between two others, and a token bucket sets its rate. The seed draws the order of the limits.
 //! Where the machine could hold the rate, the figure has to be right; where it could not, a word has to say so.
 
-use crate::kept::{Kept, Until, load_average, setting, until_quiet};
+use crate::kept::{Kept, Until, load_average, setting, until_quiet, words};
 use crate::support::beds::Beds;
 use crate::support::pair::lab_named;
 use crate::support::router::ROUTED;
+use plimsoll_explain::findings;
 use plimsoll_model::{Flag, Measure, Metric, Outcome, RateCaveat, Study};
 use plimsoll_stats::interval::{mean, sample_sd};
 use plimsoll_stats::order;
 use serde::{Deserialize, Serialize};
+use std::fs;
 
 /// Bytes of the frames, and of each as the bucket counts it: without its check sequence.
 const FRAME: u32 = 512;
 const COUNTED: f64 = 508.0;
+const PATH: [&str; 6] = [
+    "net",
+    "lab://via/lan",
+    "lab://via/wan",
+    "--via=lab://via/router",
+    "--quick",
+    "--direction=out",
+];
 /// Searches over all limits.
 const SEARCHES: u64 = 20;
 /// Wanted: bias and spread of the rate as shares, and the median time of a search in seconds.
@@ -80,6 +90,13 @@ const LIMITS: [Limit; 10] = [
     beside(BUSY_CORES, "sender and router share a busy core"),
 ];
 
+/// Comparisons of a router with itself, the searches of each, and how many may find a difference.
+const COMPARISONS: u64 = 30;
+const REPEATS: &str = "--repeats=6";
+const FALSE_SHARE: f64 = 0.05;
+/// Rules that no packet matches.
+const RULES: &str = "table ip idle {\n chain forward {\n  type filter hook forward priority 0;\n  ip saddr 10.9.9.9 drop\n }\n}\n";
+
 /// A search that was done.
 #[derive(Serialize, Deserialize)]
 struct Case {
@@ -131,16 +148,8 @@ fn case(beds: &Beds, number: u64, limit: &Limit, seed: u64) -> Case {
     }
     let seed = format!("--seed={}", seed + number);
     let frames = format!("--frames={FRAME}");
-    let words = [
-        "net",
-        "lab://via/lan",
-        "lab://via/wan",
-        "--via=lab://via/router",
-        "--quick",
-        "--direction=out",
-    ];
     let begun = std::time::Instant::now();
-    let ran = beds.program.run(&[&words[..], &[&frames, &seed, "--json=-"]].concat());
+    let ran = beds.program.run(&[&PATH[..], &[&frames, &seed, "--json=-"]].concat());
     let seconds = begun.elapsed().as_secs_f64();
     if beside.is_some() {
         beds.on("via/router", "kill $(cat /run/beside); nft flush ruleset");
@@ -156,6 +165,60 @@ fn case(beds: &Beds, number: u64, limit: &Limit, seed: u64) -> Case {
     }
     let (limit, load) = ((*name).to_owned(), load_average());
     Case { number, limit, share: rate.map(|rate| rate / truth), words, seconds, load }
+}
+
+/// A router that was compared with itself.
+#[derive(Serialize, Deserialize)]
+struct Same {
+    /// Ratio of its rates and its ends; `None` if it has no interval.
+    ratio: Option<[f64; 3]>,
+    /// Whether one of the two was called faster.
+    faster: bool,
+    load: String,
+}
+
+#[test]
+#[ignore = "takes two and a half hours, and a quiet machine: make measure-forwarding-aa"]
+fn measure_equal_routers() {
+    let Some(beds) = lab_named("via", ROUTED) else { return };
+    let seed = setting("PLIMSOLL_SEED", 37);
+    let mut kept: Kept<Same> = Kept::open(&format!("forwarding-aa-{seed}.jsonl"));
+    let until = Until::now();
+    beds.on("via/router", "tc qdisc replace dev outer root tbf rate 16mbit burst 4k latency 5ms");
+    let files = ["a", "b"].map(|name| {
+        let path = beds.program.home().join(format!("{name}.nft"));
+        fs::write(&path, RULES).expect("rules");
+        path.display().to_string()
+    });
+    let set = format!("--set=lab://via/router/nft-ruleset={}", files.join(","));
+    let frames = format!("--frames={FRAME}");
+    while (kept.cases.len() as u64) < setting("PLIMSOLL_CASES", COMPARISONS) && !until.is_over() {
+        until_quiet();
+        let seed = format!("--seed={}", seed + kept.cases.len() as u64);
+        let words = [&PATH[..], &[REPEATS, &set, &frames, &seed, "--json=-"]].concat();
+        let ran = beds.program.run(&words);
+        let study: Study = plimsoll_record::from_json(&ran.out).expect("a study");
+        let found = findings(&study);
+        let claim = found.workloads[0].pairs.first().and_then(|pair| pair.claim.as_ref());
+        let interval = claim.and_then(|claim| claim.ratio.interval);
+        let verdict = claim.and_then(|claim| claim.verdict.as_ref());
+        kept.add(Same {
+            ratio: interval.map(|own| [own.estimate, own.low, own.high]),
+            faster: verdict.is_some_and(|verdict| verdict.faster().is_some()),
+            load: load_average(),
+        });
+    }
+    for (number, Same { ratio, faster, load }) in kept.cases.iter().enumerate() {
+        println!("{number}: {ratio:.4?}, called faster: {faster}; load {load}");
+    }
+    let all = kept.cases.len() as u32;
+    let count = |is: fn(&Same) -> bool| kept.cases.iter().filter(|case| is(case)).count() as u32;
+    let holds = |case: &Same| case.ratio.is_some_and(|[_, low, high]| low <= 1.0 && 1.0 <= high);
+    println!(
+        "equal routers: the interval holds 1 in {}; called faster: {} (wanted at most {FALSE_SHARE})",
+        words(count(holds), all),
+        words(count(|case| case.faster), all)
+    );
 }
 
 fn word(flag: &Flag) -> Option<String> {
