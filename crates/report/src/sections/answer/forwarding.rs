@@ -234,8 +234,6 @@ fn figures(
             return Some(format!(" {TOO_WIDE}"));
         }
         let reach = (interval.high / level.estimate).max(level.estimate / interval.low) - 1.0;
-        // A search ends on a grid of this width.
-        let reach = reach.max(width(found) / (3.0 * level.trials as f64).sqrt());
         Some(format!(" {}", plus_minus(reach)))
     });
     let kept = kept(shown, cell);
@@ -275,14 +273,6 @@ pub(super) fn kept_in_words(shown: &Shown<'_>, cell: &CellFindings) -> String {
     let least = if is_least { "≥ " } else { "" };
     kept(shown, cell)
         .map_or_else(|| NOTHING.to_owned(), |kept| format!("{least}{}", RATE.value(kept)))
-}
-
-/// Width of the results of a search, as a share.
-fn width(found: &WorkloadFindings) -> f64 {
-    match found.workload.steps {
-        Some(Steps::Kept { width, .. }) => width,
-        _ => 0.0,
-    }
 }
 
 /// Bytes of the frames that were sent, where the path does not take longer ones.
