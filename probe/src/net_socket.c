@@ -424,6 +424,19 @@ static bool hear_ready(const struct net_settings *settings, struct net_ends *end
     return got >= 0 || errno == EAGAIN || errno == EINTR;
 }
 
+/* One after the other: a policer with a small burst would take the same first ones out of each
+ * volley. */
+static void repeat_hellos(const struct net_settings *settings, const struct net_ends *ends,
+                          unsigned count, const bool *ready)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (ready[i])
+            continue;
+        say_hello(settings, ends, i);
+        clock_sleep_until(clock_monotonic_ns() + REPEAT_NS / count);
+    }
+}
+
 bool net_connect_all(const struct net_settings *settings, struct net_ends *ends, unsigned count,
                      const volatile sig_atomic_t *cancelled, struct net_wrong *wrong)
 {
@@ -471,9 +484,7 @@ bool net_connect_all(const struct net_settings *settings, struct net_ends *ends,
             refusals++;
             clock_sleep_until(repeat_ns);
         }
-        for (unsigned i = 0; i < count; i++)
-            if (!ready[i])
-                say_hello(settings, ends, i);
+        repeat_hellos(settings, ends, count, ready);
     }
     return true;
 }

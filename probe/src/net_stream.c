@@ -251,12 +251,14 @@ static void use_flow(struct net_stream *stream, unsigned flow)
     stream->socket = stream->number * stream->flows + flow;
 }
 
-/* On all flows, the first one last. */
-static void say_ready(struct net_stream *stream)
+/* On all flows, the first one last, with pauses that sum up to pauses_ns. */
+static void say_ready(struct net_stream *stream, uint64_t pauses_ns)
 {
     for (unsigned i = stream->flows; i-- > 0;) {
         use_flow(stream, i);
         net_say(stream, NET_READY);
+        if (pauses_ns > 0)
+            clock_sleep_until(clock_monotonic_ns() + pauses_ns / stream->flows);
     }
 }
 
@@ -266,7 +268,7 @@ static void wait_for_go(struct net_stream *stream)
     uint64_t until_ns = clock_monotonic_ns() + stream->settings->setup_ms * CLOCK_MILLISECOND_NS;
     struct net_header header;
     uint8_t bytes[NET_GREETING_BYTES];
-    say_ready(stream);
+    say_ready(stream, 0);
     while (*stream->cancelled == 0) {
         bool other;
         if (heard(stream, NET_GO, &other))
@@ -303,7 +305,9 @@ static void wait_for_go(struct net_stream *stream)
         if (ready > 0 && other)
             clock_sleep_until(now + CLOCK_MILLISECOND_NS);
         if (ready == 0 && stream->flows > 1)
-            say_ready(stream); /* some were lost; the hellos that ask again lie there */
+            /* Some were lost; the hellos that ask again lie there. A policer with a small burst would
+             * take the same ones out of each volley. */
+            say_ready(stream, 100 * CLOCK_MILLISECOND_NS);
         /* An end that came soon after the word does not take it back. */
         if (net_socket_error(stream->fd)) {
             int happened = errno;
