@@ -61,7 +61,7 @@ const STALLS: &str = "while :; do nft 'table ip stall { chain forward { type fil
 /// The first twenty packets of each flow pass at 400 a second, as in a router whose hardware takes a flow over.
 const SLOW_FIRST_PACKETS: &str = "sysctl -w net.netfilter.nf_conntrack_acct=1; \
                                   nft 'table ip firsts { chain forward { type filter hook forward priority 0; \
-                                  ct original packets < 20 limit rate over 400/second drop; }; }'; sleep 600";
+                                  ct original packets < 20 limit rate over 400/second burst 100 packets drop; }; }'; sleep 600";
 /// A router has half of its rate until it has had load for a tenth of a second, and again when it has none.
 const CLOCK_RAMP: &str = "last=0 fast=
 set_rate() { tc qdisc change dev outer root tbf rate $1 burst 4k latency 5ms; }

@@ -1,13 +1,18 @@
 //! Routers whose bottleneck is known by construction, drawn by seed: is the one that `net --via` names the true one? The
 //! truth is measured, too: a case is void if twice as much of the tight resource does not bring more.
+//!
+//! Hosts in namespaces share a kernel, so that the sender does the work of the router. A router whose CPU is tight is a
+//! machine.
 
 use crate::kept::{Kept, Until, load_average, setting, until_quiet, words};
 use crate::support::beds::Beds;
-use crate::support::pair::lab_named;
+use crate::support::lab_file::LabFile;
+use crate::support::pair::program;
 use crate::support::router::ROUTED;
 use plimsoll_explain::{RateLimit, forwarded};
 use plimsoll_model::{Measure, Metric, Outcome, Study};
 use plimsoll_stats::order::{generator, shuffled, unit};
+use plimsoll_testkit::{Need, available};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -27,7 +32,7 @@ enum Tight {
     Shaper,
     /// Rules of the router that drop what is beyond a rate: no counter of a queue shows them.
     Policer,
-    /// The CPU of the router, which compares each frame with thousands of rules.
+    /// The CPU of the router, a machine of one core, which compares each frame with a thousand rules and more.
     Rules,
     /// The sender: nothing of the router is tight.
     Sender,
@@ -53,7 +58,7 @@ fn drawn(seed: u64, number: u64) -> Case {
     let value = match tight {
         Tight::Shaper => any(4.0, 40.0),
         Tight::Policer => any(1e3, 1e4),
-        Tight::Rules => any(4e3, 1.6e4),
+        Tight::Rules => any(1e3, 4e3),
         Tight::Sender => 0.0,
     };
     Case { tight, value: value.round(), queue_ms: any(5.0, 50.0).round() }
@@ -75,7 +80,7 @@ impl Case {
                 "tc qdisc replace dev outer root tbf rate {value}mbit burst 6000 latency {queue_ms}ms"
             ),
             Tight::Policer => format!(
-                "nft 'table ip police {{ {chain} limit rate over {value}/second burst 50 packets drop; }}; }}'"
+                "nft 'table ip police {{ {chain} limit rate over {value}/second burst 20 packets drop; }}; }}'"
             ),
             Tight::Rules => format!(
                 "{{ echo 'table ip many {{ {chain}'; seq {value:.0} | sed 's|.*|udp dport 1 ip saddr 10.9.9.9 \
@@ -86,7 +91,8 @@ impl Case {
     }
 
     /// The study; `None`, with the reason printed, if it has no rate.
-    fn measure(&self, beds: &Beds) -> Option<Study> {
+    fn measure(&self, labs: &mut Labs) -> Option<Study> {
+        let beds = labs.of(self.tight);
         beds.on("line/router", &self.line());
         let hosts = ["net", "lab://line/lan", "lab://line/wan", "--via=lab://line/router"];
         let words = [FRAME, "--direction=out", "--quick", "--json=-"];
@@ -98,6 +104,43 @@ impl Case {
         }
         study
     }
+}
+
+/// The labs, each up once it is needed.
+#[derive(Default)]
+struct Labs {
+    namespaces: Option<Beds>,
+    machine: Option<Beds>,
+}
+
+impl Labs {
+    /// The lab of a case, `line`.
+    fn of(&mut self, tight: Tight) -> &Beds {
+        let up = |lab: &dyn Fn(&Beds)| {
+            let beds = Beds::with_program(program());
+            lab(&beds);
+            beds
+        };
+        match tight {
+            Tight::Rules => {
+                self.machine.get_or_insert_with(|| up(&|beds| beds.up("line", &router())))
+            }
+            _ => self.namespaces.get_or_insert_with(|| {
+                up(&|beds| {
+                    let file = beds.file("line", ROUTED);
+                    beds.lab(&["up", &file, "--quiet"]).expect(0);
+                })
+            }),
+        }
+    }
+}
+
+/// The same hosts as in namespaces, with a router that is a machine.
+fn router() -> LabFile {
+    let lan = LabFile::new().namespace("lan").set("gateway", "router");
+    let router = lan.machine("router", "256MiB").line(format_args!("forward = true"));
+    let wan = router.namespace("wan").set("gateway", "router");
+    wan.link("inner", ["lan", "router"]).link("outer", ["router", "wan"])
 }
 
 /// Frames a second that are kept.
@@ -144,12 +187,12 @@ struct Row {
     load: String,
 }
 
-fn measured(beds: &Beds, case: Case) -> Row {
+fn measured(labs: &mut Labs, case: Case) -> Row {
     let load = load_average();
-    let study = case.measure(beds);
+    let study = case.measure(labs);
     let kept = study.as_ref().and_then(rate);
     let gain = kept.filter(|_| case.tight != Tight::Sender).map(|kept| {
-        let more = case.doubled().measure(beds).as_ref().and_then(rate);
+        let more = case.doubled().measure(labs).as_ref().and_then(rate);
         more.map_or(0.0, |more| more / kept - 1.0)
     });
     Row { case, study, gain, load }
@@ -159,7 +202,10 @@ fn measured(beds: &Beds, case: Case) -> Row {
 #[ignore = "takes a quarter of an hour, and a quiet machine: make measure-net"]
 fn measure_net_via_bottlenecks() {
     let seed = setting("PLIMSOLL_SEED", SEED);
-    let Some(beds) = lab_named("line", ROUTED) else { return };
+    if ![Need::Namespaces, Need::Machines].into_iter().all(available) {
+        return;
+    }
+    let mut labs = Labs::default();
     let (mut kept, until) =
         (Kept::<Row>::open(&format!("net-via-bottlenecks-{seed}.jsonl")), Until::now());
     let (mut right, mut wrong, mut unknown, mut void) = (0, 0, 0, 0);
@@ -173,7 +219,7 @@ fn measure_net_via_bottlenecks() {
                 break;
             }
             until_quiet();
-            kept.add(measured(&beds, drawn(seed, number as u64)));
+            kept.add(measured(&mut labs, drawn(seed, number as u64)));
         }
         let Row { case, study, gain, load } = &kept.cases[number];
         let found = study.as_ref().and_then(named);
