@@ -94,7 +94,7 @@ impl Up {
         let on = ["--on=lab://films/client", "--baseline=0s", "--quiet"];
         let more: &[&str] = match self.place {
             Place::Namespaces => &["--size=64MiB"],
-            // A server whose disk takes 1 MB/s does not answer while its kernel writes: for longer than the 30 s of every
+            // A server whose disk is slow does not answer while its kernel writes: for longer than the 30 s of every
             // call.
             Place::Machines => {
                 &["--size=128MiB", "--timeout=5min", "--drop-caches", "--host=lab://films/server"]
@@ -147,9 +147,9 @@ pub fn in_namespaces(number: u64, draw: &mut impl Rng) -> Limits {
     Limits { link, cpu, disk: 0 }
 }
 
-/// Limits of a lab of machines.
+/// Limits of a lab of machines. With less, a film has a dozen requests in a block of five seconds.
 pub fn in_machines(draw: &mut impl Rng) -> Limits {
-    Limits { link: 0, cpu: 0, disk: 1 + draw.next_u64() % 4 }
+    Limits { link: 0, cpu: 0, disk: 4 + draw.next_u64() % 5 }
 }
 
 /// A number between two others.
