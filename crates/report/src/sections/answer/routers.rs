@@ -146,8 +146,10 @@ fn forwards(shown: &Shown<'_>, routed: &Routed) -> String {
     }
 }
 
+/// Utilisations that a sentence has.
+type Shares = [Option<f64>; 2];
 /// A sentence with utilisations that is about a cell.
-type Told = (String, [Option<f64>; 2]);
+type Told = (String, Shares);
 
 /// What sets the rate of each load, a sentence for loads with the same limit. The queues of a router have sentences of
 /// their own, as its counters tell more of them.
@@ -160,7 +162,7 @@ fn together(
     all: impl Iterator<Item = (Cell, Told)>,
     loads: &dyn Fn(&[Cell]) -> String,
 ) -> Vec<String> {
-    let mut groups: Vec<(String, Vec<[Option<f64>; 2]>, Vec<Cell>)> = Vec::new();
+    let mut groups: Vec<(String, Vec<Shares>, Vec<Cell>)> = Vec::new();
     for (cell, (words, shares)) in all {
         match groups.iter_mut().find(|(known, ..)| *known == words) {
             Some((_, all, cells)) => {
@@ -170,7 +172,7 @@ fn together(
             None => groups.push((words, vec![shares], vec![cell])),
         }
     }
-    let sentence = |(words, shares, cells): (String, Vec<[Option<f64>; 2]>, Vec<Cell>)| {
+    let sentence = |(words, shares, cells): (String, Vec<Shares>, Vec<Cell>)| {
         let busy = |place: usize| {
             range(&shares.iter().filter_map(|shares| shares[place]).collect::<Vec<f64>>())
         };
