@@ -119,21 +119,6 @@ fn a_share_of_a_core_is_the_bottleneck() {
     assert!(shown.contains("CPU quota of A"), "{shown}");
 }
 
-/// 64 streams are opened at once, and ten packets pass at a time in each direction. The same ones come first each time.
-#[test]
-fn streams_are_opened_through_policers_with_small_bursts() {
-    let Some(beds) = lab(PAIR) else { return };
-    let chain = |hook: &str| {
-        let rule = "meta l4proto udp limit rate over 500/second burst 10 packets drop";
-        format!("chain {hook} {{ type filter hook {hook} priority 0; {rule}; }};")
-    };
-    let police = format!("table ip police {{ {} {} }}", chain("input"), chain("output"));
-    beds.on("pair/b", &format!("nft '{police}'"));
-    let words = ["--quick", "--time=400ms", "--job=udp-out", "--streams=64", "--rate=10"];
-    let whole = study(&net(&beds, &[&words[..], &["--json=-"]].concat()).expect(0));
-    assert!(figures(&whole, 0, Measure::THROUGHPUT)[0] > 0.0, "{:?}", whole.trials[0]);
-}
-
 #[test]
 fn a_firewall_is_named_with_the_ways_around_it() {
     let Some(beds) = lab(PAIR) else { return };

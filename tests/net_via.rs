@@ -474,6 +474,22 @@ fn a_router_that_does_not_forward_is_named() {
     }
 }
 
+/// 64 flows are opened at once, of which a policer lets twenty packets pass.
+#[test]
+fn flows_are_opened_through_a_policer_with_a_small_burst() {
+    let Some(beds) = lab() else { return };
+    let _alone = alone();
+    let chain = "chain forward { type filter hook forward priority 0; \
+                 limit rate over 3000/second burst 20 packets drop; }";
+    beds.on("via/router", &format!("nft 'table ip police {{ {chain}; }}'"));
+    let words = [ROUTER, "--quick", "--frames=512", "--direction=out", "--json=-"];
+    let whole = study(&net(&beds, &words));
+    // The sender's machine may have been too busy.
+    if let Some(rate) = rate(&whole.trials[0]) {
+        assert!((rate / 3000.0 - 1.0).abs() < 0.1 || has_words(&whole.trials[0]), "{rate}");
+    }
+}
+
 #[test]
 fn overload_stays_in_local_networks() {
     let Some(beds) = lab() else { return };

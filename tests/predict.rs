@@ -120,7 +120,7 @@ fn a_prediction_is_held_against_what_was_measured_after_the_change() {
         assert!(ran.err.contains(words), "{}", ran.err);
     };
     refused(&["predict", &before, "--link=2.5G", "--measured", &before], "the same study");
-    refused(&["predict", "jonfk2024", "--link=2.5G", "--measured", &after], "no study");
+    refused(&["predict", "jonfk2024", "--link=2.5G", "--measured", &after], "not a study");
 }
 
 /// A study of the store, which began so many days from now.

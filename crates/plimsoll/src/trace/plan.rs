@@ -233,7 +233,7 @@ mod tests {
             (&["--payload=65508", "local"], "1 to 65507"),
             (&["--payload=0", "local"], "1 to 65507"),
             (&["local", "nfsd"], "needs an export"),
-            (&["--target=/srv", "local", "nfsd"], "no NFS export"),
+            (&["--target=/srv", "local", "nfsd"], "not an NFS export"),
             (&["--target=nfs://nas/srv", "local"], "none of the operations"),
             (&["--on=ssh://client", "local"], "none of the operations"),
             (&["--target=nfs://nas/srv", "--payload=400", "local", "nfsd"], "multiple of 512"),

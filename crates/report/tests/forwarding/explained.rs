@@ -126,10 +126,12 @@ fn a_sender_that_sets_the_rate_is_named_with_its_utilisation() {
 #[test]
 fn settings_of_a_router_are_explained_one_by_one() {
     let study = with_rules(None);
-    let words = "A core of R sets the rate (out 128 with A and out 128 with B): the kernel takes 98% of the busiest core";
+    let words = "A core of R sets the rate (out 128 with A and out 128 with B): the kernel takes 94% of the busiest core";
     assert_has(&explained(&study), &[words, "out 128 A 39.8 k", "out 128 B 29.8 k", "rules.nft"]);
     let narrow = Document::explaining(&study, &[]).screen(&super::SCREEN);
-    assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+    // Commands are never broken.
+    let mut lines = narrow.lines().filter(|line| !line.contains(": plimsoll "));
+    assert!(lines.all(|line| line.chars().count() <= 80), "{narrow}");
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn what_others_did_is_said_by_host_and_resource_with_its_effect_and_time() {
     assert!(whole.contains("% slower than at other times: others used ssh://root@nas"), "{whole}");
     let why = "The figures leave them out. Verdicts compare whole blocks and count them: a target";
     assert!(whole.contains(why), "{whole}");
-    assert!(whole.contains("which clients and transfers used it then"), "{whole}");
+    assert!(whole.contains("which clients and transfers used it at that time"), "{whole}");
     assert!(!whole.contains("(its disk by"), "resources are not merged: {whole}");
     let slower: Vec<u32> = whole
         .split("trials (sequential read) were ")

@@ -234,7 +234,7 @@ fn work_through_a_router_and_without_one_are_told_apart() {
         ("connections = [4, 16]", "connections = [1]", "`1` is not a value of", ""),
         ("frames = [512", "frames = [5", "`5` is not a value of `frames`", ""),
         ("quick = true", "quick = true\ntime = \"2s\"", "a search chooses its rates", "--time"),
-        ("via = \"ssh://root@router\"", "via = \"iperf3://r\"", "can be monitored", "--via"),
+        ("via = \"ssh://root@router\"", "via = \"iperf3://r\"", "cannot be monitored", "--via"),
         (
             "[rule]",
             "[[factor]]\nsetting = \"nfsd-threads\"\nlevels = [1, 2]\n[rule]",
