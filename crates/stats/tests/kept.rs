@@ -174,6 +174,22 @@ fn the_limit_of_the_sender_is_at_least() {
     assert!((0.72..0.76).contains(&mean), "{mean}");
 }
 
+/// Other work takes the sender's processor for most of the time. It has been seen to send more than twice as much, and a
+/// rate that is not kept has been found: that is no limit of the sender.
+#[test]
+fn a_sender_without_a_processor_is_not_the_limit() {
+    let mut found = 0;
+    for late in [4.0, 8.0] {
+        let all = All::quick(&Bed { late, ..Bed::default() });
+        for one in &all.found {
+            let is_bounded = one.kept[0].lower.is_some() && one.kept[0].upper.is_some();
+            found += usize::from(is_bounded);
+            assert!(!is_bounded || !one.caveats.contains(&Caveat::AtLeast), "{late}: {one:?}");
+        }
+    }
+    assert!(found > 0, "no search found both bounds");
+}
+
 #[test]
 fn a_router_that_collapses_at_overload_is_named() {
     let all = All::new(&Bed { collapses_to: 0.5, ..Bed::default() });

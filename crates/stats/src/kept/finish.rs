@@ -149,7 +149,7 @@ pub(super) fn found(search: &Search) -> Found {
     }
     let first = *first;
     let Some(lower) = first.lower else { return found };
-    let is_near_limit = search.sender_limit.is_some_and(|limit| lower >= OWN_LIMIT * limit);
+    let is_near_limit = search.sent_at_most.is_some_and(|limit| lower >= OWN_LIMIT * limit);
     if first.upper.is_none() || is_near_limit {
         found.caveats.push(Caveat::AtLeast);
     } else if let Some(upper) = first.upper.filter(|_| !is_settled) {

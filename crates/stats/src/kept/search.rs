@@ -90,8 +90,11 @@ pub struct Search {
     pub(super) top: i64,
     /// Packets per second that the router forwarded of as many as the sender could send.
     pub(super) passed: Option<f64>,
-    /// What the sender sends at most.
+    /// What the sender keeps up at most.
     pub(super) sender_limit: Option<f64>,
+    /// What it sent when it was to send as much as it could. Other rates that it did not keep up may say that something else
+    /// had its processor.
+    pub(super) sent_at_most: Option<f64>,
     /// Steps that the sender did not keep up, with the number of trials.
     unheld: Vec<(i64, u32)>,
     /// Seconds since the search began.
@@ -116,6 +119,7 @@ impl Search {
             top: i64::MAX,
             passed: None,
             sender_limit: None,
+            sent_at_most: None,
             unheld: Vec::new(),
             spent: 0.0,
             void: Vec::new(),
@@ -301,6 +305,7 @@ impl Search {
                 // Where all passed, the sender sets the rate, and is late when it has to keep that up.
                 let is_whole = received >= ALL_PASSED * offered;
                 self.begin_at(if is_whole { OWN_LIMIT * offered } else { passed });
+                self.sent_at_most = Some(offered).filter(|offered| *offered < self.settings.to);
                 self.limit_sender(offered);
             }
             Purpose::Overload => self.overload = Some(seen),
@@ -323,7 +328,7 @@ impl Search {
         }
     }
 
-    /// The sender sends no more than that.
+    /// The sender keeps up no more than that.
     fn limit_sender(&mut self, offered: f64) {
         if offered < self.settings.to {
             let limit = self.sender_limit.map_or(offered, |known| known.min(offered));
