@@ -56,11 +56,16 @@ struct Case {
     streams: u16,
 }
 
-/// The n-th case of a seed: five in a row have each kind once.
+/// The kind of the n-th case of a seed: as many in a row as there are kinds have each kind once.
+pub(super) fn in_turn<T: Copy>(kinds: &[T], seed: u64, number: u64) -> T {
+    let count = kinds.len() as u64;
+    let mut order = generator(seed, &format!("kinds {}", number / count));
+    kinds[shuffled(kinds.len(), &mut order)[(number % count) as usize]]
+}
+
+/// The n-th case of a seed.
 fn drawn(seed: u64, number: u64) -> Case {
-    let kinds = KINDS.len() as u64;
-    let mut order = generator(seed, &format!("kinds {}", number / kinds));
-    let tight = KINDS[shuffled(KINDS.len(), &mut order)[(number % kinds) as usize]];
+    let tight = in_turn(&KINDS, seed, number);
     let mut draw = generator(seed, &format!("case {number}"));
     let mut any = |low: f64, high: f64| low * (high / low).powf(unit(&mut draw));
     let value = match tight {

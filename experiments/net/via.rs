@@ -4,6 +4,7 @@
 //! Hosts in namespaces share a kernel, so that the sender does the work of the router. A router whose CPU is tight is a
 //! machine.
 
+use super::bottlenecks::in_turn;
 use crate::kept::{Kept, Until, load_average, setting, until_quiet, words};
 use crate::support::beds::Beds;
 use crate::support::lab_file::LabFile;
@@ -11,7 +12,7 @@ use crate::support::pair::program;
 use crate::support::router::ROUTED;
 use plimsoll_explain::{RateLimit, forwarded};
 use plimsoll_model::{Measure, Metric, Outcome, Study};
-use plimsoll_stats::order::{generator, shuffled, unit};
+use plimsoll_stats::order::{generator, unit};
 use plimsoll_testkit::{Need, available};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -48,11 +49,9 @@ struct Case {
     queue_ms: f64,
 }
 
-/// The n-th case of a seed: four in a row have each kind once.
+/// The n-th case of a seed.
 fn drawn(seed: u64, number: u64) -> Case {
-    let kinds = KINDS.len() as u64;
-    let mut order = generator(seed, &format!("kinds {}", number / kinds));
-    let tight = KINDS[shuffled(KINDS.len(), &mut order)[(number % kinds) as usize]];
+    let tight = in_turn(&KINDS, seed, number);
     let mut draw = generator(seed, &format!("case {number}"));
     let mut any = |low: f64, high: f64| low * (high / low).powf(unit(&mut draw));
     let value = match tight {
