@@ -134,7 +134,7 @@ proptest! {
             let (low, high) = ends(&found);
             let really = new.carries(truth.depth) / truth.carries(truth.depth);
             let margin = match found.answer {
-                Answer::Same { .. } => ROUNDING * (1.0 + study.plan.design.margin),
+                Answer::Same { .. } => 1.0 + study.plan.design.margin,
                 _ => ROUNDING,
             };
             prop_assert!(low <= really * margin, "{low} {really}: {found:#?}");
