@@ -155,7 +155,7 @@ measure-writes: setup-machines runner
 	cargo test --release --locked -p plimsoll --test measure measure_writes -- --ignored --nocapture
 
 measure-forwarding: setup-test
-	cargo test --release --locked -p plimsoll --test measure measure_forwarding -- --ignored --nocapture
+	cargo test --release --locked -p plimsoll --test measure measure_forwarding -- --ignored --nocapture --test-threads 1
 
 measure-forwarding-aa: setup-test
 	cargo test --release --locked -p plimsoll --test measure measure_equal_routers -- --ignored --nocapture

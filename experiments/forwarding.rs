@@ -8,11 +8,12 @@ use crate::support::beds::Beds;
 use crate::support::pair::lab_named;
 use crate::support::router::ROUTED;
 use plimsoll_explain::findings;
-use plimsoll_model::{Flag, Measure, Metric, Outcome, RateCaveat, Study};
+use plimsoll_model::{Flag, Measure, Metric, Outcome, RateCaveat, StreamJob, Study};
 use plimsoll_stats::interval::{mean, sample_sd};
 use plimsoll_stats::order;
 use serde::{Deserialize, Serialize};
 use std::fs;
+use std::time::Instant;
 
 /// Bytes of the frames, and of each as the bucket counts it: without its check sequence.
 const FRAME: u32 = 512;
@@ -90,6 +91,14 @@ const LIMITS: [Limit; 10] = [
     beside(BUSY_CORES, "sender and router share a busy core"),
 ];
 
+/// Payload of such a frame in UDP over IPv4.
+const PAYLOAD: u32 = 466;
+/// A binary search by RFC 2544, section 26.1: its trials, how far apart its last two rates are as a share, and the rates
+/// between which it begins as shares of the true one.
+const TRIAL_SECONDS: u64 = 60;
+const NARROW: f64 = 0.005;
+const BETWEEN: [f64; 2] = [0.1, 2.0];
+
 /// Comparisons of a router with itself, the searches of each, and how many may find a difference.
 const COMPARISONS: u64 = 30;
 const REPEATS: &str = "--repeats=6";
@@ -148,7 +157,7 @@ fn case(beds: &Beds, number: u64, limit: &Limit, seed: u64) -> Case {
     }
     let seed = format!("--seed={}", seed + number);
     let frames = format!("--frames={FRAME}");
-    let begun = std::time::Instant::now();
+    let begun = Instant::now();
     let ran = beds.program.run(&[&PATH[..], &[&frames, &seed, "--json=-"]].concat());
     let seconds = begun.elapsed().as_secs_f64();
     if beside.is_some() {
@@ -165,6 +174,88 @@ fn case(beds: &Beds, number: u64, limit: &Limit, seed: u64) -> Case {
     }
     let (limit, load) = ((*name).to_owned(), load_average());
     Case { number, limit, share: rate.map(|rate| rate / truth), words, seconds, load }
+}
+
+/// A limit by a binary search, and by plimsoll's search with a last trial of the same length.
+#[derive(Serialize, Deserialize)]
+struct Both {
+    limit: String,
+    /// Highest rate without loss as a share of the true one, trials, and seconds.
+    binary: (f64, u32, f64),
+    /// Rate without loss and rate kept as shares of the true ones, words, and seconds.
+    own: (Option<f64>, Option<f64>, Vec<String>, f64),
+    load: String,
+}
+
+/// Share of lost datagrams at so many a second.
+fn loss(beds: &Beds, rate: f64) -> f64 {
+    let words = [
+        "net",
+        "lab://via/lan",
+        "lab://via/wan",
+        "--quick",
+        "--job=udp-out",
+        &format!("--payloads={PAYLOAD}"),
+        &format!("--rate={rate:.0}"),
+        &format!("--time={TRIAL_SECONDS}s"),
+        "--json=-",
+    ];
+    let ran = beds.program.run(&words);
+    let study: Study = plimsoll_record::from_json(&ran.out).expect("a study");
+    study.trials[0].result.value(0, Metric::all(StreamJob::LOSS)).expect("a share")
+}
+
+fn both(beds: &Beds, limit: &Limit) -> Both {
+    let Limit { name, rate, bucket, .. } = limit;
+    beds.on(
+        "via/router",
+        &format!("tc qdisc replace dev outer root tbf rate {rate:.0}bit {bucket}"),
+    );
+    let load = load_average();
+    let truth = rate / 8.0 / COUNTED;
+    let [mut low, mut high] = BETWEEN.map(|share| share * truth);
+    let (mut trials, begun) = (0, Instant::now());
+    while high - low > NARROW * low {
+        let middle = f64::midpoint(low, high);
+        trials += 1;
+        if loss(beds, middle) == 0.0 { low = middle } else { high = middle }
+    }
+    let binary = (low / truth, trials, begun.elapsed().as_secs_f64());
+    let begun = Instant::now();
+    let last = [format!("--frames={FRAME}"), format!("--final={TRIAL_SECONDS}s")];
+    let ran = beds.program.run(&[&PATH[..], &[&last[0], &last[1], "--json=-"]].concat());
+    let seconds = begun.elapsed().as_secs_f64();
+    let study: Study = plimsoll_record::from_json(&ran.out).expect("a study");
+    let result = &study.trials[0].result;
+    let share = |measure, truth: f64| Some(result.value(0, Metric::all(measure))? / truth);
+    let without_loss = share(Measure::KEPT_WITHOUT_LOSS, truth);
+    let kept = share(Measure::FORWARDED, truth / (1.0 - 0.005));
+    let own = (without_loss, kept, result.flags.iter().filter_map(word).collect(), seconds);
+    Both { limit: (*name).to_owned(), binary, own, load }
+}
+
+#[test]
+#[ignore = "takes half an hour, and a quiet machine: make measure-forwarding"]
+fn measure_forwarding_next_to_a_binary_search() {
+    let Some(beds) = lab_named("via", ROUTED) else { return };
+    let mut kept: Kept<Both> = Kept::open("forwarding-binary.jsonl");
+    let until = Until::now();
+    let count = setting("PLIMSOLL_CASES", 2) as usize;
+    for limit in LIMITS.iter().skip(kept.cases.len()).take(count.saturating_sub(kept.cases.len())) {
+        if until.is_over() {
+            break;
+        }
+        until_quiet();
+        kept.add(both(&beds, limit));
+    }
+    for Both { limit, binary: (share, trials, seconds), own, load } in &kept.cases {
+        let (without_loss, of_loss, words, own_seconds) = own;
+        println!(
+            "{limit}: by {trials} trials of {TRIAL_SECONDS} s in {seconds:.0} s {share:.4} of the true rate; by plimsoll in \
+             {own_seconds:.0} s {without_loss:.4?} without loss and {of_loss:.4?} with 0.5%; {}; load {load}",
+            words.join(", ")
+        );
+    }
 }
 
 /// A router that was compared with itself.

@@ -1,9 +1,11 @@
-//! Readers that are independent of plimsoll: `players/paced.sh` reads films at their rate from a mount by the kernel.
+//! Readers that are independent of plimsoll: they read films at their rate, in machines from a mount by the kernel
+//! (`players/paced.sh`), and in namespaces, whose kernel may have no client, by libnfs (`players/paced.py`).
 
 use super::beds::{Place, Up};
 use serde::{Deserialize, Serialize};
 
-const SCRIPT: &str = include_str!("../players/paced.sh");
+const BY_KERNEL: &str = include_str!("../players/paced.sh");
+const BY_LIBNFS: &str = include_str!("../players/paced.py");
 const CLIENT: &str = "films/client";
 const SERVER: &str = "films/server";
 /// Where the client has mounted the server's directory.
@@ -13,8 +15,10 @@ const AT: &str = "/mnt/films";
 const SECONDS: f64 = 40.0;
 const BUFFER_SECONDS: f64 = 2.0;
 const START_SECONDS: f64 = 1.0;
-/// Bytes of a request of the script. Its buffer has room for two.
-const REQUEST: f64 = 262_144.0;
+/// Bytes of a request in namespaces, as the capacity was measured with: it decides how much CPU time a byte takes. In
+/// machines, which are emulated, small ones make the processor of the client the bottleneck. The buffer has room for two.
+const REQUEST: f64 = 131_072.0;
+const REQUEST_IN_MACHINES: f64 = 1_048_576.0;
 
 /// What so many readers at once have shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,33 +29,21 @@ pub struct Readers {
     pub longest: f64,
 }
 
-/// Readers of N films at once, and then of N + 1; or why there are none.
-pub fn both(up: &Up, films: u16, rate: f64) -> Result<[Readers; 2], String> {
-    mount(up)?;
-    Ok([films, films + 1].map(|films| read(up, films, rate)))
-}
-
-/// Mounts the server on a host in namespaces, where this machine's kernel can. Machines have it mounted.
-fn mount(up: &Up) -> Result<(), String> {
-    if up.place == Place::Machines {
-        return Ok(());
-    }
-    // With requests of the size that the capacity was measured with: it decides how much CPU time a byte takes.
-    let line = format!(
-        "mkdir -p {AT}; grep -q ' {AT} nfs' /proc/mounts ||
-         mount -t nfs -o vers=3,nolock,rsize=131072 server:/srv/data {AT}"
-    );
-    let ran = up.beds.lab(&["exec", CLIENT, "--", "/bin/sh", "-c", &line]);
-    match ran.code {
-        Some(0) => Ok(()),
-        _ => Err(format!("no mount by the kernel: {}", ran.err.trim())),
-    }
+/// Readers of N films at once, and then of N + 1.
+pub fn both(up: &Up, films: u16, rate: f64) -> [Readers; 2] {
+    [films, films + 1].map(|films| read(up, films, rate))
 }
 
 fn read(up: &Up, films: u16, rate: f64) -> Readers {
     // Each has a name of its own, so that no client knows an earlier file by it.
     let film = format!("film-{rate:.0}-{films}-$n");
-    let length = (rate * (SECONDS + BUFFER_SECONDS) + 2.0 * REQUEST) as u64;
+    let (script, program, request) = match up.place {
+        Place::Machines => (BY_KERNEL, format!("sh /run/paced {AT}/{film}"), REQUEST_IN_MACHINES),
+        Place::Namespaces => {
+            (BY_LIBNFS, format!("python3 /run/paced server /srv/data {film}"), REQUEST)
+        }
+    };
+    let length = (rate * (SECONDS + BUFFER_SECONDS) + 2.0 * request) as u64;
     // A disk is read where there are blocks; memory has no room for so many films, and needs none for their zeros.
     let make = match up.place {
         Place::Machines => format!("head -c {length} /dev/zero >{film}; sync"),
@@ -69,14 +61,14 @@ fn read(up: &Up, films: u16, rate: f64) -> Readers {
             "cd /srv/data || exit 1; rm -f film-*; for n in {all}; do {make}; done; {drop_caches}"
         ),
     );
-    let buffer = (BUFFER_SECONDS * rate).max(2.0 * REQUEST);
-    let start = (START_SECONDS * rate).min(buffer - REQUEST);
+    let buffer = (BUFFER_SECONDS * rate).max(2.0 * request);
+    let start = (START_SECONDS * rate).min(buffer - request);
     let said = up.beds.on(
         CLIENT,
         &format!(
-            "cat >/run/paced.sh <<'.'\n{SCRIPT}\n.\n{drop_caches}\n\
+            "cat >/run/paced <<'.'\n{script}\n.\n{drop_caches}\n\
              for n in {all}; do\n\
-             sh /run/paced.sh {AT}/{film} {rate:.0} {buffer:.0} {start:.0} {SECONDS:.0} &\n\
+             {program} {rate:.0} {buffer:.0} {start:.0} {SECONDS:.0} {request:.0} &\n\
              done; wait"
         ),
     );

@@ -1,15 +1,15 @@
 #!/bin/sh
 # Reads a file as a player does, and says how often and for how long it would have stalled.
 #
-#   paced.sh FILE RATE BUFFER START SECONDS
+#   paced.sh FILE RATE BUFFER START SECONDS REQUEST
 #
-# RATE is in bytes per second. The player reads 256 KiB at a time while its buffer of BUFFER bytes has room. It shows
-# the film from START bytes on. A stall begins when the buffer is empty, and ends when it has START bytes again. The
+# RATE is in bytes per second. The player reads REQUEST bytes at a time while its buffer of BUFFER bytes has room. It
+# shows the film from START bytes on. A stall begins when the buffer is empty, and ends when it has START bytes again. The
 # result is a line: "stalls COUNT longest CENTISECONDS first CENTISECONDS". Only dd, sleep and the shell are needed, so
-# that it runs on machines without Python too.
+# that it runs on machines without Python too. Each request starts two processes at most: an emulated machine takes a
+# hundredth of a second for one.
 set -eu
-file=$1 rate=$2 buffer=$3 start=$4 seconds=$5
-request=262144
+file=$1 rate=$2 buffer=$3 start=$4 seconds=$5 request=$6
 
 # Bytes of the film that were received and shown; when `shown` was true; when the buffer ran dry.
 received=0 shown=0 since=0 dry=0
@@ -50,7 +50,8 @@ while [ "$now" -lt "$end" ]; do
     missing=$((received - shown + request - buffer))
     if $playing && [ "$missing" -gt 0 ]; then
         pause=$((100 * missing / rate + 1))
-        sleep "$((pause / 100)).$(printf %02d $((pause % 100)))"
+        hundredths=$((100 + pause % 100))
+        sleep "$((pause / 100)).${hundredths#1}"
         continue
     fi
     dd bs=$request count=1 iflag=fullblock <&3 >/dev/null 2>&1
