@@ -7,8 +7,8 @@ use plimsoll_model::{ConntrackLoad, CpuTimes};
 const SAME_RATE: f64 = 0.02;
 const MOST_RATES: usize = 16;
 
-/// A router at one offered rate, over all trials at it. What was counted is a share of the frames that were sent. Its CPU is
-/// that of the time in which they were sent.
+/// A router at one offered rate, over all trials at it, in which each frame counts once. What was counted is a share of the
+/// frames that were sent. Its CPU is that of the time in which they were sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AtRate {
     /// Frames per second that were sent.
@@ -69,7 +69,9 @@ fn groups<'a>(sorted: &'a [&'a At<'a>], width: f64) -> Vec<&'a [&'a At<'a>]> {
 fn of_group(group: &[&At<'_>]) -> AtRate {
     let sum = |of: &dyn Fn(&At<'_>) -> f64| group.iter().map(|at| of(at)).sum::<f64>();
     let (seconds, sent) = (sum(&|at| at.seconds), sum(&|at| at.sent));
-    let trials = group.len() as f64;
+    // By frames, as the drops are: a long trial has more of them than a short one.
+    let frames = |at: &At<'_>| if sent > 0.0 { at.sent } else { 1.0 };
+    let mean = |of: fn(&At<'_>) -> f64| sum(&|at| frames(at) * of(at)) / sum(&frames);
     let share = |counted: f64| if sent > 0.0 { counted / sent } else { 0.0 };
     let queues = |of: fn(&plimsoll_model::QueueLoad) -> u64| {
         sum(&|at| at.load.queues.iter().map(of).fold(0, u64::saturating_add) as f64)
@@ -81,8 +83,8 @@ fn of_group(group: &[&At<'_>]) -> AtRate {
     };
     let cpu = group.iter().fold(CpuTimes::default(), |all, at| all + at.load.cpu);
     AtRate {
-        offered: sum(&|at| at.offered) / trials,
-        received: sum(&|at| at.received) / trials,
+        offered: mean(|at| at.offered),
+        received: mean(|at| at.received),
         cpu: cpu * (1.0 / seconds),
         cores: (0..cores).map(busy).collect(),
         softnet_dropped: share(sum(&|at| {
@@ -128,6 +130,21 @@ mod tests {
         assert_eq!((high.queue_dropped, high.cpu.softirq), (0.5, 1.0));
         assert!(rates(&[]).is_empty());
         assert_eq!((low.loss(), high.loss()), (1.0 - 1005.0 / 1010.0, 0.5));
+    }
+
+    /// "0.4% of 1.3%" stood beside a queue that had dropped all lost frames: short trials lost as much as long ones.
+    #[test]
+    fn lost_frames_and_dropped_ones_are_shares_of_the_same_frames() {
+        let (kept, lossy) = (load(5.0, 1.0, 0), load(0.5, 0.1, 500));
+        let long = At { sent: 10_000.0, ..at(&kept, 1000.0, 1000.0) };
+        let rows = rates(&[long, at(&lossy, 1000.0, 500.0)]);
+        let [row] = &rows[..] else { panic!("{rows:?}") };
+        assert!((row.loss() - 500.0 / 11_000.0).abs() < 1e-9, "{row:?}");
+        assert!((row.loss() - row.queue_dropped).abs() < 1e-9, "{row:?}");
+        // Of no frames at all, each trial counts once.
+        let none = At { sent: 0.0, ..at(&lossy, 1000.0, 500.0) };
+        let rows = rates(&[none, At { received: 1000.0, ..none }]);
+        assert_eq!((rows[0].offered, rows[0].received), (1000.0, 750.0));
     }
 
     /// Monitoring begins before the frames and ends after them.

@@ -140,8 +140,8 @@ fn a_full_table_is_named_before_anything_else() {
     let text = screen(&study);
     assert!(row(&text, "16 at a time").contains("R table"), "{text}");
     let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let sentence = "The connection table of R was full (16 at a time): 4096 of 4096 connections; 12 packets dropped, 0 \
-        removed early.";
+    let sentence = "The connection table of R was full (16 at a time): it had 4096 of 4096 connections, dropped 12 packets \
+        and removed 0 connections early.";
     assert!(whole.contains(sentence), "{text}");
 }
 

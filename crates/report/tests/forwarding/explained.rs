@@ -60,10 +60,10 @@ fn a_shaper_is_the_bottleneck_in_the_words_of_the_answer() {
         &said,
         &[
             "The shaper on eth1 of R (tbf), not the CPU, sets the rate (out 128, out 1518, in 128 and in 1518): it dropped \
-             97% of the lost frames; the kernel takes 4% of the busiest core.",
+             97% of the frames lost over all rates; the kernel takes 4% of the busiest core.",
             // Kept, soft interrupts, core; lossy, lost, core, drops by softnet and by the queue.
             "out 1518 39.8 k 4% 4% 60.0 k 33% 4% 0% 32% shaper",
-            "Lossy: the lowest rate above it that lost at least 1%.",
+            "Lossy: the lowest rate above it that lost at least 1%. Lost and drops: shares of the frames sent at the lossy rate.",
             "A higher rate of the shaper helps. A faster CPU of R does not.",
             "A: ssh://lan. B: ssh://wan. R: ssh://root@router.",
         ],

@@ -174,11 +174,14 @@ fn a_shaper_that_sets_the_rate_is_named_with_its_counters() {
     let text = screen(&study);
     let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let sentence = "The shaper on eth1 of R (tbf), not the CPU, sets the rate (out 128, out 1518, in 128 and in 1518): it \
-        dropped 97% of the lost frames; the kernel takes 4% of the busiest core.";
+        dropped 97% of the frames lost over all rates; the kernel takes 4% of the busiest core.";
     assert!(whole.contains(sentence), "{text}");
     let row = text.lines().find(|line| line.starts_with("out 1518")).unwrap();
     assert!(row.contains("shaper") && !row.contains("shaper, link"), "{row}");
-    assert!(!whole.contains("connection table") && !whole.contains("Offloaded"), "{text}");
+    assert!(
+        !whole.contains("connection table") && !whole.contains("frames are offloaded"),
+        "{text}"
+    );
     // The three rates, each with what it did to the router.
     for words in ["R at each offered rate", "offered/s", "held", "20.0 k", "60.0 k", "128"] {
         assert!(details.contains(words), "{words} in\n{details}");
@@ -207,9 +210,10 @@ fn full_queues_and_tables_of_a_router_are_named() {
     let text = screen(&study);
     let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
-        "The CPU queue of R overflowed (out 128, out 1518, in 128 and in 1518): it dropped 97% of the lost frames",
-        "The connection table of R was full (out 128, out 1518, in 128 and in 1518): 4096 of 4096 connections; \
-         36 packets dropped, 72 removed early.",
+        "The CPU queue of R overflowed (out 128, out 1518, in 128 and in 1518): it dropped 97% of the frames lost \
+         over all rates (softnet_stat).",
+        "The connection table of R was full (out 128, out 1518, in 128 and in 1518): it had 4096 of 4096 \
+         connections, dropped 36 packets and removed 72 connections early.",
     ] {
         assert!(whole.contains(words), "{words} in\n{text}");
     }
@@ -225,7 +229,8 @@ fn frames_that_take_no_cpu_time_are_offloaded() {
         (load.cpu.softirq, load.idle) = (0.011, None);
     }
     let text = screen(&study).split_whitespace().collect::<Vec<_>>().join(" ");
-    let words = "Offloaded (out 128, out 1518, in 128 and in 1518): CPU of R 0.1%.";
+    let words = "The frames are offloaded (out 128, out 1518, in 128 and in 1518): the kernel of R takes at most \
+        0.1% of a core.";
     assert!(text.contains(words), "{text}");
 }
 

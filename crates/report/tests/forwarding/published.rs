@@ -175,8 +175,8 @@ fn a_shaper_that_sets_the_rate_of_a_staircase_is_explained() {
         }];
     }
     let said = explained(&study);
-    let sentence = "The shaper on eth1 of R (tbf), not the CPU, sets the rate (UDP out by rate): it dropped 97% of the lost \
-                    frames; the kernel takes 10% of the busiest core.";
+    let sentence = "The shaper on eth1 of R (tbf), not the CPU, sets the rate (UDP out by rate): it dropped 97% of the frames \
+                    lost over all rates; the kernel takes 10% of the busiest core.";
     for words in [sentence, "A higher rate of the shaper helps."] {
         assert!(said.contains(words), "{words} in {said}");
     }

@@ -8,6 +8,9 @@ use crate::verdict::percent;
 use plimsoll_explain::{Forwarded, QueueSeen, RateLimit, WorkloadFindings};
 use plimsoll_model::{Cell, ConntrackLoad};
 
+/// What the shares in sentences are of: a table may have one rate alone.
+const LOST: &str = "the frames lost over all rates";
+
 /// The sentences, each about all loads that it holds for.
 pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
     let about = |routers: &[&Forwarded]| {
@@ -28,20 +31,22 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
         let limit = table.most_entries.map_or_else(String::new, |most| format!(" of {most}"));
         let cells: Vec<Cell> = full.iter().map(|(cell, _)| *cell).collect();
         format!(
-            "The connection table of R was full ({}): {}{limit} connections; {} dropped, {} removed early.",
+            "The connection table of R was full ({}): it had {}{limit} connections, dropped {} and removed {} early.",
             loads(shown, brief, &cells),
             table.entries,
             counted(table.dropped, "packet"),
-            table.early_dropped
+            counted(table.early_dropped, "connection")
         )
     }));
     let offloaded = chosen(shown, |router| router.offloaded.is_some());
     let most = offloaded.iter().filter_map(|router| router.offloaded).reduce(f64::max);
-    sentences.extend(
-        most.map(|share| {
-            format!("Offloaded ({}): CPU of R {}.", about(&offloaded), percent(share))
-        }),
-    );
+    sentences.extend(most.map(|share| {
+        format!(
+            "The frames are offloaded ({}): the kernel of R takes at most {} of a core.",
+            about(&offloaded),
+            percent(share)
+        )
+    }));
     sentences
 }
 
@@ -75,8 +80,8 @@ fn by_queue(all: &[Forwarded]) -> Vec<Vec<&Forwarded>> {
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-/// "The shaper on eth0 of R (tbf), not the CPU, sets the rate (out 512): it dropped 97% of the lost frames; the kernel
-/// takes 4% of the busiest core." Of loads whose rate one discipline sets.
+/// "The shaper on eth0 of R (tbf), not the CPU, sets the rate (out 512): it dropped 97% of the frames lost over all rates;
+/// the kernel takes 4% of the busiest core." Of loads whose rate one discipline sets.
 pub(super) fn of_queue(seen: &[(&QueueSeen, &RateLimit)], loads: &str) -> Option<String> {
     let (queue, _) = seen.first()?;
     let core = seen.iter().filter_map(|(_, limit)| match limit {
@@ -86,7 +91,7 @@ pub(super) fn of_queue(seen: &[(&QueueSeen, &RateLimit)], loads: &str) -> Option
     let core = percent(whole(core.reduce(f64::max)?));
     let did = match seen.iter().map(|(queue, _)| queue.dropped).reduce(f64::min) {
         Some(share) if share >= 0.005 => {
-            format!("dropped {} of the lost frames", percent(whole(share)))
+            format!("dropped {} of {LOST}", percent(whole(share)))
         }
         _ => "held the frames back".to_owned(),
     };
@@ -101,9 +106,7 @@ pub(super) fn of_queue(seen: &[(&QueueSeen, &RateLimit)], loads: &str) -> Option
 /// The same of the queue of a core.
 pub(super) fn of_cpu_queue(dropped: f64, loads: &str) -> String {
     let share = percent(whole(dropped));
-    format!(
-        "The CPU queue of R overflowed ({loads}): it dropped {share} of the lost frames (softnet_stat)."
-    )
+    format!("The CPU queue of R overflowed ({loads}): it dropped {share} of {LOST} (softnet_stat).")
 }
 
 /// "out 512 and in imix", each with its setting.

@@ -99,8 +99,8 @@ pub(in crate::sections) fn explain(section: &mut Section, shown: &Shown<'_>) -> 
     if !evidence.rows.is_empty() {
         section.table(evidence, Layout::Words);
         section.text(format!(
-            "R core: the busiest one at the kept rate. Lossy: the lowest rate above it that lost at least {}. Drops: share \
-             of the frames that were sent then.",
+            "R core: the busiest one at the kept rate. Lossy: the lowest rate above it that lost at least {}. Lost and \
+             drops: shares of the frames sent at the lossy rate.",
             percent(LOST_ENOUGH)
         ));
     }
