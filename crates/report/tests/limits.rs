@@ -186,7 +186,8 @@ fn the_quota_of_a_router_is_not_that_of_the_server() {
     };
     let of_router = screen(&study);
     assert!(of_router.contains(" router CPU quota 9"), "{of_router}");
-    assert!(of_router.contains("More router CPU helps most"), "{of_router}");
+    let helps = "More router CPU helps most: the router CPU quota limits every row.";
+    assert!(of_router.contains(helps), "{of_router}");
     // The same host as the server.
     study.plan.subjects = vec![Subject::from("nfs://router/a".parse::<Target>().unwrap())];
     assert!(screen(&study).contains(" server CPU quota 9"), "{}", screen(&study));
@@ -211,11 +212,11 @@ fn a_known_bottleneck_is_what_helps_next() {
     };
     let link = Truth { link: 400e-6, ..Truth::default() };
     let known = screen(link, false);
-    assert!(known.contains("A faster link helps most: bottleneck of every row."), "{known}");
+    assert!(known.contains("A faster link helps most: the link limits every row."), "{known}");
     assert!(!known.contains("--continue"), "{known}");
     let disturbed = screen(link, true);
     for words in [
-        "Without other work, a faster link helps most: bottleneck of every row.",
+        "Without other work, a faster link helps most: the link limits every row.",
         "Stop other work on this machine, then run again: ",
     ] {
         assert!(disturbed.contains(words), "no {words:?} in {disturbed}");

@@ -9,6 +9,7 @@ mod database;
 mod figures;
 mod fit;
 mod forwarding;
+mod helps;
 mod names;
 mod operations;
 pub(super) mod parts;
@@ -29,7 +30,7 @@ use super::{clients, gains};
 use crate::chart::Table;
 use crate::document::{Item, Layout, Section};
 use crate::names::LONGEST;
-use crate::study::bottleneck::{Notes, whose};
+use crate::study::bottleneck::Notes;
 use crate::study::copies::Copies;
 use crate::study::{Shown, disturbances, head, hosts, limits, mounts, stalls, stored, warnings};
 use crate::text::{capital, counted, duration, listed, printable, width};
@@ -37,7 +38,6 @@ pub(super) use fit::{fits_a_screen, is_narrow};
 pub use forwarding::rates_compared;
 use names::Brief;
 pub(super) use operations::{binds, calls_of_several};
-use plimsoll_explain::{Limit, Limits, Resource, Use};
 use plimsoll_model::{Cell, Ended, Flag, HostFacts, Rule};
 pub(super) use routers::{at_each_rate, explain as explain_routers};
 use rows::Explained;
@@ -129,7 +129,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
     section.texts(mounts::slots(shown, &|cell| brief.setup(shown, cell)));
     section.texts(hosts::slower_interfaces(shown));
     section.warnings(warnings::all(shown, marked));
-    section.nearly_always(helps(shown));
+    section.nearly_always(helps::sentence(shown));
     next(&mut section, shown);
     section
 }
@@ -330,7 +330,7 @@ fn next(section: &mut Section, shown: &Shown<'_>) {
             or_continue(section, shown, go_on);
         }
         // Hours of blocks would measure the known bottleneck again.
-        (Some(open), ..) if soon || helps(shown).is_none() => {
+        (Some(open), ..) if soon || helps::sentence(shown).is_none() => {
             section.command(&decide(shown, &open.works), go_on, open.time);
         }
         _ if can_go_on(shown) && shown.names.setups() > 0 && !shown.findings.imported => {
@@ -373,100 +373,6 @@ fn without(command: &str, option: &str) -> String {
         }
     }
     kept.join(" ")
-}
-
-/// What helps most, if one resource is the bottleneck of most rows: "A faster link helps most: bottleneck of most
-/// of the work." Of two setups with a bottleneck each: "For near, more server CPU helps most; for far, a faster link."
-/// Where two resources cannot be told apart in any row: "More client CPU or a faster link helps most."
-fn helps(shown: &Shown<'_>) -> Option<String> {
-    let is_disturbed = disturbances::heavy(shown).is_some();
-    let all: Vec<&Limits> = shown.limits.iter().collect();
-    let text = match binding_most(shown, &all, is_disturbed) {
-        Some((what, is_every)) => {
-            // The rows of a table can hold several of these.
-            let extent = if is_every { "every row" } else { "most of the work" };
-            format!("{what} helps most: bottleneck of {extent}.")
-        }
-        None => helps_each(shown, is_disturbed).or_else(|| helps_alike(shown, is_disturbed))?,
-    };
-    Some(capital(&if is_disturbed { format!("without other work, {text}") } else { text }))
-}
-
-/// What would make the resource faster that is the bottleneck of most of these, and whether it is that of each.
-fn binding_most(shown: &Shown<'_>, all: &[&Limits], is_disturbed: bool) -> Option<(String, bool)> {
-    let bound: Vec<(String, &Use)> = all
-        .iter()
-        .filter_map(|limits| Some((limits.cell, limits.binding()?)))
-        .filter(|(_, one)| !is_disturbed || is_own(one))
-        .map(|(cell, one)| (whose(shown, cell, one), one))
-        .collect();
-    let kinds = |one: &&(String, &Use)| bound.iter().filter(|other| same_kind(one, other)).count();
-    let most = bound.iter().max_by_key(kinds)?;
-    let count = kinds(&most);
-    (2 * count > all.len()).then(|| (faster(&most.0, most.1), count == all.len()))
-}
-
-/// Two setups, each with its own bottleneck of most rows.
-fn helps_each(shown: &Shown<'_>, is_disturbed: bool) -> Option<String> {
-    let setups: Vec<Cell> = shown.names.every_setup().collect();
-    let [first, second] = setups[..] else { return None };
-    let helps = |setup: Cell| {
-        let is_own = |limits: &&Limits| {
-            (limits.cell.setting, limits.cell.subject) == (setup.setting, setup.subject)
-        };
-        let own: Vec<&Limits> = shown.limits.iter().filter(is_own).collect();
-        let (what, _) = binding_most(shown, &own, is_disturbed)?;
-        Some((shown.names.setup(setup), what))
-    };
-    let ((a, what_a), (b, what_b)) = (helps(first)?, helps(second)?);
-    Some(format!("for {a}, {what_a} helps most; for {b}, {what_b}."))
-}
-
-/// The same two resources in every row.
-fn helps_alike(shown: &Shown<'_>, is_disturbed: bool) -> Option<String> {
-    let two_resources = |limits: &Limits| -> Option<[String; 2]> {
-        let Limit::Several { uses, waiting: false } = &limits.verdict else { return None };
-        let [a, b] = uses[..] else { return None };
-        let [a, b] = [limits.uses.get(a)?, limits.uses.get(b)?];
-        let is_known = !is_disturbed || is_own(a) && is_own(b);
-        is_known.then(|| [a, b].map(|one| faster(&whose(shown, limits.cell, one), one)))
-    };
-    let mut pairs = shown.limits.iter().map(|limits| {
-        two_resources(limits).map(|mut pair| {
-            pair.sort();
-            pair
-        })
-    });
-    let first = pairs.next()??;
-    let [a, b] = &first;
-    pairs.all(|pair| pair.as_ref() == Some(&first)).then(|| format!("{a} or {b} helps most."))
-}
-
-/// Whether other work takes no part in it: what a link carries, or a quota has. Of what else is saturated other work may
-/// be the reason.
-fn is_own(one: &Use) -> bool {
-    matches!(one.resource, Resource::Link { .. } | Resource::Quota { .. })
-}
-
-/// What there would have to be more of.
-fn faster(whose: &str, one: &Use) -> String {
-    match &one.resource {
-        Resource::Link { .. } => "a faster link".to_owned(),
-        Resource::Driver => "a faster client".to_owned(),
-        Resource::Processor | Resource::Core { .. } | Resource::Quota { .. } => {
-            format!("more {whose}CPU")
-        }
-        Resource::Threads { .. } => "more NFS threads".to_owned(),
-        Resource::Disk { .. } => "a faster disk".to_owned(),
-        Resource::RoundTrip => "more operations in flight, or a shorter path,".to_owned(),
-    }
-}
-
-fn same_kind((of_a, a): &(String, &Use), (of_b, b): &(String, &Use)) -> bool {
-    // A link has two ends.
-    let is_link = matches!(a.resource, Resource::Link { .. });
-    let same_resource = std::mem::discriminant(&a.resource) == std::mem::discriminant(&b.resource);
-    same_resource && (is_link || of_a == of_b)
 }
 
 /// What more blocks do.
