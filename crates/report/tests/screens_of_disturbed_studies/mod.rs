@@ -1,7 +1,7 @@
 //! Screens of studies beside which others used the hosts.
 
 use super::{SCREEN, base, fits, four_verdicts, screen, sequential, words};
-use crate::support::plain::{add_blocks, storage};
+use crate::support::plain::{add_blocks, fail, storage};
 use plimsoll_model::units::{Bytes, GIB};
 use plimsoll_model::*;
 use plimsoll_report::Document;
@@ -128,6 +128,52 @@ fn an_interrupted_study_on_a_disturbed_machine_can_be_continued() {
         let go_on = screen.contains("Or continue: plimsoll check --continue 5eed0001");
         assert!(screen.contains(stop) && go_on == expected, "{screen}");
     }
+}
+
+/// "Narrow the intervals" was the advice of a study without any figure, as its server had died in the first trial.
+#[test]
+fn a_study_that_failed_before_its_first_figure_is_continued_after_a_check() {
+    let mut study = sequential(&["nfs://nas/volume1"], &[Pattern::RandomRead]);
+    study.plan.contrasts.clear();
+    study.plan.command = "plimsoll check nfs://nas/volume1".into();
+    add_blocks(&mut study, 1, 0.01, |_, pattern| base(pattern));
+    study.trials.truncate(1);
+    fail(&mut study.trials[0]);
+    let failed = |cause| {
+        let failure = Failure::new(cause, "read from the share")
+            .on("nfs://nas/volume1")
+            .happened("the server closed the connection")
+            .next("Check that the server is running, and read its log.");
+        Ended::Failed { failure }
+    };
+    let go_on = "continue: plimsoll check --continue 5eed0001";
+    let assert_says = |study: &Study, what: &str| {
+        let screen = screen(study);
+        fits(&screen);
+        let text = words(&screen);
+        assert!(text.contains("No trial ran to its end, so there are no figures."), "{screen}");
+        assert!(text.contains(&format!("{what} {go_on}")), "{what} in\n{screen}");
+        for other in ["Narrow the intervals", "Decide", "Or continue"] {
+            assert!(!text.contains(other), "{other} in\n{screen}");
+        }
+    };
+    study.ended = failed(Cause::Unreachable);
+    assert_says(&study, "Check the server, then");
+    // Before other work, which did not stop it.
+    with_idle_windows(&mut study, |_| 1.9);
+    assert_says(&study, "Check the server, then");
+    study.ended = failed(Cause::NoSpace);
+    assert_says(&study, "Then");
+    study.plan.drive_on(["ssh://me@client".parse().unwrap()]);
+    study.ended = failed(Cause::Unreachable);
+    assert_says(&study, "Check the hosts, then");
+    // One that was interrupted so early has blocks to measure, and no intervals.
+    study.plan.drive_on(["local".parse().unwrap()]);
+    (study.ended, study.flags) = (Ended::Interrupted, Vec::new());
+    study.trials.iter_mut().for_each(|trial| trial.loads.clear());
+    let text = words(&screen(&study));
+    let remaining = "Measure the remaining blocks: plimsoll check --continue 5eed0001";
+    assert!(text.contains(remaining) && !text.contains("Narrow the intervals"), "{text}");
 }
 
 /// Loads of this machine, so many cores busy in the idle window before each trial.

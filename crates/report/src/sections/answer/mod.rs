@@ -38,7 +38,7 @@ pub(super) use fit::{fits_a_screen, is_narrow};
 pub use forwarding::rates_compared;
 use names::Brief;
 pub(super) use operations::{binds, calls_of_several};
-use plimsoll_model::{Cell, Ended, Flag, HostFacts, Rule};
+use plimsoll_model::{Cause, Cell, Ended, Flag, HostFacts, Rule};
 pub(super) use routers::{at_each_rate, explain as explain_routers};
 use rows::Explained;
 
@@ -313,10 +313,15 @@ fn next(section: &mut Section, shown: &Shown<'_>) {
         && !parts::are_shown(shown);
     // More blocks of a fixed rate show the same rate: of two targets they show latencies.
     let compares = !shown.study.plan.contrasts.is_empty();
-    let open = sentences::open(shown).filter(|_| compares || !has_fixed_rate);
+    let is_decidable = has_figures(shown) && (compares || !has_fixed_rate);
+    let open = sentences::open(shown).filter(|_| is_decidable);
     let soon = open.as_ref().is_some_and(|open| open.seconds.is_some_and(|s| s < LONG_SECONDS));
     // Only studies that a command continues are open or can go on.
     let go_on = format!("{} --continue {id}", shown.study.plan.continued_by().unwrap_or_default());
+    if let Some(what) = before_any_figure(shown) {
+        section.command(what, go_on, String::new());
+        return more(section, &id);
+    }
     let can_continue = open.is_none() && can_go_on(shown);
     let disturbed = disturbances::heavy(shown);
     match (open, disturbed, monitoring(shown, &command)) {
@@ -342,6 +347,28 @@ fn next(section: &mut Section, shown: &Shown<'_>) {
         _ => {}
     }
     more(section, &id);
+}
+
+/// Whether any trial is complete.
+fn has_figures(shown: &Shown<'_>) -> bool {
+    shown.findings.workloads.iter().flat_map(|found| &found.cells).any(|cell| cell.complete > 0)
+}
+
+/// What to do with a study that failed before its first figure, before it goes on; the advice of its failure stands above.
+/// `None` of other studies, and of those that no command continues.
+fn before_any_figure(shown: &Shown<'_>) -> Option<&'static str> {
+    let Ended::Failed { failure } = &shown.study.ended else { return None };
+    let plan = &shown.study.plan;
+    let is_continued = plan.continued_by().is_some() && !shown.study.subjects.is_empty();
+    if !is_continued || has_figures(shown) || shown.findings.imported {
+        return None;
+    }
+    let is_to_server = plan.target(0).is_some() && !plan.is_remote();
+    Some(match failure.cause {
+        Cause::Unreachable if is_to_server => "Check the server, then continue",
+        Cause::Unreachable => "Check the hosts, then continue",
+        _ => "Then continue",
+    })
 }
 
 /// Beside another command, the one that continues a study which was interrupted or failed.
