@@ -42,7 +42,7 @@ struct Case {
 
 /// The sentences about pauses.
 fn of_pauses(said: &str) -> String {
-    let begin = ["Longest pause", "A request took"].iter().filter_map(|begin| said.find(begin));
+    let begin = ["The longest pause", "A request took"].iter().filter_map(|begin| said.find(begin));
     let text = begin.min().map_or("", |begin| &said[begin..]);
     text.split(" More:").next().unwrap_or_default().to_owned()
 }

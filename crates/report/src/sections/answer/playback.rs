@@ -24,8 +24,8 @@ pub(super) fn are_shown(shown: &Shown<'_>) -> bool {
     !shown.playback.is_empty() && !shown.findings.imported
 }
 
-/// "Up to 5 films of 12.5 Mbit/s play at once; during copy update 3, and that takes 40% longer. Bottleneck: disk.", a
-/// sentence for each subject and setting.
+/// "Up to 5 films of 12.5 Mbit/s play at once; during a backup, up to 3 play, and with 3 films, that work takes 40% longer
+/// [30–52%]. Bottleneck: disk.", a sentence for each subject and setting.
 pub(super) fn sentence(shown: &Shown<'_>, brief: &Brief) -> String {
     let several = shown.playback.len() > 1;
     let said_of = |one: &Playback| {
@@ -52,28 +52,36 @@ fn answer(shown: &Shown<'_>, of: &Playback) -> String {
         },
         Some(most) => {
             let at = if of.alone.is_bounded() { "Up to" } else { "At least" };
-            format!("{at} {} of {rate} play at once", films(most))
+            format!("{at} {} of {rate} {} at once", films(most), play(most))
         }
     }];
-    if let Some(during) = &of.during {
-        let work = &during.work;
-        let most = during.films.most();
-        let mut part = match most {
-            None => format!("during {work} no verdict"),
-            Some(0) => format!("during {work} none"),
-            Some(most) if during.films.is_bounded() => format!("during {work} {most}"),
-            Some(most) => format!("during {work} at least {most}"),
-        };
-        if let Some((streams, ratio)) = &during.work_loss {
-            part += &format!(", and with {} it {}", films(*streams), takes_longer(ratio));
-        }
-        parts.push(part);
-    }
+    parts.extend(of.during.as_ref().map(beside));
     let said = parts.join("; ");
     match bottleneck_of(shown, of) {
         Some(name) => format!("{said}. Bottleneck: {name}."),
         None => format!("{said}."),
     }
+}
+
+/// "during a backup, up to 3 play, and with 3 films, that work takes 40% longer [30–52%]".
+fn beside(during: &During) -> String {
+    let most = match during.films.most() {
+        None => "the number is unknown".to_owned(),
+        Some(0) => "none plays".to_owned(),
+        Some(most) if during.films.is_bounded() => format!("up to {most} {}", play(most)),
+        Some(most) => format!("at least {most} {}", play(most)),
+    };
+    let work = match &during.work_loss {
+        Some((streams, ratio)) => {
+            format!(", and with {}, that work {}", films(*streams), takes_longer(ratio))
+        }
+        None => String::new(),
+    };
+    format!("during {}, {most}{work}", during.work)
+}
+
+fn play(streams: u16) -> &'static str {
+    if streams == 1 { "plays" } else { "play" }
 }
 
 /// "takes 40% longer [30–52%]", of a ratio of speeds.
@@ -305,8 +313,9 @@ fn at_their_rate(of: &Playback) -> Option<String> {
     let all: Vec<String> = alone.into_iter().chain(during).collect();
     let seconds = of.alone.played.iter().map(|row| row.seconds).fold(0.0, f64::max);
     let first = of.alone.played.first().and_then(|row| row.first_frame_seconds);
-    let first =
-        first.map_or(String::new(), |first| format!(" First frame after {}.", TIME.value(first)));
+    let first = first.map_or(String::new(), |first| {
+        format!(" The first frame came after {}.", TIME.value(first))
+    });
     (!all.is_empty())
         .then(|| format!("Played at their rate for {seconds:.0} s: {}.{first}", all.join("; ")))
 }
@@ -359,14 +368,17 @@ fn words_of(films: &Films, during: &str) -> Vec<String> {
     films.played.iter().map(words).collect()
 }
 
-/// "During a backup, films get less: 1 film 45%, 2 films 52%.", of what is more than noise.
+/// "During a backup, the worst stream gets 45% less with 1 film and 52% less with 2 films.", of what is more than noise.
 fn lost(during: &During) -> Option<String> {
     let is_clear = |ratio: &Ratio| ratio.interval.is_some_and(|ends| ends.high < 1.0);
     let clear = during.film_loss.iter().filter(|(_, ratio)| is_clear(ratio));
     let all: Vec<String> = clear
-        .map(|(streams, ratio)| format!("{} {}", films(*streams), percent(1.0 - ratio.estimate)))
+        .map(|(streams, ratio)| {
+            format!("{} less with {}", percent(1.0 - ratio.estimate), films(*streams))
+        })
         .collect();
-    (!all.is_empty()).then(|| format!("During {}, films get less: {}.", during.work, listed(&all)))
+    (!all.is_empty())
+        .then(|| format!("During {}, the worst stream gets {}.", during.work, listed(&all)))
 }
 
 /// The longest wait, against the buffer.
@@ -380,12 +392,82 @@ fn waits(pauses: &Pauses, player: &str) -> String {
     }
     let rate = RULE_OF_THREE / measured_seconds;
     let seen = format!(
-        "Longest pause {longest}; the buffer lasts {buffer}. No pause emptied it in {measured_seconds:.0} s, so there are \
-         fewer than {:.1} such pauses a minute.",
+        "The longest pause was {longest}, and the buffer lasts {buffer}. No pause emptied it in {measured_seconds:.0} s, so \
+         there are fewer than {:.1} such pauses a minute.",
         60.0 * rate
     );
     match measured_seconds < SHORT_SECONDS {
         true => format!("{seen} {MORE}"),
         false => seen,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_explain::{Level, Scale};
+    use plimsoll_stats::interval::Interval;
+    use std::collections::BTreeMap;
+
+    fn ratio(low: f64, estimate: f64, high: f64) -> Ratio {
+        let interval = Some(Interval { low, estimate, high });
+        Ratio { blocks: 6, estimate, interval, zero: (false, false), seen: None }
+    }
+
+    /// A backup with these verdicts on films during it, and this loss of its speed.
+    fn backup(verdicts: &[(u16, Verdict)], work_loss: Option<(u16, Ratio)>) -> During {
+        let headroom = Level {
+            trials: 6,
+            estimate: 1.0,
+            interval: None,
+            scale: Scale::Log,
+            arithmetic_mean: 1.0,
+            largest: 1.0,
+        };
+        let row = |(streams, verdict): &(u16, Verdict)| Uncapped {
+            streams: *streams,
+            cell: Cell::default(),
+            headroom,
+            verdict: Some(*verdict),
+            together: None,
+        };
+        let films = Films { uncapped: verdicts.iter().map(row).collect(), played: Vec::new() };
+        During { work: "a backup".into(), films, film_loss: BTreeMap::new(), work_loss }
+    }
+
+    #[test]
+    fn films_during_other_work_are_told_in_sentences() {
+        let (plays, stalls) = (Verdict::Plays, Verdict::Stalls);
+        let slower = Some((3, ratio(0.66, 1.0 / 1.4, 0.77)));
+        for (during, expected) in [
+            (backup(&[], None), "during a backup, the number is unknown"),
+            (backup(&[(1, stalls)], None), "during a backup, none plays"),
+            (backup(&[(1, plays), (2, stalls)], None), "during a backup, up to 1 plays"),
+            (backup(&[(1, plays), (2, plays)], None), "during a backup, at least 2 play"),
+            (
+                backup(&[(3, plays), (4, stalls)], slower),
+                "during a backup, up to 3 play, and with 3 films, that work takes 40% longer [30–52%]",
+            ),
+        ] {
+            assert_eq!(beside(&during), expected);
+        }
+    }
+
+    #[test]
+    fn losses_and_pauses_say_what_their_figures_are_of() {
+        let film_loss = BTreeMap::from([
+            (1, ratio(0.5, 0.55, 0.6)),
+            (2, ratio(0.4, 0.48, 0.5)),
+            (4, ratio(0.9, 1.0, 1.1)),
+        ]);
+        let during = During { film_loss, ..backup(&[], None) };
+        let lost = lost(&during);
+        let expected = "During a backup, the worst stream gets 45% less with 1 film and 52% less with 2 films.";
+        assert_eq!(lost.as_deref(), Some(expected));
+        let pauses =
+            Pauses { longest_seconds: 0.0106, buffer_seconds: 0.0786, measured_seconds: 78.0 };
+        let expected = "The longest pause was 10.6 ms, and the buffer lasts 78.6 ms. No pause emptied it in 78 s, so \
+                        there are fewer than 2.3 such pauses a minute. Give --soak 2h to watch as long as a film lasts.";
+        assert_eq!(waits(&pauses, "kodi"), expected);
     }
 }
