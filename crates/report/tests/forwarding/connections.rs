@@ -151,7 +151,8 @@ fn settings_are_compared_in_connections() {
     shown(&study);
     let text = screen(&study);
     let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let sentence = "With B at least 33% fewer new connections than with A (16 at a time).";
+    let sentence =
+        "With B, R forwards at least 33% fewer new connections than with A (16 at a time).";
     assert!(whole.contains(sentence), "{text}");
     assert!(row(&text, "16 at a time B").contains("≥ 33% fewer"), "{text}");
 }

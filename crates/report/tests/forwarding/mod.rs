@@ -109,6 +109,17 @@ fn the_rates_of_a_router_are_on_one_screen() {
 }
 
 #[test]
+fn what_the_lead_in_lost_is_said_with_its_load() {
+    let mut study = routed();
+    for trial in study.trials.iter_mut().filter(|trial| trial.cell.workload == 1) {
+        trial.result.parts[0].quantities.insert(Metric::all(Measure::LEAD_LOSS), 0.12);
+    }
+    let whole = screen(&study).split_whitespace().collect::<Vec<_>>().join(" ");
+    let sentence = "The lead-in, which has the first packets of each flow, lost up to 12% of its frames (out 1518).";
+    assert!(whole.contains(sentence), "{whole}");
+}
+
+#[test]
 fn numbers_of_flows_stand_beside_each_other() {
     let mut study = routed();
     for (workload, flows) in study.plan.workloads.iter_mut().zip([1, 64, 1, 64]) {
@@ -357,7 +368,7 @@ fn settings_are_compared_in_packets() {
     shown(&study);
     let text = screen(&study);
     // All blocks found 25% fewer, on the grid of a search.
-    let sentence = "With B at least 24% fewer packets than with A (out 128).";
+    let sentence = "With B, R forwards at least 24% fewer packets than with A (out 128).";
     let whole = text.replace('\n', " ");
     assert!(whole.contains(sentence), "{text}");
     let row = text.lines().find(|line| line.starts_with("out 128  B"));
@@ -443,7 +454,7 @@ fn the_parts_of_a_path_have_a_price() {
     let words = [
         "Rules cost 1.98 µs a packet [",
         "connection tracking costs 1.03 µs [",
-        "no difference shown by address translation (out 128).",
+        "address translation shows no difference (out 128).",
         "21.0 k frames a second",
         "offload: not measured, because it is off on eth0.",
     ];
@@ -512,7 +523,8 @@ fn a_quick_search_says_how_well_its_rate_is_known() {
     study.trials[0].result.flags.push(Flag::KeptRate { workload, frame, caveat });
     let text = shown(&study);
     assert!(text.contains("unfinished") && text.contains("within 4%"), "{text}");
-    assert!(screen(&study).contains("No loss: none in 2 s"), "{}", screen(&study));
+    let lossless = "No loss: no frame was lost in 2 s, so the loss is below 0.0";
+    assert!(screen(&study).contains(lossless), "{}", screen(&study));
     // Columns have units.
     for words in ["no loss,", "kept,", "forwarded,", "packets/s", "99% queueing delay"] {
         assert!(text.replace('\n', " ").contains(words), "{words} in\n{text}");
@@ -524,5 +536,6 @@ fn a_router_that_is_not_steady_gives_no_price() {
     let study = priced(4e-6);
     let screen = screen(&study);
     assert!(screen.contains("not steady") && !screen.contains("ules cost"), "{screen}");
-    assert!(screen.contains("No difference shown by rules"), "{screen}");
+    let whole = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(whole.contains("Rules") && whole.contains("show no difference (out 128)."), "{screen}");
 }

@@ -64,9 +64,10 @@ pub(super) fn compares(shown: &Shown<'_>) -> bool {
     !shown.study.plan.contrasts.is_empty()
 }
 
-/// "With rules.nft at least 22% fewer packets than with none (out 512)."; `None` without a verdict. Of connections the same.
+/// "With rules.nft, R forwards at least 22% fewer packets than with none (out 512)."; `None` without a verdict. Of
+/// connections the same.
 pub(super) fn sentence(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
-    let with = if shown.names.subjects.len() > 1 { "" } else { "with " };
+    let are_paths = shown.names.subjects.len() > 1;
     let mut clauses: Vec<(String, Vec<String>)> = Vec::new();
     for found in &shown.findings.workloads {
         for pair in &found.pairs {
@@ -74,10 +75,14 @@ pub(super) fn sentence(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
             let [b, a] = [pair.contrast.of, pair.contrast.against]
                 .map(|measurand| brief.setup(shown, measurand.cell));
             let what = if is_search(&found.workload) { "packets" } else { "new connections" };
-            let clause = match says(claim) {
-                Says::AtLeast(much) => format!("{with}{b} at least {much} {what} than {with}{a}"),
-                Says::Equal => format!("{with}{b} practically as many {what} as {with}{a}"),
+            let (much, than) = match says(claim) {
+                Says::AtLeast(much) => (format!("at least {much} {what}"), "than"),
+                Says::Equal => (format!("practically as many {what}"), "as"),
                 Says::Nothing(_) => continue,
+            };
+            let clause = match are_paths {
+                true => format!("{b} forwards {much} {than} {a}"),
+                false => format!("with {b}, R forwards {much} {than} with {a}"),
             };
             let load = label(shown, found);
             match clauses.iter_mut().find(|(known, _)| *known == clause) {
@@ -361,8 +366,10 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
         if let Some(least) = least.reduce(f64::min) {
             let seconds = if is_quick(shown) { QUICK_NO_LOSS_SECONDS } else { NO_LOSS_SECONDS };
             let floor = 3.0 / (least * seconds);
-            legend
-                .push(format!("No loss: none in {seconds:.0} s, so below {}.", SHARE.value(floor)));
+            legend.push(format!(
+                "No loss: no frame was lost in {seconds:.0} s, so the loss is below {}.",
+                SHARE.value(floor)
+            ));
         }
     }
     legend.extend(latency(shown));
@@ -442,7 +449,7 @@ fn events(shown: &Shown<'_>) -> Option<String> {
     ))
 }
 
-/// "First packets of a flow: up to 12% lost in the lead-in (out 512)."
+/// "The lead-in, which has the first packets of each flow, lost up to 12% of its frames (out 512)."
 fn first_packets(shown: &Shown<'_>) -> Option<String> {
     let all = shown.findings.workloads.iter().flat_map(|found| {
         let lost = |cell: &CellFindings| cell.levels.get(&Metric::all(Measure::LEAD_LOSS)).copied();
@@ -451,7 +458,9 @@ fn first_packets(shown: &Shown<'_>) -> Option<String> {
     let (lost, found) =
         all.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(lost, _)| *lost > LITTLE)?;
     let (lost, load) = (percent(lost), label(shown, found));
-    Some(format!("First packets of a flow: up to {lost} lost in the lead-in ({load})."))
+    Some(format!(
+        "The lead-in, which has the first packets of each flow, lost up to {lost} of its frames ({load})."
+    ))
 }
 
 /// Share of the first packets whose loss is worth a word.

@@ -39,14 +39,14 @@ pub(super) fn sentences(shown: &Shown<'_>) -> Vec<String> {
             return None;
         }
         let mut clauses: Vec<String> = Vec::new();
-        let mut none: Vec<String> = Vec::new();
+        let mut none: Vec<(&str, bool)> = Vec::new();
         for part in &costs.parts {
             let (noun, is_plural) = noun(part.part);
             let (verb, by) = match (&part.verdict, part.cost.interval) {
                 (PartVerdict::Costs, Some(interval)) => ("cost", interval),
                 (PartVerdict::Saves, Some(interval)) => ("save", reversed(interval)),
                 (PartVerdict::NoDifference, _) => {
-                    none.push(noun.to_owned());
+                    none.push((noun, is_plural));
                     continue;
                 }
                 _ => continue,
@@ -62,9 +62,7 @@ pub(super) fn sentences(shown: &Shown<'_>) -> Vec<String> {
                 microseconds(high, digits)
             ));
         }
-        if !none.is_empty() {
-            clauses.push(format!("no difference shown by {}", listed(&none)));
-        }
+        clauses.extend(no_difference(&none));
         let load = load(shown, costs);
         (!clauses.is_empty()).then(|| format!("{} ({load}).", capital(&clauses.join("; "))))
     };
@@ -74,6 +72,17 @@ pub(super) fn sentences(shown: &Shown<'_>) -> Vec<String> {
         sentences.extend(costs.interactions.iter().filter_map(|one| sentence(one, &load)));
     }
     sentences
+}
+
+/// "rules and address translation show no difference", of parts and whether there are several of each.
+fn no_difference(parts: &[(&str, bool)]) -> Option<String> {
+    let show = match parts {
+        [] => return None,
+        [(_, false)] => "shows",
+        _ => "show",
+    };
+    let names: Vec<String> = parts.iter().map(|(name, _)| (*name).to_owned()).collect();
+    Some(format!("{} {show} no difference", listed(&names)))
 }
 
 /// A part in a sentence.
@@ -257,5 +266,18 @@ mod tests {
         assert_eq!(microseconds(2.149e-6, 1), "2.1");
         assert_eq!(microseconds(-0.004e-6, 2), "0.00");
         assert_eq!(microseconds(-1.5e-6, 1), "-1.5");
+    }
+
+    #[test]
+    fn parts_without_a_difference_agree_with_their_verb() {
+        let (rules, nat) = (noun(PathPart::Rules), noun(PathPart::Nat));
+        assert_eq!(no_difference(&[]), None);
+        for (parts, expected) in [
+            (&[nat][..], "address translation shows no difference"),
+            (&[rules][..], "rules show no difference"),
+            (&[rules, nat][..], "rules and address translation show no difference"),
+        ] {
+            assert_eq!(no_difference(parts).as_deref(), Some(expected));
+        }
     }
 }
