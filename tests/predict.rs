@@ -51,7 +51,7 @@ fn a_faster_link_is_predicted_with_the_next_bottleneck() {
     for words in [
         "A 2.5 Gbit/s link would bring at most 2.5 times as much for random read.",
         "next bottleneck",
-        "A bound. Demands are known up to 1.5 times today's rate.",
+        "This is a bound. Demands are known up to 1.5 times today's rate.",
         "The day-to-day spread is unknown",
         "A packet takes the same CPU time on the new link; USB adapters differ.",
     ] {
@@ -336,7 +336,7 @@ fn advice_has_what_helps_and_what_does_not() {
     assert!(is_one_screen(&ran.out), "{}", ran.out);
     let said = unwrapped(&ran.out);
     assert!(said.contains("A 2.5 Gbit/s link may bring up to 2.5 times as much"), "{said}");
-    let none = "No help: a server CPU 2 times as fast, because the link is the bottleneck.";
+    let none = "A server CPU 2 times as fast would not help: the link is the bottleneck.";
     assert!(said.contains(none), "{said}");
     let details = program.run(&["advise", file, "--details"]).expect(0).out;
     assert!(details.contains("IEEE 802.3"), "{details}");

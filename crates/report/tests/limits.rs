@@ -276,7 +276,7 @@ fn a_change_of_what_is_hardly_used_is_no_help() {
     let study = study(Truth { depth: 4, driver: 10e-6, hidden: 1e-3, ..Truth::default() }, true);
     let advice = Document::advising(&study, None).screen(&Style { width: 160, colour: false });
     let said =
-        "No help: a client CPU 2 times as fast, because the work needs next to none of its time.";
+        "A client CPU 2 times as fast would not help: the work needs next to none of its time.";
     assert!(advice.contains(said), "{advice}");
 }
 

@@ -36,19 +36,13 @@ fn end_suffix(end: PathEnd) -> &'static str {
 /// The bottleneck of a load as a word and a percentage, for its row; `None` if nothing is known of it.
 pub(crate) fn bottleneck(shown: &Shown<'_>, cell: Cell, notes: &mut Notes) -> Option<String> {
     let limits = shown.path_limits.iter().find(|limits| limits.cell == cell)?;
-    let busy = |share: &f64| range(&[*share]);
     Some(match &limits.bottleneck {
-        PathBottleneck::Link { share, .. } => format!("link{}", busy(share)),
-        PathBottleneck::Core { end: PathEnd::Both, share } => format!("shared core{}", busy(share)),
-        PathBottleneck::Core { end, share } => format!("core{}{}", end_suffix(*end), busy(share)),
-        PathBottleneck::Process { end, share } => {
-            format!("process{}{}", end_suffix(*end), busy(share))
-        }
-        PathBottleneck::Quota { end, share, .. } => {
-            format!("CPU quota{}{}", end_suffix(*end), busy(share))
-        }
-        PathBottleneck::ReceiveWindow { share } => format!("receive window{}", busy(share)),
-        PathBottleneck::SendBuffer { share } => format!("send buffer{}", busy(share)),
+        PathBottleneck::Link { share, .. }
+        | PathBottleneck::Core { share, .. }
+        | PathBottleneck::Process { share, .. }
+        | PathBottleneck::Quota { share, .. }
+        | PathBottleneck::ReceiveWindow { share }
+        | PathBottleneck::SendBuffer { share } => named(shown, cell)? + &range(&[*share]),
         PathBottleneck::Loss { share } => format!("loss {}", percent(*share)),
         PathBottleneck::Queue { .. } | PathBottleneck::Unknown { knows_link: false, .. } => {
             format!("not monitored{}", notes.mark(&capital(&reason(&limits.bottleneck))))
@@ -59,7 +53,23 @@ pub(crate) fn bottleneck(shown: &Shown<'_>, cell: Cell, notes: &mut Notes) -> Op
     })
 }
 
-/// "TCP out: the link (eth0 of B, 1 Gbit/s) is saturated: 97%."
+/// The bottleneck of a load without its article: "link", "core of A"; `None` if none is known.
+pub(crate) fn named(shown: &Shown<'_>, cell: Cell) -> Option<String> {
+    let limits = shown.path_limits.iter().find(|limits| limits.cell == cell)?;
+    Some(match &limits.bottleneck {
+        PathBottleneck::Link { .. } => "link".to_owned(),
+        PathBottleneck::Core { end: PathEnd::Both, .. } => "shared core".to_owned(),
+        PathBottleneck::Core { end, .. } => format!("core{}", end_suffix(*end)),
+        PathBottleneck::Process { end, .. } => format!("process{}", end_suffix(*end)),
+        PathBottleneck::Quota { end, .. } => format!("CPU quota{}", end_suffix(*end)),
+        PathBottleneck::ReceiveWindow { .. } => "receive window".to_owned(),
+        PathBottleneck::SendBuffer { .. } => "send buffer".to_owned(),
+        PathBottleneck::Loss { .. } => "loss of packets on the path".to_owned(),
+        PathBottleneck::Queue { .. } | PathBottleneck::Unknown { .. } => return None,
+    })
+}
+
+/// "TCP out: the link (eth0 of B, 1 Gbit/s) is saturated: it is 97% busy."
 pub(crate) fn explained(shown: &Shown<'_>) -> Vec<String> {
     let sentence = |limits: &PathLimits| {
         let layers = layers(limits).map(|words| format!(" {words}")).unwrap_or_default();
@@ -326,23 +336,26 @@ fn reason(bottleneck: &PathBottleneck) -> String {
     let whole = |share: &f64| percent((100.0 * share).round() / 100.0);
     match bottleneck {
         PathBottleneck::Link { end, interface, rate, share } => format!(
-            "the link ({}{}, {}) is saturated: {}.",
+            "the link ({}{}, {}) is saturated: it is {} busy.",
             printable(interface),
             end_suffix(*end),
             amount::link(rate.bits_per_second),
             whole(share)
         ),
         PathBottleneck::Core { end: PathEnd::Both, share } => {
-            format!("a core of the machine that A and B share is saturated: {}.", whole(share))
+            format!(
+                "a core of the machine that A and B share is saturated: it is {} busy.",
+                whole(share)
+            )
         }
         PathBottleneck::Core { end, share } => {
-            format!("a core{} is saturated: {}.", end_suffix(*end), whole(share))
+            format!("a core{} is saturated: it is {} busy.", end_suffix(*end), whole(share))
         }
         PathBottleneck::Process { end, share } => {
             format!("the process{} used {} of a core.", end_suffix(*end), whole(share))
         }
         PathBottleneck::Quota { end, cores, share } => format!(
-            "the CPU quota{} ({} of a core) is used up: {}.",
+            "the CPU quota{} ({} of a core) is used up: {} of it is taken.",
             end_suffix(*end),
             percent(*cores),
             whole(share)

@@ -29,8 +29,12 @@ impl Document {
             few.extend(advice.help.iter().filter(|one| one.cost == cost).take(MOST));
         }
         answer.table(table(&shown, &advice, &few), Layout::Facts);
-        answer.list(no_help(&shown, &advice.useless, "No help"));
-        answer.list(no_help(&shown, &advice.unknown, "Not known"));
+        answer.list(no_help(&shown, &advice.useless, |change| {
+            format!("{} would not help", capital(change))
+        }));
+        answer.list(no_help(&shown, &advice.unknown, |change| {
+            format!("Whether {change} would help is not known")
+        }));
         answer.asides([
             "Each change is predicted alone, from one study: the day-to-day spread is unknown."
                 .to_owned(),
@@ -138,8 +142,8 @@ fn table(shown: &Shown<'_>, advice: &Advice, some: &[&Suggestion]) -> Table {
     table
 }
 
-/// "No help: a 2.5 Gbit/s link, because the bottleneck is disk."
-fn no_help(shown: &Shown<'_>, all: &[Useless], what: &str) -> Vec<String> {
+/// "A 2.5 Gbit/s link would not help: the disk is the bottleneck."
+fn no_help(shown: &Shown<'_>, all: &[Useless], told: fn(&str) -> String) -> Vec<String> {
     let sentence = |one: &Useless| {
         let mut reasons: Vec<String> = Vec::new();
         for prediction in &one.predictions {
@@ -156,7 +160,7 @@ fn no_help(shown: &Shown<'_>, all: &[Useless], what: &str) -> Vec<String> {
         }
         let more = if reasons.len() > 1 { " in most rows" } else { "" };
         let reason = reasons.into_iter().next().unwrap_or_default();
-        format!("{what}: {}, because {reason}{more}.", words::change(&one.change))
+        format!("{}: {reason}{more}.", told(&words::change(&one.change)))
     };
     all.iter().map(sentence).collect()
 }

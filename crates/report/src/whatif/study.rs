@@ -3,7 +3,7 @@
 use super::{Measured, Outcome, Row, Settling, WhatIfReport, words};
 use crate::measure;
 use crate::sections::repeated;
-use crate::study::bottleneck::{self, Notes};
+use crate::study::bottleneck;
 use crate::study::limits::{is_blind, server};
 use crate::study::{Shown, head, paths};
 use crate::text::{listed, printable};
@@ -144,19 +144,16 @@ pub(super) fn row(shown: &Shown<'_>, one: &Prediction) -> Row {
 
 /// Why it makes no difference: the bottleneck, or that it is not used.
 fn same(shown: &Shown<'_>, one: &Prediction, is_unused: bool) -> String {
-    let mut notes = Notes::default();
     let name = match &one.limits {
-        Some(limits) => bottleneck::name(shown, limits),
-        None => paths::bottleneck(shown, one.cell, &mut notes),
+        Some(limits) => bottleneck::name(shown, limits).filter(|_| limits_name_a_resource(one)),
+        None => paths::named(shown, one.cell),
     };
-    let named = limits_name_a_resource(one);
-    match name.filter(|_| named || one.limits.is_none()) {
-        Some(name) if one.limits.is_none() || name.contains(" or ") => {
-            format!("the bottleneck is {name}")
-        }
+    match name {
+        Some(name) if name.contains(" or ") => format!("the bottleneck is {name}"),
         Some(name) if name.ends_with('s') => format!("{name} are the bottleneck"),
         Some(name) => format!("the {name} is the bottleneck"),
         None if is_unused => "it does not use this resource measurably".to_owned(),
+        None if one.limits.is_none() => "its bottleneck is not known".to_owned(),
         None => "the work needs next to none of its time".to_owned(),
     }
 }

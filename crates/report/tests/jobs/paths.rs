@@ -2,9 +2,10 @@
 
 use super::{SHORT, measure, part, path, result, shown, study_of};
 use crate::any_study;
+use plimsoll_explain::whatif::{NewDisk, WhatIf};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::*;
-use plimsoll_report::{Document, Style, redact};
+use plimsoll_report::{Document, Style, WhatIfReport, redact};
 
 /// A measure of another version is shown with what that noted of it.
 #[test]
@@ -245,8 +246,8 @@ fn a_saturated_link_has_its_rate_by_layer() {
     let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = words(shown(&study));
     for words in [
-        "the link (eth0 of A, 1 Gbit/s) is saturated: 98%. Its rate is that of the wire (L1), preambles and gaps \
-         included. In packets of 1500 B, it carries at most 987 Mbit/s of frames (L2) and 941 Mbit/s of TCP payload.",
+        "the link (eth0 of A, 1 Gbit/s) is saturated: it is 98% busy. Its rate is that of the wire (L1), preambles \
+         and gaps included. In packets of 1500 B, it carries at most 987 Mbit/s of frames (L2) and 941 Mbit/s of TCP payload.",
         "941 Mbit/s of an ideal 941 Mbit/s (1 Gbit/s of Ethernet, segments of 1448 B), transfer time ratio 1.00",
         "Root rights at B would add settings (--set).",
     ] {
@@ -258,6 +259,19 @@ fn a_saturated_link_has_its_rate_by_layer() {
     let details = Document::explaining(&study, &[]).text(&Style { width: 100, colour: false });
     let resources = words(details);
     assert!(resources.contains("TCP out link of A (1 Gbit/s) 98%"), "{resources}");
+    // "The bottleneck is link 98%" had a figure without the word for it, and "not monitored (1)" a note without its text.
+    let style = Style { width: 100, colour: false };
+    let without_effect = |study: &Study| {
+        let faster = WhatIf::Disk(NewDisk::Times(2.0));
+        words(WhatIfReport::new(study, &[faster], None).document().screen(&style))
+    };
+    let said = without_effect(&study);
+    let nothing = "A disk 2 times as fast would bring nothing for TCP out: ";
+    assert!(said.contains(&format!("{nothing}the link is the bottleneck.")), "{said}");
+    study.hosts[0].link_rates.clear();
+    let said = without_effect(&study);
+    let unused = format!("{nothing}it does not use this resource measurably.");
+    assert!(said.contains(&unused) && !said.contains("(1)"), "{said}");
 }
 
 /// Loads that differ in their size have a chart, with the points of a publication where its load is the same.
