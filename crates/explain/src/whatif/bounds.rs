@@ -182,9 +182,10 @@ impl Demands<'_> {
     /// may have served a part of what was read.
     fn at_other_numbers(&self, uses: &[Use], factor: impl Fn(&Use, f64, f64) -> f64) -> Vec<Use> {
         let mut uses = uses.to_vec();
-        for (one, today) in uses.iter_mut().zip(&self.limits.uses) {
-            let ladder = self.limits.ladder.as_ref();
-            if let Some((least, most)) = ladder.and_then(|ladder| ladder.demands(today))
+        let ladder = self.limits.ladder.as_ref();
+        for one in &mut uses {
+            if let Some(today) = self.today(one)
+                && let Some((least, most)) = ladder.and_then(|ladder| ladder.demands(today))
                 && today.demand_seconds > 0.0
                 && !matches!(today.resource, Resource::Disk { .. })
             {
@@ -262,11 +263,10 @@ impl Demands<'_> {
 
     /// Whether the capacity of a resource is known: that of a link by its rate, that of others if they were saturated.
     fn is_firm(&self, one: &Use) -> bool {
-        let today = self.limits.uses.iter().find(|known| known.is_same(one));
         match one.resource {
             Resource::Link { .. } => true,
             Resource::Disk { .. } if self.knows_new_disk => true,
-            _ => today.is_some_and(Use::is_nearly_saturated),
+            _ => self.today(one).is_some_and(Use::is_nearly_saturated),
         }
     }
 

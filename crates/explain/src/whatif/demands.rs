@@ -122,6 +122,11 @@ impl<'a> Demands<'a> {
         self.study.hosts.iter().find(|facts| facts.name == *host)
     }
 
+    /// The resource as it is today.
+    pub(super) fn today(&self, one: &Use) -> Option<&'a Use> {
+        self.limits.uses.iter().find(|known| known.is_same(one))
+    }
+
     /// Marks what a factor of speed does to something that the row uses.
     pub(super) fn note(&mut self, factor: f64) {
         self.is_better |= factor > 1.0;
@@ -277,8 +282,7 @@ impl<'a> Demands<'a> {
         // One that is longer than operations which contain it predicts nothing.
         let today = RoundTrip::to_subject(self.study, self.limits.cell.subject);
         let today = today.and_then(|trip| trip.bound());
-        let place = self.slow.iter().position(Use::is_delay);
-        let (Some(today), Some(place)) = (today, place) else {
+        let Some(today) = today.filter(|_| self.slow.iter().any(Use::is_delay)) else {
             return refused(Why::NotMonitored(Part::RoundTrip), Settle::Again);
         };
         let more = seconds - today;
@@ -286,7 +290,7 @@ impl<'a> Demands<'a> {
         let calls = self.limits.calls.map_or(1.0, |(calls, _)| calls as f64);
         let (slow, fast) = if more > 0.0 { (calls * more, more) } else { (more, calls * more) };
         for (uses, more) in [(&mut self.slow, slow), (&mut self.fast, fast)] {
-            if let Some(one) = uses.get_mut(place) {
+            if let Some(one) = uses.iter_mut().find(|one| one.is_delay()) {
                 one.demand_seconds = (one.demand_seconds + more).max(0.0);
             }
         }

@@ -3,6 +3,7 @@
 mod ranges;
 #[path = "../support/mod.rs"]
 mod support;
+mod sweeps;
 
 use plimsoll_explain::whatif::{
     Answer, Encryption, LinkEnd, LinkRate, NewDisk, Next, Part, Prediction, ProcessorSpeed,
