@@ -161,11 +161,7 @@ impl Demands<'_> {
     /// one more queue. Where other times become longer, a queue becomes shorter, so that it may be less with a delay.
     fn lower_end(&self) -> Option<f64> {
         let mut uses = self.at_other_numbers(&self.slow, |_, _, most| most.max(1.0));
-        if self.is_worse {
-            // Only at the measured load is it known that several cores share the work.
-            let processors = uses.iter_mut().filter(|one| one.resource == Resource::Processor);
-            processors.for_each(|one| one.servers = one.servers.min(1.0));
-        }
+        uses.iter_mut().for_each(|one| one.servers = self.certain_servers(one));
         let in_flight = whole_number(self.in_flight);
         let hidden = self.hidden_queue_seconds();
         let queued = ClosedNetwork::new(&uses, 0.0, |_| true).with_queue(hidden);
