@@ -208,7 +208,10 @@ impl<'a> Demands<'a> {
         if matches!(of, Processors::All | Processors::Server) {
             self.processor_of(Role::Server, speed)?;
         }
-        if matches!(of, Processors::All | Processors::Client) {
+        // Saturated processors of a machine that is both ends take the place of the client's.
+        let has = |role: Role| self.slow.iter().any(|one| is_processor(one) && one.role == role);
+        let is_done = of == Processors::All && has(Role::Both) && !has(Role::Client);
+        if matches!(of, Processors::All | Processors::Client) && !is_done {
             self.processor_of(Role::Client, speed)?;
         }
         Ok(())
@@ -219,13 +222,6 @@ impl<'a> Demands<'a> {
         if is_server && !self.knows_server_processor() {
             return refused(Why::NotMonitored(Part::ServerProcessor), Settle::Monitor);
         }
-        let is_processor = |one: &Use| {
-            let is_one = matches!(
-                one.resource,
-                Resource::Processor | Resource::Core { .. } | Resource::Quota { .. }
-            );
-            is_one || one.resource == Resource::Driver
-        };
         // The processors of a machine that is both count as the server's.
         let is_own = |one: &Use| match role {
             Role::Server => one.role != Role::Client,
@@ -298,4 +294,12 @@ impl<'a> Demands<'a> {
         self.is_worse |= more > 0.0;
         Ok(())
     }
+}
+
+/// Whether it is CPU time, of plimsoll's threads as well.
+fn is_processor(one: &Use) -> bool {
+    matches!(
+        one.resource,
+        Resource::Processor | Resource::Core { .. } | Resource::Quota { .. } | Resource::Driver
+    )
 }

@@ -117,6 +117,7 @@ impl<'a> Changed<'a> {
     fn answer(&self, study: &Study, today: &Today) -> Answer {
         let margin = 1.0 + study.plan.design.margin;
         let is_slower = self.uses.iter().any(|(_, factor)| *factor < 1.0);
+        let is_faster = self.uses.iter().any(|(_, factor)| *factor > 1.0);
         if !self.is_changed {
             return Answer::Same { is_unused: true };
         }
@@ -141,13 +142,17 @@ impl<'a> Changed<'a> {
                 | PathBottleneck::Loss { .. }
         );
         unknown.extend(is_open.then_some(Unknown::RestOfPath));
-        let high = if is_slower { high.min(1.0) } else { high.max(1.0) };
+        let high = match is_slower {
+            true if is_faster && !self.is_limited_by_round_trip() => high,
+            true => high.min(1.0),
+            false => high.max(1.0),
+        };
         if !high.is_finite() {
             let settle = Settle::Change;
             return Answer::CannotSay(Refusal { why: Why::NothingMonitored, settle });
         }
         // What is saturated afterwards carries what it can; else today's rate is all that is known.
-        let low = if is_slower { high } else { 1.0 };
+        let low = if is_slower { all.min(1.0) } else { 1.0 };
         if high <= margin && low * margin >= 1.0 {
             return Answer::Same { is_unused: false };
         }

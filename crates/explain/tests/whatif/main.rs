@@ -1,5 +1,6 @@
 //! What changes would bring, held against servers whose truth is known.
 
+mod paths;
 mod ranges;
 #[path = "../support/mod.rs"]
 mod support;
@@ -17,7 +18,7 @@ use plimsoll_model::{
     Pattern, Protection, StoredOn, Study, Subject, Target,
 };
 use std::num::{NonZeroU16, NonZeroU32};
-use support::servers::{SERVER, Truth, study, with_ladder};
+use support::servers::{SERVER, Truth, on_one_machine, study, with_ladder};
 
 fn base(depth: u16) -> Truth {
     Truth {
@@ -331,6 +332,17 @@ fn another_architecture_is_a_bound() {
     let found = one(&study(truth, true), &WhatIf::Processor { of: Processors::Server, speed });
     let Answer::AtMost { unknown, .. } = &found.answer else { panic!("{found:?}") };
     assert!(unknown.contains(&Unknown::Architecture), "{found:?}");
+}
+
+/// "The client's CPU was not monitored" was said of a machine that is both ends, and whose CPU was the bottleneck.
+#[test]
+fn faster_processors_are_those_of_a_machine_that_is_both_ends() {
+    let truth = Truth { driver: 150e-6, server: 600e-6, ..base(16) };
+    let mut both = study(truth, true);
+    on_one_machine(&mut both);
+    let all = WhatIf::Processor { of: Processors::All, speed: ProcessorSpeed::times(2.0) };
+    let (low, high) = ends(&one(&both, &all));
+    assert!(low > 1.2 && (1.8..2.1).contains(&high), "{low} {high}");
 }
 
 /// 4096 bytes of 25 ns each are 102 µs more of the server's two cores: 151 instead of 100 µs, at least.
