@@ -251,13 +251,13 @@ fn one_core(study: &Study, limits: &Limits) -> Option<Proposal> {
 }
 
 fn governor(study: &Study, limits: &Limits) -> Option<Proposal> {
+    let subject = usize::from(limits.cell.subject);
+    let is_server = |host: &HostName| study.plan.far_ends(subject).any(|far| far.host == *host);
     let moved = limits.conditions.iter().find_map(|condition| match condition {
-        Condition::ClockMoved { host, .. } => Some(host),
+        Condition::ClockMoved { host, .. } if is_server(host) => Some(host),
         _ => None,
     })?;
-    let subject = usize::from(limits.cell.subject);
-    let is_server = study.plan.far_ends(subject).any(|far| far.host == *moved);
-    is_server.then(|| setting(moved, "governor", "as-found,performance"))?
+    setting(moved, "governor", "as-found,performance")
 }
 
 fn block_size(study: &Study, limits: &Limits) -> Option<Proposal> {
@@ -366,7 +366,7 @@ impl Advice {
     fn add(&mut self, study: &Study, rule: &Rule, proposal: Proposal, rows: &[Limits]) {
         let gains = match &proposal {
             Proposal::Setting { .. } => {
-                rows.iter().filter_map(|row| by_demand(study, rule, row)).collect()
+                rows.iter().filter_map(|row| by_demand(study, rule, &proposal, row)).collect()
             }
             Proposal::Change(change) => {
                 let own = |one: &Prediction| rows.iter().any(|row| row.cell == one.cell);
@@ -413,9 +413,9 @@ fn gain(one: &Prediction) -> Option<Gain> {
     (high >= 1.0 + LEAST_GAIN).then_some(Gain { cell: one.cell, low, high })
 }
 
-/// What a setting brings at most, by the bounds of a prediction.
-fn by_demand(study: &Study, rule: &Rule, row: &Limits) -> Option<Gain> {
-    (rule.find)(study, row)?;
+/// What a setting brings to a row that it is proposed for, at most, by the bounds of a prediction.
+fn by_demand(study: &Study, rule: &Rule, proposal: &Proposal, row: &Limits) -> Option<Gain> {
+    (rule.find)(study, row).filter(|own| own == proposal)?;
     let rates = Demands::eased(study, row, rule.eases, rule.factor)?.rates()?;
     let high = (rates.high / row.per_second).min(rule.factor);
     (high >= 1.0 + LEAST_GAIN).then_some(Gain { cell: row.cell, low: Some(1.0), high })
