@@ -306,6 +306,12 @@ impl Calls {
         }
     }
 
+    /// The server has asked for a part of a call to be made again later, which the pipeline does.
+    pub fn postponed(&mut self) {
+        self.waits += 1;
+        self.repeated = true;
+    }
+
     /// The connection broke: every call in flight waits to be sent again, before what waited already.
     pub fn send_again(&mut self) {
         let mut in_flight = vec![true; self.calls.len()];
@@ -468,6 +474,18 @@ mod tests {
         calls.end(tag, now, now, whole(100));
         assert_eq!((calls.has_finished(), calls.next_again(), calls.waits()), (true, None, 8));
         assert!(!calls.are_repeated(), "the operation has ended");
+    }
+
+    /// Part of a call, below the lane.
+    #[test]
+    fn what_a_pipeline_makes_again_counts_as_a_wait() {
+        let mut calls = calls(1, SIZES, 100);
+        calls.begin(Tag(0), &read(7, 100), Nanos(0), Ok(true)).unwrap();
+        let (tag, ..) = next(&mut calls).unwrap();
+        calls.postponed();
+        assert_eq!((calls.waits(), calls.are_repeated(), calls.next_again()), (1, true, None));
+        calls.end(tag, Nanos(1), Nanos(2), whole(100));
+        assert_eq!((calls.waits(), calls.are_repeated()), (1, false));
     }
 
     #[test]

@@ -359,6 +359,11 @@ impl<W: Wire> Exchange<W::Protocol> for Work<W> {
         }
     }
 
+    fn postponed(&mut self, done: u64) {
+        self.heard = Nanos(done);
+        self.calls.postponed();
+    }
+
     fn complete(
         &mut self,
         completion: Completion<<W::Protocol as Protocol>::Done<'_>, ErrorOf<W>>,

@@ -19,7 +19,7 @@ pub struct Slot<C> {
 const NOWHERE: u64 = u64::MAX;
 
 /// The calls of a pipeline: those that wait to be encoded, those the kernel does not have in full,
-/// and those that await replies.
+/// those that await replies, and those that wait for a time.
 #[derive(Debug)]
 pub struct InFlight<C> {
     slots: Box<[Slot<C>]>,
@@ -28,6 +28,8 @@ pub struct InFlight<C> {
     waiting: VecDeque<u16>,
     /// Slots whose calls the kernel does not have in full, in order.
     unsent: VecDeque<u16>,
+    /// Slots whose calls wait for a time, and when that is; seldom any.
+    later: Vec<(u64, u16)>,
     /// Position in the stream after everything handed to the kernel.
     handed: u64,
 }
@@ -41,6 +43,7 @@ impl<C> InFlight<C> {
             free: (0..slots.len() as u16).rev().collect(),
             waiting: VecDeque::with_capacity(slots.len()),
             unsent: VecDeque::with_capacity(slots.len()),
+            later: Vec::new(),
             handed: 0,
             slots,
         }
@@ -110,6 +113,32 @@ impl<C> InFlight<C> {
         }
     }
 
+    /// A call that awaited replies waits until the user's clock shows `when`, to be encoded once more.
+    /// For pipelines over a stream.
+    pub fn go_on_at(&mut self, index: u16, when: u64) {
+        if let Some(slot) = self.sent(index) {
+            slot.end = NOWHERE;
+            self.later.push((when, index));
+        }
+    }
+
+    /// When the first of those that wait for a time goes on.
+    pub(crate) fn next_later(&self) -> Option<u64> {
+        self.later.iter().map(|(when, _)| *when).min()
+    }
+
+    /// Those whose time has come wait to be encoded.
+    pub(crate) fn wake(&mut self, now: u64) {
+        let waiting = &mut self.waiting;
+        self.later.retain(|(when, index)| {
+            let stays = *when > now;
+            if !stays {
+                waiting.push_back(*index);
+            }
+            stays
+        });
+    }
+
     /// Ends a call that awaited replies.
     pub fn finish(&mut self, index: u16) {
         if let Some(slot) = self.sent(index) {
@@ -147,5 +176,31 @@ mod tests {
         calls.finish(0);
         calls.finish(0);
         assert_eq!(calls.count(), 0);
+    }
+
+    #[test]
+    fn calls_that_wait_for_a_time_wait_in_nobodys_way() {
+        let mut calls = InFlight::new(["a", "b", "c"].into_iter());
+        for tag in 0..3 {
+            calls.begin(tag).unwrap();
+            calls.encoded(u64::from(tag) + 1);
+        }
+        calls.handed(3, 1);
+        calls.go_on_at(0, 70);
+        calls.go_on_at(1, 50);
+        calls.go_on(2);
+        assert!(calls.sent(0).is_none() && calls.count() == 3, "it is in flight, and not sent");
+        let order = |calls: &mut InFlight<_>| {
+            let next = calls.waiting().map(|(index, _)| index);
+            calls.encoded(4);
+            next
+        };
+        assert_eq!((order(&mut calls), order(&mut calls)), (Some(2), None));
+        calls.wake(49);
+        assert_eq!((order(&mut calls), calls.next_later()), (None, Some(50)));
+        calls.wake(50);
+        assert_eq!((order(&mut calls), calls.next_later()), (Some(1), Some(70)));
+        calls.wake(1000);
+        assert_eq!((order(&mut calls), calls.next_later()), (Some(0), None));
     }
 }

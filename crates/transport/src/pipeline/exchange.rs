@@ -10,6 +10,11 @@ pub trait Exchange<P: Protocol> {
     /// The bytes of a write or of a small file: exactly as many as announced, the same each time.
     /// May be asked several times, until the kernel has taken them all.
     fn payload(&mut self, tag: u32) -> &[u8];
+    /// The server has asked for a call to be made again later, by a reply that was complete at this time. The
+    /// pipeline makes it again.
+    fn postponed(&mut self, done: u64) {
+        let _ = done;
+    }
     /// A call has ended. Its tag may be used again.
     fn complete(&mut self, completion: Completion<P::Done<'_>, P::Error>);
 }

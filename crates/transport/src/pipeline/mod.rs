@@ -134,8 +134,10 @@ impl<P: Protocol> Pipeline<P> {
                 return Ok(completed);
             }
             let until = if completed > 0 { 0 } else { until };
-            let left = Duration::from_nanos(until.saturating_sub(with.now()));
-            if let Some(count) = self.receive(left)? {
+            let now = with.now();
+            let left = Duration::from_nanos(until.saturating_sub(now));
+            let due = self.calls.next_later().map_or(until, |when| when.min(until));
+            if let Some(count) = self.receive(Duration::from_nanos(due.saturating_sub(now)))? {
                 let done = with.now();
                 self.received += count as u64;
                 self.protocol.replies().filled(count);
@@ -153,6 +155,9 @@ impl<P: Protocol> Pipeline<P> {
     /// Encodes and sends until nothing more can be; how many calls have ended by that.
     fn send(&mut self, with: &mut impl Exchange<P>) -> Result<usize, P::Error> {
         let mut ended = 0;
+        if self.calls.next_later().is_some() {
+            self.calls.wake(with.now());
+        }
         loop {
             ended += self.encode(with)?;
             if self.outgoing.is_empty() || !self.outgoing.send(&self.socket, with)? {

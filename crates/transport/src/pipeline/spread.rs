@@ -55,10 +55,13 @@ impl<P: Protocol> Calling<P> for Spread<P> {
             for pipeline in &mut self.pipelines {
                 completed += pipeline.reap(0, with)?;
             }
-            let left = Duration::from_nanos(until.saturating_sub(with.now()));
-            if completed > 0 || left.is_zero() || self.in_flight() == 0 {
+            let now = with.now();
+            if completed > 0 || until <= now || self.in_flight() == 0 {
                 return Ok(completed);
             }
+            let later = self.pipelines.iter().filter_map(|pipeline| pipeline.calls.next_later());
+            let due = later.fold(until, u64::min);
+            let left = Duration::from_nanos(due.saturating_sub(now));
             let waits = self.pipelines.iter().filter(|pipeline| pipeline.in_flight() > 0);
             wait_any(waits.map(|pipeline| (&pipeline.socket, pipeline.waits_for())), left)?;
         }

@@ -6,8 +6,8 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::ops::Range;
 
-/// Numbers in frames. An odd one is asked for twice, one after the other; 13 cannot be sent; at most
-/// two are under way. Nobody looks at more of a reply than its number where that is 2, 6, 10, and so on.
+/// Numbers in frames. An odd one is asked for twice, one after the other, and 100 too, but later; 13 cannot be
+/// sent; at most two are under way. Nobody looks at more of a reply than its number where that is 2, 6, 10, and so on.
 pub(super) struct Numbers {
     replies: FrameBuffer<Length>,
     under_way: u32,
@@ -18,6 +18,10 @@ pub(super) struct Numbers {
 fn is_dropped(number: u32) -> bool {
     number % 4 == 2
 }
+
+/// The number that is asked for once more, and how much later.
+const PUT_OFF: u32 = 100;
+const LATER: u64 = 50;
 
 /// A length, in front of every frame.
 pub(super) struct Length;
@@ -50,7 +54,7 @@ impl Protocol for Numbers {
     }
 
     fn begin(&mut self, request: &mut u32, call: &mut RequestCount) {
-        *call = (*request, 1 + *request % 2);
+        *call = (*request, 1 + u32::from(*request % 2 == 1 || *request == PUT_OFF));
     }
 
     fn encode(
@@ -99,7 +103,12 @@ impl Protocol for Numbers {
         self.under_way -= 1;
         let Some(slot) = calls.sent(index) else { return Ok(0) };
         if slot.call.1 > 0 {
-            calls.go_on(index);
+            if slot.call.0 == PUT_OFF {
+                with.postponed(done);
+                calls.go_on_at(index, done + LATER);
+            } else {
+                calls.go_on(index);
+            }
             return Ok(0);
         }
         let (tag, sent, result) = (slot.tag, slot.sent, Ok(slot.call.0));
@@ -112,6 +121,8 @@ impl Protocol for Numbers {
 #[derive(Default)]
 struct User {
     time: u64,
+    /// When calls were put off.
+    put_off: Vec<u64>,
     ended: Vec<(u32, Result<u32, BadFrame>)>,
 }
 
@@ -123,8 +134,12 @@ impl Exchange<Numbers> for User {
     fn payload(&mut self, _: u32) -> &[u8] {
         &[]
     }
+    fn postponed(&mut self, done: u64) {
+        self.put_off.push(done);
+    }
     fn complete(&mut self, completion: Completion<u32, BadFrame>) {
         assert!(completion.sent <= completion.done);
+        assert!(completion.result != Ok(PUT_OFF) || self.time > self.put_off[0] + LATER);
         self.ended.push((completion.tag, completion.result));
     }
 }
@@ -143,17 +158,38 @@ fn pipeline_of(depth: usize, limit: usize, unread: bool) -> (Pipeline<Numbers>, 
     (Pipeline::new(socket, protocol, calls, 8), listener.accept().unwrap().0)
 }
 
-#[test]
-fn calls_wait_go_on_and_end() {
-    let (mut pipeline, mut peer) = pipeline(5);
-    let echo = std::thread::spawn(move || {
+/// A peer that repeats every number, and tells them at the end.
+fn echo(mut peer: TcpStream) -> std::thread::JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
         let (mut frame, mut seen) = ([0; 8], Vec::new());
         while peer.read_exact(&mut frame).is_ok() {
             seen.push(frame[7]);
             peer.write_all(&frame).unwrap();
         }
         seen
-    });
+    })
+}
+
+#[test]
+fn a_call_that_is_put_off_is_made_again_in_time_and_others_go_on() {
+    let (mut pipeline, peer) = pipeline(2);
+    let echo = echo(peer);
+    let mut user = User::default();
+    pipeline.submit(0, PUT_OFF).unwrap();
+    pipeline.submit(1, 4).unwrap();
+    while pipeline.in_flight() > 0 {
+        pipeline.reap(u64::MAX, &mut user).unwrap();
+    }
+    assert_eq!(user.ended, [(1, Ok(4)), (0, Ok(PUT_OFF))]);
+    assert_eq!(user.put_off.len(), 1);
+    drop(pipeline);
+    assert_eq!(echo.join().unwrap(), [100, 4, 100]);
+}
+
+#[test]
+fn calls_wait_go_on_and_end() {
+    let (mut pipeline, peer) = pipeline(5);
+    let echo = echo(peer);
     let mut user = User::default();
     for (tag, number) in [2, 13, 7, 4, 6].into_iter().enumerate() {
         pipeline.submit(tag as u32, number).unwrap();
