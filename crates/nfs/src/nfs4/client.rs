@@ -30,8 +30,8 @@ const LARGEST_TRANSFER: u32 = 1 << 20;
 /// Most operations of a compound.
 const OPERATIONS: u32 = 16;
 /// How long a server that asks for it is left alone at first, and at most: each time twice as long.
-const WAIT: Duration = Duration::from_millis(100);
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
+pub(super) const WAIT: Duration = Duration::from_millis(100);
+pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// How long it may ask for that: longer than any grace period that is usual.
 const WAITS: Duration = Duration::from_secs(180);
 /// How often a session is made anew for one compound.

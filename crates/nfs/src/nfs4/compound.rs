@@ -80,14 +80,16 @@ impl<'a> Results<'a> {
         Ok(self.from.value()?)
     }
 
-    /// The last operation, of which it does not matter whether the server refuses it.
-    pub fn take_last<A: Arguments>(&mut self) -> Result<(), Error> {
+    /// The last operation, which the server may refuse: the compound has succeeded all the same.
+    pub fn take_last<A: Arguments>(&mut self) -> Result<Result<A::Results<'a>, Status>, Error> {
         match self.take::<A>() {
-            Ok(_) => {}
-            Err(Error::Nfs4 { .. }) => self.status = None,
-            Err(error) => return Err(error),
+            Ok(results) => Ok(Ok(results)),
+            Err(Error::Nfs4 { status, .. }) => {
+                self.status = None;
+                Ok(Err(status))
+            }
+            Err(error) => Err(error),
         }
-        Ok(())
     }
 
     /// The beginning of an operation's results, up to its status.

@@ -182,11 +182,19 @@ impl Client {
                 compound.add(&GetHandle).add(&OF_FILES);
             },
             |_, results| {
-                let ok = results.take::<Open<'_>>()?;
-                Ok((ok, results.take::<GetHandle>()?, results.take::<GetAttributes>()?))
+                let (ok, handle) = (results.take::<Open<'_>>()?, results.take::<GetHandle>()?);
+                // Whatever is said of these, the file is open, and is not opened again.
+                Ok((ok, handle, results.take_last::<GetAttributes>()?.ok()))
             },
         )?;
-        Ok((self.opened(handle, share, owner.get(), &ok)?, attributes))
+        let file = self.opened(handle, share, owner.get(), &ok)?;
+        match attributes.map_or_else(|| self.attributes(handle), Ok) {
+            Ok(attributes) => Ok((file, attributes)),
+            Err(error) => {
+                let _ = self.close(&file);
+                Err(error)
+            }
+        }
     }
 
     /// CLOSE.

@@ -1,9 +1,9 @@
 //! Many compounds in flight on one connection, each in a slot of its session.
 
-use super::client::{Client, ClientParts, OVERHEAD, end_session};
+use super::client::{Client, ClientParts, LONGEST_WAIT, OVERHEAD, WAIT, end_session};
 use super::compound::{Compound, Results};
 use super::identity::Identity;
-use super::request::{Building, Done, ExpectedReply, Request, Step};
+use super::request::{Building, Done, ExpectedReply, Request, Rest, Step};
 use super::revoked::Revoked;
 use super::sessions::Sequence;
 use super::slots::{Slots, Taken};
@@ -74,6 +74,21 @@ pub struct Call {
     compound: Vec<u8>,
     /// Where the data belong, and their bytes.
     data: Option<(usize, u32)>,
+    /// What is left to be done with a file, where that is more than one compound.
+    rest: Option<Rest>,
+    /// How often the server has asked for a compound of it later.
+    waits: u32,
+}
+
+impl Call {
+    /// A compound of it is made again, under another number, when the server has been left alone: each time for
+    /// longer. When that is.
+    fn put_off(&mut self, mask: u32, now: u64) -> u64 {
+        self.xid = self.xid.wrapping_add(mask + 1);
+        let wait = WAIT.saturating_mul(1 << self.waits.min(16)).min(LONGEST_WAIT);
+        self.waits = self.waits.saturating_add(1);
+        now.saturating_add(wait.as_nanos() as u64)
+    }
 }
 
 impl Nfs4 {
@@ -94,6 +109,8 @@ impl Nfs4 {
             expected: ExpectedReply::Nothing,
             compound: Vec::with_capacity(ARGUMENTS),
             data: None,
+            rest: None,
+            waits: 0,
         };
         let reply_most = options.read_most.max(PAGE_BYTES) + OVERHEAD;
         let protocol = Nfs4 {
@@ -142,6 +159,7 @@ fn building<'c, 'b>(
     page_most: u32,
     session: Option<SessionId>,
     bytes: &'b mut Vec<u8>,
+    rest: &'b mut Option<Rest>,
 ) -> Building<'c, 'b> {
     bytes.clear();
     let mut compound = Compound::new(bytes, identity.minor());
@@ -150,7 +168,7 @@ fn building<'c, 'b>(
         let (sequence, slot, highest_slot) = (0, 0, 0);
         compound.add(&Sequence { session, sequence, slot, highest_slot, keep: false });
     }
-    Building { identity, client, compound, page_most, data_at: None }
+    Building { identity, client, compound, page_most, data_at: None, rest }
 }
 
 impl Protocol for Nfs4 {
@@ -178,11 +196,12 @@ impl Protocol for Nfs4 {
             _ => {}
         }
         call.xid = call.xid.wrapping_add(self.mask + 1);
+        call.waits = 0;
         let session = self.slots.as_ref().map(Slots::session);
-        let (identity, bytes) = (&self.identity, &mut call.compound);
-        let mut building = building(identity, self.client, self.page_most, session, bytes);
+        let (identity, bytes, rest) = (&self.identity, &mut call.compound, &mut call.rest);
+        let mut building = building(identity, self.client, self.page_most, session, bytes, rest);
         call.expected = building.request(request);
-        call.data = building.data_at.zip(call.expected.data());
+        call.data = building.data_at;
         if let ExpectedReply::Read(count) = call.expected {
             self.unread = self.options.unread && count >= UNREAD_LEAST;
         }
@@ -251,6 +270,7 @@ impl Protocol for Nfs4 {
                 if let Some(slots) = &mut self.slots {
                     slots.give_back(call.taken, None)?;
                 }
+                call.rest = None;
                 Err(rejection.into())
             }
             Ok(mut from) => {
@@ -264,18 +284,34 @@ impl Protocol for Nfs4 {
                     }
                 };
                 match begin_results(&mut self.slots, call.taken, &mut results, look)? {
+                    // Nothing of it was done: it is made again as it is.
+                    Err(_) if expected.follows_an_open() => {
+                        call.expected = expected;
+                        let when = call.put_off(self.mask, done);
+                        with.postponed(done);
+                        calls.go_on_at(index, when);
+                        return Ok(0);
+                    }
                     Err(later) => Err(later),
                     Ok(()) => {
                         let session = self.slots.as_ref().map(Slots::session);
                         let (identity, bytes) = (&self.identity, &mut call.compound);
+                        let (client, page_most, rest) =
+                            (self.client, self.page_most, &mut call.rest);
                         let mut building =
-                            building(identity, self.client, self.page_most, session, bytes);
+                            building(identity, client, page_most, session, bytes, rest);
                         match building.reply(expected, &mut results) {
                             Ok(Step::Next(expected)) => {
-                                call.data = building.data_at.zip(expected.data());
-                                call.expected = expected;
+                                (call.data, call.expected) = (building.data_at, expected);
                                 call.xid = call.xid.wrapping_add(self.mask + 1);
                                 calls.go_on(index);
+                                return Ok(0);
+                            }
+                            Ok(Step::Later(expected)) => {
+                                (call.data, call.expected) = (building.data_at, expected);
+                                let when = call.put_off(self.mask, done);
+                                with.postponed(done);
+                                calls.go_on_at(index, when);
                                 return Ok(0);
                             }
                             Ok(Step::Done(done)) => results.finish().map(|surplus| {
@@ -320,18 +356,5 @@ fn begin_results(
             Ok(Err(error))
         }
         Err(error) => Err(error),
-    }
-}
-
-impl ExpectedReply {
-    /// Bytes that are written.
-    fn data(&self) -> Option<u32> {
-        use super::request::Transfer::Put;
-        match self {
-            ExpectedReply::Write(count, _) => Some(*count),
-            ExpectedReply::Whole(Put(count, _))
-            | ExpectedReply::Rest { transfer: Put(count, _), .. } => Some(*count),
-            _ => None,
-        }
     }
 }

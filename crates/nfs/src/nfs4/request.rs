@@ -2,25 +2,23 @@
 
 mod files;
 
-pub(super) use files::Transfer;
+pub(super) use files::{Rest, Transfer};
 
 use super::attributes::{Attributes, SetAttributes};
 use super::compound::{Compound, Results};
 use super::identity::{Identity, OpenFile, OwnerName};
 use super::listing::{PageEntry, ReadDirectory};
 use super::names::{OF_FILES, next_page};
-use super::opening::{
-    BOTH_ACCESS, Close, ConfirmOpen, Lock, LockKind, Locker, OpenHow, READ_ACCESS, Unlock,
-};
+use super::opening::{BOTH_ACCESS, Close, Lock, LockKind, Locker, OpenHow, READ_ACCESS, Unlock};
 use super::operations::{
     Access, Commit, CreateDirectory, GetAttributes, GetHandle, Lookup, PutHandle, Read, Remove,
-    Rename, ReturnDelegation, SaveHandle, SetAttributesOf, Verify, WriteHead, WriteOk,
+    Rename, SaveHandle, SetAttributesOf, Verify, WriteHead, WriteOk,
 };
 use super::types::{FileHandle, Minor, StateId};
 use super::{checked_data, checked_written};
 use crate::Error;
 use crate::nfs3::{FileType, Listing, Name, Page, Stability};
-use files::{Opened, transferred};
+use files::Opened;
 use plimsoll_transport::ByteRange;
 use std::sync::Arc;
 
@@ -166,10 +164,8 @@ pub(super) enum ExpectedReply {
     SetAttributes,
     Lookup,
     Open(u32, OwnerName),
-    /// The open is confirmed before it counts (4.0).
-    Confirm(Box<Opened>),
-    /// A delegation that nobody wanted is given back; then what was done before it is told.
-    Return(Box<Done<'static>>),
+    /// The file is open, and its open is confirmed (4.0), or asked for its attributes once more.
+    Opened(Box<Opened>),
     Close,
     MakeDirectory,
     Remove,
@@ -178,16 +174,15 @@ pub(super) enum ExpectedReply {
     List,
     /// A small file: in 4.0 this opens it alone.
     Whole(Transfer),
-    /// The rest of it in 4.0: whether the open is confirmed first, and whether a delegation is given back at last.
-    Rest {
-        transfer: Transfer,
-        confirms: bool,
-        gives_back: bool,
-    },
-    /// It is read again, and a delegation given back.
-    ReadAgain(u32),
-    /// Something went wrong after the file was opened: it is closed, and then that is reported.
-    Abandon(Box<Error>),
+    /// What is left to be done with a file that is open.
+    Rest,
+}
+
+impl ExpectedReply {
+    /// Whether something is open at the server for this call: it is not made anew.
+    pub fn follows_an_open(&self) -> bool {
+        matches!(self, ExpectedReply::Opened(_) | ExpectedReply::Rest)
+    }
 }
 
 /// What a reply leads to.
@@ -195,6 +190,14 @@ pub(super) enum Step<'a> {
     Done(Done<'a>),
     /// Another compound, which has been built.
     Next(ExpectedReply),
+    /// The same, for later: the server asks for that.
+    Later(ExpectedReply),
+}
+
+impl Step<'_> {
+    fn of(expected: ExpectedReply, is_later: bool) -> Self {
+        if is_later { Step::Later(expected) } else { Step::Next(expected) }
+    }
 }
 
 /// Where a compound is built, and as whom.
@@ -204,8 +207,10 @@ pub(super) struct Building<'c, 'b> {
     pub compound: Compound<'b>,
     /// Longest page of names in bytes.
     pub page_most: u32,
-    /// Where the data of a WRITE belong.
-    pub data_at: Option<usize>,
+    /// Where the data of a WRITE belong, and their bytes.
+    pub data_at: Option<(usize, u32)>,
+    /// What is left to be done with a file, where that is more than one compound.
+    pub rest: &'b mut Option<Rest>,
 }
 
 impl Building<'_, '_> {
@@ -215,7 +220,7 @@ impl Building<'_, '_> {
 
     fn write(&mut self, state: StateId, offset: u64, count: u32, stability: Stability) {
         self.compound.add(&WriteHead { state, offset, stability, count });
-        self.data_at = Some(self.compound.length());
+        self.data_at = Some((self.compound.length(), count));
     }
 
     /// Builds the (first) compound of a request.
@@ -362,10 +367,16 @@ impl Building<'_, '_> {
         expected: ExpectedReply,
         results: &mut Results<'a>,
     ) -> Result<Step<'a>, Error> {
-        if let ExpectedReply::Rename = expected {
-            results.take::<PutHandle>()?;
-            results.take::<SaveHandle>()?;
-        }
+        let expected = match expected {
+            ExpectedReply::Opened(opened) => return self.opened_reply(results, *opened),
+            ExpectedReply::Rest => return self.rest_reply(results),
+            ExpectedReply::Rename => {
+                results.take::<PutHandle>()?;
+                results.take::<SaveHandle>()?;
+                ExpectedReply::Rename
+            }
+            other => other,
+        };
         results.take::<PutHandle>()?;
         Ok(Step::Done(match expected {
             ExpectedReply::Read(count) => read(results, count)?,
@@ -399,30 +410,10 @@ impl Building<'_, '_> {
             ExpectedReply::Rename => results.take::<Rename<'_>>().map(|_| Done::Changed)?,
             ExpectedReply::List => Done::Other(Other::Page(results.take::<ReadDirectory>()?.0)),
             ExpectedReply::Open(access, owner) => return self.opened(results, access, owner),
-            ExpectedReply::Confirm(opened) => return self.confirmed(results, *opened),
-            ExpectedReply::Return(done) => {
-                results.take_last::<ReturnDelegation>()?;
-                *done
-            }
             ExpectedReply::Whole(transfer) => return self.whole_reply(results, transfer),
-            ExpectedReply::Rest { transfer, confirms, gives_back } => {
-                if confirms {
-                    results.take::<ConfirmOpen>()?;
-                }
-                let done = transferred(results, transfer)?;
-                if gives_back {
-                    results.take_last::<ReturnDelegation>()?;
-                }
-                done
+            ExpectedReply::Nothing | ExpectedReply::Opened(_) | ExpectedReply::Rest => {
+                return Err(Error::UnknownTransaction(0));
             }
-            ExpectedReply::ReadAgain(count) => {
-                let done = read(results, count)?;
-                results.take_last::<ReturnDelegation>()?;
-                done
-            }
-            // Whatever came of the close.
-            ExpectedReply::Abandon(error) => return Err(*error),
-            ExpectedReply::Nothing => return Err(Error::UnknownTransaction(0)),
         }))
     }
 

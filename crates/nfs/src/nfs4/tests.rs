@@ -71,8 +71,9 @@ fn open_write_and_readdir_are_as_the_rfc_says() {
 /// The compound of a request.
 fn requested(identity: &Identity, request: &Request<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
+    let (client, page_most, data_at, rest) = (5, 8192, None, &mut None);
     let compound = Compound::new(&mut bytes, identity.minor());
-    let mut building = Building { identity, client: 5, compound, page_most: 8192, data_at: None };
+    let mut building = Building { identity, client, compound, page_most, data_at, rest };
     building.request(request);
     bytes
 }
@@ -85,11 +86,12 @@ fn replied(
 ) -> (Option<StateId>, Vec<u8>) {
     let mut results: Results<'_> = Decoder::new(reply).value().unwrap();
     let mut bytes = Vec::new();
+    let (client, page_most, data_at, rest) = (5, 8192, None, &mut None);
     let compound = Compound::new(&mut bytes, identity.minor());
-    let mut building = Building { identity, client: 5, compound, page_most: 8192, data_at: None };
+    let mut building = Building { identity, client, compound, page_most, data_at, rest };
     let locks = match building.reply(expected, &mut results) {
         Ok(Step::Done(Done::Other(Other::Locks(state)))) => Some(state),
-        Ok(Step::Next(_)) => None,
+        Ok(Step::Next(_) | Step::Later(_)) => None,
         _ => panic!("neither locks nor another compound"),
     };
     (locks, bytes)

@@ -39,12 +39,6 @@ fn not_taken(call: &Call) -> Vec<u8> {
     [words(&[10025, 0, 3]), sequence(call, 9999), tail].concat()
 }
 
-fn finish(pipeline: &mut Pipeline, user: &mut User) {
-    while pipeline.in_flight() > 0 {
-        pipeline.reap(u64::MAX, user).unwrap();
-    }
-}
-
 /// It has taken it already, as that took too long.
 #[test]
 fn a_delegation_that_the_server_does_not_take_is_gone_and_the_file_is_open() {
@@ -137,6 +131,42 @@ fn a_delegation_of_a_small_file_is_given_back_before_its_bytes_are_told() {
     pipeline.submit(1, Request::Put { place, how, count: 4, stability }).unwrap();
     finish(&mut pipeline, &mut user);
     assert_eq!(user.ended, [(0, Ok(Some(4))), (1, Ok(Some(4)))]);
+    drop(pipeline);
+    peer.join().unwrap();
+}
+
+/// As other calls are: a server that is busy still has it.
+#[test]
+fn a_delegation_whose_return_is_put_off_is_returned_once_more() {
+    const DELAY: u32 = 10008;
+    let (client, peer) = with(8, |mut peer| {
+        let call = peer.call().unwrap();
+        peer.reply(call.xid, &opened(&call, &with_delegation(1)));
+        let call = peer.call().unwrap();
+        assert_eq!(call.rest[AFTER_PUTFH], DELEGRETURN);
+        let tail = words(&[PUTFH, 0, DELEGRETURN, DELAY]);
+        peer.reply(call.xid, &[words(&[DELAY, 0, 3]), sequence(&call, 9999), tail].concat());
+        peer.takes(DELEGRETURN, 0, &[]);
+
+        let call = peer.call().unwrap();
+        peer.reply(call.xid, &whole(&call, READ, &four_bytes()));
+        // What was read has gone with its reply.
+        for status in [DELAY, 0] {
+            let call = peer.call().unwrap();
+            assert_eq!((call.rest[AFTER_PUTFH], call.rest[AFTER_PUTFH + 8]), (READ, DELEGRETURN));
+            let head = [words(&[status, 0, 4]), sequence(&call, 9999), words(&[PUTFH, 0, READ, 0])];
+            let tail = [words(&four_bytes()), words(&[DELEGRETURN, status])];
+            peer.reply(call.xid, &[head.concat(), tail.concat()].concat());
+        }
+    });
+    let (mut pipeline, mut user) = (pipeline(client), User::default());
+    let place = place(file(), "f");
+    pipeline.submit(0, Request::Open(place)).unwrap();
+    finish(&mut pipeline, &mut user);
+    pipeline.submit(1, Request::Get { place, count: 4 }).unwrap();
+    finish(&mut pipeline, &mut user);
+    assert_eq!(user.ended, [(0, Ok(None)), (1, Ok(Some(4)))]);
+    assert_eq!(user.put_off, 2);
     drop(pipeline);
     peer.join().unwrap();
 }

@@ -11,6 +11,8 @@ mod reopened;
 mod revoked;
 #[path = "sessions.rs"]
 mod sessions;
+#[path = "small_files.rs"]
+mod small_files;
 
 use super::*;
 use plimsoll_nfs::nfs4::{
@@ -313,16 +315,24 @@ fn a_session_without_slots_is_refused() {
 
 #[derive(Default)]
 struct User {
+    /// A second goes by with each look, so that nothing is waited for.
+    seconds: u64,
+    /// Calls that are made again by the pipeline.
+    put_off: u32,
     /// Tags of calls, and bytes of the file or that were transferred.
     ended: Vec<(u32, Result<Option<u64>, Error>)>,
 }
 
 impl Exchange<Nfs4> for User {
     fn now(&mut self) -> u64 {
-        0
+        self.seconds += 1;
+        self.seconds * 1_000_000_000
     }
     fn payload(&mut self, _: u32) -> &[u8] {
         b"four"
+    }
+    fn postponed(&mut self, _: u64) {
+        self.put_off += 1;
     }
     fn complete(&mut self, completion: Completion<Done<'_>, Error>) {
         let bytes = completion.result.map(|done| match done {
@@ -332,6 +342,12 @@ impl Exchange<Nfs4> for User {
             _ => None,
         });
         self.ended.push((completion.tag, bytes));
+    }
+}
+
+fn finish(pipeline: &mut Pipeline, user: &mut User) {
+    while pipeline.in_flight() > 0 {
+        pipeline.reap(u64::MAX, user).unwrap();
     }
 }
 

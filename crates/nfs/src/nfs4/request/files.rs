@@ -1,4 +1,5 @@
-//! Files that are opened, and small files whole: one compound or several, as the server wants it.
+//! Files that are opened, and small files whole: one compound or several, as the server wants it. What is open at the
+//! server does not stay so where something after its OPEN fails, and is not opened once more where that is put off.
 
 use super::{Building, Done, ExpectedReply, Other, Place, Step, read, write};
 use crate::Error;
@@ -6,12 +7,12 @@ use crate::nfs3::Stability;
 use crate::nfs4::attributes::Attributes;
 use crate::nfs4::compound::Results;
 use crate::nfs4::identity::OwnerName;
+use crate::nfs4::names::OF_FILES;
 use crate::nfs4::opening::{
-    BOTH_ACCESS, Claim, Close, ConfirmOpen, Delegation, Open, OpenHow, OpenOk, READ_ACCESS,
-    WANT_NO_DELEGATION,
+    BOTH_ACCESS, Claim, Close, ConfirmOpen, Open, OpenHow, READ_ACCESS, WANT_NO_DELEGATION,
 };
-use crate::nfs4::operations::{GetAttributes, GetHandle, Read, ReturnDelegation};
-use crate::nfs4::types::{FileHandle, Minor, StateId};
+use crate::nfs4::operations::{GetAttributes, GetHandle, PutHandle, Read, ReturnDelegation};
+use crate::nfs4::types::{FileHandle, Minor, Operation, StateId};
 
 /// The bytes of a small file.
 #[derive(Clone, Copy, Debug)]
@@ -20,14 +21,111 @@ pub(in crate::nfs4) enum Transfer {
     Get(u32),
 }
 
-/// A file that is open once that is confirmed.
+/// A file that is open at the server, and is told of once that is confirmed and its attributes are known.
 #[derive(Debug)]
 pub(in crate::nfs4) struct Opened {
     handle: FileHandle,
-    attributes: Attributes,
     access: u32,
     owner: OwnerName,
-    delegation: Delegation,
+    state: StateId,
+    /// Number of the owner's next call (4.0).
+    sequence: u32,
+    /// Whether the open is still to be confirmed (4.0).
+    confirms: bool,
+    attributes: Option<Attributes>,
+    /// A delegation that came with it.
+    given: Option<StateId>,
+}
+
+impl Opened {
+    /// Takes what came of a compound after its PUTFH, up to what failed.
+    fn follow(&mut self, results: &mut Results<'_>) -> Result<(), Error> {
+        if self.confirms {
+            // What is refused or put off is counted, too (RFC 7530, section 9.1.7).
+            self.sequence += 1;
+            self.state = results.take::<ConfirmOpen>()?;
+            self.confirms = false;
+        }
+        if self.attributes.is_none() {
+            self.attributes = Some(results.take::<GetAttributes>()?);
+        }
+        Ok(())
+    }
+}
+
+/// What is still to be done with a file that is open at the server, in this order, and then told.
+#[derive(Debug)]
+pub(in crate::nfs4) struct Rest {
+    file: FileHandle,
+    state: StateId,
+    /// Number of the owner's next call (4.0).
+    sequence: u32,
+    /// Whether the open is confirmed (4.0).
+    confirms: bool,
+    /// Bytes that are transferred.
+    transfer: Option<Transfer>,
+    closes: bool,
+    /// A delegation that is given back.
+    given: Option<StateId>,
+    /// What is told, but for bytes that are read, which do not outlast their reply.
+    told: Result<Done<'static>, Error>,
+}
+
+impl Rest {
+    /// Takes what came of a compound after its PUTFH, up to what failed: bytes that were read.
+    fn follow<'a>(&mut self, results: &mut Results<'a>) -> Result<Option<Done<'a>>, Error> {
+        if self.confirms {
+            // What is refused or put off is counted, too (RFC 7530, section 9.1.7).
+            self.sequence += 1;
+            self.state = results.take::<ConfirmOpen>()?;
+            self.confirms = false;
+        }
+        let mut bytes = None;
+        match self.transfer {
+            Some(Transfer::Get(count)) => bytes = Some(read(results, count)?),
+            Some(Transfer::Put(0, _)) | None => self.transfer = None,
+            Some(Transfer::Put(count, stability)) => {
+                self.told = Ok(write(results, count, stability)?);
+                self.transfer = None;
+            }
+        }
+        if self.closes {
+            self.sequence += 1;
+            results.take::<Close>()?;
+            self.closes = false;
+        }
+        if self.given.is_some() {
+            match results.take_last::<ReturnDelegation>()? {
+                Err(status) if status.is_later() => {
+                    return Err(Error::Nfs4 { operation: Operation::ReturnDelegation, status });
+                }
+                // One that the server refuses to take, it has taken already.
+                _ => self.given = None,
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// Leaves out what was refused, and what makes no sense without it. The first refusal is told.
+    fn refused(&mut self, error: Error) {
+        match &error {
+            // Nothing can be done with the file.
+            Error::Nfs4 { operation: Operation::Compound | Operation::PutHandle, .. } => {
+                (self.closes, self.given) = (false, None);
+            }
+            // What was not confirmed is not open.
+            Error::Nfs4 { operation: Operation::ConfirmOpen | Operation::Close, .. } => {
+                self.closes = false;
+            }
+            _ if self.transfer.is_some() => {}
+            _ if self.closes => self.closes = false,
+            _ => self.given = None,
+        }
+        (self.confirms, self.transfer) = (false, None);
+        if self.told.is_ok() {
+            self.told = Err(error);
+        }
+    }
 }
 
 impl Building<'_, '_> {
@@ -43,8 +141,8 @@ impl Building<'_, '_> {
         name
     }
 
-    /// The bytes of a small file that is open, and its end.
-    fn transfer(&mut self, transfer: Transfer, state: StateId, close: Close) {
+    /// The bytes of a small file that is open.
+    fn transfer(&mut self, transfer: Transfer, state: StateId) {
         match transfer {
             Transfer::Put(0, _) => {}
             Transfer::Put(count, stability) => self.write(state, 0, count, stability),
@@ -52,7 +150,6 @@ impl Building<'_, '_> {
                 self.compound.add(&Read { state, offset: 0, count });
             }
         }
-        self.compound.add(&close);
     }
 
     pub(super) fn whole(
@@ -65,54 +162,13 @@ impl Building<'_, '_> {
         self.open(place, access, how);
         if self.identity.minor() != Minor::V0 {
             let state = StateId::CURRENT;
-            self.transfer(transfer, state, Close { sequence: 0, state });
+            self.transfer(transfer, state);
+            self.compound.add(&Close { sequence: 0, state });
         }
         ExpectedReply::Whole(transfer)
     }
 
-    pub(super) fn opened<'a>(
-        &mut self,
-        results: &mut Results<'_>,
-        access: u32,
-        owner: OwnerName,
-    ) -> Result<Step<'a>, Error> {
-        let ok = results.take::<Open<'_>>()?;
-        let (handle, attributes) = (results.take::<GetHandle>()?, results.take::<GetAttributes>()?);
-        let opened = Opened { handle, attributes, access, owner, delegation: ok.delegation };
-        if ok.must_confirm(self.identity.minor()) {
-            self.put(handle);
-            self.compound.add(&ConfirmOpen { state: ok.state, sequence: 1 });
-            return Ok(Step::Next(ExpectedReply::Confirm(Box::new(opened))));
-        }
-        Ok(self.noted(opened, ok.state, 1))
-    }
-
-    pub(super) fn confirmed<'a>(
-        &mut self,
-        results: &mut Results<'_>,
-        opened: Opened,
-    ) -> Result<Step<'a>, Error> {
-        let state = results.take::<ConfirmOpen>()?;
-        Ok(self.noted(opened, state, 2))
-    }
-
-    /// Notes a file that is open. Its delegation is given back before that is told: the server would call it
-    /// back, and let whoever else wants the file wait for that.
-    fn noted<'a>(&mut self, opened: Opened, state: StateId, sequence: u32) -> Step<'a> {
-        let Opened { handle, attributes, access, owner, delegation } = opened;
-        let file = self.identity.add(handle, access, owner, state, sequence);
-        let done = Done::Other(Other::Opened(file, Box::new(attributes)));
-        let Some(given) = delegation.0 else { return Step::Done(done) };
-        self.put(handle);
-        self.give_back(given);
-        Step::Next(ExpectedReply::Return(Box::new(done)))
-    }
-
-    fn give_back(&mut self, given: StateId) {
-        let state = given.in_calls(self.identity.minor());
-        self.compound.add(&ReturnDelegation { state });
-    }
-
+    /// What came of the first compound of a small file.
     pub(super) fn whole_reply<'a>(
         &mut self,
         results: &mut Results<'a>,
@@ -121,67 +177,168 @@ impl Building<'_, '_> {
         let ok = results.take::<Open<'_>>()?;
         let file = results.take::<GetHandle>()?;
         let (minor, given) = (self.identity.minor(), ok.delegation.0);
-        if minor == Minor::V0 {
-            return Ok(Step::Next(self.rest(&ok, file, transfer)));
-        }
-        let next = match (transferred(results, transfer), transfer) {
-            (Ok(done), _) if given.is_none() => return Ok(Step::Done(done)),
-            (Err(error), _) => {
-                // The compound ended before its CLOSE.
-                self.put(file);
-                let state = ok.state.in_calls(minor);
-                self.compound.add(&Close { sequence: 0, state });
-                ExpectedReply::Abandon(Box::new(error))
-            }
-            // The bytes do not outlast their reply: they are read once more, as those of nobody's open file.
-            (Ok(_), Transfer::Get(count)) => {
-                self.put(file);
-                self.compound.add(&Read { state: StateId::ANONYMOUS, offset: 0, count });
-                ExpectedReply::ReadAgain(count)
-            }
-            (Ok(Done::Write { count, committed, verifier }), _) => {
-                self.put(file);
-                ExpectedReply::Return(Box::new(Done::Write { count, committed, verifier }))
-            }
-            (Ok(_), _) => {
-                self.put(file);
-                ExpectedReply::Return(Box::new(Done::Changed))
-            }
+        let mut rest = Rest {
+            file,
+            state: ok.state.in_calls(minor),
+            sequence: 1,
+            confirms: ok.must_confirm(minor),
+            transfer: Some(transfer),
+            closes: true,
+            given: None,
+            told: Ok(Done::Changed),
         };
-        if let Some(given) = given {
-            self.give_back(given);
+        if minor == Minor::V0 {
+            rest.given = given;
+            return self.goes_on(rest, false);
         }
-        Ok(Step::Next(next))
+        let followed = rest.follow(results);
+        rest.given = given;
+        self.followed(rest, followed)
     }
 
-    /// The bytes of a small file that is open, in 4.0.
-    fn rest(&mut self, ok: &OpenOk, file: FileHandle, transfer: Transfer) -> ExpectedReply {
+    /// What came of one of those after it.
+    pub(super) fn rest_reply<'a>(&mut self, results: &mut Results<'a>) -> Result<Step<'a>, Error> {
+        let mut rest = self.rest.take().ok_or(Error::UnknownTransaction(0))?;
+        let followed = results.take::<PutHandle>().and_then(|()| rest.follow(results));
+        self.followed(rest, followed)
+    }
+
+    fn followed<'a>(
+        &mut self,
+        mut rest: Rest,
+        followed: Result<Option<Done<'a>>, Error>,
+    ) -> Result<Step<'a>, Error> {
+        let mut is_later = false;
+        match followed {
+            Ok(bytes) if rest.given.is_none() => {
+                return rest.told.map(|told| Step::Done(bytes.unwrap_or(told)));
+            }
+            Ok(_) => {}
+            Err(Error::Nfs4 { status, .. }) if status.is_later() => is_later = true,
+            Err(error) if self.is_forgotten(&error) => return Err(error),
+            Err(error) => rest.refused(error),
+        }
+        self.goes_on(rest, is_later)
+    }
+
+    /// Builds what is left to be done with a file: at once, or later. Where nothing is, the end is told.
+    fn goes_on<'a>(&mut self, rest: Rest, is_later: bool) -> Result<Step<'a>, Error> {
+        if !rest.closes && rest.given.is_none() {
+            return rest.told.map(Step::Done);
+        }
+        let minor = self.identity.minor();
+        let Rest { file, mut state, mut sequence, .. } = rest;
         self.put(file);
-        let (mut state, mut sequence, confirms) = (ok.state, 1, ok.must_confirm(Minor::V0));
-        if confirms {
+        if rest.confirms {
             self.compound.add(&ConfirmOpen { state, sequence });
             // A state counts its changes, and confirming is one (RFC 7530, section 9.1.4.2).
             state.sequence = state.sequence.wrapping_add(1);
             sequence += 1;
         }
-        self.transfer(transfer, state, Close { sequence, state });
-        if let Some(given) = ok.delegation.0 {
-            self.give_back(given);
+        if let Some(transfer) = rest.transfer {
+            // What is closed is read once more as nobody's open file.
+            let state = if rest.closes { state } else { StateId::ANONYMOUS };
+            self.transfer(transfer, state);
         }
-        ExpectedReply::Rest { transfer, confirms, gives_back: ok.delegation.0.is_some() }
+        if rest.closes {
+            let sequence = if minor == Minor::V0 { sequence } else { 0 };
+            self.compound.add(&Close { sequence, state });
+        }
+        if let Some(given) = rest.given {
+            self.compound.add(&ReturnDelegation { state: given.in_calls(minor) });
+        }
+        *self.rest = Some(rest);
+        Ok(Step::of(ExpectedReply::Rest, is_later))
     }
-}
 
-/// What came of the bytes of a small file, and of its end.
-pub(super) fn transferred<'a>(
-    results: &mut Results<'a>,
-    transfer: Transfer,
-) -> Result<Done<'a>, Error> {
-    let done = match transfer {
-        Transfer::Put(0, _) => Done::Changed,
-        Transfer::Put(count, stability) => write(results, count, stability)?,
-        Transfer::Get(count) => read(results, count)?,
-    };
-    results.take::<Close>()?;
-    Ok(done)
+    /// What came of the compound that opens a file.
+    pub(super) fn opened<'a>(
+        &mut self,
+        results: &mut Results<'_>,
+        access: u32,
+        owner: OwnerName,
+    ) -> Result<Step<'a>, Error> {
+        let ok = results.take::<Open<'_>>()?;
+        let handle = results.take::<GetHandle>()?;
+        let (known, attributes) = match results.take::<GetAttributes>() {
+            Ok(attributes) => (Ok(()), Some(attributes)),
+            Err(error) => (Err(error), None),
+        };
+        let opened = Opened {
+            handle,
+            access,
+            owner,
+            state: ok.state,
+            sequence: 1,
+            confirms: ok.must_confirm(self.identity.minor()),
+            attributes,
+            given: ok.delegation.0,
+        };
+        self.known(opened, known)
+    }
+
+    /// What came of one of those after it.
+    pub(super) fn opened_reply<'a>(
+        &mut self,
+        results: &mut Results<'_>,
+        mut opened: Opened,
+    ) -> Result<Step<'a>, Error> {
+        let known = results.take::<PutHandle>().and_then(|()| opened.follow(results));
+        self.known(opened, known)
+    }
+
+    fn known<'a>(&mut self, opened: Opened, known: Result<(), Error>) -> Result<Step<'a>, Error> {
+        let mut is_later = false;
+        match known {
+            Ok(()) if !opened.confirms => return self.noted(opened),
+            Ok(()) => {}
+            Err(Error::Nfs4 { status, .. }) if status.is_later() => is_later = true,
+            Err(error) if self.is_forgotten(&error) => return Err(error),
+            Err(error) => return self.abandoned(opened, error),
+        }
+        self.put(opened.handle);
+        if opened.confirms {
+            let (state, sequence) = (opened.state, opened.sequence);
+            self.compound.add(&ConfirmOpen { state, sequence });
+        }
+        if opened.attributes.is_none() {
+            self.compound.add(&OF_FILES);
+        }
+        Ok(Step::of(ExpectedReply::Opened(Box::new(opened)), is_later))
+    }
+
+    /// Notes a file that is open. Its delegation is given back before that is told: the server would call it
+    /// back, and let whoever else wants the file wait for that.
+    fn noted<'a>(&mut self, opened: Opened) -> Result<Step<'a>, Error> {
+        let Opened { handle, access, owner, state, sequence, attributes, given, .. } = opened;
+        let file = self.identity.add(handle, access, owner, state, sequence);
+        let attributes = Box::new(attributes.unwrap_or_default());
+        let (confirms, transfer, closes) = (false, None, false);
+        let told = Ok(Done::Other(Other::Opened(file, attributes)));
+        let rest = Rest { file: handle, state, sequence, confirms, transfer, closes, given, told };
+        self.goes_on(rest, false)
+    }
+
+    /// Closes a file of which something was refused after it was opened; then that is told.
+    fn abandoned<'a>(&mut self, opened: Opened, error: Error) -> Result<Step<'a>, Error> {
+        let Opened { handle: file, sequence, confirms, given, .. } = opened;
+        let state = opened.state.in_calls(self.identity.minor());
+        let (transfer, closes, told) = (None, true, Ok(Done::Changed));
+        let mut rest = Rest { file, state, sequence, confirms, transfer, closes, given, told };
+        match error {
+            Error::Nfs4 {
+                operation: Operation::Compound | Operation::PutHandle | Operation::ConfirmOpen,
+                ..
+            } => rest.refused(error),
+            error => rest.told = Err(error),
+        }
+        self.goes_on(rest, false)
+    }
+
+    /// Whether the server has forgotten the registration, and with it what is open: without a session, that shows
+    /// here.
+    fn is_forgotten(&self, error: &Error) -> bool {
+        let is_lost = matches!(error, Error::Nfs4 { status, .. } if status.is_session_lost());
+        is_lost && self.identity.minor() == Minor::V0
+    }
 }
