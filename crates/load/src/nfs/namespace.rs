@@ -108,8 +108,8 @@ impl<S: Server> NfsNamespace<S> {
                 made => made,
             })?;
             // Whether it may be read shows when it is.
-            names.calls.read(&file, 0, 1)?;
-            names.calls.close(&file)?;
+            let read = names.calls.read(&file, 0, 1).map_err(Trouble::from);
+            names.close_after(&file, read)?;
             Ok(about.size.unwrap_or_default())
         })
     }
@@ -322,8 +322,7 @@ impl<C: Calls> Names<'_, C> {
             Some(FileType::Directory) => Trouble::Directory,
             _ => Trouble::Wrong(format!("it is {}, not a regular file", what(about))),
         };
-        self.calls.close(file)?;
-        Err(trouble)
+        self.close_after(file, Err(trouble))
     }
 
     /// Opens what is overwritten, or makes it; how many bytes are in it.
@@ -336,8 +335,8 @@ impl<C: Calls> Names<'_, C> {
             Ok((file, about)) => {
                 self.regular(&file, &about)?;
                 if about.links.is_some_and(|links| links > 1) {
-                    self.calls.close(&file)?;
-                    return Err(Trouble::Wrong("it has a second name (hard link)".into()));
+                    let trouble = Trouble::Wrong("it has a second name (hard link)".into());
+                    return self.close_after(&file, Err(trouble));
                 }
                 Ok((file, about.size.unwrap_or(u64::MAX)))
             }
@@ -346,6 +345,35 @@ impl<C: Calls> Names<'_, C> {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Closes a file, whatever came of the work with it. The first error counts.
+    fn close_after<T>(&mut self, file: &C::File, done: Result<T, Trouble>) -> Result<T, Trouble> {
+        let closed = self.calls.close(file);
+        let done = done?;
+        closed?;
+        Ok(done)
+    }
+
+    /// At most `limit` bytes of a regular file, from `offset` on.
+    fn read_part(&mut self, path: &str, offset: u64, limit: usize) -> Result<Vec<u8>, Trouble> {
+        let (file, _) = self.open(path)?;
+        let read = self.read_from(&file, offset, limit);
+        self.close_after(&file, read)
+    }
+
+    fn read_from(&mut self, file: &C::File, offset: u64, limit: usize) -> Result<Vec<u8>, Trouble> {
+        let mut bytes = Vec::new();
+        while bytes.len() < limit {
+            let wanted = u32::try_from(limit - bytes.len()).unwrap_or(u32::MAX);
+            let place = offset.saturating_add(bytes.len() as u64);
+            let (data, end) = self.calls.read(file, place, wanted)?;
+            bytes.extend_from_slice(&data);
+            if end || data.is_empty() {
+                break;
+            }
+        }
+        Ok(bytes)
     }
 
     /// Writes all of `bytes` from the file's start, cuts off what is behind them, and makes it stable.
@@ -447,27 +475,12 @@ impl<S: Server> Namespace for NfsNamespace<S> {
             let (file, before) = names.open_to_write(directory, name)?;
             // Overwritten first and cut after: whoever reads meanwhile finds no empty file.
             let written = names.write_all(&file, before, bytes);
-            names.calls.close(&file)?;
-            written
+            names.close_after(&file, written)
         })
     }
 
     fn read_part(&mut self, path: &str, offset: u64, limit: usize) -> Result<Vec<u8>, Failure> {
-        self.run("read the file", path, |names| {
-            let (file, _) = names.open(path)?;
-            let mut bytes = Vec::new();
-            while bytes.len() < limit {
-                let wanted = u32::try_from(limit - bytes.len()).unwrap_or(u32::MAX);
-                let place = offset.saturating_add(bytes.len() as u64);
-                let (data, end) = names.calls.read(&file, place, wanted)?;
-                bytes.extend_from_slice(&data);
-                if end || data.is_empty() {
-                    break;
-                }
-            }
-            names.calls.close(&file)?;
-            Ok(bytes)
-        })
+        self.run("read the file", path, |names| names.read_part(path, offset, limit))
     }
 
     fn remove_file(&mut self, path: &str) -> Result<(), Failure> {
@@ -522,20 +535,4 @@ pub(crate) fn kind(kind: Option<FileType>) -> EntryKind {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn strange_names_are_nobodys() {
-        let directory = Some(FileType::Directory);
-        for bad in [&b"../x"[..], b"a/b", b"\xff\xfe", b"", b"a\0"] {
-            let entry = entry(&DirectoryEntry { name: bad.to_vec(), kind: directory });
-            assert_eq!(entry.kind, EntryKind::Other);
-            assert!(!entry.name.contains(['/', '\0']), "{entry:?}");
-        }
-        let good = entry(&DirectoryEntry { name: "Übung 1".into(), kind: directory });
-        assert_eq!(good, Entry { name: "Übung 1".into(), kind: EntryKind::Directory });
-        let link = DirectoryEntry { name: b"l".to_vec(), kind: Some(FileType::Link) };
-        assert_eq!(entry(&link).kind, EntryKind::Other);
-    }
-}
+mod tests;
