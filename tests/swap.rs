@@ -10,6 +10,7 @@ mod support;
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use plimsoll_testkit::thorough;
 use std::fs;
+use std::ops::ControlFlow;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -73,8 +74,10 @@ impl Ground {
     /// What a dead run left.
     fn leave(&self) -> PathBuf {
         let directory = support::leftover(&self.target(), 0x0123_4567);
-        for number in 8..16 {
-            fs::write(directory.join(format!("write-{number}.data")), "left").unwrap();
+        for number in 0..8 {
+            for kind in ["read", "write"] {
+                fs::write(directory.join(format!("{kind}-{number}.data")), "left").unwrap();
+            }
         }
         directory
     }
@@ -138,7 +141,7 @@ fn in_order(ran: &Ran, what: &str) {
 /// Attacks the nth call of those that `counts`, and with `back` undoes it before the next one. Calls count from the
 /// first that names the target or what is in it: whatever is swapped earlier is found swapped by that call. They
 /// count while there is a run directory: before and after, there is nothing to swap. Returns the number of such
-/// calls, and what was lost.
+/// calls, up to the last one that was attacked, and what was lost.
 fn attack(
     ground: &Ground,
     command: &std::process::Command,
@@ -152,11 +155,11 @@ fn attack(
         let named = |path: &String| path.starts_with(&target) || path.contains(".plimsoll-");
         begun |= call.path.as_ref().is_some_and(named);
         if !begun || !counts(call) {
-            return;
+            return ControlFlow::Continue(());
         }
         let there = run_directory(ground);
         if there.is_none() && swapped.is_none() {
-            return;
+            return ControlFlow::Continue(());
         }
         if number == nth {
             swapped = there.filter(|directory| ground.swap(directory));
@@ -164,6 +167,9 @@ fn attack(
             ground.swap(&directory);
         }
         number += 1;
+        // After that it runs to its end, swapped or not.
+        let last = if back { nth + 1 } else { nth };
+        if number > last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     (number, ground.lost(), ran)
 }
@@ -190,7 +196,7 @@ fn attack_each(
             }
             let command = program.command(&arguments(&ground));
             let (calls, lost, ran) = attack(&ground, &command, counts, nth, back);
-            let what = format!("{bait:?} before call {nth} of {calls}, undone: {back}");
+            let what = format!("{bait:?} before call {nth}, undone: {back}");
             in_order(&ran, &what);
             assert!(lost.is_empty(), "{what}: lost {lost:?}\n{}{}", ran.out, ran.err);
             if nth >= calls {

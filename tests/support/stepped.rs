@@ -8,6 +8,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use std::fs;
 use std::io::{Read, Write};
+use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt;
 use std::process::{ChildStdin, Command, Stdio};
 
@@ -44,8 +45,8 @@ const LONGEST: usize = 4096;
 
 /// Runs a command to its end, with `before` called when each system call of each of its threads is
 /// about to be made, and everything of the command standing still that could see the difference:
-/// the thread that makes the call.
-pub fn run(command: &Command, before: &mut dyn FnMut(&Call)) -> Ran {
+/// the thread that makes the call. Once `before` breaks off, the rest runs without a stop.
+pub fn run(command: &Command, before: &mut dyn FnMut(&Call) -> ControlFlow<()>) -> Ran {
     // The tracer is there before the program is: a shell waits for a line.
     let mut shell = Command::new("sh");
     shell.args(["-c", "read -r go && exec \"$@\"", "sh"]).arg(command.get_program());
@@ -80,8 +81,12 @@ pub fn run(command: &Command, before: &mut dyn FnMut(&Call)) -> Ran {
 }
 
 /// Until the first process ends; its exit code.
-fn follow(first: Pid, mut go: Option<ChildStdin>, before: &mut dyn FnMut(&Call)) -> Option<i32> {
-    let mut executed = false;
+fn follow(
+    first: Pid,
+    mut go: Option<ChildStdin>,
+    before: &mut dyn FnMut(&Call) -> ControlFlow<()>,
+) -> Option<i32> {
+    let (mut executed, mut is_watched) = (false, true);
     // Other threads of the test have children of their own.
     let flags = WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD;
     loop {
@@ -89,9 +94,10 @@ fn follow(first: Pid, mut go: Option<ChildStdin>, before: &mut dyn FnMut(&Call))
             WaitStatus::Exited(pid, code) if pid == first => return Some(code),
             WaitStatus::Signaled(pid, ..) if pid == first => return None,
             WaitStatus::PtraceSyscall(pid) => {
-                let entry = ptrace::syscall_info(pid).is_ok_and(|i| i.op == ENTRY);
-                if let Some(call) = (executed && entry).then(|| call(pid)).flatten() {
-                    before(&call);
+                let looks = executed && is_watched;
+                let entry = looks && ptrace::syscall_info(pid).is_ok_and(|i| i.op == ENTRY);
+                if let Some(call) = entry.then(|| call(pid)).flatten() {
+                    is_watched = before(&call).is_continue();
                 }
                 (pid, None)
             }
@@ -106,7 +112,10 @@ fn follow(first: Pid, mut go: Option<ChildStdin>, before: &mut dyn FnMut(&Call))
             _ => continue,
         };
         // It may have been killed meanwhile.
-        let _ = ptrace::syscall(pid, signal);
+        let _ = match is_watched {
+            true => ptrace::syscall(pid, signal),
+            false => ptrace::cont(pid, signal),
+        };
     }
 }
 
