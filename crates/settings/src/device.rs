@@ -9,6 +9,9 @@
 use super::{Entry, Origin, Unreadable, command, entry, origin};
 use plimsoll_model::{Cause, Failure};
 use plimsoll_reach::{Channel, Output, Reach, private_dir, quote};
+use std::fs::{self, DirEntry};
+use std::io::{self, ErrorKind};
+use std::path::Path;
 use std::time::Duration;
 
 /// Where it may lie, words of the shell; the directory above each must be there. None is below a
@@ -72,9 +75,10 @@ find_place() {
 "#;
 
 /// A loop over the places that are there, each entered, with its path in `place`; `BODY` is what is
-/// done in it.
+/// done in it. Most are not there: to test what is above one takes several programs.
 const EACH: &str = r#"
 for d in PLACES; do
+    [ -d "$d" ] || continue
     enter_below "${d%/*}" && enter_own "${d##*/}" || continue
     place=$(pwd -P)
     BODY
@@ -85,6 +89,7 @@ done
 /// of root every such place, of another user those of its own.
 const SKIPPED: &str = r#"
 for d in PLACES; do
+    [ -d "$d" ] || continue
     enter_below "${d%/*}" && enter_own "${d##*/}" && continue
     [ -O "$d" ] || [ "$(id -u)" = 0 ] || continue
     for f in "$d"/*.json; do [ ! -e "$f" ] || { echo "skipped $d"; break; }; done
@@ -154,11 +159,24 @@ pub fn add(host: &dyn Reach, entry: &Entry) -> Result<String, Failure> {
     }
 }
 
-/// Whether this machine can have a journal as a host: without one, nobody need ask a shell.
-pub fn is_here() -> bool {
+/// Whether a place of this machine, as a host, has an entry, or what may become one: without, nobody need ask a shell.
+pub fn may_be_here() -> bool {
     let home = std::env::var("HOME").unwrap_or_else(|_| "/root".to_owned());
     let places = PLACES.map(|place| place.trim_matches('"').replace("${HOME:-/root}", &home));
-    places.iter().any(|place| std::path::Path::new(place).is_dir())
+    places.iter().any(|place| may_have_entries(Path::new(place)))
+}
+
+/// Whether a place has a name that [`add`] makes. One that is there and cannot be read may have them.
+fn may_have_entries(place: &Path) -> bool {
+    let is_ours = |name: &str| name.contains(".json") || name.starts_with(".try.");
+    let may_be_one = |entry: io::Result<DirEntry>| match entry {
+        Ok(entry) => is_ours(&entry.file_name().to_string_lossy()),
+        Err(_) => true,
+    };
+    match fs::read_dir(place) {
+        Ok(mut entries) => entries.any(may_be_one),
+        Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+    }
 }
 
 /// What is in the journal on a host, as far as it is of this host ([`Origin::is`]); and what is no
@@ -313,6 +331,34 @@ impl Reach for Fenced<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A place without entries, such as that of a lab, cost each run sixty processes.
+    #[test]
+    fn a_shell_is_asked_where_there_may_be_an_entry() {
+        let place = tempfile::tempdir().unwrap();
+        let named = place.path().join("plimsoll");
+        assert!(!may_have_entries(&named), "it is not there");
+        fs::write(&named, "").unwrap();
+        assert!(!may_have_entries(&named), "it is a file");
+        fs::remove_file(&named).unwrap();
+        fs::create_dir_all(named.join("lab")).unwrap();
+        assert!(!may_have_entries(&named));
+        for (name, may) in [
+            ("0123456789abcdef.json", true),
+            ("0123456789abcdef.json.4026531836.17", true),
+            (".try.4026531836.17", true),
+            ("notes", false),
+        ] {
+            fs::write(named.join(name), "").unwrap();
+            assert_eq!(may_have_entries(&named), may, "{name}");
+            fs::remove_file(named.join(name)).unwrap();
+        }
+        // As for a shell, links lead to it, also where nothing is at their end.
+        std::os::unix::fs::symlink("0123456789abcdee", named.join("0123456789abcdef.json"))
+            .unwrap();
+        std::os::unix::fs::symlink("plimsoll", place.path().join("link")).unwrap();
+        assert!(may_have_entries(&place.path().join("link")));
+    }
 
     #[test]
     fn paths_of_entries() {
