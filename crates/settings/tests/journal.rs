@@ -5,6 +5,7 @@ use plimsoll_model::{Failure, HostName};
 use plimsoll_reach::{Channel, Local, Output, Reach, Through, quote};
 use plimsoll_settings::{Entry, Journal, Origin, device, knob, restore};
 use plimsoll_testkit::{Stage, enter_or_skip};
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
@@ -119,39 +120,47 @@ struct Ground {
     base: tempfile::TempDir,
 }
 
+/// A setting by commands, which are in the journal.
+struct Planted {
+    entry: Entry,
+    /// Its file, as the program itself names it.
+    name: OsString,
+}
+
+impl Planted {
+    fn new() -> Planted {
+        let mut entry = dead(&HostName::Local, &Local, "sysctl:vm.swappiness");
+        entry.knob = "command:planted".into();
+        let path = device::add(&Local, &entry).unwrap();
+        device::remove(&Local, &entry).unwrap();
+        Planted { entry, name: Path::new(&path).file_name().unwrap().to_owned() }
+    }
+
+    /// As stored; its command leaves this file.
+    fn to_bytes(&self, mark: &Path) -> Vec<u8> {
+        let mut entry = self.entry.clone();
+        let pairs =
+            [("found", ""), ("read", "true"), ("undo", &*format!("touch {}", mark.display()))];
+        entry.original.0 = pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).into();
+        entry.to_bytes().unwrap()
+    }
+}
+
 impl Ground {
     /// `mode` is of the directory above the journal.
-    fn new(mode: u32) -> Ground {
+    fn new(mode: u32, planted: &Planted) -> Ground {
         let ground = Ground { base: tempfile::tempdir().unwrap() };
         for (directory, mode) in [("home", mode), ("home/.plimsoll", 0o700), ("roots", 0o755)] {
             fs::create_dir(ground.at(directory)).unwrap();
             fs::set_permissions(ground.at(directory), fs::Permissions::from_mode(mode)).unwrap();
         }
         symlink(ground.at("roots"), ground.at("home/link")).unwrap();
-        // A setting by commands, which are in the journal.
-        let mut entry = dead(&HostName::Local, &Local, "sysctl:vm.swappiness");
-        entry.knob = "command:planted".into();
-        let mark = ground.at("planted");
-        let pairs =
-            [("found", ""), ("read", "true"), ("undo", &*format!("touch {}", mark.display()))];
-        entry.original.0 = pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).into();
-        let name = {
-            // As the program itself names it.
-            let other = Ground::path_of(&entry);
-            Path::new(&other).file_name().unwrap().to_owned()
-        };
-        let file = ground.at("home/.plimsoll").join(name);
-        fs::write(&file, entry.to_bytes().unwrap()).unwrap();
+        let file = ground.at("home/.plimsoll").join(&planted.name);
+        fs::write(&file, planted.to_bytes(&ground.at("planted"))).unwrap();
         for path in [file, ground.at("home/.plimsoll")] {
             chown(path, Some(OTHER), None).unwrap();
         }
         ground
-    }
-
-    fn path_of(entry: &Entry) -> String {
-        let path = device::add(&Local, entry).unwrap();
-        device::remove(&Local, entry).unwrap();
-        path
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -204,10 +213,11 @@ fn another_user_who_exchanges_the_journal_gets_nothing() {
     let _place = OwnPlace::new(&stage);
     let home = tempfile::tempdir().unwrap();
     let journal = Journal::at(home.path());
+    let planted = Planted::new();
     // Where all may exchange names, and where the sticky bit keeps what is root's.
     for mode in [0o777, 0o1777] {
         let attacked = |first: usize, last: usize| {
-            let ground = Ground::new(mode);
+            let ground = Ground::new(mode, &planted);
             let before = ground.exchange(first, last);
             let host = Attacked { home: &ground.at("home"), before, concern: Mutex::default() };
             let restored = restore(&journal, &HostName::Local, &host, true).unwrap();
@@ -224,7 +234,7 @@ fn another_user_who_exchanges_the_journal_gets_nothing() {
         }
     }
     // What is written goes elsewhere too.
-    let ground = Ground::new(0o777);
+    let ground = Ground::new(0o777, &planted);
     let host = Attacked { home: &ground.at("home"), before: ":".into(), concern: Mutex::default() };
     let entry = dead(&HostName::Local, &Local, KNOB);
     assert!(device::add(&host, &entry).unwrap().starts_with("/var/lib/plimsoll/"));
@@ -238,8 +248,9 @@ fn a_journal_that_others_can_write_to_is_named() {
     let _place = OwnPlace::new(&stage);
     let here = tempfile::tempdir().unwrap();
     let journal = Journal::at(here.path());
+    let planted = Planted::new();
     let why_unreadable = |above: u32, owner: u32, has_entries: bool| {
-        let ground = Ground::new(above);
+        let ground = Ground::new(above, &planted);
         let place = ground.at("home/.plimsoll");
         chown(&place, Some(owner), None).unwrap();
         if !has_entries {
@@ -263,10 +274,11 @@ fn a_journal_that_others_can_write_to_is_named() {
 fn a_journal_that_is_read_by_names_loses_to_that() {
     let stage = enter_or_skip!();
     let _place = OwnPlace::new(&stage);
+    let planted = Planted::new();
     let mut lost = std::collections::BTreeSet::new();
     for first in 1..8 {
         for last in first + 1..first + 4 {
-            let ground = Ground::new(0o777);
+            let ground = Ground::new(0o777, &planted);
             let before = ground.exchange(first, last);
             let host = Attacked { home: &ground.at("home"), before, concern: Mutex::default() };
             host.run(BY_NAMES, b"", Duration::from_secs(30)).unwrap();
