@@ -238,6 +238,10 @@ impl TeamResult {
         let kinds = (KINDS.into_iter().enumerate())
             .filter_map(|(index, kind)| {
                 let of_kind = parts().map(|s| &s.kinds[index]);
+                // Most kinds have nothing, and a histogram is large.
+                if !of_kind.clone().any(KindTally::has_any) {
+                    return None;
+                }
                 let mut merged = merge_kind(of_kind.clone());
                 let (operations, bytes) = &mut merged.shares;
                 for of in of_kind {
@@ -248,8 +252,7 @@ impl TeamResult {
                     *operations -= worker.kinds[index].before.operations;
                     *bytes -= worker.kinds[index].before.bytes;
                 }
-                let any = merged.operations > 0 || !merged.client.is_empty();
-                any.then_some((kind, merged))
+                Some((kind, merged))
             })
             .collect();
         let stalled: Duration =

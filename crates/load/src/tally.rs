@@ -121,6 +121,11 @@ impl Share {
 }
 
 impl KindTally {
+    /// Whether an operation completed in the segment, or has its latency there.
+    pub(crate) fn has_any(&self) -> bool {
+        self.operations > 0 || self.client.as_ref().is_some_and(|client| !client.is_empty())
+    }
+
     /// Latencies alone: counts and bytes follow from the totals when the segment ends.
     #[inline]
     fn record(&mut self, done: &Done) {
