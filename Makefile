@@ -16,8 +16,9 @@ STUDIES ?= 2000
 # skipped. On other machines it says what it lacks.
 ifeq ($(CI),true)
 export PLIMSOLL_REQUIRE ?= all
-# What is built once needs no notes for the next time.
+# What is built once needs no notes for the next time, and no lines for a debugger: nobody is there with one.
 export CARGO_INCREMENTAL ?= 0
+export CARGO_PROFILE_DEV_DEBUG ?= 0
 endif
 # Tests that take long do all that they can do: cargo test alone does a part of them.
 export PLIMSOLL_REQUIRE ?= time

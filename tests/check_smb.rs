@@ -180,7 +180,7 @@ fn every_dialect_signed_and_encrypted() {
             "--workers=2",
             "--depth=3",
             "--repeats=1",
-            "--time=1s",
+            "--time=500ms",
             "--baseline=0s",
             "--verify",
             "--quiet",
