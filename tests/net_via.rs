@@ -1,56 +1,22 @@
-//! `plimsoll net A B --via R` end to end: a router between two hosts, in namespaces.
+//! `plimsoll net A B --via R` end to end, where the sender must not be late: a router between two hosts, in namespaces.
+//! Nothing runs beside this target, so what needs no such quiet is in `net_routed`.
 
-#[path = "../crates/reach/tests/probe_support/mod.rs"]
-mod probe_support;
 mod support;
 
-#[path = "net_via/connections.rs"]
-mod connections;
 #[path = "net_via/published.rs"]
 mod published;
 
-use plimsoll_model::{Flag, Measure, Metric, Outcome, RateCaveat, Study, Trial};
-use probe_support::processes_with;
+use plimsoll_model::{Flag, Measure, Metric, Outcome, RateCaveat, Trial};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use support::beds::Beds;
-use support::pair::lab_named;
-use support::router::ROUTED;
-use support::{Plimsoll, Ran, ended, signal, unwrapped, wait_until};
-
-/// A host on another link of the router.
-const ASIDE: &str =
-    "[host.aside]\nkind = \"netns\"\n[link.third]\nbetween = [\"router\", \"aside\"]\n";
-
-const ENDS: [&str; 2] = ["lab://via/lan", "lab://via/wan"];
-const ROUTER: &str = "--via=lab://via/router";
-
-/// A link between the hosts beside the router.
-const BESIDE: &str = "[link.beside]\nbetween = [\"wan\", \"lan\"]\n";
-
-/// The lab, up; `None` where this machine has no namespaces.
-fn lab() -> Option<Beds> {
-    lab_with("")
-}
-
-/// The lab with a further part.
-fn lab_with(part: &str) -> Option<Beds> {
-    lab_named("via", &[ROUTED, ASIDE, part].concat())
-}
+use support::pair::study;
+use support::unwrapped;
+use support::via::{BESIDE, ROUTER, address, lab, lab_with, net, rules};
 
 /// The load of another test would make the sender of a search late, and what it measures then does not count: the
 /// search would take minutes.
 fn alone() -> MutexGuard<'static, ()> {
     static SEARCHES: Mutex<()> = Mutex::new(());
     SEARCHES.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn net(beds: &Beds, words: &[&str]) -> Ran {
-    beds.program.run(&[&["net"], &ENDS[..], words].concat())
-}
-
-#[track_caller]
-fn study(ran: &Ran) -> Study {
-    plimsoll_record::from_json(&ran.out).unwrap_or_else(|e| panic!("{e}: {ran:?}"))
 }
 
 /// Frames per second that a token bucket of this rate lets through, as the kernel counts them: without their check
@@ -183,14 +149,6 @@ fn a_mix_of_frames_goes_both_ways_at_once() {
     assert!(shown.lines().count() <= 24, "{shown}");
 }
 
-/// The address of a host on a link.
-#[track_caller]
-fn address(beds: &Beds, host: &str, link: &str) -> String {
-    let shown = beds.on(&format!("via/{host}"), &format!("ip -o -4 addr show dev {link}"));
-    let mut words = shown.split_whitespace().skip_while(|word| *word != "inet");
-    words.nth(1).and_then(|net| net.split('/').next()).expect("an address").to_owned()
-}
-
 /// Without the router the sender's own limit is found, which a bucket on the router does not change.
 #[test]
 fn the_direct_path_is_measured_beside_the_one_over_the_router() {
@@ -309,30 +267,6 @@ fn the_delay_at_a_kept_rate_is_bounded() {
     assert!(is_failed || trial.result.outcome == Outcome::Complete, "{:?}", trial.result.outcome);
 }
 
-/// What a study notes of its router is what another study of it is compared with.
-#[test]
-fn what_changed_of_a_router_between_two_studies_is_named() {
-    let Some(beds) = lab() else { return };
-    let _alone = alone();
-    let words = [ROUTER, "--parts=qdisc", "--quick", "--time=200ms", "--rate=500", "--json=-"];
-    let set = |rate: u32| {
-        format!("tc qdisc replace dev outer root tbf rate {rate}mbit burst 12kb latency 10ms")
-    };
-    beds.on("via/router", &set(80));
-    let first = study(&net(&beds, &words));
-    beds.on("via/router", &format!("{}; nft -f - <<'END'\n{}\nEND", set(40), rules()));
-    let second = study(&net(&beds, &words));
-    let [a, b] = [&first.id.0, &second.id.0];
-    let compared = unwrapped(&beds.program.run(&["compare", a, b]).expect(0).out);
-    for words in [
-        "rules of lab://via/router: 0 rules",
-        "then 42 rules",
-        "queueing discipline of outer of lab://via/router: tbf 80.0 Mbit/s, then tbf 40.0 Mbit/s",
-    ] {
-        assert!(compared.contains(words), "{words} in {compared}");
-    }
-}
-
 /// R is beside the path, and the path takes no frame of that length: one search shows both.
 #[test]
 fn a_router_beside_the_path_did_not_see_the_frames_which_were_made_shorter() {
@@ -398,17 +332,6 @@ fn a_router_whose_counters_stand_still_while_frames_arrive_did_not_forward_them(
     assert!(around.is_empty() || shown.contains(sentence), "{shown}");
 }
 
-/// Rules of a home: each frame passes forty of them, has its connection tracked, and its address translated.
-fn rules() -> String {
-    let own: String = (0..40).map(|n| format!("udp dport {} drop\n", n + 1)).collect();
-    format!(
-        "table inet home {{ chain forward {{ type filter hook forward priority filter; policy accept;\n{own}\
-         ct state established,related accept\n}}\n\
-         chain translate {{ type nat hook postrouting priority srcnat; policy accept;\n\
-         oifname \"outer\" masquerade\n}}\n}}"
-    )
-}
-
 /// Five parts of a path are named. Four are there, and each is switched off after the others and put back.
 #[test]
 fn the_parts_of_a_path_are_switched_off_one_after_the_other() {
@@ -464,16 +387,6 @@ fn the_parts_of_a_path_are_switched_off_one_after_the_other() {
     }
 }
 
-#[test]
-fn a_router_that_does_not_forward_is_named() {
-    let Some(beds) = lab() else { return };
-    beds.on("via/router", "sysctl -q -w net.ipv4.ip_forward=0");
-    let ran = net(&beds, &[ROUTER, "--quick", "--frames=512"]).expect(3);
-    for word in ["lab://via/router forwards", "ip_forward", "10.77."] {
-        assert!(ran.err.contains(word), "{word} in {}", ran.err);
-    }
-}
-
 /// 64 flows are opened at once, of which a policer lets twenty packets pass.
 #[test]
 fn flows_are_opened_through_a_policer_with_a_small_burst() {
@@ -487,102 +400,5 @@ fn flows_are_opened_through_a_policer_with_a_small_burst() {
     // The sender's machine may have been too busy.
     if let Some(rate) = rate(&whole.trials[0]) {
         assert!((rate / 3000.0 - 1.0).abs() < 0.1 || has_words(&whole.trials[0]), "{rate}");
-    }
-}
-
-#[test]
-fn overload_stays_in_local_networks() {
-    let Some(beds) = lab() else { return };
-    let words = [ROUTER, "--quick", "--frames=512", "--address=203.0.113.9"];
-    let ran = net(&beds, &words);
-    assert_ne!(ran.code, Some(0));
-    for word in ["203.0.113.9", "--allow-wan", "RFC 6815"] {
-        assert!(ran.err.contains(word), "{word} in {}", ran.err);
-    }
-}
-
-#[test]
-fn the_rules_of_a_router_with_a_public_address_stay() {
-    let Some(beds) = lab() else { return };
-    beds.on("via/router", "ip addr add 203.0.113.9/32 dev lo");
-    let listed = || beds.on("via/router", "nft list ruleset");
-    let set = format!("nft -f - <<'END'\n{}\nEND", rules());
-    beds.on("via/router", &set);
-    let before = listed();
-    for level in ["none", "only-nat", "only-tracking"] {
-        let set = format!("--set=lab://via/router/nft-ruleset=as-found,{level}");
-        let ran = net(&beds, &[ROUTER, "--quick", &set]).expect(5);
-        for words in ["203.0.113.9", "--allow-open"] {
-            assert!(ran.err.contains(words), "{words} in {}", ran.err);
-        }
-    }
-    // No part that rules make is left.
-    let ran = net(&beds, &[ROUTER, "--parts=rules,nat"]).expect(2);
-    assert!(ran.err.contains("--allow-open permits it"), "{}", ran.err);
-    assert_eq!(listed(), before);
-}
-
-#[test]
-fn a_file_of_rules_with_a_slip_is_refused_before_anything_is_measured() {
-    let Some(beds) = lab() else { return };
-    let slip = "table inet slip {\n chain forward {\n  ip saddr 192.0.2.1 dropp\n }\n}\n";
-    let set = format!("--set=lab://via/router/nft-ruleset=none,{}", beds.file("slip", slip));
-    let ran = net(&beds, &[ROUTER, "--quick", "--frames=512", &set]).expect(2);
-    for words in ["slip.toml on lab://via/router", ":3:", "rror:", "Correct the rules"] {
-        assert!(ran.err.contains(words), "{words} in {}", ran.err);
-    }
-    let kept = beds.program.run(&["list"]).expect(0).out;
-    assert!(kept.contains("No studies yet"), "nothing was measured: {kept}");
-    assert_eq!(beds.on("via/router", "nft list ruleset"), "");
-}
-
-#[test]
-fn an_interrupted_search_leaves_nothing() {
-    let Some(beds) = lab() else { return };
-    let _alone = alone();
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().to_str().unwrap();
-    let words = [&["net"], &ENDS[..], &[ROUTER, "--probe-dir", path]].concat();
-    let sent = || {
-        let bytes = beds.on("via/lan", "cd /sys/class/net/inner/statistics; cat tx_bytes rx_bytes");
-        bytes.split_whitespace().map(|bytes| bytes.parse::<u64>().unwrap()).sum::<u64>()
-    };
-    let (child, before) = (beds.program.start(&words), sent());
-    wait_until("the load runs", || sent() > before + 1_000_000);
-    signal(&child, "-INT");
-    let ran = ended(child);
-    assert_eq!(ran.code, Some(130), "{ran:?}");
-    wait_until("the probes are removed", || std::fs::read_dir(path).unwrap().count() == 0);
-    wait_until("its processes are gone", || processes_with(path).is_empty());
-}
-
-#[test]
-fn bad_arguments_are_refused_before_anything_is_reached() {
-    let program = Plimsoll::new();
-    for (words, expected) in [
-        (&["net", "local", "--frames", "512"][..], "--via"),
-        (&["net", "local", "--via", "router"], "ssh://router"),
-        (&["net", "local", "--via", "ssh://r", "--frames", "63"], "from 64 to 9018"),
-        (&["net", "local", "--via", "ssh://r", "--flows", "64,1025"], "at most 1024 flows"),
-        (&["net", "local", "--via", "ssh://r", "--job", "tcp-out"], "cannot be used with"),
-        (&["net", "local", "--via", "ssh://r", "--connections", "1"], "2..=64"),
-        (&["net", "local", "--connections", "16"], "--via"),
-        (&["net", "local", "--parts", "rules"], "--via"),
-        (&["net", "local", "--via", "ssh://r", "--parts", "pppoe"], "possible values"),
-        (&["net", "local", "--via", "ssh://r", "--rate", "500"], "chooses its rates"),
-        (&["net", "local", "--via", "ssh://r", "--final", "100ms"], "from 1 s to an hour"),
-        (&["net", "local", "--via", "ssh://r", "--latency", "20s"], "from 0.1ms to 10s"),
-        (
-            &["net", "local", "--via", "ssh://r", "--parts", "rules", "--frames", "128,512"],
-            "one size of frames",
-        ),
-        (&["net", "local", "--via", "iperf3://nas"], "an iperf3 server cannot be monitored"),
-        (&["net", "iperf3://nas", "--via", "ssh://r"], "--via"),
-        (&["net", "local", "--via", "ssh://root:secret@r"], "password"),
-    ] {
-        let ran = program.run(words);
-        assert_eq!(ran.code, Some(2), "{words:?}: {ran:?}");
-        assert!(ran.err.contains(expected), "{expected} in {}", ran.err);
-        assert!(!ran.err.contains("secret"), "{}", ran.err);
     }
 }

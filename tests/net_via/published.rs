@@ -1,6 +1,6 @@
 //! Published experiments with routers, repeated.
 
-use super::{ROUTER, alone, lab, net, rules, study};
+use super::{ROUTER, alone, lab, net, study};
 use crate::support::unwrapped;
 use plimsoll_model::{Ended, Measure, Metric, Outcome, StreamJob};
 
@@ -53,28 +53,4 @@ fn rates_are_routed_up_to_that_of_a_bucket() {
     beds.program.run(&["report", "--output", page.to_str().unwrap()]).expect(0);
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("rate forwarded by rate offered"));
-}
-
-/// The rules of the router, which sends, are there in half of the trials, and at the end.
-#[test]
-fn a_router_sends_with_its_rules_and_without_them() {
-    let Some(beds) = lab() else { return };
-    let _alone = alone();
-    beds.on("via/router", &format!("nft -f - <<'END'\n{}\nEND", rules()));
-    let state = || beds.on("via/router", "nft list ruleset");
-    let before = state();
-    let ends = ["net", "lab://via/router", "lab://via/wan"];
-    let words = ["--design=kofler2011", "--figure=4", "--time=200ms", "--repeats=1", "--json=-"];
-    let whole = study(&beds.program.run(&[&ends[..], &words].concat()).expect(0));
-    assert_eq!((whole.trials.len(), whole.plan.contrasts.len()), (16, 8));
-    assert!(whole.trials.iter().all(|trial| trial.result.outcome == Outcome::Complete));
-    assert_eq!(state(), before);
-    let shown = unwrapped(&beds.program.run(&["show"]).expect(0).out);
-    for words in ["Gain of UDP out without rules:", "the hooks of netfilter stay"] {
-        assert!(shown.contains(words), "{words} in\n{shown}");
-    }
-    let beside = beds.program.run(&["compare", "latest", "--with", "kofler2011"]).expect(0).out;
-    for words in ["53 to 80%", "39 to 50%"] {
-        assert!(beside.contains(words), "{words} in\n{beside}");
-    }
 }

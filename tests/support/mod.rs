@@ -24,6 +24,7 @@ pub mod stepped;
 pub mod strace;
 pub mod terminal;
 pub mod trial;
+pub mod via;
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;

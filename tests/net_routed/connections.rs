@@ -1,6 +1,6 @@
 //! New connections a second through a router.
 
-use super::{ROUTER, alone, lab, net, study};
+use super::{ROUTER, lab, net, study};
 use plimsoll_model::{Measure, Metric, Outcome};
 
 /// New connections a second that the rules of the router let pass, and as many at once.
@@ -11,7 +11,6 @@ const AT_ONCE: f64 = 5.0;
 #[test]
 fn new_connections_through_a_router_are_counted() {
     let Some(beds) = lab() else { return };
-    let _alone = alone();
     // Tracked, and behind address translation.
     let rules = "table inet home { chain translate { type nat hook postrouting priority srcnat;
         oifname \"outer\" masquerade; }; }";
@@ -46,7 +45,6 @@ fn new_connections_through_a_router_are_counted() {
 #[test]
 fn connections_that_a_router_drops_are_not_opened() {
     let Some(beds) = lab() else { return };
-    let _alone = alone();
     let rules = format!(
         "table inet home {{ chain forward {{ type filter hook forward priority filter;
         tcp flags syn / syn,ack limit rate {LET_THROUGH}/second burst {AT_ONCE} packets accept
