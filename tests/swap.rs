@@ -21,11 +21,14 @@ use support::{Plimsoll, Ran, run_directories};
 /// Files of our names, which are not ours.
 const PRECIOUS: [&str; 3] = ["read.data", "write.data", "lease.json"];
 const LEFTOVER: &str = ".plimsoll-0123abcd-01234567";
-/// The shortest check that reads and writes.
-const SHORT: [&str; 7] = [
+/// The shortest check that reads and writes. It does both now and then: no name is looked up meanwhile, and each
+/// operation is a stop.
+const SHORT: [&str; 9] = [
     "--pattern=random-mixed",
     "--size=64KiB",
     "--time=100ms",
+    "--rate=100",
+    "--depth=1",
     "--workers=1",
     "--repeats=1",
     "--baseline=0s",
