@@ -39,7 +39,8 @@ ALONE = ["watch", "wire", "net_via"]
 LONGEST = [
     "swap", "crash", "check_smb", "check_on", "device", "servers", "simulate", "check", "knobs", "deadlines", "net",
     "play", "ops", "lab", "explain", "healing", "settings", "net_routed", "journal", "clients", "check_hosts", "resume",
-    "run", "reboot", "lib", "stalls", "reach", "check_nfs", "copy", "net_ends",
+    "run", "reboot", "lib", "stalls", "reach", "check_nfs", "copy", "net_ends", "demo", "lying", "jobs", "pipeline",
+    "run_subjects", "iperf3", "names", "bad_input", "samba_pipeline", "scale", "transfers", "conduct", "nfs4", "browser",
 ]  # fmt: skip
 # They wait nearly all of their time.
 WAITING = ["deadlines", "healing", "reboot"]
