@@ -13,7 +13,7 @@ use crate::source::{Ended, OperationSource};
 use crate::stall::SILENCE;
 use crate::tally::{Counts, Shape, Tally, Timing, by_kind, difference};
 use crate::team::{Progress, Stop, Team};
-use plimsoll_model::{Arrival, Clock, Failure, Nanos, PatternJob, Window};
+use plimsoll_model::{Arrival, Cause, Clock, Failure, Nanos, PatternJob, Window};
 use std::num::NonZeroU16;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, OnceLock};
@@ -71,7 +71,8 @@ impl<S: OperationSource + Send> Crew<S> {
         let asks = &needs.asks;
         let mut worker = |number| {
             let begun = context.deadline.now();
-            let lane = lane(context.lane(needs.arrival.depth(), asks.block, asks.verify))?;
+            let request = context.lane(needs.arrival.depth(), asks.block, asks.verify);
+            let lane = lane(request).map_err(|failure| refused(failure, number, needs.workers))?;
             let took = context.deadline.now().since(begun);
             let stalled = (took >= SILENCE).then_some((begun, took));
             let source = source(number, &*lane)?;
@@ -96,6 +97,19 @@ impl<S: OperationSource + Send> Crew<S> {
     pub fn into_sources(self) -> Vec<S> {
         self.workers.into_iter().map(|worker| worker.source).collect()
     }
+}
+
+/// Why the lane of a worker could not be made, `number` of which the server took: it has a limit, which ends the trial
+/// and not the study.
+fn refused(failure: Failure, number: u16, workers: NonZeroU16) -> Failure {
+    let is_refused = matches!(failure.cause, Cause::Unreachable | Cause::NotPermitted);
+    if number == 0 || !is_refused {
+        return failure;
+    }
+    let happened =
+        format!("the server took {number} of {workers} connections: {}", failure.happened);
+    let next = "Use fewer connections, or raise the server's limit of them.".to_owned();
+    Failure { cause: Cause::Trial, happened, next, ..failure }
 }
 
 fn work<S: OperationSource>(
@@ -352,4 +366,23 @@ pub fn run_from(
     let late = late?;
     let written = pattern::written(&spec.files, crew.into_sources());
     Ok((TeamResult::merge(timing, results.into_iter().flatten().collect()), written, late))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_takes_some_connections_ends_the_trial_alone() {
+        let closed = Failure::new(Cause::Unreachable, "connect").on("nas").happened("closed");
+        let four = NonZeroU16::new(4).unwrap();
+        let limit = refused(closed.clone(), 3, four);
+        assert_eq!(limit.cause, Cause::Trial);
+        assert_eq!(limit.happened, "the server took 3 of 4 connections: closed");
+        assert!(limit.next.contains("fewer connections"), "{limit}");
+        // One that takes none is gone.
+        assert_eq!(refused(closed.clone(), 0, four), closed);
+        let stopped = Failure { cause: Cause::Interrupted, ..closed };
+        assert_eq!(refused(stopped.clone(), 3, four), stopped);
+    }
 }
