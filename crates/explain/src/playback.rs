@@ -4,8 +4,8 @@ use crate::findings::{CellFindings, Findings, findings};
 use crate::gather::Gathered;
 use crate::{Level, Limits, Ratio, Resource, limits};
 use plimsoll_model::{
-    Cell, Film, Job, Measurand, Measure, Metric, Outcome, Pace, Part, PlaybackJob, Player, Study,
-    Transfer, Workload,
+    Cell, Film, Job, Measurand, Measure, Metric, Outcome, Pace, Part, Pattern, PlaybackJob, Player,
+    Study, Transfer, Workload,
 };
 use plimsoll_stats::interval::{Interval, t_interval};
 use plimsoll_stats::playback::{PLAYS_ABOVE, Verdict};
@@ -41,6 +41,8 @@ pub struct Films {
     pub uncapped: Vec<Uncapped>,
     /// Streams that played, by their number.
     pub played: Vec<Played>,
+    /// Numbers of uncapped streams of which every trial failed: more than the server takes.
+    pub failed: Vec<u16>,
 }
 
 /// Supply of so many uncapped streams.
@@ -125,6 +127,11 @@ impl Films {
         verdicts.map(plays).max()
     }
 
+    /// The same, but at least 1: what plays at its rate where nothing plays well.
+    pub fn most_or_one(&self) -> u16 {
+        self.most().unwrap_or(0).max(1)
+    }
+
     /// Whether more streams than the largest number that plays were measured, so that it is known.
     pub fn is_bounded(&self) -> bool {
         let most = self.most().unwrap_or(0);
@@ -135,6 +142,12 @@ impl Films {
     pub fn next(&self, limit: u16) -> Vec<u16> {
         let Some(most) = self.most() else { return Vec::new() };
         let more = self.uncapped.iter().find(|row| row.streams > most && row.verdict.is_some());
+        let failed = self.failed.iter().copied().find(|streams| *streams > most);
+        if let Some(failed) = failed.filter(|failed| more.is_none_or(|row| row.streams > *failed)) {
+            // How many streams the server takes is between both.
+            let middle = most + (failed - most) / 2;
+            return if middle > most { vec![middle] } else { Vec::new() };
+        }
         let Some(more) = more else {
             let twice = most.saturating_mul(2).min(limit);
             return if twice > most { vec![twice] } else { Vec::new() };
@@ -212,6 +225,9 @@ fn of_setup(
         work = work.or(during);
         let films = if during.is_some() { &mut other } else { &mut alone };
         let streams = main.workers.get();
+        if film.pace == Pace::Uncapped && cell.complete == 0 && cell.failed > 0 {
+            films.failed.push(streams);
+        }
         match film.pace {
             Pace::Uncapped => films.uncapped.extend(uncapped(streams, cell)),
             Pace::Played => films.played.extend(played(study, streams, cell)),
@@ -220,6 +236,7 @@ fn of_setup(
     for films in [&mut alone, &mut other] {
         films.uncapped.sort_by_key(|row| row.streams);
         films.played.sort_by_key(|row| row.streams);
+        films.failed.sort_unstable();
     }
     let job = job?;
     let during = work.map(|work| {
@@ -240,12 +257,25 @@ fn name_of(work: &Part) -> String {
         Job::Copy(copy) if copy.transfer == Transfer::Up => "a full backup".to_owned(),
         Job::Scan(_) => "a scan".to_owned(),
         Job::Database(_) => "commits of a database".to_owned(),
+        Job::Log(_) => "records of a log".to_owned(),
+        Job::Pattern(job) => name_of_pattern(job.pattern),
         other => other.title(),
     };
     match work.client {
         0 => name,
         _ => format!("{name} from another host"),
     }
+}
+
+/// "random reads", "sequential reads and writes".
+fn name_of_pattern(pattern: Pattern) -> String {
+    let order = if pattern.is_sequential() { "sequential" } else { "random" };
+    let operations = match (pattern.reads(), pattern.writes()) {
+        (true, true) => "reads and writes",
+        (true, false) => "reads",
+        (false, _) => "writes",
+    };
+    format!("{order} {operations}")
 }
 
 fn uncapped(streams: u16, cell: &CellFindings) -> Option<Uncapped> {
@@ -309,7 +339,7 @@ fn film_loss(
     both.collect()
 }
 
-/// Speed of other work during the most films that play, over that alone.
+/// Speed of other work during the most films that play, or one film if none plays, over that alone.
 fn work_loss(
     gathered: &Gathered<'_>,
     study: &Study,
@@ -322,8 +352,9 @@ fn work_loss(
     let is_alone = |workload: &Workload| workload.parts.as_slice() == [work.clone()];
     let alone = study.plan.workloads.iter().position(is_alone)?;
     let alone = Cell { subject, setting, workload: u16::try_from(alone).ok()? };
-    let most = during.played.iter().filter(|row| row.streams <= during.most().unwrap_or(0));
-    let row = most.max_by_key(|row| row.streams)?;
+    let most = during.most_or_one();
+    let played = during.played.iter().filter(|row| row.streams <= most);
+    let row = played.max_by_key(|row| row.streams)?;
     let of = Measurand { cell: row.cell, part: 1, metric };
     let against = Measurand { cell: alone, part: 0, metric };
     Some((row.streams, ratio(gathered, study, of, against)?))
@@ -372,7 +403,7 @@ mod tests {
             let cell = Cell::default();
             Uncapped { streams: *streams, cell, headroom, verdict, together: None }
         };
-        Films { uncapped: rows.iter().map(row).collect(), played: Vec::new() }
+        Films { uncapped: rows.iter().map(row).collect(), ..Films::default() }
     }
 
     #[test]
@@ -400,6 +431,21 @@ mod tests {
         let marginal = films(&[(1, 1.01)]);
         assert_eq!((marginal.most(), marginal.is_bounded()), (Some(0), true));
         assert_eq!(Films::default().most(), None);
+    }
+
+    /// A server that takes three connections fails from four on.
+    #[test]
+    fn of_numbers_that_fail_the_least_is_closed_in_on() {
+        let taken =
+            |rows: &[(u16, f64)], failed: &[u16]| Films { failed: failed.to_vec(), ..films(rows) };
+        let first = taken(&[(1, 9.0), (2, 8.0)], &[4, 8]);
+        assert_eq!((first.most(), first.is_bounded(), first.next(64)), (Some(2), false, vec![3]));
+        let all = taken(&[(1, 9.0), (2, 8.0), (3, 7.0)], &[4, 8]);
+        assert_eq!((all.most(), all.next(64)), (Some(3), vec![]));
+        // Films stall before the server takes no more of them.
+        assert_eq!(taken(&[(1, 1.5), (2, 0.75)], &[4, 8]).next(64), Vec::<u16>::new());
+        // Nothing is known of any number.
+        assert_eq!(taken(&[], &[1, 2]).next(64), Vec::<u16>::new());
     }
 
     #[test]

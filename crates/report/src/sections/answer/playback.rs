@@ -3,7 +3,7 @@
 use super::names::Brief;
 use crate::chart::{Axis, Line, Lines, Point, SECONDS, Table};
 use crate::document::{Figure, Layout, Section};
-use crate::figure::{COUNT, TIME};
+use crate::figure::{BITRATE, COUNT, TIME};
 use crate::study::bottleneck::{self, Notes, Room};
 use crate::study::{Shown, limits, stored};
 use crate::text::{counted, listed, printable};
@@ -11,6 +11,7 @@ use crate::verdict::percent;
 use plimsoll_explain::{During, Films, Pauses, Playback, Played, Ratio, Seeks, Uncapped};
 use plimsoll_model::Cell;
 use plimsoll_model::units::Bytes;
+use plimsoll_stats::interval::Interval;
 use plimsoll_stats::playback::Verdict;
 
 /// Streams without a stall in T seconds have fewer than so many stalls in that time, with 95% confidence.
@@ -52,7 +53,8 @@ fn answer(shown: &Shown<'_>, of: &Playback) -> String {
         },
         Some(most) => {
             let at = if of.alone.is_bounded() { "Up to" } else { "At least" };
-            format!("{at} {} of {rate} {} at once", films(most), play(most))
+            let but = but_stalled(&of.alone, most);
+            format!("{at} {} of {rate} {} at once{but}", films(most), play(most))
         }
     }];
     parts.extend(of.during.as_ref().map(beside));
@@ -82,6 +84,16 @@ fn beside(during: &During) -> String {
 
 fn play(streams: u16) -> &'static str {
     if streams == 1 { "plays" } else { "play" }
+}
+
+/// ", but stalled 5 times in 30 s at their rate", where the largest number that should play did not do so.
+fn but_stalled(films: &Films, most: u16) -> String {
+    let row = films.played.iter().find(|row| row.streams == most && row.stalls > 0);
+    let whose = if most == 1 { "its" } else { "their" };
+    row.map_or_else(String::new, |row| {
+        let times = counted(row.stalls, "time");
+        format!(", but stalled {times} in {:.0} s at {whose} rate", row.seconds)
+    })
 }
 
 /// "takes 40% longer [30–52%]", of a ratio of speeds.
@@ -118,11 +130,13 @@ pub(super) fn add(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
     let header = ["films", &format!("worst stream / rate [{confidence}]"), "verdict", "bottleneck"];
     let mut table = Table::new(header.map(str::to_owned).to_vec());
     let (mut few, mut fewest) = (table.clone(), table.clone());
+    let setup_of = |of: &Playback| match shown.playback.len() {
+        1 => String::new(),
+        _ => format!("{}: ", brief.setup(shown, cell(of))),
+    };
     for of in &shown.playback {
-        let setup = match shown.playback.len() {
-            1 => String::new(),
-            _ => format!("{}: ", brief.setup(shown, cell(of))),
-        };
+        section.nearly_always(needs_and_gets(of).map(|said| setup_of(of) + &said));
+        let setup = setup_of(of);
         let during =
             of.during.iter().map(|during| (&during.films, format!(" during\n{}", during.work)));
         for (films, during) in std::iter::once((&of.alone, String::new())).chain(during) {
@@ -139,6 +153,11 @@ pub(super) fn add(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
                 }
                 table.rows.push(cells);
             }
+            let none = || "–".to_owned();
+            table.rows.extend(films.failed.iter().map(|streams| {
+                let name = format!("{setup}{streams}{during}");
+                vec![name, none(), "failed".to_owned(), none()]
+            }));
         }
     }
     let is_long = table.rows.len() > MOST_ROWS;
@@ -282,20 +301,42 @@ fn cells(
     ]
 }
 
+/// "A film needs 12.5 Mbit/s; one player gets 53.6 Mbit/s [47.9–60.1].", of the fewest that were measured.
+fn needs_and_gets(of: &Playback) -> Option<String> {
+    let row = of.alone.uncapped.first()?;
+    let needed = of.film.required_rate;
+    // Headroom is what a stream gets over what it needs.
+    let gets = row.headroom.interval.map(|ends| Interval {
+        low: needed * ends.low,
+        estimate: needed * ends.estimate,
+        high: needed * ends.high,
+    });
+    let gets = BITRATE.with_ends(needed * row.headroom.estimate, gets);
+    let who = match row.streams {
+        1 => "one player".to_owned(),
+        many => format!("the slowest of {many} players"),
+    };
+    Some(format!("A film needs {}; {who} gets {gets}.", of.film.rate()))
+}
+
 /// "Player kodi: requests of 128 KiB, 1 in flight, a buffer of 10.1 s."
 fn of_player(of: &Playback) -> Option<String> {
     let player = &of.player;
     let seconds = player.holds_seconds(of.film.mean_rate.max(1.0));
-    let variable = match of.film.second_bytes.is_empty() {
-        true => String::new(),
-        false => format!(
-            " {} has a variable rate, and needs {} with this buffer.",
-            printable(&of.film.title()),
-            of.film.rate()
+    let rate = of.film.rate();
+    let of_file = match (of.film.second_bytes.is_empty(), &of.film.file) {
+        (false, _) => format!(
+            " {} has a variable rate, and needs {rate} with this buffer.",
+            printable(&of.film.title())
         ),
+        (true, Some(file)) => format!(
+            " {} has no index of its rate (mean only): scenes may need more than {rate}.",
+            printable(file)
+        ),
+        (true, None) => String::new(),
     };
     Some(format!(
-        "Player {}: requests of {}, {} in flight, a buffer of {}.{variable}",
+        "Player {}: requests of {}, {} in flight, a buffer of {}.{of_file}",
         printable(&player.name),
         player.request,
         player.in_flight,
@@ -370,6 +411,9 @@ fn words_of(films: &Films, during: &str) -> Vec<String> {
 
 /// "During a backup, the worst stream gets 45% less with 1 film and 52% less with 2 films.", of what is more than noise.
 fn lost(during: &During) -> Option<String> {
+    if during.film_loss.is_empty() {
+        return None;
+    }
     let is_clear = |ratio: &Ratio| ratio.interval.is_some_and(|ends| ends.high < 1.0);
     let clear = during.film_loss.iter().filter(|(_, ratio)| is_clear(ratio));
     let all: Vec<String> = clear
@@ -377,8 +421,13 @@ fn lost(during: &During) -> Option<String> {
             format!("{} less with {}", percent(1.0 - ratio.estimate), films(*streams))
         })
         .collect();
-    (!all.is_empty())
-        .then(|| format!("During {}, the worst stream gets {}.", during.work, listed(&all)))
+    Some(match all.is_empty() {
+        true => format!(
+            "During {}, films get about as much as alone, or too few blocks show the difference.",
+            during.work
+        ),
+        false => format!("During {}, the worst stream gets {}.", during.work, listed(&all)),
+    })
 }
 
 /// The longest wait, against the buffer.
