@@ -18,8 +18,6 @@ pub(super) struct Wanted {
     pub blocks: u32,
     /// Length of their trials.
     pub length: Length,
-    /// Work that goes on at the same time.
-    pub other: Option<Part>,
     /// Whether other numbers of streams are measured, until the largest that plays is known.
     pub refines: bool,
     /// Seconds that films play at their rate; 0 if they do not.
@@ -29,9 +27,11 @@ pub(super) struct Wanted {
 impl Wanted {
     /// The next stage of a study; nothing ends it. What the plan has already is not measured again.
     pub(super) fn follow(&self, study: &Study) -> Vec<FollowUp> {
-        // As the plan has it: its size may have been lowered.
-        let Some(job) = study.plan.workloads.iter().find_map(job) else { return Vec::new() };
-        let stage = Stage { wanted: self, job };
+        // As the plan has them: their sizes may have been lowered.
+        let workloads = || study.plan.workloads.iter();
+        let Some(job) = workloads().find_map(job) else { return Vec::new() };
+        let other = workloads().find_map(|workload| workload.parts.get(1));
+        let stage = Stage { wanted: self, job, other };
         let found = playback(study);
         let new = |stages: Vec<FollowUp>| -> Vec<FollowUp> {
             let mut all: Vec<FollowUp> = Vec::new();
@@ -66,6 +66,8 @@ fn job(workload: &Workload) -> Option<&PlaybackJob> {
 struct Stage<'a> {
     wanted: &'a Wanted,
     job: &'a PlaybackJob,
+    /// Work that goes on at the same time.
+    other: Option<&'a Part>,
 }
 
 impl Stage<'_> {
@@ -90,7 +92,7 @@ impl Stage<'_> {
             let follow_up = |streams| self.films(Pace::Uncapped, streams, other, length, blocks);
             films.next(MOST_STREAMS).into_iter().filter_map(follow_up).collect()
         };
-        let during = of.during.as_ref().zip(self.wanted.other.as_ref());
+        let during = of.during.as_ref().zip(self.other);
         let during = during.map(|(during, other)| uncapped(&during.films, Some(other)));
         [uncapped(&of.alone, None), during.unwrap_or_default()].concat()
     }
@@ -114,16 +116,18 @@ impl Stage<'_> {
         REQUESTS.into_iter().filter_map(of_size).collect()
     }
 
-    /// The largest number that plays and one more at their rate; during other work the largest alone, and that work
-    /// without films in the same blocks.
+    /// The largest number that plays and one more at their rate, unless that many failed; during other work the largest
+    /// alone, or one film if none plays, and that work without films in the same blocks.
     fn played(&self, of: &Playback) -> Vec<FollowUp> {
         let most = of.alone.most().unwrap_or(0);
-        let both = [most, most.saturating_add(1)].into_iter().filter(|n| *n <= MOST_STREAMS);
+        let both = [most, most.saturating_add(1)]
+            .into_iter()
+            .filter(|n| *n <= MOST_STREAMS && !of.alone.failed.contains(n));
         let long = length(self.wanted.played_seconds);
         let mut all: Vec<FollowUp> =
             both.filter_map(|streams| self.films(Pace::Played, streams, None, long, 1)).collect();
-        if let (Some(during), Some(other)) = (&of.during, &self.wanted.other) {
-            let most = during.films.most().unwrap_or(0);
+        if let (Some(during), Some(other)) = (&of.during, self.other) {
+            let most = during.films.most_or_one();
             let (length, blocks) = (self.wanted.length, self.wanted.blocks);
             let films = self.films(Pace::Played, most, Some(other), length, blocks);
             let alone = Workload::new(other.clone(), length);

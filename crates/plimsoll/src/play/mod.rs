@@ -2,22 +2,21 @@
 
 mod film;
 mod follow;
+mod links;
 mod work;
 
 use crate::arguments::{
     self, AccessArguments, CacheChoice, HostArguments, OutputArguments, StoreArguments,
 };
 use crate::check::{self, More};
-use crate::output;
 use crate::plan::{self, Storage, Work};
 use clap::{Args, ValueEnum};
 use follow::Wanted;
 use plimsoll_model::units::{Bytes, GIB, MIB, parse_duration};
 use plimsoll_model::{
-    Arrival, Cause, Design, Failure, HostFacts, Job, Length, Pace, Part, Plan, PlaybackJob, Player,
-    Rule, SlidesJob, StorageOptions, Study, SubjectFacts, Workload,
+    Arrival, Cause, Design, Failure, Job, Length, Pace, Part, Plan, PlaybackJob, Player, Rule,
+    SlidesJob, StorageOptions, Study, Workload,
 };
-use plimsoll_report::counted;
 use std::num::NonZeroU16;
 use std::time::Duration;
 use work::OtherWork;
@@ -95,7 +94,7 @@ pub struct PlayArguments {
     /// Also jump to another place every 5 s while films play at their rate
     #[arg(long, conflicts_with = "quick")]
     pub seeks: bool,
-    /// Also measure during a backup, a scan or commits of a database
+    /// Also measure during a backup or a job of check
     #[arg(long = "while", value_name = "WORK", value_enum)]
     pub during: Option<OtherWork>,
     /// Play the largest number of films for this long
@@ -271,7 +270,7 @@ pub fn run(play: &PlayArguments, store: &StoreArguments) -> Result<u8, Failure> 
         return measured(slides(play)?, More::default());
     }
     let (plan, wanted) = planned(play)?;
-    let opened = (!play.output.quiet).then_some(say_rates as fn(&_, &[_], &[_]));
+    let opened = (!play.output.quiet).then_some(links::say_rates as fn(&_, &[_], &[_]));
     let follow = Box::new(move |study: &Study| wanted.follow(study));
     measured(plan, More { opened, follow: Some(follow), ..More::default() })
 }
@@ -341,13 +340,13 @@ fn planned(play: &PlayArguments) -> Result<(Plan, Wanted), Failure> {
     let in_flight = player.in_flight;
     let seek_every_seconds = play.seeks.then_some(SEEK_SECONDS);
     let (pace, size) = (Pace::Uncapped, play.size());
+    let other = play.during.map(|during| during.part(design.seed, size)).transpose()?;
+    let other = other.map(|other| Part { client: other_client, ..other });
     let job = PlaybackJob { film, player, pace, size, seek_every_seconds };
     let work = streams.iter().filter_map(|streams| NonZeroU16::new(*streams)).map(|workers| {
         let (job, arrival) = (Job::from(job.clone()), Arrival::Closed { depth: in_flight });
         Work { job, workers, arrival, length, explain: false, steps: None }
     });
-    let other = play.during.map(|during| during.part(design.seed));
-    let other = other.map(|other| Part { client: other_client, ..other });
     let blocks = design.rule.first_blocks();
     let mut plan = plan::plan(storage(play, work.collect(), design)?)?;
     // Each target and setting has a number of films of its own: that is the comparison.
@@ -362,44 +361,18 @@ fn planned(play: &PlayArguments) -> Result<(Plan, Wanted), Failure> {
         let with_work: Vec<Workload> = with_work.collect();
         plan.workloads.extend(with_work);
     }
-    // The size of the files is known; how much a backup copies is not adapted.
-    let adapt_size = play.size.is_none() && other.is_none();
+    // How much a backup copies is not adapted.
+    let copies = other.as_ref().is_some_and(|other| other.job.file_work().is_some());
+    let adapt_size = play.size.is_none() && !copies;
     let (fit_size, server_memory) = (play.size.is_none(), play.server_memory);
     plan.storage = StorageOptions { adapt_size, fit_size, server_memory, ..plan.storage };
     let wanted = Wanted {
         blocks,
         length,
-        other,
         refines: play.streams.is_empty() && !play.how.quick,
         played_seconds: play.played_seconds(),
     };
     Ok((plan, wanted))
-}
-
-/// Says before the run which rate the films need, and which the links have.
-fn say_rates(plan: &Plan, _: &[SubjectFacts], hosts: &[HostFacts]) {
-    if let Some(line) = rates(plan, hosts) {
-        output::complain(&line);
-    }
-}
-
-fn rates(plan: &Plan, hosts: &[HostFacts]) -> Option<String> {
-    let film = plan.workloads.iter().find_map(|workload| match &workload.main()?.job {
-        Job::Playback(job) => Some(&job.film),
-        _ => None,
-    })?;
-    let needs = format!("a film needs {}", film.rate());
-    let client = hosts.first()?;
-    let names = client.link_rates.keys();
-    let fastest = names.filter_map(|name| Some((client.link_rate(name)?, name))).max();
-    let (bits, name) = fastest.filter(|(bits, _)| *bits > 0)?;
-    let at_most = (bits as f64 / 8.0 / film.required_rate).floor();
-    let link = format!("{name} has {:.0} Mbit/s", bits as f64 / 1e6);
-    Some(match at_most {
-        none if none < 1.0 => format!("{needs}, and {link}: it cannot play over this link"),
-        many if many > 1e4 => format!("{needs}; {link}"),
-        some => format!("{needs}; {link}, which is {} at most", counted(some as u64, "film")),
-    })
 }
 
 #[cfg(test)]
@@ -434,10 +407,10 @@ mod tests {
     #[test]
     fn of_two_hosts_one_plays_and_the_other_does_the_other_work() {
         let hosts = ["--on=ssh://a", "--on=ssh://b", "--streams=1", "--while=backup"];
-        let (plan, wanted) = planned(&hosts).unwrap();
+        let (plan, _) = planned(&hosts).unwrap();
         assert_eq!((streams(&plan), plan.clients().count()), (vec![(1, 1), (1, 2)], 2));
         let clients: Vec<u16> = plan.workloads[1].parts.iter().map(|part| part.client).collect();
-        assert_eq!((clients, wanted.other.unwrap().client), (vec![0, 1], 1));
+        assert_eq!(clients, [0, 1]);
     }
 
     #[test]
@@ -473,18 +446,5 @@ mod tests {
         }
         assert!(film::rate("0Mbit/s").is_err() && film::rate("25").is_err());
         assert_eq!(film::rate("8Mbit/s"), Ok(1e6));
-    }
-
-    #[test]
-    fn the_required_rate_is_held_against_the_fastest_link() {
-        let (plan, _) = planned(&["--film=4k-80"]).unwrap();
-        let host = |bits: &[(&str, u64)]| HostFacts {
-            link_rates: bits.iter().map(|(name, bits)| ((*name).to_owned(), *bits)).collect(),
-            ..HostFacts::default()
-        };
-        let said = |bits: &[(&str, u64)]| rates(&plan, &[host(bits)]).unwrap_or_default();
-        assert!(said(&[("eth0", 1_000_000_000)]).ends_with("which is 12 films at most"));
-        assert!(said(&[("eth0", 10_000_000)]).ends_with("it cannot play over this link"));
-        assert_eq!(said(&[]), "");
     }
 }
