@@ -9,8 +9,8 @@ mod written;
 
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Ended, Flag, HostName, Length, Measure, Metric, OpKind, Outcome, Pattern, StorageSubject,
-    Study, StudyId, Subject, Target,
+    Ended, Film, Flag, HostName, Length, Measure, Metric, OpKind, Outcome, Pace, Pattern,
+    PlaybackJob, Player, StorageSubject, Study, StudyId, Subject, Target,
 };
 use plimsoll_report::{Document, redact};
 use proptest::prelude::*;
@@ -500,6 +500,19 @@ fn a_host_of_a_warning_is_a_host_after_redaction() {
     let redacted = redact(&study, &[]).unwrap();
     let host = redacted.flags.last().and_then(Flag::host).unwrap();
     assert_eq!(host.to_string(), "ssh://user-1@host-1:2222");
+}
+
+/// In the command it is no path that could be told from other words.
+#[test]
+fn the_file_of_a_film_is_not_left_after_redaction() {
+    let mut study = measured(&["nfs://10.77.1.1/films"], 2);
+    let film = Film { file: Some("our wedding.mkv".to_owned()), ..Film::constant("film", 1e6) };
+    let (player, pace, size) = (Player::kodi(), Pace::Uncapped, Bytes(1 << 30));
+    let job = PlaybackJob { film, player, pace, size, seek_every_seconds: None };
+    study.plan.workloads[0].parts[0].job = job.into();
+    study.plan.command = "plimsoll play --film 'our wedding.mkv' nfs://10.77.1.1/films".to_owned();
+    let text = serde_json::to_string(&redact(&study, &[]).unwrap()).unwrap();
+    assert!(text.contains("--film") && !text.contains("wedding"), "{text}");
 }
 
 /// A host of a lab has no address, and its name stands wherever the study names it.

@@ -43,7 +43,9 @@ pub fn redact(study: &Study, also: &[String]) -> Result<Study, Failure> {
     }
     for part in value["plan"]["workloads"].as_array().into_iter().flatten() {
         for part in part["parts"].as_array().into_iter().flatten() {
-            pseudonyms.learn(Kind::Path, part["data"].as_str().unwrap_or_default());
+            for named in [&part["data"], &part["film"]["file"]] {
+                pseudonyms.learn(Kind::Path, named.as_str().unwrap_or_default());
+            }
         }
     }
     for read in study.subjects.iter().filter_map(|s| s.storage()?.in_place.as_ref()) {

@@ -1,0 +1,157 @@
+use super::*;
+use plimsoll_explain::{Level, Scale};
+use plimsoll_model::{Film, Player};
+use std::collections::BTreeMap;
+
+/// Of so many streams, known within 2%.
+fn uncapped(streams: u16, estimate: f64) -> Uncapped {
+    let ends = Interval { low: 0.98 * estimate, estimate, high: 1.02 * estimate };
+    let headroom = Level {
+        trials: 6,
+        estimate,
+        interval: Some(ends),
+        scale: Scale::Log,
+        arithmetic_mean: estimate,
+        largest: estimate,
+    };
+    let verdict = Some(Verdict::on(ends));
+    Uncapped { streams, cell: Cell::default(), headroom, verdict, together: None }
+}
+
+fn played(streams: u16, stalls: u64) -> Played {
+    Played {
+        streams,
+        cell: Cell::default(),
+        seconds: 30.0,
+        stalls,
+        longest_seconds: 0.5,
+        stalled: 0.1,
+        first_frame_seconds: None,
+        seeks: None,
+    }
+}
+
+fn playback(film: Film, rows: &[(u16, f64)]) -> Playback {
+    let uncapped = rows.iter().map(|(streams, headroom)| uncapped(*streams, *headroom)).collect();
+    Playback {
+        subject: 0,
+        setting: 0,
+        film,
+        player: Player::kodi(),
+        alone: Films { uncapped, ..Films::default() },
+        during: None,
+        pauses: None,
+        rotates: false,
+        requests: BTreeMap::new(),
+    }
+}
+
+fn ratio(estimate: f64, ends: (f64, f64)) -> Ratio {
+    let interval = Some(Interval { low: ends.0, estimate, high: ends.1 });
+    Ratio { blocks: 6, estimate, interval, zero: (false, false), seen: None }
+}
+
+#[test]
+fn the_required_rate_stands_beside_what_one_player_gets() {
+    let film = || Film::constant("1080p", 12.5e6 / 8.0);
+    assert_eq!(
+        needs_and_gets(&playback(film(), &[(1, 4.0), (2, 2.0)])).unwrap(),
+        "A film needs 12.5 Mbit/s; one player gets 50.0 Mbit/s [49.0–51.0]."
+    );
+    let several = needs_and_gets(&playback(film(), &[(2, 2.0)])).unwrap();
+    assert!(several.contains("the slowest of 2 players gets 25.0 Mbit/s"), "{several}");
+    assert_eq!(needs_and_gets(&playback(film(), &[])), None);
+}
+
+#[test]
+fn the_largest_number_that_stalls_at_its_rate_is_not_called_good() {
+    let films = |row| Films { played: vec![row], ..Films::default() };
+    assert_eq!(but_stalled(&films(played(5, 0)), 5), "");
+    // One more than plays is expected to stall.
+    assert_eq!(but_stalled(&films(played(6, 9)), 5), "");
+    assert_eq!(but_stalled(&films(played(5, 3)), 5), ", but stalled 3 times in 30 s at their rate");
+    assert_eq!(but_stalled(&films(played(1, 1)), 1), ", but stalled 1 time in 30 s at its rate");
+}
+
+#[test]
+fn a_film_without_an_index_is_known_by_its_mean_only() {
+    let film = Film { file: Some("holiday.mkv".to_owned()), ..Film::constant("film", 1e6) };
+    let said = of_player(&playback(film.clone(), &[])).unwrap();
+    assert!(said.contains("holiday.mkv has no index of its rate (mean only)"), "{said}");
+    assert!(said.ends_with("scenes may need more than 8 Mbit/s."), "{said}");
+    let known = Film { second_bytes: vec![1_000_000; 60], ..film };
+    let said = of_player(&playback(known, &[])).unwrap();
+    assert!(said.contains("holiday.mkv has a variable rate, and needs 8 Mbit/s"), "{said}");
+    let said = of_player(&playback(Film::constant("1080p", 1e6), &[])).unwrap();
+    assert!(said.ends_with("a buffer of 15.7 s."), "{said}");
+}
+
+#[test]
+fn what_films_and_other_work_lose_is_told_from_noise() {
+    let during = |film_loss: &[(u16, Ratio)]| During {
+        work: "random writes".to_owned(),
+        films: Films::default(),
+        film_loss: film_loss.iter().copied().collect(),
+        work_loss: None,
+    };
+    let half = ratio(0.5, (0.4, 0.6));
+    let noise = ratio(0.9, (0.7, 1.2));
+    assert_eq!(
+        lost(&during(&[(1, half), (2, noise)])).unwrap(),
+        "During random writes, the worst stream gets 50% less with 1 film."
+    );
+    let same = lost(&during(&[(2, noise)])).unwrap();
+    assert!(same.contains("films get about as much as alone"), "{same}");
+    assert_eq!(lost(&during(&[])), None);
+    assert_eq!(takes_longer(&half), "takes 100% longer [67–150%]");
+    assert_eq!(takes_longer(&ratio(1.25, (1.1, 1.5))), "takes 20% less time [9.1–33%]");
+    let same = takes_longer(&noise);
+    assert!(same.starts_with("takes about as long as alone"), "{same}");
+}
+
+#[test]
+fn films_during_other_work_are_told_in_sentences() {
+    let slower = Some((3, ratio(1.0 / 1.4, (0.66, 0.77))));
+    for (rows, work_loss, expected) in [
+        (&[][..], None, "during a backup, the number is unknown"),
+        (&[(1, 0.5)][..], None, "during a backup, none plays"),
+        (&[(1, 2.0), (2, 0.5)][..], None, "during a backup, up to 1 plays"),
+        (&[(1, 2.0), (2, 2.0)][..], None, "during a backup, at least 2 play"),
+        (
+            &[(3, 2.0), (4, 0.5)][..],
+            slower,
+            "during a backup, up to 3 play, and with 3 films, that work takes 40% longer [30–52%]",
+        ),
+    ] {
+        let films = playback(Film::constant("1080p", 1e6), rows).alone;
+        let work = "a backup".to_owned();
+        let during = During { work, films, film_loss: BTreeMap::new(), work_loss };
+        assert_eq!(beside(&during), expected);
+    }
+}
+
+#[test]
+fn a_pause_is_held_against_the_buffer() {
+    let said = |longest_seconds, measured_seconds| {
+        let buffer_seconds = 10.0;
+        waits(&Pauses { longest_seconds, buffer_seconds, measured_seconds }, "kodi")
+    };
+    let short = said(0.1, 60.0);
+    assert!(short.contains("in 60 s, so there are fewer than 3.0 such pauses a minute"), "{short}");
+    assert!(short.ends_with(MORE), "{short}");
+    assert!(!said(0.1, 7200.0).contains("--soak"));
+    let frozen = said(20.0, 60.0);
+    assert!(frozen.starts_with("A request took 20.0 s, longer than the buffer"), "{frozen}");
+}
+
+#[test]
+fn on_a_rotating_disk_both_ends_of_the_request_size_are_printed() {
+    let mut of = playback(Film::constant("1080p", 1e6), &[(5, 1.2)]);
+    assert_eq!(requests(&of), None);
+    of.requests = [(64 << 10, uncapped(5, 0.5)), (4 << 20, uncapped(5, 3.0))].into();
+    let said = requests(&of).unwrap();
+    for words in ["0.500 [0.490–0.510] with 64 KiB", "3.00 [2.94–3.06] with 4 MiB", "(5 films)"]
+    {
+        assert!(said.contains(words), "{said}");
+    }
+}
