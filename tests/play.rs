@@ -12,7 +12,7 @@ use plimsoll_testkit::{Need, enter_or_skip, thorough};
 use std::path::Path;
 use std::time::Duration;
 use support::sound::assert_complete;
-use support::{Plimsoll, listing};
+use support::{Plimsoll, full, listing};
 
 /// Short trials of small files.
 const SHORT: [&str; 5] = ["--size=8MiB", "--baseline=0s", "--seed=7", "--quiet", "--request=64KiB"];
@@ -93,7 +93,29 @@ fn the_capacity_of_a_server_decides_how_many_films_play() {
     assert_ne!(verdict(5), Verdict::Plays, "{films:?}");
     assert_eq!(films.most(), Some(3));
     assert!(shown.contains("Up to 3 films of 8 Mbit/s play at once"), "{shown}");
+    assert!(shown.contains("A film needs 8 Mbit/s; the slowest of 3 players gets"), "{shown}");
     assert!(films.played.iter().any(|row| row.streams == 3), "{films:?}");
+    let page = program.run(&["report", "--output=-"]).expect(0).out;
+    assert!(page.contains("Headroom over the number of films"), "the page has a chart");
+}
+
+/// A server of 1 MB/s, and a film of 2 MB/s.
+#[test]
+fn a_film_that_needs_more_than_there_is_stalls() {
+    let server = Responder::start_with(Costs { byte: 1e-6, ..Costs::FREE }).unwrap();
+    let (program, url) = (Plimsoll::new(), server.url());
+    let films = ["--rate=16Mbit/s", "--player=mpv", "--request=64KiB", "--streams=1"];
+    let short = ["--size=1MiB", "--repeats=4", "--time=1s", "--soak=5s", "--baseline=0s"];
+    let words = [&["play", &url, "--quiet"][..], &films, &short].concat();
+    let shown = program.run(&words).expect(0).out;
+    let study = program.latest();
+    assert_complete(&study);
+    let films = alone(&study);
+    assert_eq!(films.most(), Some(0), "{films:?}");
+    assert!(shown.contains("A film of 16 Mbit/s stalls"), "{shown}");
+    // One film plays at its rate nevertheless, and stalls.
+    let stalls = values(&study, Pace::Played, PlaybackJob::STALLS);
+    assert!(!stalls.is_empty() && stalls.iter().all(|stalls| *stalls > 0.0), "{stalls:?}");
 }
 
 /// Without numbers of streams the largest that plays is closed in on.
@@ -148,16 +170,33 @@ fn a_backup_beside_films_is_compared_with_either_alone() {
 }
 
 #[test]
-fn a_database_beside_films_is_compared_with_either_alone() {
-    let (program, target) = (Plimsoll::new(), tempfile::tempdir().unwrap());
-    let path = target.path().to_str().unwrap();
-    let words = ["--rate=1Mbit/s", "--streams=1", "--repeats=2", "--time=1s", "--soak=1s"];
-    let (study, shown) = play(&program, path, &[&words[..], &["--while=database"]].concat());
-    let [only] = &playback(&study)[..] else { panic!("one target") };
-    let during = only.during.as_ref().expect("films during commits");
-    assert!(during.film_loss.contains_key(&1), "{during:?}");
-    assert!(shown.contains("commits of a database"), "{shown}");
-    assert_eq!(listing(target.path()), vec![]);
+fn jobs_of_check_beside_films_are_compared_with_either_alone() {
+    for (work, name) in [("database", "commits of a database"), ("random-write", "random writes")] {
+        let (program, target) = (Plimsoll::new(), tempfile::tempdir().unwrap());
+        let path = target.path().to_str().unwrap();
+        let short = ["--rate=1Mbit/s", "--streams=1", "--repeats=2", "--time=1s", "--soak=1s"];
+        let other = format!("--while={work}");
+        let (study, shown) = play(&program, path, &[&short[..], &[&other]].concat());
+        let [only] = &playback(&study)[..] else { panic!("one target") };
+        let during = only.during.as_ref().expect("films during other work");
+        assert_eq!(during.work, name);
+        assert!(during.film_loss.contains_key(&1), "{during:?}");
+        assert!(shown.contains(name), "{shown}");
+        assert_eq!(listing(target.path()), vec![]);
+    }
+}
+
+#[test]
+fn a_disk_that_fills_up_during_a_backup_ends_the_study() {
+    let stage = enter_or_skip!(Need::Ganesha);
+    // Backups in a trial take 110 MB and more.
+    let config = GaneshaConfig::one(Export::directory("small").size(320 << 20));
+    let server = Ganesha::start(&stage, config).unwrap();
+    let (url, disk) = (server.url_with_ports("small"), server.directory("small").unwrap());
+    let films = ["--rate=1Mbit/s", "--streams=1", "--while=backup:full"];
+    let endless = ["--repeats=300", "--time=1s"];
+    let words = [&["play", &url][..], &SHORT, &films, &endless].concat();
+    full::assert_ends(&Plimsoll::new(), &words, disk);
 }
 
 #[test]

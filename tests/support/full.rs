@@ -8,12 +8,18 @@ use std::path::Path;
 /// Bytes that a share has which is to fill up.
 pub const SMALL: u64 = 48 << 20;
 
-/// Copies new files in each trial, as patterns overwrite in place, and fills the disk after plimsoll's look at
-/// its free space. The study ends for want of space, and nothing of it is left.
+/// Copies new files in each trial, as [`assert_ends`].
 #[track_caller]
 pub fn assert_copy_ends(program: &Plimsoll, url: &str, disk: &Path, source: &[&str]) {
     let endless = ["--only=up", "--repeats=300", "--baseline=0s"];
-    let mut child = program.start(&[&["copy", url], source, &endless].concat());
+    assert_ends(program, &[&["copy", url], source, &endless].concat(), disk);
+}
+
+/// Starts a command that copies new files in each trial, as patterns overwrite in place, and fills the disk after
+/// plimsoll's look at its free space. The study ends for want of space, and nothing of it is left.
+#[track_caller]
+pub fn assert_ends(program: &Plimsoll, words: &[&str], disk: &Path) {
+    let mut child = program.start(words);
     wait_until("trials run", || run_directories(disk).iter().any(|run| has_copy(run)));
     let filler = disk.join("someone else's");
     // Whatever becomes free is taken at once.

@@ -126,6 +126,20 @@ fn a_server_that_freezes_longer_than_the_buffer_lasts_stalls_the_film_once() {
     assert_near(figure(&part, PlaybackJob::LONGEST_STALL), 23.4 - 16.5);
 }
 
+/// Else a server that stands still would have the supply of the time before.
+#[test]
+fn a_freeze_that_outlasts_a_trial_counts_to_its_end() {
+    let freezes = |at: Duration| match at.as_millis() {
+        3000 => Duration::from_secs(15),
+        _ => Duration::from_millis(100),
+    };
+    let part = played(job(5e5, Pace::Uncapped), 1, 5.5, freezes);
+    assert_near(figure(&part, PlaybackJob::LONGEST_PAUSE), 15.0);
+    // 25 requests from 0.5 s on, and one that is there at 18 s.
+    let supply = 26.0 * REQUEST as f64 / 17.5;
+    assert_near(figure(&part, PlaybackJob::HEADROOM), supply / 5e5);
+}
+
 #[test]
 fn a_variable_film_stalls_in_the_second_that_needs_more() {
     let film = |peak: u64| {
