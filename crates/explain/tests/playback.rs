@@ -5,6 +5,7 @@ mod support;
 use plimsoll_explain::playback;
 use plimsoll_model::units::{Bytes, GIB, KIB, MIB};
 use plimsoll_model::*;
+use std::num::NonZeroU16;
 use support::servers::{SERVER, Truth, add, study};
 
 const DISK: Truth = Truth {
@@ -66,4 +67,60 @@ fn other_requests_are_no_other_number_of_films() {
     let sizes: Vec<u64> = films.requests.keys().copied().collect();
     assert_eq!(sizes, [4 * MIB]);
     assert!((films.requests[&(4 * MIB)].headroom.estimate - 3.0).abs() < 1e-9);
+}
+
+/// A server that takes fewer connections than there are streams fails their trials.
+#[test]
+fn numbers_of_which_every_trial_failed_are_known() {
+    let mut study = measured(DiskFacts { rotational: false, queue_depth: Some(32) }, 3.0);
+    let mut four = study.plan.workloads[0].clone();
+    four.parts[0].workers = NonZeroU16::new(4).unwrap();
+    study.plan.workloads.push(four);
+    for block in 0..3 {
+        let (part, loads) = DISK.run(DISK.depth, true);
+        add(&mut study, block, 1, vec![part], loads, Vec::new());
+        let failure = Failure::new(Cause::Trial, "connect").on("nas").happened("closed");
+        let phase = "lay out".to_owned();
+        study.trials.last_mut().unwrap().result.outcome = Outcome::Failed { phase, failure };
+    }
+    let [films] = &playback(&study)[..] else { panic!("one target") };
+    assert_eq!(films.alone.failed, [4]);
+    assert_eq!(films.alone.uncapped.len(), 1);
+}
+
+#[test]
+fn where_no_film_plays_other_work_is_compared_beside_one() {
+    let mut study = measured(DiskFacts { rotational: false, queue_depth: Some(32) }, 0.5);
+    let (length, one) = (study.plan.workloads[0].length, NonZeroU16::MIN);
+    let film = |pace| {
+        let Job::Playback(job) = films(128 * KIB) else { panic!("films") };
+        Part::closed(job.with_pace(pace).into(), one, one)
+    };
+    let writes = PatternJob::named("random-write", Bytes(GIB)).unwrap();
+    let other = Part::closed(writes.into(), one, one);
+    let during = |pace| vec![film(pace), other.clone()];
+    let parts = [during(Pace::Uncapped), during(Pace::Played), vec![other.clone()]];
+    study.plan.workloads.extend(parts.map(|parts| Workload { parts, steps: None, length }));
+    let result = |values: &[(Measure, f64)]| PartResult {
+        quantities: values.iter().map(|(measure, value)| (Metric::all(*measure), *value)).collect(),
+        ..PartResult::default()
+    };
+    let work = |rate| result(&[(Measure::THROUGHPUT, rate)]);
+    let uncapped = result(&[(PlaybackJob::HEADROOM, 0.4)]);
+    let played = result(&[
+        (PlaybackJob::STALLS, 3.0),
+        (PlaybackJob::LONGEST_STALL, 1.0),
+        (PlaybackJob::STALLED, 0.5),
+    ]);
+    for block in 0..3 {
+        add(&mut study, block, 1, vec![uncapped.clone(), work(60.0)], Vec::new(), Vec::new());
+        add(&mut study, block, 2, vec![played.clone(), work(50.0)], Vec::new(), Vec::new());
+        add(&mut study, block, 3, vec![work(100.0)], Vec::new(), Vec::new());
+    }
+    let [films] = &playback(&study)[..] else { panic!("one target") };
+    let during = films.during.as_ref().expect("films during other work");
+    assert_eq!((during.work.as_str(), during.films.most()), ("random writes", Some(0)));
+    let (streams, ratio) = during.work_loss.expect("the work beside a film and alone");
+    assert_eq!(streams, 1);
+    assert!((ratio.estimate - 0.5).abs() < 1e-9, "{ratio:?}");
 }
