@@ -3,7 +3,9 @@
 use crate::columns::Columns;
 use crate::device;
 use crate::document::{Document, Layout, Section};
-use crate::sections::{compared_copies, published_gains, published_rates, published_sizes};
+use crate::sections::{
+    compared_copies, compared_films, published_gains, published_rates, published_sizes,
+};
 use crate::study::{Shown, head};
 use crate::text::printable;
 use plimsoll_model::Study;
@@ -11,7 +13,7 @@ use plimsoll_references::{Source, of_source};
 
 impl Document {
     /// The figures of a study beside those of a source that correspond: devices and paths beside platforms, copies
-    /// beside copies, patterns beside patterns. Where none does it says so, and what the source has.
+    /// beside copies, films beside films, patterns beside patterns. Where none does it says so, and what the source has.
     pub fn compared_with_source(study: &Study, source: &Source) -> Document {
         let shown = Shown::new(study);
         let mut sections = match source.key {
@@ -22,7 +24,7 @@ impl Document {
                 sections.push(published_rates(&shown));
                 sections
             }
-            "puskas2017" => vec![compared_copies(&shown)],
+            "puskas2017" => vec![compared_copies(&shown), compared_films(&shown)],
             "jonfk2024" => vec![super::patterns::section(&shown)],
             _ => Vec::new(),
         };

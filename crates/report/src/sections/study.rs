@@ -2,8 +2,8 @@
 
 use super::{
     answer, by_size, clients, costs, cpu, gains, hosts, kernel_samples, kernel_trace, limits,
-    operations, part_interactions, published_copies, routed, settings, transfers, whole_files,
-    workload,
+    operations, part_interactions, published_copies, published_films, routed, settings, transfers,
+    whole_files, workload,
 };
 use crate::device;
 use crate::document::{Document, Layout, Section};
@@ -36,6 +36,7 @@ impl Document {
         sections.push(transfers::section(&shown));
         sections.push(whole_files::section(&shown));
         sections.push(published_copies::section(&shown));
+        sections.push(published_films::section(&shown));
         sections.push(clients::section(&shown));
         let workloads = shown.findings.workloads.iter().enumerate();
         sections.extend(workloads.map(|(i, found)| workload::section(&shown, i, found)));
