@@ -159,13 +159,16 @@ fn a_backup_beside_films_is_compared_with_either_alone() {
     let (program, target) = (Plimsoll::new(), tempfile::tempdir().unwrap());
     let path = target.path().to_str().unwrap();
     let words = ["--rate=1Mbit/s", "--streams=1", "--repeats=2", "--time=1s", "--soak=1s"];
-    let (study, shown) = play(&program, path, &[&words[..], &["--while=backup"]].concat());
+    let other = ["--while=backup", "--host=local"];
+    let (study, shown) = play(&program, path, &[&words[..], &other].concat());
     let [only] = &playback(&study)[..] else { panic!("one target") };
     let during = only.during.as_ref().expect("films during a backup");
     assert_eq!(during.films.uncapped.len(), 1);
     assert!(during.film_loss.contains_key(&1), "{during:?}");
     assert!(during.work_loss.is_none_or(|(streams, _)| streams == 1), "{during:?}");
     assert!(shown.contains("during a backup"), "{shown}");
+    let compared = program.run(&["compare", "latest", "--with", "puskas2017"]).expect(0).out;
+    assert!(compared.contains("N750") && compared.contains("83%"), "{compared}");
     assert_eq!(listing(target.path()), vec![]);
 }
 
