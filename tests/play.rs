@@ -3,7 +3,7 @@
 mod support;
 
 use plimsoll_explain::{Films, playback};
-use plimsoll_model::{Job, Metric, Pace, PlaybackJob, SlidesJob, Study, Trial};
+use plimsoll_model::{Job, Metric, Outcome, Pace, PlaybackJob, SlidesJob, Study, Trial};
 use plimsoll_stats::playback::Verdict;
 use plimsoll_testkit::responder::{Costs, Responder, Stalls};
 use plimsoll_testkit::servers::samba::PASSWORD;
@@ -200,6 +200,29 @@ fn a_disk_that_fills_up_during_a_backup_ends_the_study() {
     let endless = ["--repeats=300", "--time=1s"];
     let words = [&["play", &url][..], &SHORT, &films, &endless].concat();
     full::assert_ends(&Plimsoll::new(), &words, disk);
+}
+
+/// A server that takes no more connections is not one that is gone: other numbers of films are measured.
+#[test]
+fn more_films_than_a_server_takes_connections_fail_alone() {
+    let stage = enter_or_skip!(Need::Samba);
+    let config = SambaConfig::one(SambaShare::new("films")).line("max smbd processes = 12");
+    let server = Samba::start(&stage, config).unwrap();
+    let program = Plimsoll::new().with("PLIMSOLL_PASSWORD", PASSWORD);
+    let url = server.url("films");
+    let short = ["--rate=1Mbit/s", "--streams=1,16", "--repeats=2", "--time=500ms", "--soak=1s"];
+    let shown = program.run(&[&["play", &url][..], &SHORT, &short].concat()).expect(1).out;
+    let study = program.latest();
+    let films = alone(&study);
+    assert_eq!((films.most(), &films.failed[..]), (Some(1), &[16][..]), "{films:?}");
+    assert!(shown.contains("At least 1 film of 1 Mbit/s plays at once"), "{shown}");
+    let reasons = study.trials.iter().filter_map(|trial| match &trial.result.outcome {
+        Outcome::Failed { failure, .. } => Some(failure.happened.as_str()),
+        _ => None,
+    });
+    let reasons: Vec<&str> = reasons.collect();
+    assert_eq!(reasons.len(), 2, "one a block");
+    assert!(reasons.iter().all(|reason| reason.contains(" of 16 connections: ")), "{reasons:?}");
 }
 
 #[test]
