@@ -13,7 +13,8 @@ use plimsoll_references::{Source, of_source};
 
 impl Document {
     /// The figures of a study beside those of a source that correspond: devices and paths beside platforms, copies
-    /// beside copies, films beside films, patterns beside patterns. Where none does it says so, and what the source has.
+    /// beside copies, films beside films, patterns beside patterns. Where none does it says so, and what the source
+    /// has.
     pub fn compared_with_source(study: &Study, source: &Source) -> Document {
         let shown = Shown::new(study);
         let mut sections = match source.key {
