@@ -63,12 +63,13 @@ fn of_file(play: &PlayArguments, player: &Player) -> Result<Film, Failure> {
         let happened = "--variable varies a constant rate, and a file has a rate of its own";
         return Err(no_film(given, happened, "Leave out --variable."));
     }
+    let is_remote = !play.hosts.on.is_empty();
     let (name, found) = match play.film.split_once("://") {
-        None => (play.film.clone(), in_file(&play.film)?),
+        None => (play.film.clone(), in_file(&play.film, is_remote)?),
         Some(_) => match play.film.parse()? {
             Target::Directory(file) => {
                 let path = file.path.display().to_string();
-                let found = in_file(&path)?;
+                let found = in_file(&path, is_remote)?;
                 (path, found)
             }
             target => on_server(play, given, &target)?,
@@ -101,14 +102,21 @@ fn films() -> String {
     )
 }
 
-/// What a file of this machine says.
-fn in_file(path: &str) -> Result<FilmFile, Failure> {
+/// What to do about a film that is not here, where targets are those of another host.
+const ELSEWHERE: &str = "The film is read from this machine, also with --on. Give its URL, such as \
+nfs://host/export/film.mkv.";
+
+/// What a file of this machine says; `is_remote`: whether the load runs on another one.
+fn in_file(path: &str, is_remote: bool) -> Result<FilmFile, Failure> {
     let refuse = |happened: String| {
         let next = suggested_url(path).map_or_else(films, |url| format!("Write it as {url}."));
         no_film(&without_password(path), happened, &next)
     };
     // Looked at before it is opened: opening a pipe waits for its other end.
     let file = match std::fs::metadata(path) {
+        Err(error) if is_remote && suggested_url(path).is_none() => {
+            return Err(no_film(&without_password(path), error, ELSEWHERE));
+        }
         Err(error) => return Err(refuse(error.to_string())),
         Ok(found) if found.is_dir() => {
             let next = "Name a film in this directory.";

@@ -444,6 +444,10 @@ mod tests {
             let failure = planned(words).map(|_| ()).unwrap_err();
             assert!(failure.happened.contains(expected), "{failure}");
         }
+        // A path is one of this machine, also where directories are another one's.
+        let failure =
+            planned(&["--on=ssh://a", "--film=/no/such/film.mkv"]).map(|_| ()).unwrap_err();
+        assert!(failure.next.contains("from this machine, also with --on"), "{failure}");
         assert!(film::rate("0Mbit/s").is_err() && film::rate("25").is_err());
         assert_eq!(film::rate("8Mbit/s"), Ok(1e6));
     }
