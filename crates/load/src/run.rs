@@ -102,8 +102,7 @@ impl<S: OperationSource + Send> Crew<S> {
 /// Why the lane of a worker could not be made, `number` of which the server took: it has a limit, which ends the trial
 /// and not the study.
 fn refused(failure: Failure, number: u16, workers: NonZeroU16) -> Failure {
-    let is_refused = matches!(failure.cause, Cause::Unreachable | Cause::NotPermitted);
-    if number == 0 || !is_refused {
+    if number == 0 || failure.cause != Cause::Unreachable {
         return failure;
     }
     let happened =
