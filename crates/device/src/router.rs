@@ -3,6 +3,7 @@
 use super::clean::{Odd, clean};
 use super::links;
 use super::tool::{SMALL, in_english};
+use super::wireless::wireless;
 use plimsoll_model::RouterFacts;
 use plimsoll_model::device::{MOST_ENTRIES, Nic};
 use plimsoll_reach::{Reach, quote};
@@ -23,7 +24,9 @@ pub fn router(reach: &dyn Reach, interfaces: &[String]) -> RouterFacts {
     let nic = |name: &String| {
         let nic = links::interface(reach, name).unwrap_or_default();
         let listed = said(reach, &format!("ethtool -k {} 2>/dev/null", quote(name)));
-        Nic { name: Some(name.clone()), offloads: offloads(&listed.unwrap_or_default()), ..nic }
+        let offloads = offloads(&listed.unwrap_or_default());
+        let is_radio = wireless(reach, name).map(|_| true);
+        Nic { name: Some(name.clone()), offloads, wireless: is_radio, ..nic }
     };
     RouterFacts {
         interfaces: interfaces.iter().map(nic).collect(),

@@ -13,8 +13,8 @@ use plimsoll_explain::{
 };
 use plimsoll_model::device::Nic;
 use plimsoll_model::{
-    Cell, Flag, HostLoad, HostName, Measure, Metric, Outcome, PathInterface, Steps, Study, Subject,
-    SubjectFacts, Workload,
+    Cell, Flag, HostLoad, HostName, Measure, Metric, Outcome, PathInterface, RouterFacts, Steps,
+    Study, Subject, SubjectFacts, Workload,
 };
 use std::collections::BTreeSet;
 
@@ -329,6 +329,17 @@ pub(crate) fn wireless(shown: &Shown<'_>) -> Vec<String> {
         Some(format!("{}: {name} is wireless: {known}.", printable(&interface.end)))
     };
     all.flatten().filter_map(line).collect()
+}
+
+/// Whether a path of the study leads over a radio link that its ends or its router know of.
+pub(crate) fn has_radio(study: &Study, subject: u16) -> bool {
+    let Some(SubjectFacts::Path(path)) = study.subjects.get(usize::from(subject)) else {
+        return false;
+    };
+    let is_radio = |nic: &Nic| nic.wireless == Some(true);
+    let at_router = |router: &RouterFacts| router.interfaces.iter().any(is_radio);
+    path.interfaces.iter().any(|one| one.wireless.is_some())
+        || path.router.as_ref().is_some_and(at_router)
 }
 
 /// A sentence without its subject.

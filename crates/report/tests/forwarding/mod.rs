@@ -2,6 +2,7 @@
 
 mod connections;
 mod explained;
+mod on_the_path;
 mod published;
 
 use crate::any_study;

@@ -9,6 +9,7 @@ mod database;
 mod figures;
 mod fit;
 mod forwarding;
+mod forwarding_legend;
 mod helps;
 mod names;
 mod operations;
@@ -150,7 +151,7 @@ fn figures(section: &mut Section, shown: &Shown<'_>, brief: &Brief) -> (Explaine
             section.table(table, Layout::Words);
         }
         section.texts(causes::sentences(shown, brief));
-        section.texts(forwarding::legend(shown));
+        section.texts(forwarding_legend::legend(shown));
         return (Explained { limited: true, stored: true }, false);
     }
     if let Some(routed) = routed::only(shown) {

@@ -1,0 +1,63 @@
+//! What is known of the path of a router: radio links, and frames of one direction that go another way.
+
+use super::{routed, screen};
+use plimsoll_model::*;
+
+fn on_one_line(study: &Study) -> String {
+    screen(study).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn facts(study: &mut Study) -> &mut PathFacts {
+    match &mut study.subjects[0] {
+        SubjectFacts::Path(path) => path,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn over_a_wireless_link_no_rate_without_loss_is_shown() {
+    let device = device::Nic { name: Some("wlan0".into()), ..device::Nic::default() };
+    let radio = device::Nic { wireless: Some(true), ..device.clone() };
+    let mut of_end = routed();
+    let wireless = Some(WirelessLink::default());
+    facts(&mut of_end).interfaces = vec![PathInterface { end: "A".into(), device, wireless }];
+    let mut of_router = routed();
+    let interfaces = vec![radio];
+    facts(&mut of_router).router = Some(RouterFacts { interfaces, ..RouterFacts::default() });
+    for study in [&of_end, &of_router] {
+        let text = screen(study);
+        let row = text.lines().find(|line| line.starts_with("out 1518")).unwrap();
+        assert!(row.contains("39.8 k") && !row.contains("39.5 k"), "{row}");
+        let whole = on_one_line(study);
+        assert!(whole.contains("No loss: not shown, because a wireless link loses"), "{text}");
+        assert!(!whole.contains("none in 5 s"), "{text}");
+    }
+    assert!(on_one_line(&of_end).contains("A: wlan0 is wireless"), "{}", screen(&of_end));
+    let wired = on_one_line(&routed());
+    assert!(wired.contains("39.5 k") && wired.contains("none in 5 s"), "{wired}");
+}
+
+/// The interfaces of the router stand still while frames of these workloads arrive.
+fn beside(workloads: &[u16]) -> Study {
+    let mut study = routed();
+    let own = study.trials.iter_mut().filter(|trial| workloads.contains(&trial.cell.workload));
+    for load in own.flat_map(|trial| &mut trial.loads) {
+        let still = |one: &mut InterfaceLoad| (one.received_packets, one.sent_packets) = (12, 9);
+        load.interfaces.iter_mut().for_each(still);
+    }
+    study
+}
+
+#[test]
+fn frames_of_one_direction_that_go_another_way_are_told_by_those_of_the_other() {
+    let differ = "the routes of A and B differ";
+    // Both sizes from B to A.
+    let one_way = on_one_line(&beside(&[2, 3]));
+    assert!(one_way.contains("do not go through R") && one_way.contains(differ), "{one_way}");
+    // A router that saw nothing is not on the path; one that saw a part of each direction may offload.
+    for workloads in [&[0, 1, 2, 3][..], &[0, 2]] {
+        let text = on_one_line(&beside(workloads));
+        assert!(text.contains("do not go through R") && !text.contains(differ), "{text}");
+    }
+    assert!(!on_one_line(&routed()).contains(differ));
+}
