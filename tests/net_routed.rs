@@ -72,6 +72,17 @@ fn the_rules_of_a_router_with_a_public_address_stay() {
             assert!(ran.err.contains(words), "{words} in {}", ran.err);
         }
     }
+    // The same in a study that does not send through it.
+    let (set, directory) = ("nft-ruleset=none,as-found", tempfile::tempdir().unwrap());
+    let of_router = format!("--set=lab://via/router/{set}");
+    let words = [
+        &["trace", "lab://via/router", "--set", set][..],
+        &["check", "--quick", &of_router, directory.path().to_str().unwrap()],
+    ];
+    for words in words {
+        let ran = beds.program.run(words).expect(5);
+        assert!(ran.err.contains("--allow-open"), "{}", ran.err);
+    }
     // No part that rules make is left.
     let ran = net(&beds, &[ROUTER, "--parts=rules,nat"]).expect(2);
     assert!(ran.err.contains("--allow-open permits it"), "{}", ran.err);

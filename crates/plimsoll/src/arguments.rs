@@ -68,6 +68,11 @@ pub struct HostArguments {
     /// warning names each host that refuses
     #[arg(long)]
     pub drop_caches: bool,
+    /// Remove the packet filter rules also from a host with a public address
+    ///
+    /// Values of --set nft-ruleset without the filter, such as none, leave the host open while they are measured
+    #[arg(long)]
+    pub allow_open: bool,
 }
 
 #[derive(Args)]

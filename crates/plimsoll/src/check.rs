@@ -6,6 +6,7 @@ use crate::arguments::{
 };
 use crate::gate::GateArguments;
 use crate::output::NewFile;
+use crate::public::expect_rules_stay;
 use crate::signals::Signals;
 use crate::{credentials, gate, hosts, output, plan, report, restore, resume, settings, store};
 use clap::Args;
@@ -70,7 +71,8 @@ pub fn run(check: &CheckArguments, store: &StoreArguments) -> Result<u8, Failure
     plan.command = plan::repeatable_command(&plan);
     gate::add_to(&mut plan, &check.gate, &check.how, store)?;
     let file = check.what.jobs.pattern.file.clone();
-    let more = More { file, quick: check.how.quick, ..More::default() };
+    let allow_open = check.hosts.allow_open;
+    let more = More { file, quick: check.how.quick, allow_open, ..More::default() };
     let study = measure(plan, &check.access, &check.output, store, more)?;
     gate::finish(&study.0, exit_code(&study.0, study.1), &check.output, store)
 }
@@ -82,6 +84,8 @@ pub struct More {
     pub file: Option<String>,
     /// Whether it was to be quick.
     pub quick: bool,
+    /// Whether rules may be removed from a host with a public address.
+    pub allow_open: bool,
     /// The study that is continued, where one is; the plan is its own then, but for the cap.
     pub continues: Option<Study>,
     /// What is said once the targets are open.
@@ -109,6 +113,7 @@ pub fn measure(
     named.extend(plan.factors.iter().map(|factor| &factor.host));
     let servers: Vec<_> = targets(&plan).filter_map(Target::host).collect();
     restore::expect_none_left(&named, &servers)?;
+    expect_rules_stay(&plan.factors, more.allow_open)?;
     let file = more.file.clone();
     conducted(plan, output, store, more, |plan, id, signals| {
         set_up(plan, id, access, signals, file)

@@ -391,7 +391,8 @@ pub fn run(copy: &CopyArguments, store: &StoreArguments) -> Result<u8, Failure> 
     let mut plan = Plan { storage, amounts: copy.amounts.clone(), ..plan };
     plan.command = plan::repeatable_command(&plan);
     gate::add_to(&mut plan, &copy.gate, &copy.how, store)?;
-    let more = More { quick: copy.how.quick, ..More::default() };
+    let allow_open = copy.hosts.allow_open;
+    let more = More { quick: copy.how.quick, allow_open, ..More::default() };
     let study = check::measure(plan, &copy.access, &copy.output, store, more)?;
     let code = check::exit_code(&study.0, study.1);
     gate::finish(&study.0, code, &copy.output, store)

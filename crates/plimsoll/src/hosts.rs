@@ -8,6 +8,10 @@ use plimsoll_reach::Reach;
 use plimsoll_reach::probe::{BUNDLE, Placed, Programs};
 use plimsoll_watch::{Local, Probe, Remote, Watch};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Longest time that a host may take to say what it is asked.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Reaches a host; `may_ask`: whether somebody may be asked on the terminal now.
 pub fn open(host: &HostName, may_ask: bool) -> Result<Arc<dyn Reach>, Failure> {
@@ -17,6 +21,12 @@ pub fn open(host: &HostName, may_ask: bool) -> Result<Arc<dyn Reach>, Failure> {
             plimsoll_reach::open(host, may_ask)
         }
     }
+}
+
+/// What a host says to a command; nothing if it says nothing.
+pub fn said(host: &dyn Reach, command: &str) -> String {
+    let said = host.run(command, b"", PATIENCE).map(|said| said.output).unwrap_or_default();
+    String::from_utf8_lossy(&said).into_owned()
 }
 
 /// The address of a host of a lab, on the link that another host has too, if there is one. `None` of other hosts.

@@ -30,6 +30,7 @@ mod plan;
 mod play;
 mod predict;
 mod predictions;
+mod public;
 mod reboot;
 mod references;
 mod report;

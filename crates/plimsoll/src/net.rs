@@ -20,6 +20,7 @@ pub use workloads::at_rates;
 use crate::arguments::{OutputArguments, ProbeArguments, StoreArguments};
 use crate::check::{self, More, SetUp};
 use crate::output::Progress;
+use crate::public::expect_rules_stay;
 use crate::signals::Signals;
 use crate::{hosts, plan, restore};
 use arguments::{JobChoice, SideChoice};
@@ -85,9 +86,7 @@ pub fn measure(
     concerned.extend(&router);
     concerned.extend(plan.factors.iter().map(|factor| &factor.host));
     restore::expect_none_left(&concerned, &[])?;
-    if !arguments.via.allow_open {
-        via::expect_rules_stay(&plan.factors)?;
-    }
+    expect_rules_stay(&plan.factors, arguments.via.allow_open)?;
     if let Some(router) = router.as_ref().filter(|_| !arguments.via.parts.is_empty()) {
         let priced = parts::look(arguments, &a, &b, router)?;
         (plan.factors, plan.parts) = (priced.factors, Some(priced.parts));

@@ -396,7 +396,8 @@ pub fn run(ops: &OpsArguments, store: &StoreArguments) -> Result<u8, Failure> {
     let mut made = Plan { workloads, contrasts: Vec::new(), storage, ..made };
     made.command = plan::repeatable_command(&made);
     gate::add_to(&mut made, &ops.gate, &ops.how, store)?;
-    let study = check::measure(made, &ops.access, &ops.output, store, More::default())?;
+    let more = More { allow_open: ops.hosts.allow_open, ..More::default() };
+    let study = check::measure(made, &ops.access, &ops.output, store, more)?;
     let code = check::exit_code(&study.0, study.1);
     gate::finish(&study.0, code, &ops.output, store)
 }

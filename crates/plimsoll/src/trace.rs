@@ -6,6 +6,7 @@ use crate::arguments::{OutputArguments, ProbeArguments, StoreArguments};
 use crate::check::{self, More, SetUp};
 use crate::output::Progress;
 use crate::plan::repeatable_command;
+use crate::public::expect_rules_stay;
 use crate::signals::Signals;
 use crate::{hosts, restore};
 use clap::{Args, ValueEnum};
@@ -94,6 +95,11 @@ pub struct TraceArguments {
     /// As for plimsoll check: docs/settings.md lists the settings
     #[arg(long = "set", value_name = "[HOST/]NAME=A,B")]
     pub set: Vec<String>,
+    /// Remove the packet filter rules also from a host with a public address
+    ///
+    /// Values of --set nft-ruleset without the filter, such as none, leave the host open while they are traced
+    #[arg(long)]
+    pub allow_open: bool,
     #[command(flatten)]
     pub study: ProbeArguments,
     #[command(flatten)]
@@ -135,6 +141,7 @@ pub fn run(arguments: &TraceArguments, kept: &StoreArguments) -> Result<u8, Fail
     concerned.extend(needs.sender.iter().chain(&needs.client));
     concerned.extend(plan.factors.iter().map(|factor| &factor.host));
     restore::expect_none_left(&concerned, &[])?;
+    expect_rules_stay(&plan.factors, arguments.allow_open)?;
     let operations = needs.operations.clone();
     let (directory, samples) = (arguments.dir.clone(), arguments.sample);
     let order = Order { operations, directory, to, blocks, samples };

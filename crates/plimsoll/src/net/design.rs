@@ -2,8 +2,8 @@
 
 use super::arguments::NetArguments;
 use super::design_arguments::FigureChoice;
-use super::via::RULESET;
 use super::workloads::{length, part};
+use crate::public::RULESET;
 use plimsoll_lab::plan::Rate;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{

@@ -2,9 +2,9 @@
 
 use super::arguments::{NetArguments, RateChoice};
 use super::connections::measures_frames;
-use super::via::RULESET;
 use super::{via, wanted};
 use crate::hosts;
+use crate::public::{RULESET, public_address};
 use plimsoll_model::{
     Cause, Factor, FactorLevel, Failure, Flow, HostName, MissingPart, PartAlone, PathPart,
     PathParts, PricedPart, factor,
@@ -50,7 +50,7 @@ pub fn look(
     let of_rules = |part: &PathPart| !matches!(part, PathPart::Qdisc | PathPart::Offload);
     let (of_rules, others): (Vec<PathPart>, Vec<PathPart>) = wanted.into_iter().partition(of_rules);
     if !of_rules.is_empty() {
-        let public = if arguments.via.allow_open { None } else { via::public_address(on) };
+        let public = if arguments.via.allow_open { None } else { public_address(on) };
         add_rules(&mut chain, on, &of_rules, public);
     }
     for part in others {
@@ -150,7 +150,7 @@ fn steps(has: RulesetParts) -> Vec<(PathPart, &'static str)> {
 }
 
 fn add_untracked(chain: &mut Chain, router: &dyn Reach) {
-    let count = via::said(router, "cat /proc/sys/net/netfilter/nf_conntrack_count 2>/dev/null");
+    let count = hosts::said(router, "cat /proc/sys/net/netfilter/nf_conntrack_count 2>/dev/null");
     if count.trim().is_empty() {
         return chain.leave_out(
             PathPart::Conntrack,

@@ -5,16 +5,16 @@ use super::connections;
 use super::via_arguments::{DirectionChoice, Frame};
 use super::workloads::{FINE_MARGIN, FINE_WIDTH, LOSS, WIDTH, part};
 use crate::hosts;
+use crate::public::{is_local, own_addresses};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Bound, Cause, Design, Factor, FactorLevel, Failure, Flag, Flow, ForwardingJob, Length, Measure,
-    Metric, Parameter, Rule, Steps, Workload,
+    Bound, Cause, Design, Failure, Flag, Flow, ForwardingJob, Length, Measure, Metric, Parameter,
+    Rule, Steps, Workload,
 };
 use plimsoll_net::Addresses;
 use plimsoll_reach::{Reach, quote};
 use plimsoll_stats::kept::LEAD_SECONDS;
 use std::net::IpAddr;
-use std::time::Duration;
 
 /// Sizes of frames if the user names none, of a whole study and of a quick one.
 const FRAMES: [Frame; 2] = [Frame::Bytes(128), Frame::Bytes(1518)];
@@ -33,11 +33,6 @@ const QUICK_CAP_SECONDS: f64 = 60.0;
 /// Seconds of a usual trial of the search, and of one that prices parts of the path.
 const TRIAL_SECONDS: f64 = 1.0;
 const PRICED_SECONDS: f64 = 4.0;
-/// The setting of the rules, and its levels without the filter's.
-pub(super) const RULESET: &str = "nft-ruleset";
-const OPEN: [&str; 3] = ["none", "only-nat", "only-tracking"];
-/// Longest time that a host may take to say what it is asked.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Refuses a direct path whose address belongs to the end that opens the connections.
 pub(super) fn expect_direct_possible(arguments: &NetArguments) -> Result<(), Failure> {
@@ -206,43 +201,6 @@ pub(super) fn interface_towards(router: &dyn Reach, end: IpAddr) -> Option<Strin
     word_of_route(router, end, "dev")
 }
 
-/// The addresses of a host.
-fn own_addresses(host: &dyn Reach) -> Vec<IpAddr> {
-    let own = said(host, "ip -o addr show 2>/dev/null");
-    let words = own.split_whitespace().filter_map(|word| word.split('/').next()?.parse().ok());
-    words.collect()
-}
-
-/// Refuses to take the rules off a host that has a public address.
-///
-/// # Errors
-/// [`Cause::NotPermitted`] for the first such setting.
-pub(super) fn expect_rules_stay(factors: &[Factor]) -> Result<(), Failure> {
-    let takes_off = |level: &FactorLevel| matches!(level, FactorLevel::Set { value } if OPEN.contains(&value.as_str()));
-    let open = factors.iter().filter(|factor| factor.name == RULESET);
-    for factor in open.filter(|factor| factor.levels.iter().any(takes_off)) {
-        if let Some(address) = public_address(&*hosts::open(&factor.host, false)?) {
-            let tried = format!("remove the rules of {}", factor.host);
-            return Err(Failure::new(Cause::NotPermitted, tried)
-                .on(RULESET)
-                .happened(format!("it has the public address {address}, and would be open"))
-                .next("Disconnect it first, or give --allow-open."));
-        }
-    }
-    Ok(())
-}
-
-/// An address of a host that others can reach.
-pub(super) fn public_address(host: &dyn Reach) -> Option<IpAddr> {
-    own_addresses(host).into_iter().find(|address| !is_local(*address) && !address.is_multicast())
-}
-
-/// What a host says to a command; nothing if it says nothing.
-pub(super) fn said(host: &dyn Reach, command: &str) -> String {
-    let said = host.run(command, b"", PATIENCE).map(|said| said.output).unwrap_or_default();
-    String::from_utf8_lossy(&said).into_owned()
-}
-
 /// The router that a host sends to first, if it is not on the same link.
 fn next_hop(host: &dyn Reach, to: IpAddr) -> Option<IpAddr> {
     route_word(host, to, "via")
@@ -255,61 +213,6 @@ fn route_word(host: &dyn Reach, to: IpAddr, word: &str) -> Option<IpAddr> {
 
 /// What follows a word of a host's route.
 fn word_of_route(host: &dyn Reach, to: IpAddr, word: &str) -> Option<String> {
-    let route = said(host, &format!("ip route get {} 2>/dev/null", quote(&to.to_string())));
+    let route = hosts::said(host, &format!("ip route get {} 2>/dev/null", quote(&to.to_string())));
     route.split_whitespace().skip_while(|own| *own != word).nth(1).map(str::to_owned)
-}
-
-/// Whether an address belongs to a local network: private, of one link, or for benchmarks. Sources: RFC 1918, RFC 2544,
-/// RFC 3927, RFC 4193, RFC 5180, RFC 6598.
-fn is_local(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(four) => {
-            let [a, b, ..] = four.octets();
-            let is_shared = a == 100 && (64..128).contains(&b);
-            let is_benchmark = a == 198 && (18..20).contains(&b);
-            four.is_private()
-                || four.is_loopback()
-                || four.is_link_local()
-                || is_shared
-                || is_benchmark
-        }
-        IpAddr::V6(six) => {
-            let segments = six.segments();
-            let is_benchmark = segments[..3] == [0x2001, 2, 0];
-            six.is_loopback()
-                || is_benchmark
-                || six.is_unique_local()
-                || six.is_unicast_link_local()
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn networks_of_a_home_and_of_benchmarks_are_local() {
-        for local in [
-            "10.77.1.2",
-            "192.168.1.1",
-            "172.31.0.1",
-            "198.18.0.1",
-            "198.19.255.1",
-            "100.64.0.1",
-            "127.0.0.1",
-            "169.254.3.4",
-            "fd00::1",
-            "fe80::1",
-            "2001:2::1",
-            "::1",
-        ] {
-            assert!(is_local(local.parse().unwrap()), "{local}");
-        }
-        for public in
-            ["8.8.8.8", "172.32.0.1", "198.20.0.1", "100.128.0.1", "2001:db8::1", "2001:2:1::1"]
-        {
-            assert!(!is_local(public.parse().unwrap()), "{public}");
-        }
-    }
 }

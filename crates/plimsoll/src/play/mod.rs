@@ -263,6 +263,7 @@ fn length(seconds: f64) -> Length {
 pub fn run(play: &PlayArguments, store: &StoreArguments) -> Result<u8, Failure> {
     let measured = |mut plan: Plan, more: More| -> Result<u8, Failure> {
         plan.command = plan::repeatable_command(&plan);
+        let more = More { allow_open: play.hosts.allow_open, ..more };
         let study = check::measure(plan, &play.access, &play.output, store, more)?;
         Ok(check::exit_code(&study.0, study.1))
     };

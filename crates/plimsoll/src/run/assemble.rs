@@ -112,7 +112,8 @@ fn hosts(source: &Source<'_>, given: &HostArguments) -> Result<HostArguments, Fa
     let mut watched = all("watch", &source.plan.watch)?;
     watched.extend(given.hosts.iter().cloned());
     let drop_caches = given.drop_caches || source.plan.drop_caches;
-    Ok(HostArguments { on, hosts: watched, set: given.set.clone(), drop_caches })
+    let (set, allow_open) = (given.set.clone(), given.allow_open);
+    Ok(HostArguments { on, hosts: watched, set, drop_caches, allow_open })
 }
 
 /// Settings of a plan file, and of the command line (`set`), with the commands that define some of them. A setting

@@ -25,6 +25,7 @@ use crate::arguments::{
 };
 use crate::check::{self, More};
 use crate::gate::{self, GateArguments};
+use crate::public::expect_rules_stay;
 use crate::{clock, device, net, output, resume};
 use assemble::Assembled;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
@@ -165,7 +166,8 @@ fn run_storage(
         return Ok(code);
     }
     let opened = (!run.output.quiet).then_some(outlook::say_grace as fn(&_, &[_], &[_]));
-    let more = More { file, quick: how.quick, opened, ..More::default() };
+    let allow_open = run.hosts.allow_open;
+    let more = More { file, quick: how.quick, allow_open, opened, ..More::default() };
     let (study, interrupted) = check::measure(plan, &run.access, &run.output, store, more)?;
     gate::finish(&study, check::exit_code(&study, interrupted), &run.output, store)
 }
@@ -177,7 +179,8 @@ fn run_path(
     run: &RunArguments,
     store: &StoreArguments,
 ) -> Result<u8, Failure> {
-    let PathPlan { plan, arguments } = path::plan(source, given)?;
+    let PathPlan { plan, mut arguments } = path::plan(source, given)?;
+    arguments.via.allow_open |= run.hosts.allow_open;
     if let Some(code) = shown_only(run, source, &plan)? {
         return Ok(code);
     }
@@ -196,6 +199,7 @@ fn run_hosts(
     if let Some(code) = shown_only(run, source, &plan)? {
         return Ok(code);
     }
+    expect_rules_stay(&plan.factors, run.hosts.allow_open)?;
     match command {
         HostCommand::Device(arguments) => {
             let (study, interrupted) = device::measure(plan, &arguments, &run.output, store)?;

@@ -109,8 +109,9 @@ fn assembled(
 ) -> Result<Assembled, Failure> {
     let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let source = Source::read(text, "plan.toml", &owned(given))?;
-    let (on, hosts, set, drop_caches) = (Vec::new(), Vec::new(), Vec::new(), false);
-    let hosts = HostArguments { on, hosts, set, drop_caches };
+    let (on, hosts, set) = (Vec::new(), Vec::new(), Vec::new());
+    let (drop_caches, allow_open) = (false, false);
+    let hosts = HostArguments { on, hosts, set, drop_caches, allow_open };
     let (targets, how) = (owned(targets), words(how));
     let reboot = false;
     assemble::plan(&source, &Given { targets: &targets, hosts: &hosts, reboot, how: &how })

@@ -21,8 +21,10 @@ pub(super) fn planned_with(
     changed: impl FnOnce(HostArguments) -> HostArguments,
 ) -> Result<Plan, Failure> {
     let source = Source::read(text, "plan.toml", &[])?;
-    let (on, watched, set, drop_caches) = (Vec::new(), Vec::new(), Vec::new(), false);
-    let arguments = changed(HostArguments { on, hosts: watched, set, drop_caches });
+    let (on, watched, set) = (Vec::new(), Vec::new(), Vec::new());
+    let (drop_caches, allow_open) = (false, false);
+    let arguments = HostArguments { on, hosts: watched, set, drop_caches, allow_open };
+    let arguments = changed(arguments);
     let targets: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
     let how = words(how);
     let given = Given { targets: &targets, hosts: &arguments, reboot: false, how: &how };

@@ -1,0 +1,135 @@
+//! Hosts that others can reach: their addresses, and the rules that keep the others out.
+
+use crate::hosts;
+use plimsoll_model::{Cause, Factor, FactorLevel, Failure};
+use plimsoll_reach::Reach;
+use plimsoll_settings::knob;
+use std::net::IpAddr;
+
+/// The setting of all rules of the packet filter.
+pub const RULESET: &str = "nft-ruleset";
+/// Its level without any rule.
+const NONE: &str = "none";
+/// Its levels that let everybody in.
+const OPEN: [&str; 3] = [NONE, "only-nat", "only-tracking"];
+
+/// Refuses to take the rules off a host that has a public address, unless that is allowed.
+///
+/// # Errors
+/// [`Cause::NotPermitted`] for the first such setting; a host that cannot be reached.
+pub fn expect_rules_stay(factors: &[Factor], is_allowed: bool) -> Result<(), Failure> {
+    for factor in factors.iter().filter(|factor| !is_allowed && opens(factor)) {
+        let host = hosts::open(&factor.host, true)?;
+        if let Some(address) = public_address(&*host).filter(|_| has_rules(&*host)) {
+            let tried = format!("remove the rules of {}", factor.host);
+            return Err(Failure::new(Cause::NotPermitted, tried)
+                .on(RULESET)
+                .happened(format!("it has the public address {address}, and would be open"))
+                .next("Disconnect it first, or give --allow-open."));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a level of a setting lets everybody in. Rules of a file are the user's own.
+fn opens(factor: &Factor) -> bool {
+    let is_open = |level: &FactorLevel| match level {
+        FactorLevel::Set { value } => OPEN.contains(&value.as_str()),
+        FactorLevel::AsFound => false,
+    };
+    factor.name == RULESET && factor.levels.iter().any(is_open)
+}
+
+/// Whether there are rules to be removed. Those that cannot be read cannot be replaced either.
+fn has_rules(host: &dyn Reach) -> bool {
+    let found = knob(RULESET).and_then(|knob| knob.read(host));
+    found.is_ok_and(|found| found.level != NONE)
+}
+
+/// An address of a host that others can reach.
+pub fn public_address(host: &dyn Reach) -> Option<IpAddr> {
+    own_addresses(host).into_iter().find(|address| !is_local(*address) && !address.is_multicast())
+}
+
+/// The addresses of a host.
+pub fn own_addresses(host: &dyn Reach) -> Vec<IpAddr> {
+    let own = hosts::said(host, "ip -o addr show 2>/dev/null");
+    let words = own.split_whitespace().filter_map(|word| word.split('/').next()?.parse().ok());
+    words.collect()
+}
+
+/// Whether an address belongs to a local network: private, of one link or site, or for benchmarks. Sources: RFC 1918,
+/// RFC 2544, RFC 3879, RFC 3927, RFC 4193, RFC 5180, RFC 6598.
+pub fn is_local(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(four) => {
+            let [a, b, ..] = four.octets();
+            let is_shared = a == 100 && (64..128).contains(&b);
+            let is_benchmark = a == 198 && (18..20).contains(&b);
+            four.is_private()
+                || four.is_loopback()
+                || four.is_link_local()
+                || is_shared
+                || is_benchmark
+        }
+        IpAddr::V6(six) => {
+            let segments = six.segments();
+            let is_benchmark = segments[..3] == [0x2001, 2, 0];
+            let is_of_site = segments[0] & 0xffc0 == 0xfec0;
+            six.is_loopback()
+                || is_benchmark
+                || is_of_site
+                || six.is_unique_local()
+                || six.is_unicast_link_local()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::{HostName, Switch};
+
+    #[test]
+    fn networks_of_a_home_and_of_benchmarks_are_local() {
+        for local in [
+            "10.77.1.2",
+            "192.168.1.1",
+            "172.31.0.1",
+            "198.18.0.1",
+            "198.19.255.1",
+            "100.64.0.1",
+            "127.0.0.1",
+            "169.254.3.4",
+            "fd00::1",
+            "fe80::1",
+            "fec0::5054:ff:fe12:3456",
+            "2001:2::1",
+            "::1",
+        ] {
+            assert!(is_local(local.parse().unwrap()), "{local}");
+        }
+        for public in
+            ["8.8.8.8", "172.32.0.1", "198.20.0.1", "100.128.0.1", "2001:db8::1", "2001:2:1::1"]
+        {
+            assert!(!is_local(public.parse().unwrap()), "{public}");
+        }
+    }
+
+    #[test]
+    fn only_levels_without_the_filter_of_the_rules_open_a_host() {
+        let factor = |name: &str, value: &str| Factor {
+            name: name.to_owned(),
+            host: HostName::Local,
+            levels: vec![FactorLevel::AsFound, FactorLevel::Set { value: value.to_owned() }],
+            switch: Switch::Live,
+        };
+        for open in OPEN {
+            assert!(opens(&factor(RULESET, open)), "{open}");
+        }
+        for shut in ["without-flowtable", "rules.nft"] {
+            assert!(!opens(&factor(RULESET, shut)), "{shut}");
+        }
+        assert!(!opens(&factor("offload:eth0:gro", NONE)));
+    }
+}
