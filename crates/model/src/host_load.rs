@@ -277,6 +277,13 @@ pub struct ConntrackLoad {
     pub dropped: u64,
     /// Connections removed from the full table to make room for others.
     pub early_dropped: u64,
+    /// Connections that a flowtable forwards, of the two addresses that have most of them, at the end; `None` if they
+    /// were not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offloaded: Option<u64>,
+    /// Whether the hardware forwards them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub offloaded_in_hardware: bool,
 }
 
 impl Add for ConntrackLoad {
@@ -288,6 +295,11 @@ impl Add for ConntrackLoad {
             insert_failed: self.insert_failed.saturating_add(o.insert_failed),
             dropped: self.dropped.saturating_add(o.dropped),
             early_dropped: self.early_dropped.saturating_add(o.early_dropped),
+            offloaded: o.offloaded.or(self.offloaded),
+            offloaded_in_hardware: match o.offloaded {
+                Some(_) => o.offloaded_in_hardware,
+                None => self.offloaded_in_hardware,
+            },
         }
     }
 }

@@ -82,21 +82,22 @@ impl Watched {
 
     pub(crate) fn begin(&mut self) {
         self.clear();
-        self.ask_at_an_end();
+        self.ask_at_an_end(Ask::Forwarding);
         (self.ended, self.whole) = (false, true);
     }
 
     pub(crate) fn end(&mut self) {
         if !self.ended {
-            self.ask_at_an_end();
+            self.ask_at_an_end(Ask::Forwarded);
             self.ended = true;
         }
     }
 
-    fn ask_at_an_end(&mut self) {
+    /// A router is asked differently at both ends.
+    fn ask_at_an_end(&mut self, of_router: Ask) {
         let what = match (&self.directory, self.forwards) {
             (Some(_), _) => Ask::Mounts,
-            (None, true) => Ask::Forwarding,
+            (None, true) => of_router,
             (None, false) => Ask::Counters,
         };
         self.asked.push_back((Moment::End, self.watch.ask(what)));

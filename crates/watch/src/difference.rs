@@ -101,6 +101,8 @@ pub(super) fn between(hardware: &Hardware, from: &Sample, to: &Sample) -> Result
             insert_failed: grown(a.insert_failed, b.insert_failed),
             dropped: grown(a.dropped, b.dropped),
             early_dropped: grown(a.early_dropped, b.early_dropped),
+            offloaded: b.offloaded,
+            offloaded_in_hardware: b.offloaded_in_hardware,
         }),
         queues: queues(from, to),
         frequency: to.frequency,

@@ -42,6 +42,9 @@ pub enum Ask {
     /// The counters, and those of what packets meet in a router: its connection tracking and its queueing
     /// disciplines. It costs a process, too.
     Forwarding,
+    /// The same after packets were forwarded, with the connections that a flowtable has taken. The whole table of
+    /// connections is read.
+    Forwarded,
 }
 
 /// A host that can be watched.

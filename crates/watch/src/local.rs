@@ -1,5 +1,6 @@
 //! This machine.
 
+use super::shell::OFFLOADED;
 use super::{Ask, PendingSample, Watch};
 use crate::proc_files::{
     FileKind, Hardware, Sample, cpu_accounting, group_paths, parse_cpu_model, parse_disk_facts,
@@ -88,9 +89,12 @@ impl Local {
             Ask::Counters => {}
             Ask::Processes => texts.push((FileKind::Processes, processes())),
             Ask::Mounts => texts.extend(read(&MOUNTS)),
-            Ask::Forwarding => {
+            Ask::Forwarding | Ask::Forwarded => {
                 texts.extend(read(&CONNTRACK));
-                texts.push((FileKind::Queues, queues()));
+                texts.push((FileKind::Queues, printed(QUEUES).unwrap_or_default()));
+                let is_last = what == Ask::Forwarded;
+                let offloaded = is_last.then(offloaded).flatten();
+                texts.extend(offloaded.map(|text| (FileKind::Offloaded, text)));
             }
         }
         let texts = texts.iter().map(|(kind, text)| (*kind, text.as_str()));
@@ -191,9 +195,16 @@ fn read(paths: &[&str]) -> Vec<(FileKind, String)> {
     paths.iter().filter_map(file).collect()
 }
 
-fn queues() -> String {
-    let listed = child::command("sh").args(["-c", QUEUES]).output();
-    listed.map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_default()
+/// The offloaded connections, if they can be looked at.
+fn offloaded() -> Option<String> {
+    printed(&format!("s() {{ :; }}{OFFLOADED}offloaded"))
+}
+
+/// What a script prints if it succeeds.
+fn printed(script: &str) -> Option<String> {
+    let output = child::command("sh").args(["-c", script]).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    output.status.success().then(|| text.into_owned())
 }
 
 fn processes() -> String {

@@ -23,6 +23,18 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 /// One process a sample: each second that is next to nothing.
 const INTERVAL: Duration = Duration::from_secs(1);
 
+/// Defines `offloaded`, which prints the two addresses with most connections that a flowtable forwards, and how many
+/// these are. It fails where there is no flowtable, or so many connections that looking at all of them takes long.
+pub(super) const OFFLOADED: &str = r#"
+offloaded() {
+    [ -d /sys/module/nf_flow_table ] && [ -r /proc/net/nf_conntrack ] || return 1
+    read -r i < /proc/sys/net/netfilter/nf_conntrack_count && [ "$i" -le 16384 ] || return 1
+    s offloaded
+    o='^.* src=\([^ ]*\) dst=\([^ ]*\) .*\[\(H*W*_*\)OFFLOAD\].*'
+    sed -n "s/$o/\1 \2 \3/p" /proc/net/nf_conntrack | sort | uniq -c | sort -rn | head -n 1
+}
+"#;
+
 /// Says what the host is, then answers each line: the lines that follow a number are printed under
 /// that number. Files that cannot be read are left out once and for all.
 const SCRIPT: &str = r#"
@@ -74,7 +86,8 @@ m='/proc/self/mountinfo /proc/self/mountstats /proc/fs/cifs/Stats'
 while read -r n p; do
     case $p in
         mounts) head -n 50000 $f $m;;
-        forwarding) head -n 5000 $f $c; s queues; PATH=$PATH:/usr/sbin:/sbin tc -s qdisc show;;
+        forward*) head -n 5000 $f $c; s queues; PATH=$PATH:/usr/sbin:/sbin tc -s qdisc show
+            case $p in forwarded) offloaded;; esac;;
         processes) head -n 5000 $f; s processes; cat /proc/[0-9]*/stat;;
         *) head -n 5000 $f;;
     esac
@@ -123,7 +136,7 @@ impl Shell {
     pub(super) fn open(reach: &dyn Reach, clock: Arc<dyn Clock>) -> Result<Opened, Failure> {
         let name = reach.name().parse()?;
         let mut shell = Shell {
-            channel: Some(reach.open(SCRIPT)?),
+            channel: Some(reach.open(&[OFFLOADED, SCRIPT].concat())?),
             name,
             clock,
             ticks_per_second: 100.0,
@@ -200,6 +213,7 @@ impl Source for Shell {
             Ask::Processes => format!("{number} processes\n"),
             Ask::Mounts => format!("{number} mounts\n"),
             Ask::Forwarding => format!("{number} forwarding\n"),
+            Ask::Forwarded => format!("{number} forwarded\n"),
         };
         let asked = self.clock.now();
         let written = match &mut self.channel {
@@ -245,6 +259,7 @@ pub(super) fn sample(said: &Sections<'_>, ticks_per_second: f64) -> Option<Sampl
     let files = said.iter().filter_map(|(name, text)| match name {
         "processes" => Some((FileKind::Processes, text)),
         "queues" => Some((FileKind::Queues, text)),
+        "offloaded" => Some((FileKind::Offloaded, text)),
         path => Some((FileKind::of_path(path)?, text)),
     });
     Sample::from_files(ticks_per_second, files)
@@ -254,4 +269,48 @@ pub(super) fn sample(said: &Sections<'_>, ticks_per_second: f64) -> Option<Sampl
 fn is_this_boot(boot: &str) -> bool {
     let own = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     !boot.is_empty() && own.trim() == boot
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// Two flows between two addresses in the hardware, one between others, and one that no flowtable has.
+    #[test]
+    fn the_addresses_with_most_offloaded_connections_are_counted() {
+        let flow = |from: &str, to: &str, mark: &str| {
+            format!(
+                "ipv4     2 udp      17 src={from} dst={to} sport=5 dport=6 packets=9 bytes=9 src={to} dst={from} sport=6 \
+                 dport=5 packets=9 bytes=9 {mark}mark=0 zone=0 use=2\n"
+            )
+        };
+        let [near, far] = ["192.0.2.1", "198.51.100.2"];
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
+        let printed = |flows: &[String], count: &str| {
+            std::fs::write(path("table"), flows.concat()).unwrap();
+            std::fs::write(path("count"), count).unwrap();
+            let script = OFFLOADED
+                .replace("/proc/sys/net/netfilter/nf_conntrack_count", &path("count"))
+                .replace("/proc/net/nf_conntrack", &path("table"))
+                .replace("/sys/module/nf_flow_table", place.path().to_str().unwrap());
+            let script = format!("s() {{ echo \"$1:\"; }}{script}offloaded");
+            let ran = Command::new("sh").args(["-c", &script]).output().unwrap();
+            let text = String::from_utf8(ran.stdout).unwrap();
+            (ran.status.success(), text.split_whitespace().collect::<Vec<_>>().join(" "))
+        };
+        let two = [near, far, "[HW_OFFLOAD] "];
+        let mut flows: Vec<String> = [two, two, [near, near, "[OFFLOAD] "], [near, far, ""]]
+            .map(|[from, to, mark]| flow(from, to, mark))
+            .into();
+        let expected = format!("offloaded: 2 {far} {near} HW_");
+        assert_eq!(printed(&flows, "4\n"), (true, expected));
+        assert_eq!(printed(&flows, "16385\n"), (false, String::new()), "that takes too long");
+        flows.drain(..2);
+        let expected = format!("offloaded: 1 {near} {near}");
+        assert_eq!(printed(&flows, "2\n"), (true, expected));
+        flows.remove(0);
+        assert_eq!(printed(&flows, "1\n"), (true, "offloaded:".to_owned()));
+    }
 }

@@ -452,6 +452,8 @@ pub fn load(host: HostName) -> HostLoad {
             insert_failed: 1,
             dropped: 2,
             early_dropped: 3,
+            offloaded: Some(64),
+            offloaded_in_hardware: true,
         }),
         queues: vec![QueueLoad {
             interface: "eth1".into(),

@@ -27,6 +27,8 @@ pub enum FileKind {
     ConntrackMost,
     /// What `tc -s qdisc show` prints
     Queues,
+    /// The two addresses with most offloaded connections, and how many these are
+    Offloaded,
     /// /proc/loadavg
     LoadAverage,
     /// /proc/net/rpc/nfsd

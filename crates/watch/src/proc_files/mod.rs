@@ -25,7 +25,7 @@ pub use network::{
     InterfaceCounters, parse_interfaces, parse_nfsd, parse_retransmitted, parse_softnet,
 };
 pub use processes::{ProcessTime, parse_processes};
-pub use queues::{parse_conntrack, parse_queues};
+pub use queues::{parse_conntrack, parse_offloaded, parse_queues};
 pub use raid::parse_raid;
 pub use sensors::{parse_celsius, parse_hertz};
 
@@ -97,7 +97,7 @@ impl Sample {
         files: impl IntoIterator<Item = (FileKind, &'a str)>,
     ) -> Option<Sample> {
         let mut sample = Sample::default();
-        let (mut cpu, mut most_connections) = (None, None);
+        let (mut cpu, mut most_connections, mut offloaded) = (None, None, None);
         for (kind, text) in files {
             match kind {
                 FileKind::Uptime => sample.uptime_seconds = cpu::first_number(text),
@@ -115,6 +115,7 @@ impl Sample {
                 FileKind::Conntrack => sample.conntrack = parse_conntrack(text),
                 FileKind::ConntrackMost => most_connections = number(text, 0),
                 FileKind::Queues => sample.queues = parse_queues(text),
+                FileKind::Offloaded => offloaded = Some(parse_offloaded(text)),
                 FileKind::LoadAverage => sample.load_average = cpu::first_number(text),
                 FileKind::Nfsd => sample.nfsd = parse_nfsd(text),
                 FileKind::Frequency => {
@@ -144,6 +145,8 @@ impl Sample {
         (sample.cpu, sample.cores) = cpu?;
         if let Some(conntrack) = &mut sample.conntrack {
             conntrack.most_entries = most_connections;
+            conntrack.offloaded = offloaded.map(|(connections, _)| connections);
+            conntrack.offloaded_in_hardware = offloaded.is_some_and(|(_, hardware)| hardware);
         }
         Some(sample)
     }

@@ -23,13 +23,23 @@ pub fn parse_conntrack(text: &str) -> Option<ConntrackLoad> {
         let [entries, insert_failed, dropped, early_dropped] = columns.map(number);
         Some(ConntrackLoad {
             entries: entries?,
-            most_entries: None,
             insert_failed: insert_failed?,
             dropped: dropped?,
             early_dropped: early_dropped?,
+            ..ConntrackLoad::default()
         })
     };
     lines.take(MAX_CORES).map(core).reduce(|all, core| Some(all? + core?))?
+}
+
+/// The two addresses with most offloaded connections: "64 192.0.2.1 10.0.0.2 HW_". The number of these, and whether the
+/// hardware forwards them; 0 without a line.
+pub fn parse_offloaded(text: &str) -> (u64, bool) {
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    match words.as_slice() {
+        [count, _, _, mark @ ..] => (count.parse().unwrap_or_default(), mark == ["HW_"]),
+        _ => (0, false),
+    }
 }
 
 /// `tc -s qdisc show`: the discipline at the root of each interface and the one of what it receives. What their classes
@@ -96,14 +106,27 @@ mod tests {
             00000000  00000000 00000000 00000000 00000000\n";
         let expected = ConntrackLoad {
             entries: 65_535,
-            most_entries: None,
             insert_failed: 1,
             dropped: 17,
             early_dropped: 5,
+            ..ConntrackLoad::default()
         };
         assert_eq!(parse_conntrack(text), Some(expected));
         assert_eq!(parse_conntrack("entries drop\n00000001 00000000\n"), None);
         assert_eq!(parse_conntrack(""), None);
+    }
+
+    #[test]
+    fn offloaded_connections_have_a_number_and_a_mark() {
+        for (text, expected) in [
+            ("     64 192.0.2.1 10.0.0.2 \n", (64, false)),
+            ("  64 fd00::1 fd00::2 HW_\n", (64, true)),
+            ("\n", (0, false)),
+            ("64 192.0.2.1", (0, false)),
+            ("x 192.0.2.1 10.0.0.2 HW_", (0, true)),
+        ] {
+            assert_eq!(parse_offloaded(text), expected, "{text}");
+        }
     }
 
     /// As tc of iproute2 6.1 prints them.

@@ -172,6 +172,7 @@ fn a_sample_of_many_files() {
         (FileKind::LoadAverage, "0.52 0.58 0.59 1/467 1234\n"),
         (FileKind::ConntrackMost, "262144\n"),
         (FileKind::Conntrack, "entries insert_failed drop early_drop\n1f 0 0 0\n"),
+        (FileKind::Offloaded, "     16 192.0.2.1 10.0.0.2 HW_\n"),
         (FileKind::Watcher, "9 (sh) S 1 9 9 0 -1 0 0 0 0 0 1 2 3 4 20 0 1 0 5\n"),
         (FileKind::Watcher, "8 (sshd) S 1 8 8 0 -1 0 0 0 0 0 10 0 0 0 20 0 1 0 5\n"),
     ];
@@ -182,6 +183,7 @@ fn a_sample_of_many_files() {
     assert_eq!((sample.celsius, sample.watcher_seconds), (Some(57.0), Some(0.2)));
     let connections = sample.conntrack.unwrap();
     assert_eq!((connections.entries, connections.most_entries), (31, Some(262_144)));
+    assert_eq!((connections.offloaded, connections.offloaded_in_hardware), (Some(16), true));
     assert!(Sample::from_files(100.0, [(FileKind::LoadAverage, "1 1 1")]).is_none());
     let sample = sample.taken(Nanos(1_000), Nanos(1_400));
     assert_eq!((sample.at, sample.within), (Nanos(1_200), Duration::from_nanos(200)));

@@ -105,6 +105,11 @@ fn queues_and_connections_only_where_they_are_asked_for() {
         );
         assert!(whole.queues.len() >= roots, "{:?} of {listed}", whole.queues);
         assert!(!whole.interfaces.is_empty(), "the counters, too");
+        // Offloaded connections are for the end.
+        assert_eq!(whole.conntrack.and_then(|table| table.offloaded), None);
+        let at_the_end = sample(watch, Ask::Forwarded);
+        assert_eq!(at_the_end.conntrack.is_some(), has_table);
+        assert!(at_the_end.queues.len() >= roots);
     }
 }
 
