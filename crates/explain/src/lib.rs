@@ -14,6 +14,7 @@ mod clients;
 mod costs;
 mod effects;
 mod findings;
+mod flows_taken;
 mod forwarding;
 mod gates;
 mod gather;
@@ -53,6 +54,7 @@ pub use findings::{
     CellFindings, Disturbed, Findings, Levels, WorkloadFindings, arithmetic_level, findings,
     seconds_per_trial,
 };
+pub use flows_taken::{FlowsTaken, flows_taken};
 pub use forwarding::{
     AtRate, ConnectionLimit, Forwarded, NewConnections, QueueSeen, RateLimit, RouterCpu, forwarded,
     new_connections,

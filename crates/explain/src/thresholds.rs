@@ -175,6 +175,14 @@ pub(crate) const LOST_THERE: f64 = 0.5;
 pub(crate) const HELD_BACK: f64 = 0.5;
 /// Share of the table of connections from which it is full. Chosen: it is looked at before and after a trial, not within.
 pub(crate) const CONNTRACK_FULL: f64 = 0.95;
+/// Flows below which the offloaded connections of other hosts cannot be told from them. Chosen: a browser opens a handful
+/// to one server.
+pub(crate) const FEW_FLOWS: f64 = 16.0;
+/// Share of the flows from which a flowtable forwards them, and share up to which it forwards hardly any. Chosen: with 16
+/// flows, one of another host is no sign.
+pub const FLOWS_TAKEN: f64 = 0.9;
+/// The latter.
+pub const FLOWS_LEFT: f64 = 0.1;
 /// CPU time in seconds that a kernel takes at least to forward a frame, and the time below which it did not forward it.
 /// Chosen: the fastest cores forward about 2 million frames a second, and a tenth of that time is what the first packets
 /// of flows and the driver take.

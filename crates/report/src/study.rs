@@ -26,8 +26,8 @@ use crate::device;
 use crate::measure::{self, Shape};
 use crate::names::{self, Names};
 use plimsoll_explain::{
-    CopyCosts, Findings, Forecast, Forwarded, Limits, NamedLimit, NewConnections, PartCosts,
-    PathLimits, Playback, Routed, Stalls, Transfers, Writes,
+    CopyCosts, Findings, FlowsTaken, Forecast, Forwarded, Limits, NamedLimit, NewConnections,
+    PartCosts, PathLimits, Playback, Routed, Stalls, Transfers, Writes,
 };
 use plimsoll_model::{Cell, Contrast, Measure, Study, Workload, factor};
 
@@ -48,6 +48,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) path_limits: Vec<PathLimits>,
     /// What routers did while they kept their rates.
     pub(crate) forwarded: Vec<Forwarded>,
+    /// Flows that flowtables of routers forwarded.
+    pub(crate) flows_taken: Vec<FlowsTaken>,
     /// What arrived of the rates that were offered to routers.
     pub(crate) routed: Vec<Routed>,
     /// What routers did while new connections were opened through them.
@@ -80,6 +82,7 @@ impl<'a> Shown<'a> {
             limits: plimsoll_explain::limits(study),
             path_limits: plimsoll_explain::path_limits(study),
             forwarded: plimsoll_explain::forwarded(study),
+            flows_taken: plimsoll_explain::flows_taken(study),
             new_connections: plimsoll_explain::new_connections(study),
             part_costs: plimsoll_explain::part_costs(study),
             named_limits: plimsoll_explain::named_limits(study),

@@ -61,3 +61,25 @@ fn frames_of_one_direction_that_go_another_way_are_told_by_those_of_the_other() 
     }
     assert!(!on_one_line(&routed()).contains(differ));
 }
+
+#[test]
+fn a_flowtable_that_takes_no_flow_is_named() {
+    let mut study = routed();
+    let filter = device::Netfilter { nft_flow_tables_count: Some(1), ..Default::default() };
+    facts(&mut study).router = Some(RouterFacts { filter: Some(filter), ..RouterFacts::default() });
+    // The frames out have their flows in the table.
+    for trial in &mut study.trials {
+        let offloaded = Some(if trial.cell.workload < 2 { 64 } else { 0 });
+        for load in trial.loads.iter_mut().filter(|load| load.host == *"ssh://root@router") {
+            load.conntrack = Some(ConntrackLoad { offloaded, ..ConntrackLoad::default() });
+        }
+    }
+    let text = on_one_line(&study);
+    for words in [
+        "The flowtable of R forwards the flows in software (out 128 and out 1518).",
+        "The flowtable of R forwards hardly any flow (in 128 and in 1518): packets of the others pass all rules.",
+    ] {
+        assert!(text.contains(words), "{words} in {text}");
+    }
+    assert!(!on_one_line(&routed()).contains("flowtable"));
+}

@@ -1,5 +1,6 @@
 //! What sets the rate of a router, and what went wrong in it, where its own counters tell: a sentence each.
 
+use super::flowtable;
 use super::forwarding::label;
 use super::names::Brief;
 use crate::study::Shown;
@@ -47,6 +48,7 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
             percent(share)
         )
     }));
+    sentences.extend(flowtable::sentences(shown, &|cells| loads(shown, brief, cells)));
     sentences
 }
 

@@ -8,6 +8,7 @@ mod copies;
 mod database;
 mod figures;
 mod fit;
+mod flowtable;
 mod forwarding;
 mod forwarding_legend;
 mod helps;

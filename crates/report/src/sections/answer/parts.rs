@@ -1,6 +1,7 @@
 //! Parts of a router's path: what each of them costs a packet, and why others are not priced.
 
 use super::super::part_interactions::sentence;
+use super::flowtable;
 use super::forwarding::label;
 use super::rows::NOTHING;
 use crate::chart::Table;
@@ -8,9 +9,10 @@ use crate::figure::RATE;
 use crate::study::{Shown, hosts};
 use crate::text::{capital, listed, printable, shortened};
 use crate::verdict::percent;
-use plimsoll_explain::{Difference, PartCost, PartCosts, PartVerdict};
+use plimsoll_explain::{Difference, PartCost, PartCosts, PartVerdict, WorkloadFindings};
 use plimsoll_model::{Failure, MissingPart, PathPart, Subject};
 use plimsoll_stats::interval::Interval;
+use std::collections::BTreeSet;
 
 /// Columns of the reason why a part is not priced.
 const LONGEST: usize = 200;
@@ -232,6 +234,12 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
                 .to_owned(),
         );
     }
+    legend.extend(flowtable::sentences(shown, &|cells| {
+        let numbers: BTreeSet<u16> = cells.iter().map(|cell| cell.workload).collect();
+        let own = |found: &&WorkloadFindings| numbers.contains(&found.number);
+        let found = shown.findings.workloads.iter().filter(own);
+        listed(&found.map(|found| label(shown, found)).collect::<Vec<String>>())
+    }));
     let parts = study.plan.parts.iter();
     legend.extend(parts.flat_map(|parts| &parts.missing).map(|MissingPart { part, reason }| {
         format!("{part}: not measured, because {}.", shortened(&printable(reason), LONGEST))
