@@ -22,8 +22,6 @@ const IPERF3_DRAIN: Duration = Duration::from_millis(500);
 const INTERVAL: Duration = Duration::from_millis(100);
 /// Most intervals of a trial that the probe reports.
 const MOST_INTERVALS: u128 = 4000;
-/// Time between two batches of frames that are forwarded: as few as the sender can in each.
-const FORWARDING_PACE: Duration = Duration::from_micros(50);
 /// Least payload of a datagram of the probe: its header.
 pub(crate) const LEAST_PAYLOAD: u64 = 16;
 /// Most datagrams per second that the probe takes of a stream; no sender reaches them.
@@ -292,7 +290,7 @@ fn forwarding(job: &ForwardingJob, ipv6: bool) -> Result<Order, Failure> {
     if let Some(rate) = rate {
         line(&mut settings, "packets_per_second", rate);
         line(&mut settings, "realtime", 1);
-        line(&mut settings, "pace_us", FORWARDING_PACE.as_micros());
+        line(&mut settings, "pace_us", ForwardingJob::PACE.as_micros());
     }
     let punctual = rate.map(|per_second| PunctualRate { per_second, is_timed: job.is_timed });
     Ok(Order { near, far, is_udp: true, settings, punctual })

@@ -7,6 +7,7 @@ use crate::units::Bytes;
 use crate::{Measure, Parameter};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 /// Frames of one size, or of a mix of sizes, through a router, in many flows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +32,8 @@ pub struct ForwardingJob {
 impl ForwardingJob {
     /// Flows if the user names none: one flow would test one receive queue.
     pub const FLOWS: u16 = 64;
+    /// Time between two batches of frames at a rate, each of as few as it allows.
+    pub const PACE: Duration = Duration::from_micros(50);
     /// Sizes of a mix of frames, and how many of each there are. Source: the simple IMIX that testers of routers use.
     pub const IMIX: [u64; 3] = [64, 570, 1518];
     const SHARES: [u64; 3] = [7, 4, 1];
@@ -66,6 +69,13 @@ impl ForwardingJob {
             }
             None => vec![self.frame.0],
         }
+    }
+
+    /// Frames that leave the sender at once, at so many per second in each direction.
+    pub fn batch(frames_per_second: f64) -> u64 {
+        // As many as come due, and no more for rounding.
+        let due = frames_per_second * ForwardingJob::PACE.as_secs_f64();
+        (due - 1e-6).ceil().max(1.0) as u64
     }
 
     /// Bytes of the longest frames.
@@ -254,6 +264,12 @@ mod tests {
     fn a_frame_holds_its_headers() {
         assert_eq!([64, 1518].map(|frame| ForwardingJob::payload(frame, false)), [18, 1472]);
         assert_eq!(ForwardingJob::payload(64, true), 0);
+    }
+
+    #[test]
+    fn frames_come_due_at_once_above_one_in_a_pace() {
+        let rates = [0.0, 100.0, 20_000.0, 20_100.0, 40_000.0, 100_000.0, f64::NAN];
+        assert_eq!(rates.map(ForwardingJob::batch), [1, 1, 1, 2, 2, 5, 1]);
     }
 
     #[test]

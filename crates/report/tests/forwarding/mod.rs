@@ -101,7 +101,9 @@ fn the_rates_of_a_router_are_on_one_screen() {
         assert!(row.contains(words), "{words} in {row}");
     }
     let of_events = "Loss events a minute at 50% and 90% of the rate: 0 and 12";
-    for words in ["R: ssh://root@router", "64", "flows", "kept/s at", "below 0.0015", of_events] {
+    for words in
+        ["R: ssh://root@router", "64", "flows", "2 at once", "kept/s at", "below 0.0015", of_events]
+    {
         assert!(screen.contains(words), "{words} in\n{screen}");
     }
     // The trials of the searches are a staircase with its knee.

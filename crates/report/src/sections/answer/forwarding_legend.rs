@@ -11,7 +11,7 @@ use crate::text::{listed, printable};
 use crate::verdict::percent;
 use plimsoll_explain::{CellFindings, Forwarded, WorkloadFindings};
 use plimsoll_model::{
-    Cell, Flow, Job, Limit, Measure, Metric, RateCaveat, Steps, StreamJob, Subject,
+    Cell, Flow, ForwardingJob, Job, Limit, Measure, Metric, RateCaveat, Steps, StreamJob, Subject,
 };
 
 /// What the columns mean, and where the frames did not pass the router.
@@ -27,10 +27,14 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
             Some("1") => ", 1 flow".to_owned(),
             Some(many) => format!(", {many} flows"),
         };
+        let at_once = match most_at_once(shown) {
+            1 => String::new(),
+            many => format!(", up to {many} at once"),
+        };
         let what = match has_searches(shown) {
-            true => {
-                format!(" Out: from A to B. UDP{flows}; frames with their check sequence (L2).")
-            }
+            true => format!(
+                " Out: from A to B. UDP{flows}; frames with their check sequence (L2){at_once}."
+            ),
             false => String::new(),
         };
         let via = via.unwrap_or_else(|| "not named".to_owned());
@@ -69,7 +73,16 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
     legend
 }
 
-/// "No loss: no frame was lost in 5 s, so the loss is below 0.0015%.", where rates without loss are in the table. A radio link has none.
+/// Frames that leave a sender at once, at the highest rate that is kept. A router forwards several at once with less work
+/// for each.
+fn most_at_once(shown: &Shown<'_>) -> u64 {
+    let kept = |cell: &CellFindings| Some(cell.levels.get(&Metric::all(Measure::KEPT))?.estimate);
+    let all = searches(shown).flat_map(|found| &found.cells).filter_map(kept);
+    all.reduce(f64::max).map_or(1, ForwardingJob::batch)
+}
+
+/// "No loss: no frame was lost in 5 s, so the loss is below 0.0015%.", where rates without loss are in the table. A radio
+/// link has none.
 fn without_loss(shown: &Shown<'_>) -> Vec<String> {
     if losses(shown).last() != Some(&0.0) || compares(shown) {
         return Vec::new();
