@@ -87,6 +87,7 @@ impl Found {
 
     fn router(&mut self, name: &str, before: &RouterFacts, after: &RouterFacts) {
         self.add(&format!("rules of {name}"), &rules(before), &rules(after));
+        self.add(&format!("flowtables of {name}"), &flowtables(before), &flowtables(after));
         for before in &before.interfaces {
             let is_same = |after: &&Nic| after.name == before.name;
             let Some(after) = after.interfaces.iter().find(is_same) else { continue };
@@ -148,6 +149,12 @@ fn rules(router: &RouterFacts) -> String {
     });
     let count = count.map(|count| format!("{count} rules"));
     count.into_iter().chain(digest).collect::<Vec<_>>().join(" ")
+}
+
+/// How many flowtables the rules have; empty where that is not known.
+fn flowtables(router: &RouterFacts) -> String {
+    let count = router.filter.as_ref().and_then(|filter| filter.nft_flow_tables_count);
+    count.map_or_else(String::new, |count| count.to_string())
 }
 
 /// "tbf 8 Mbit/s, ingress".

@@ -111,6 +111,18 @@ fn what_changed_of_a_router_is_named() {
         "lro of eth1 of ssh://root@router: off, then on",
     ];
     assert_eq!(words(&a, &b), expected);
+    // Flow offload that a firmware turned on.
+    let with_flowtables = |count: u64| {
+        let mut study = routed(40, "0123456789abcdef", None, "00", &[]);
+        let SubjectFacts::Path(path) = &mut study.subjects[0] else { panic!("a path") };
+        let filter = path.router.as_mut().unwrap().filter.as_mut().unwrap();
+        filter.nft_flow_tables_count = Some(count);
+        study
+    };
+    assert_eq!(
+        words(&with_flowtables(0), &with_flowtables(1)),
+        ["flowtables of ssh://root@router: 0, then 1"]
+    );
     // As many other rules are other rules.
     let c = routed(40, "fedcba9876543210", None, "0", &[]);
     assert_eq!(
