@@ -173,6 +173,13 @@ impl Knob for PacketSteering {
         undone.into_iter().collect()
     }
 
+    fn undo_by_shell(&self, original: &Original) -> Option<String> {
+        let line =
+            |(interface, own): (&str, Original)| rps::make(interface).ok()?.undo_by_shell(&own);
+        let lines: Vec<String> = by_interface(original).into_iter().filter_map(line).collect();
+        Some(lines.join("; "))
+    }
+
     fn is_as_found(&self, original: &Original, now: &Original) -> bool {
         let (before, now) = (by_interface(original), by_interface(now));
         let is_same = |(interface, own): (&&str, &Original)| {
@@ -232,6 +239,10 @@ mod tests {
         );
         assert!(!knob.is_as_found(&found, &steered(&[("eth0", "0"), ("eth1", "1")])));
         assert!(!knob.is_as_found(&found, &steered(&[("eth0", "0")])));
+        let line = knob.undo_by_shell(&found).unwrap();
+        for words in ["eth0/queues", "00000003", "eth1/queues"] {
+            assert!(line.contains(words), "{words} in {line}");
+        }
         let bad = [
             Original::default(),
             steered(&[("a b", "0")]),

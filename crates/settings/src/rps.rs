@@ -189,6 +189,14 @@ impl Knob for Rps {
         self.expect(host, original)
     }
 
+    fn undo_by_shell(&self, original: &Original) -> Option<String> {
+        let directory = self.directory();
+        let line = |(queue, mask): (&String, &String)| {
+            format!("echo {} >{directory}/{}/rps_cpus", quote(mask), quote(queue))
+        };
+        Some(queues(original).map(line).collect::<Vec<String>>().join("; "))
+    }
+
     fn is_as_found(&self, original: &Original, now: &Original) -> bool {
         let masks = |of: &Original| -> Vec<(String, String)> {
             queues(of).map(|(queue, mask)| (queue.clone(), plain(mask))).collect()
@@ -233,5 +241,21 @@ mod tests {
             knob.check_original(&interface::original_with(&[("rx-0", "0"), ("more", "0")]))
                 .is_err()
         );
+    }
+
+    #[test]
+    fn the_line_that_undoes_writes_the_mask_of_each_queue() {
+        let found = interface::original_with(&[("rx-0", "00"), ("rx-1", "ff,00000001")]);
+        let line = make("eth0").unwrap().undo_by_shell(&found).unwrap();
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("eth0/queues");
+        for queue in ["rx-0", "rx-1"] {
+            std::fs::create_dir_all(path.join(queue)).unwrap();
+        }
+        let line = line.replace("/sys/class/net", place.path().to_str().unwrap());
+        let ran = std::process::Command::new("/bin/sh").args(["-c", &line]).status().unwrap();
+        let mask = |queue: &str| std::fs::read_to_string(path.join(queue).join("rps_cpus"));
+        assert!(ran.success(), "{line}");
+        assert_eq!((&*mask("rx-0").unwrap(), &*mask("rx-1").unwrap()), ("00\n", "ff,00000001\n"));
     }
 }
