@@ -5,6 +5,8 @@ mod support;
 
 #[path = "net_via/published.rs"]
 mod published;
+#[path = "net_via/translated.rs"]
+mod translated;
 
 use plimsoll_model::{Flag, Measure, Metric, Outcome, RateCaveat, Trial};
 use std::sync::{Mutex, MutexGuard, PoisonError};

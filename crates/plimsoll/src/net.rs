@@ -117,6 +117,10 @@ pub fn measure(
                 let wanted = wanted(arguments, &a, &b)?;
                 let beside = arguments.via.direct.map(|b| Wanted { a: None, b: Some(b) });
                 let (reach_a, on_path) = (reach_a.clone(), reach_a.clone());
+                let inside = match opener {
+                    Side::A => reach_a.clone(),
+                    Side::B => reach_b.clone(),
+                };
                 let (addresses, interfaces, direct, routers) =
                     Signals::leave_when_over(&deadline, "find the addresses", &b, move || {
                         let addresses =
@@ -137,7 +141,9 @@ pub fn measure(
                             let flags =
                                 via::look(&*at_router, &*on_path, addresses, direct, is_allowed)?;
                             let own = via::own_address_towards(&*at_router, listens.ip);
-                            let names = via::own_interfaces(&*at_router, addresses);
+                            let own_of_ends =
+                                via::own_addresses_of_ends(&*inside, opener, addresses);
+                            let names = via::own_interfaces(&*at_router, own_of_ends);
                             let facts = plimsoll_device::router(&*at_router, &names);
                             Ok((flags, own, Some(facts)))
                         })?;

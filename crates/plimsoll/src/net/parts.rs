@@ -9,7 +9,7 @@ use plimsoll_model::{
     Cause, Factor, FactorLevel, Failure, Flow, HostName, MissingPart, PartAlone, PathPart,
     PathParts, PricedPart, factor,
 };
-use plimsoll_net::Addresses;
+use plimsoll_net::{Addresses, Side};
 use plimsoll_reach::Reach;
 use plimsoll_settings::{Found, RulesetParts, found_ruleset, knob, root_discipline, ruleset_parts};
 use std::net::IpAddr;
@@ -42,6 +42,8 @@ pub fn look(
     let [at_a, at_b, at_router] =
         [hosts::open(a, true)?, hosts::open(b, true)?, hosts::open(router, true)?];
     let addresses = Addresses::find(&*at_a, &*at_b, opener.other(), named)?;
+    let inside = if opener == Side::A { &*at_a } else { &*at_b };
+    let addresses = via::own_addresses_of_ends(inside, opener, addresses);
     let on = &*at_router;
     let flow = via::direction(arguments);
     let is_wanted = |part: &PathPart| arguments.via.parts.iter().any(|one| one.part() == *part);

@@ -11,7 +11,7 @@ use plimsoll_model::{
     Bound, Cause, Design, Failure, Flag, Flow, ForwardingJob, Length, Measure, Metric, Parameter,
     Rule, Steps, Workload,
 };
-use plimsoll_net::Addresses;
+use plimsoll_net::{Addresses, Side};
 use plimsoll_reach::{Reach, quote};
 use plimsoll_stats::kept::LEAD_SECONDS;
 use std::net::IpAddr;
@@ -186,6 +186,23 @@ pub(super) fn look(
 /// The address from which a router sends to an end itself: where it masquerades, what it forwards comes from there.
 pub(super) fn own_address_towards(router: &dyn Reach, end: IpAddr) -> Option<IpAddr> {
     route_word(router, end, "src")
+}
+
+/// The addresses as a router knows them whose other routers translate them, too: the end that opens the flows, which is
+/// inside, has that from which it sends.
+pub(super) fn own_addresses_of_ends(
+    inside: &dyn Reach,
+    opener: Side,
+    addresses: Addresses,
+) -> Addresses {
+    let source = route_word(inside, addresses.end(opener.other()).ip, "src");
+    let Some(source) = source.filter(|source| *source != addresses.end(opener).ip) else {
+        return addresses;
+    };
+    match opener {
+        Side::A => Addresses { a: source.into(), ..addresses },
+        Side::B => Addresses { b: source.into(), ..addresses },
+    }
 }
 
 /// The interfaces from which a router sends to the ends.
