@@ -20,11 +20,11 @@ const OPEN: [&str; 3] = [NONE, "only-nat", "only-tracking"];
 pub fn expect_rules_stay(factors: &[Factor], is_allowed: bool) -> Result<(), Failure> {
     for factor in factors.iter().filter(|factor| !is_allowed && opens(factor)) {
         let host = hosts::open(&factor.host, true)?;
-        if let Some(address) = public_address(&*host).filter(|_| has_rules(&*host)) {
+        if let Some(why) = is_public(&*host).filter(|_| has_rules(&*host)) {
             let tried = format!("remove the rules of {}", factor.host);
             return Err(Failure::new(Cause::NotPermitted, tried)
                 .on(RULESET)
-                .happened(format!("it has the public address {address}, and would be open"))
+                .happened(format!("it {why}, and would be open"))
                 .next("Disconnect it first, or give --allow-open."));
         }
     }
@@ -46,9 +46,19 @@ fn has_rules(host: &dyn Reach) -> bool {
     found.is_ok_and(|found| found.level != NONE)
 }
 
-/// An address of a host that others can reach.
-pub fn public_address(host: &dyn Reach) -> Option<IpAddr> {
-    own_addresses(host).into_iter().find(|address| !is_local(*address) && !address.is_multicast())
+/// Why others can reach a host: "has the public address 192.0.2.1"; `None` if they cannot.
+pub fn is_public(host: &dyn Reach) -> Option<String> {
+    why_public(&own_addresses(host))
+}
+
+/// The same of a host with these addresses. Each has that of its loopback interface.
+fn why_public(own: &[IpAddr]) -> Option<String> {
+    let is_public = |address: &&IpAddr| !is_local(**address) && !address.is_multicast();
+    match own.iter().find(is_public) {
+        Some(address) => Some(format!("has the public address {address}")),
+        None if own.is_empty() => Some("does not list its addresses (ip addr)".to_owned()),
+        None => None,
+    }
 }
 
 /// The addresses of a host.
@@ -114,6 +124,18 @@ mod tests {
         {
             assert!(!is_local(public.parse().unwrap()), "{public}");
         }
+    }
+
+    #[test]
+    fn a_host_whose_addresses_are_not_known_may_be_public() {
+        let why = |own: &[&str]| {
+            let own: Vec<IpAddr> = own.iter().map(|address| address.parse().unwrap()).collect();
+            why_public(&own)
+        };
+        assert_eq!(why(&["127.0.0.1", "192.168.1.1", "ff02::1"]), None);
+        let public = why(&["127.0.0.1", "2001:db8::1", "8.8.8.8"]);
+        assert_eq!(public.as_deref(), Some("has the public address 2001:db8::1"));
+        assert!(why(&[]).is_some_and(|why| why.contains("ip addr")));
     }
 
     #[test]

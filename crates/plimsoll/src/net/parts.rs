@@ -4,7 +4,7 @@ use super::arguments::{NetArguments, RateChoice};
 use super::connections::measures_frames;
 use super::{via, wanted};
 use crate::hosts;
-use crate::public::{RULESET, public_address};
+use crate::public::{RULESET, is_public};
 use plimsoll_model::{
     Cause, Factor, FactorLevel, Failure, Flow, HostName, MissingPart, PartAlone, PathPart,
     PathParts, PricedPart, factor,
@@ -12,7 +12,6 @@ use plimsoll_model::{
 use plimsoll_net::{Addresses, Side};
 use plimsoll_reach::Reach;
 use plimsoll_settings::{Found, RulesetParts, found_ruleset, knob, root_discipline, ruleset_parts};
-use std::net::IpAddr;
 
 /// Disciplines that take packets in and give them out in turn.
 const PLAIN: [&str; 4] = ["noqueue", "pfifo_fast", "pfifo", "bfifo"];
@@ -52,7 +51,7 @@ pub fn look(
     let of_rules = |part: &PathPart| !matches!(part, PathPart::Qdisc | PathPart::Offload);
     let (of_rules, others): (Vec<PathPart>, Vec<PathPart>) = wanted.into_iter().partition(of_rules);
     if !of_rules.is_empty() {
-        let public = if arguments.via.allow_open { None } else { public_address(on) };
+        let public = if arguments.via.allow_open { None } else { is_public(on) };
         add_rules(&mut chain, on, &of_rules, public);
     }
     for part in others {
@@ -82,7 +81,7 @@ fn found(router: &dyn Reach, name: &str) -> Result<Found, String> {
 }
 
 /// Adds the parts that rules make.
-fn add_rules(chain: &mut Chain, router: &dyn Reach, wanted: &[PathPart], public: Option<IpAddr>) {
+fn add_rules(chain: &mut Chain, router: &dyn Reach, wanted: &[PathPart], public: Option<String>) {
     let found = match found(router, RULESET) {
         Ok(found) => found,
         Err(happened) => {
@@ -97,10 +96,9 @@ fn add_rules(chain: &mut Chain, router: &dyn Reach, wanted: &[PathPart], public:
         }
     };
     let has = ruleset_parts(found_ruleset(&found.original).unwrap_or_default());
-    if let Some(address) = public.filter(|_| has != RulesetParts::default()) {
-        let reason = format!(
-            "R has the public address {address}, and would be open without its rules (--allow-open permits it)"
-        );
+    if let Some(why) = public.filter(|_| has != RulesetParts::default()) {
+        let reason =
+            format!("R {why}, and would be open without its rules (--allow-open permits it)");
         wanted.iter().for_each(|part| chain.leave_out(*part, reason.clone()));
         return;
     }
