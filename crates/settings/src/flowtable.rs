@@ -1,16 +1,29 @@
 //! Flow offload of what a router forwards: off as found, or by a flowtable of plimsoll's own between all interfaces that
-//! have an address. Packets of a known connection then pass the rules by, in software or in the network card.
+//! have an address. Packets of a known connection then pass the rules by, in software or in the network card. Cards take
+//! the flows of their own ports: those of bridges and VLANs then.
 
 use super::own_table::OwnTable;
 use super::{Knob, command, interface};
 use plimsoll_model::{Cause, Failure};
 use plimsoll_reach::Reach;
 use std::collections::BTreeSet;
+use std::fmt::Write;
 
 /// What stands for it.
 pub(super) const KIND: &str = "flowtable";
 
 const HARDWARE: &str = "hardware";
+/// Bridges and VLANs above bridges and VLANs that are looked through.
+const MOST_ABOVE: usize = 4;
+const TRIED: &str = "list the interfaces";
+/// Lists bridges and VLANs, each with an interface below it.
+const LIST_BELOW: &str = "cd /sys/class/net 2>/dev/null || exit 0
+    for i in */lower_*; do
+        above=${i%%/*}
+        if [ -d \"$above/bridge\" ] || grep -q '^DEVTYPE=vlan' \"$above/uevent\" 2>/dev/null; then
+            echo \"$above ${i#*/lower_}\"
+        fi
+    done";
 
 pub(super) fn make(rest: &str) -> Result<Box<dyn Knob>, String> {
     let table = OwnTable {
@@ -38,7 +51,6 @@ fn expect_free(host: &dyn Reach) -> Result<(), Failure> {
 }
 
 fn content(host: &dyn Reach, level: &str) -> Result<String, Failure> {
-    const TRIED: &str = "list the interfaces";
     let listed = command(host, TRIED, "ip -o addr show up 2>/dev/null", b"")?;
     let interfaces = interfaces(&listed);
     if interfaces.len() < 2 {
@@ -49,17 +61,73 @@ fn content(host: &dyn Reach, level: &str) -> Result<String, Failure> {
             .happened(happened)
             .next(next));
     }
-    Ok(rules(&interfaces, level == HARDWARE))
+    match level == HARDWARE {
+        true => Ok(rules(&in_hardware(host, &interfaces)?, true)),
+        false => Ok(rules(&interfaces, false)),
+    }
+}
+
+/// The ports of these interfaces whose drivers take flows.
+///
+/// # Errors
+/// Fewer than two do.
+fn in_hardware(
+    host: &dyn Reach,
+    interfaces: &BTreeSet<String>,
+) -> Result<BTreeSet<String>, Failure> {
+    let listed = command(host, TRIED, LIST_BELOW, b"")?;
+    let ports = ports(interfaces, &listed);
+    // nft checks a table without loading it; only the kernel knows what a driver takes. It has a name of its own: one that
+    // is there cannot change to hardware.
+    let script = ports.iter().fold(String::new(), |mut script, port| {
+        let one = BTreeSet::from([port.clone()]);
+        let table = format!("table inet plimsoll_try {{\n{}}}", rules(&one, true));
+        let _ =
+            writeln!(script, "nft -c -f - >/dev/null 2>&1 <<'END' && echo {port}\n{table}\nEND");
+        script
+    });
+    let taken = command(host, TRIED, &format!("{script}true"), b"")?;
+    let taken: BTreeSet<String> = taken.lines().map(str::to_owned).collect();
+    let taken: BTreeSet<String> = ports.intersection(&taken).cloned().collect();
+    if taken.len() > 1 {
+        return Ok(taken);
+    }
+    let all: Vec<&str> = ports.iter().map(String::as_str).collect();
+    let happened = format!("fewer than two drivers of {} take flows", all.join(", "));
+    let next = "Compare with software alone: flowtable=off,software.";
+    Err(Failure::new(Cause::NotPermitted, "offload flows to the hardware")
+        .on(host.name())
+        .happened(happened)
+        .next(next))
+}
+
+/// The ports below bridges and VLANs, and interfaces that are neither. A line of `listed` has one of the former and an
+/// interface below it.
+fn ports(interfaces: &BTreeSet<String>, listed: &str) -> BTreeSet<String> {
+    let pairs: Vec<(&str, &str)> =
+        listed.lines().filter_map(|line| line.trim().split_once(' ')).collect();
+    let mut found = interfaces.clone();
+    for _ in 0..MOST_ABOVE {
+        let below = |name: &String| -> Vec<String> {
+            let own = pairs.iter().filter(|(above, _)| above == name).map(|(_, below)| *below);
+            let own = own.filter(|below| interface::check(below).is_ok());
+            let below: Vec<String> = own.map(str::to_owned).collect();
+            if below.is_empty() { vec![name.clone()] } else { below }
+        };
+        found = found.iter().flat_map(below).collect();
+    }
+    found
 }
 
 /// Interfaces with an address, of lines of `ip -o addr`; not the loopback interface.
-fn interfaces(listed: &str) -> BTreeSet<&str> {
+fn interfaces(listed: &str) -> BTreeSet<String> {
     let names = listed.lines().filter_map(|line| line.split_whitespace().nth(1));
     let names = names.map(|name| name.split('@').next().unwrap_or(name).trim_end_matches(':'));
-    names.filter(|name| *name != "lo" && interface::check(name).is_ok()).collect()
+    let known = names.filter(|name| *name != "lo" && interface::check(name).is_ok());
+    known.map(str::to_owned).collect()
 }
 
-fn rules(interfaces: &BTreeSet<&str>, in_hardware: bool) -> String {
+fn rules(interfaces: &BTreeSet<String>, in_hardware: bool) -> String {
     let devices: Vec<String> = interfaces.iter().map(|name| format!("\"{name}\"")).collect();
     let flags = if in_hardware { "        flags offload;\n" } else { "" };
     format!(
@@ -87,10 +155,23 @@ mod tests {
                       7: lan@eth1    inet 10.0.0.1/24 scope global lan\n\
                       9: a\"b    inet 10.0.0.2/24 scope global x\n";
         let found = interfaces(listed);
-        assert_eq!(Vec::from_iter(&found), [&"eth0", &"lan"]);
+        assert_eq!(Vec::from_iter(&found), ["eth0", "lan"]);
         let software = rules(&found, false);
         assert!(software.contains("devices = { \"eth0\", \"lan\" };"), "{software}");
         assert!(!software.contains("offload"), "{software}");
         assert!(rules(&found, true).contains("        flags offload;\n    }\n"));
+    }
+
+    #[test]
+    fn hardware_has_the_ports_of_bridges_and_vlans() {
+        let listed = "br-lan lan1\nbr-lan lan2\nbr-lan phy0-ap0\nbr-lan a;b\nwan.7 wan\nbr-iot lan1.3\nlan1.3 lan1\n";
+        let of = |names: &[&str]| {
+            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            ports(&names, listed).into_iter().collect::<Vec<String>>().join(" ")
+        };
+        assert_eq!(of(&["br-lan", "wan.7"]), "lan1 lan2 phy0-ap0 wan");
+        assert_eq!(of(&["br-iot", "pppoe-wan"]), "lan1 pppoe-wan");
+        // What is above itself has an end, too.
+        assert_eq!(ports(&BTreeSet::from(["a".to_owned()]), "a b\nb a\n").len(), 1);
     }
 }

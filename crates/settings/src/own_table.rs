@@ -63,6 +63,12 @@ impl OwnTable {
             .next(next))
     }
 
+    /// The table at a level, in the words of nft(8).
+    fn rules(&self, host: &dyn Reach, level: &str) -> Result<String, Failure> {
+        let content = (self.content)(host, level)?;
+        Ok(format!("table inet {} {{\n{content}}}\n", self.table))
+    }
+
     /// Removes the table; nothing if it is not there.
     fn removal(&self) -> String {
         let table = self.table;
@@ -115,13 +121,22 @@ impl Knob for OwnTable {
         Ok(Found { level: self.absent.to_owned(), original })
     }
 
+    /// nft checks rules without loading them.
+    fn check_on(&self, host: &dyn Reach, _: &Original, level: &str) -> Result<(), Failure> {
+        if level == self.absent {
+            return Ok(());
+        }
+        let tried = format!("check whether {} can be {level}", self.kind);
+        let rules = self.rules(host, level)?;
+        command(host, &tried, "nft -c -f -", rules.as_bytes()).map(drop)
+    }
+
     fn apply(&self, host: &dyn Reach, _: &Original, level: &str) -> Result<(), Failure> {
         let tried = format!("set {} to {level}", self.kind);
         if level == self.absent {
             return command(host, &tried, &self.removal(), b"").map(drop);
         }
-        let content = (self.content)(host, level)?;
-        let rules = format!("table inet {} {{\n{content}}}\n", self.table);
+        let rules = self.rules(host, level)?;
         // Twice the same table would have twice the rules.
         let text = format!("{}; nft -f -", self.removal());
         command(host, &tried, &text, rules.as_bytes()).map(drop)
