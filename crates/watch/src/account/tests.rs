@@ -63,9 +63,11 @@ fn queues_that_are_read_at_the_ends_are_counted_over_the_looks_between() {
         dropped,
         ..QueueLoad::default()
     };
-    let end = |seconds, dropped, entries| {
-        let room = Some(100);
-        let table = ConntrackLoad { entries, most_entries: room, dropped, ..Default::default() };
+    let end = |seconds: u64, dropped, entries| {
+        // Offloaded ones are counted at the end alone.
+        let (most_entries, offloaded) = (Some(100), (seconds > 0).then_some(entries));
+        let table =
+            ConntrackLoad { entries, most_entries, dropped, offloaded, ..Default::default() };
         let queues = vec![queue("tbf", dropped), queue("ingress", 7)];
         Sample { queues, conntrack: Some(table), ..sample(seconds) }
     };
@@ -77,6 +79,7 @@ fn queues_that_are_read_at_the_ends_are_counted_over_the_looks_between() {
     assert_eq!(load.queues, [queue("tbf", 20)], "those that did something");
     let table = load.conntrack.unwrap();
     assert_eq!((table.entries, table.dropped, table.most_entries), (90, 20, Some(100)));
+    assert_eq!(table.offloaded, Some(40));
 }
 
 #[test]
