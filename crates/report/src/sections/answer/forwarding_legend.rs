@@ -61,7 +61,7 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
     }
     if passes_one_way(shown) {
         legend.push(
-            "R counted the frames of the other direction: the routes of A and B differ (ip route get)."
+            "R counted the frames of the other direction, so the routes of A and B may differ (ip route get)."
                 .to_owned(),
         );
     }
