@@ -38,8 +38,6 @@ const MARGINAL: [f64; 2] = [0.975, 0.995];
 const MOST: u16 = 4;
 /// Readers get at least so much of a disk that is the bottleneck.
 const OF_DISK: f64 = 0.8;
-/// Readers that the capacity is measured with, where films are not marginal.
-const READERS: u16 = 4;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Case {
@@ -48,7 +46,10 @@ struct Case {
     cpu: u64,
     #[serde(default)]
     disk: u64,
+    /// Bytes per second of N and of N + 1 readers without a pace; 0 where N + 1 were not measured.
     capacity: f64,
+    #[serde(default)]
+    capacity_of_more: f64,
     rate: f64,
     films: u16,
     found: Option<u16>,
@@ -93,13 +94,16 @@ fn case(up: &Up, number: u64, draw: &mut impl Rng) -> Case {
     up.set(limits);
     let marginal = number >= BOUNDED;
     let films = 1 + (draw.next_u64() % u64::from(MOST)) as u16;
-    // Marginal films need the capacity of just so many readers.
-    let capacity = up.capacity(if marginal { films } else { READERS });
-    let share = match marginal {
-        true => between(MARGINAL[0], MARGINAL[1], draw) / f64::from(films),
-        false => f64::midpoint(STALL / f64::from(films + 1), PLAY / f64::from(films)),
+    // Of just so many readers: an operation costs the server more the more of them there are.
+    let capacity = up.capacity(films);
+    let capacity_of_more = if marginal { 0.0 } else { up.capacity(films + 1) };
+    let rate = match marginal {
+        true => between(MARGINAL[0], MARGINAL[1], draw) * capacity / f64::from(films),
+        false => f64::midpoint(
+            PLAY * capacity / f64::from(films),
+            STALL * capacity_of_more / f64::from(films + 1),
+        ),
     };
-    let rate = capacity * share;
     let streams = format!("--streams={films}");
     let words = ["--max-time=30min", &streams];
     let (found, _) = up.play(rate, if marginal { &words[..] } else { &words[..1] });
@@ -111,6 +115,7 @@ fn case(up: &Up, number: u64, draw: &mut impl Rng) -> Case {
         cpu,
         disk,
         capacity,
+        capacity_of_more,
         rate,
         films,
         found: alone.most(),
@@ -140,9 +145,15 @@ impl Case {
         }
     }
 
-    /// Whether the disk was not short: something else of the lab was, such as the processor of this machine.
+    /// Whether nothing follows: the disk was not short, but something else of the lab, such as the processor of this
+    /// machine; or N films and N + 1 are too near to each other.
     fn is_void(&self) -> bool {
-        self.disk > 0 && self.capacity < OF_DISK * 1e6 * self.disk as f64
+        let all = self.capacity.max(self.capacity_of_more);
+        let [films, more] = [self.films, self.films + 1].map(f64::from);
+        let has_plenty = self.disk > 0 && all < OF_DISK * 1e6 * self.disk as f64;
+        let is_near = self.rate * films > PLAY * self.capacity
+            || self.rate * more < STALL * self.capacity_of_more;
+        has_plenty || (is_near && !self.marginal)
     }
 
     /// What is short.
@@ -171,7 +182,7 @@ fn show(cases: &[Case]) {
     }
     judge(&format!("numbers of films (wanted {WANTED} of {BOUNDED}, none false)"), &bounded);
     let void = cases.iter().filter(|case| case.is_void()).count();
-    println!("void, as readers did not get {OF_DISK} of the rate of the disk: {void}");
+    println!("void, as the lab was short of something else, or N and N + 1 were too near: {void}");
     let marginal: Vec<&Case> = cases.iter().filter(|case| case.marginal).collect();
     judge("marginal (wanted all)", &marginal);
     let readers: Vec<&[Readers; 2]> =

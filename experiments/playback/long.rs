@@ -1,7 +1,7 @@
 //! Whether films that play by a short study play for ten minutes, and whether those that stall by it stall in that time.
 
 use super::beds::{Place, Up, in_namespaces};
-use super::{MOST, PLAY, READERS, STALL, verdict};
+use super::{MOST, PLAY, STALL, verdict};
 use crate::kept::{Kept, Until, load_average, setting, until_quiet, words};
 use plimsoll_explain::Playback;
 use plimsoll_stats::order::generator;
@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 
 /// Seeds outside "marginal".
 const CASES: usize = 5;
+/// Readers that the capacity is measured with.
+const READERS: u16 = 4;
 const SOAK: &str = "--soak=10min";
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

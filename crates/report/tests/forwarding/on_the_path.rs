@@ -29,7 +29,10 @@ fn over_a_wireless_link_no_rate_without_loss_is_shown() {
         let row = text.lines().find(|line| line.starts_with("out 1518")).unwrap();
         assert!(row.contains("39.8 k") && !row.contains("39.5 k"), "{row}");
         let whole = on_one_line(study);
-        assert!(whole.contains("No loss: this rate is not shown, because a wireless link loses"), "{text}");
+        assert!(
+            whole.contains("No loss: this rate is not shown, because a wireless link loses"),
+            "{text}"
+        );
         assert!(!whole.contains("none in 5 s"), "{text}");
     }
     assert!(on_one_line(&of_end).contains("A: wlan0 is wireless"), "{}", screen(&of_end));
