@@ -95,6 +95,8 @@ pub struct PlayArguments {
     #[arg(long, conflicts_with = "quick")]
     pub seeks: bool,
     /// Also measure during a backup or a job of check
+    ///
+    /// The patterns of check, such as random-write, are possible too
     #[arg(long = "while", value_name = "WORK", value_enum)]
     pub during: Option<OtherWork>,
     /// Play the largest number of films for this long

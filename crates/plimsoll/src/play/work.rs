@@ -34,16 +34,22 @@ pub enum OtherWork {
     /// A log whose records are made stable one by one
     Log,
     /// Reads of 1 MiB in order
+    #[value(hide = true)]
     SequentialRead,
     /// Writes of 1 MiB in order
+    #[value(hide = true)]
     SequentialWrite,
     /// Reads of 4 KiB at random places
+    #[value(hide = true)]
     RandomRead,
     /// Writes of 4 KiB at random places
+    #[value(hide = true)]
     RandomWrite,
     /// Reads and writes of 4 KiB at random places
+    #[value(hide = true)]
     RandomMixed,
     /// Reads and writes of 1 MiB in order
+    #[value(hide = true)]
     SequentialMixed,
 }
 
