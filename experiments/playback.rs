@@ -85,6 +85,15 @@ fn verdict(found: &Films, films: u16) -> String {
     word.unwrap_or_default().to_owned()
 }
 
+/// A rate at which N films play and N + 1 stall, from the capacity of N and of N + 1 readers: an operation costs the
+/// server more the more of them there are.
+fn clear_rate(films: u16, [capacity, capacity_of_more]: [f64; 2]) -> f64 {
+    f64::midpoint(
+        PLAY * capacity / f64::from(films),
+        STALL * capacity_of_more / f64::from(films + 1),
+    )
+}
+
 fn case(up: &Up, number: u64, draw: &mut impl Rng) -> Case {
     let load_average = load_average();
     let limits = match up.place {
@@ -94,15 +103,11 @@ fn case(up: &Up, number: u64, draw: &mut impl Rng) -> Case {
     up.set(limits);
     let marginal = number >= BOUNDED;
     let films = 1 + (draw.next_u64() % u64::from(MOST)) as u16;
-    // Of just so many readers: an operation costs the server more the more of them there are.
     let capacity = up.capacity(films);
     let capacity_of_more = if marginal { 0.0 } else { up.capacity(films + 1) };
     let rate = match marginal {
         true => between(MARGINAL[0], MARGINAL[1], draw) * capacity / f64::from(films),
-        false => f64::midpoint(
-            PLAY * capacity / f64::from(films),
-            STALL * capacity_of_more / f64::from(films + 1),
-        ),
+        false => clear_rate(films, [capacity, capacity_of_more]),
     };
     let streams = format!("--streams={films}");
     let words = ["--max-time=30min", &streams];

@@ -78,7 +78,7 @@ fn a_faster_link_is_predicted_with_the_next_bottleneck() {
 /// The same row before a link of 2.5 times the rate, and twice after it: once as the network of its demands has it, once
 /// with a disk in the way that nobody monitored before.
 #[test]
-fn a_prediction_is_held_against_what_was_measured_after_the_change() {
+fn a_prediction_is_compared_with_the_rate_after_the_change() {
     let program = Plimsoll::new();
     let named = |name: &str, id: &str, truth: Truth| {
         let mut study = study(truth, true);

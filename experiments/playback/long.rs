@@ -1,7 +1,7 @@
 //! Whether films that play by a short study play for ten minutes, and whether those that stall by it stall in that time.
 
 use super::beds::{Place, Up, in_namespaces};
-use super::{MOST, PLAY, STALL, verdict};
+use super::{MOST, clear_rate, verdict};
 use crate::kept::{Kept, Until, load_average, setting, until_quiet, words};
 use plimsoll_explain::Playback;
 use plimsoll_stats::order::generator;
@@ -11,8 +11,6 @@ use serde::{Deserialize, Serialize};
 
 /// Seeds outside "marginal".
 const CASES: usize = 5;
-/// Readers that the capacity is measured with.
-const READERS: u16 = 4;
 const SOAK: &str = "--soak=10min";
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -39,8 +37,7 @@ fn case(up: &Up, number: u64, draw: &mut impl Rng) -> Case {
     let limits = in_namespaces(number, draw);
     up.set(limits);
     let films = 1 + (draw.next_u64() % u64::from(MOST)) as u16;
-    let share = f64::midpoint(STALL / f64::from(films + 1), PLAY / f64::from(films));
-    let rate = up.capacity(READERS) * share;
+    let rate = clear_rate(films, [films, films + 1].map(|readers| up.capacity(readers)));
     let streams = format!("--streams={films},{}", films + 1);
     let (short, _) = up.play(rate, &[&streams, "--max-time=20min"]);
     let alone = short.map(|found| found.alone).unwrap_or_default();

@@ -3,18 +3,16 @@
 
 use crate::gather::Gathered;
 use crate::thresholds::FEW_FLOWS;
+use plimsoll_model::factor::{self, FLOWTABLE, RULESET};
 use plimsoll_model::{
     Cell, ConntrackLoad, Factor, FactorLevel, Flow, HostLoad, HostName, Job, Study, SubjectFacts,
-    Trial, factor,
+    Trial,
 };
 use plimsoll_stats::interval::mean;
 
-/// The setting of a flowtable of plimsoll's own, and two of its levels.
-const FLOWTABLE: &str = "flowtable";
+/// Two levels of the setting of a flowtable of plimsoll's own.
 const OFF: &str = "off";
 const HARDWARE: &str = "hardware";
-/// The setting of all rules, which may have a flowtable as found.
-const RULESET: &str = "nft-ruleset";
 
 /// Flows of frames that a router with a flowtable forwards by it, under one setting.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,6 +76,7 @@ fn wants_hardware(study: &Study, cell: Cell, router: &HostName) -> Option<bool> 
         return None;
     };
     let tables = path.router.as_ref()?.filter.as_ref()?.nft_flow_tables_count?;
+    // The rules as found may have one.
     let has_own_rules = level(RULESET).is_none_or(|level| *level == FactorLevel::AsFound);
     (has_own_rules && tables > 0).then_some(false)
 }

@@ -3,6 +3,11 @@
 use crate::HostName;
 use serde::{Deserialize, Serialize};
 
+/// The setting of all rules of a host's packet filter.
+pub const RULESET: &str = "nft-ruleset";
+/// The setting of a flowtable that forwards known flows.
+pub const FLOWTABLE: &str = "flowtable";
+
 /// A setting of a host that is varied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Factor {

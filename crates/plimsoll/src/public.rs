@@ -1,14 +1,13 @@
 //! Hosts that others can reach: their addresses, and the rules that keep the others out.
 
 use crate::hosts;
+use plimsoll_model::factor::RULESET;
 use plimsoll_model::{Cause, Factor, FactorLevel, Failure};
 use plimsoll_reach::Reach;
 use plimsoll_settings::knob;
 use std::net::IpAddr;
 
-/// The setting of all rules of the packet filter.
-pub const RULESET: &str = "nft-ruleset";
-/// Its level without any rule.
+/// The level of [`RULESET`] without any rule.
 const NONE: &str = "none";
 /// Its levels that let everybody in.
 const OPEN: [&str; 3] = [NONE, "only-nat", "only-tracking"];

@@ -4,13 +4,13 @@
 
 use super::own_table::OwnTable;
 use super::{Knob, command, interface};
-use plimsoll_model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure, factor};
 use plimsoll_reach::Reach;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// What stands for it.
-pub(super) const KIND: &str = "flowtable";
+pub(super) const KIND: &str = factor::FLOWTABLE;
 
 const HARDWARE: &str = "hardware";
 /// Bridges and VLANs above bridges and VLANs that are looked through.

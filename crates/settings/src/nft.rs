@@ -5,7 +5,7 @@
 //! was there.
 
 use super::{Found, Knob, Original, Scope, alone, command, nft_listing};
-use plimsoll_model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure, factor};
 use plimsoll_reach::Reach;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,7 +13,7 @@ use std::io::Read;
 use std::sync::{Mutex, PoisonError};
 
 /// What stands for it.
-pub(super) const KIND: &str = "nft-ruleset";
+pub(super) const KIND: &str = factor::RULESET;
 
 /// The level without any rule.
 const NONE: &str = "none";

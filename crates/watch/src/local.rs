@@ -92,8 +92,7 @@ impl Local {
             Ask::Forwarding | Ask::Forwarded => {
                 texts.extend(read(&CONNTRACK));
                 texts.push((FileKind::Queues, printed(QUEUES).unwrap_or_default()));
-                let is_last = what == Ask::Forwarded;
-                let offloaded = is_last.then(offloaded).flatten();
+                let offloaded = (what == Ask::Forwarded).then(offloaded).flatten();
                 texts.extend(offloaded.map(|text| (FileKind::Offloaded, text)));
             }
         }

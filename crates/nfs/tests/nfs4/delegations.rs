@@ -159,6 +159,12 @@ fn a_delegation_whose_return_is_put_off_is_returned_once_more() {
             peer.reply(call.xid, &[head.concat(), tail.concat()].concat());
         }
     });
+    assert_eq!(opened_and_read(client).put_off, 2);
+    peer.join().unwrap();
+}
+
+/// Opens a file, and then reads it as a small one.
+fn opened_and_read(client: Client) -> User {
     let (mut pipeline, mut user) = (pipeline(client), User::default());
     let place = place(file(), "f");
     pipeline.submit(0, Request::Open(place)).unwrap();
@@ -166,9 +172,7 @@ fn a_delegation_whose_return_is_put_off_is_returned_once_more() {
     pipeline.submit(1, Request::Get { place, count: 4 }).unwrap();
     finish(&mut pipeline, &mut user);
     assert_eq!(user.ended, [(0, Ok(None)), (1, Ok(Some(4)))]);
-    assert_eq!(user.put_off, 2);
-    drop(pipeline);
-    peer.join().unwrap();
+    user
 }
 
 /// Where none can be refused beforehand.
@@ -200,12 +204,6 @@ fn delegations_of_4_0_are_given_back_too() {
         peer.reply(xid, &[read, close].concat());
     });
     let client = connected_as(&Identity::new(Minor::V0), port).unwrap();
-    let (mut pipeline, mut user) = (pipeline(client), User::default());
-    let place = place(file(), "f");
-    pipeline.submit(0, Request::Open(place)).unwrap();
-    finish(&mut pipeline, &mut user);
-    pipeline.submit(1, Request::Get { place, count: 4 }).unwrap();
-    finish(&mut pipeline, &mut user);
-    assert_eq!(user.ended, [(0, Ok(None)), (1, Ok(Some(4)))]);
+    opened_and_read(client);
     thread.join().unwrap();
 }

@@ -3,8 +3,8 @@
 use super::arguments::NetArguments;
 use super::design_arguments::FigureChoice;
 use super::workloads::{length, part};
-use crate::public::RULESET;
 use plimsoll_lab::plan::Rate;
+use plimsoll_model::factor::RULESET;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
     Cause, DatagramsJob, Design, Failure, Flow, Job, Parameter, Rule, Steps, TcpStreamJob, Workload,

@@ -4,7 +4,8 @@ use super::arguments::{NetArguments, RateChoice};
 use super::connections::measures_frames;
 use super::{via, wanted};
 use crate::hosts;
-use crate::public::{RULESET, is_public};
+use crate::public::is_public;
+use plimsoll_model::factor::RULESET;
 use plimsoll_model::{
     Cause, Factor, FactorLevel, Failure, Flow, HostName, MissingPart, PartAlone, PathPart,
     PathParts, PricedPart, factor,
@@ -382,7 +383,7 @@ mod tests {
         let mut chain = chain();
         let has = RulesetParts { rules: true, nat: true, conntrack: true, flowtable: false };
         for (part, level) in steps(has) {
-            chain.switch_off(part, &[("nft-ruleset".into(), level)], part != PathPart::Nat);
+            chain.switch_off(part, &[(RULESET.into(), level)], part != PathPart::Nat);
         }
         let queue = [("qdisc:eth0".to_owned(), PFIFO), ("qdisc:eth1".to_owned(), PFIFO)];
         chain.switch_off(PathPart::Qdisc, &queue, true);

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn the_required_rate_is_held_against_the_links() {
+    fn the_required_rate_is_compared_with_the_links() {
         let plan = plan_of(&["--film=4k-80"]);
         let host = |bits: &[(&str, u64)]| HostFacts {
             link_rates: bits.iter().map(|(name, bits)| ((*name).to_owned(), *bits)).collect(),

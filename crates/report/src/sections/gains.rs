@@ -8,6 +8,7 @@ use crate::study::Shown;
 use crate::text::listed;
 use crate::verdict::{percent, percents};
 use plimsoll_explain::{Pair, Ratio, WorkloadFindings};
+use plimsoll_model::factor::RULESET;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{DatagramsJob, Factor, FactorLevel, Flow, Job, Metric, Subject};
 use plimsoll_published::kofler2011::{PayloadGain, payload_gains};
@@ -17,8 +18,7 @@ use plimsoll_stats::interval::Interval;
 const NOTHING: &str = "–";
 /// The figure of the publication.
 const FIGURE: u8 = 4;
-/// The setting of the rules, and its level without any.
-const RULESET: &str = "nft-ruleset";
+/// The level of the rules without any.
 const WITHOUT: &str = "none";
 /// What differs from the publication.
 const HOOKS: &str = "The rules are removed, but the hooks of netfilter stay in the kernel; the published kernels had no \

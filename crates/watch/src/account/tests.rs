@@ -76,7 +76,7 @@ fn queues_that_are_read_at_the_ends_are_counted_over_the_looks_between() {
         account.add(&sample);
     }
     let load = account.load().unwrap();
-    assert_eq!(load.queues, [queue("tbf", 20)], "those that did something");
+    assert_eq!(load.queues, [queue("tbf", 20)], "idle queues are left out");
     let table = load.conntrack.unwrap();
     assert_eq!((table.entries, table.dropped, table.most_entries), (90, 20, Some(100)));
     assert_eq!(table.offloaded, Some(40));
@@ -99,7 +99,7 @@ fn looks_add_up() {
     assert_eq!(load.run_seconds, Some(2.25));
     let memory = load.memory.unwrap();
     assert_eq!((memory.least_available_bytes, memory.most_dirty_bytes), (600, 30));
-    assert_eq!(load.disks.len(), 1, "those that did something");
+    assert_eq!(load.disks.len(), 1, "idle disks are left out");
     let disk = &load.disks[0];
     assert_eq!((disk.writes, disk.written_bytes, disk.busy_share(3.0)), (30, 12_288, 0.5));
     assert_eq!(disk.service_seconds(), Some(0.05));

@@ -131,7 +131,7 @@ fn films_during_other_work_are_told_in_sentences() {
 }
 
 #[test]
-fn a_pause_is_held_against_the_buffer() {
+fn a_pause_is_compared_with_the_buffer() {
     let said = |longest_seconds, measured_seconds| {
         let buffer_seconds = 10.0;
         waits(&Pauses { longest_seconds, buffer_seconds, measured_seconds }, "kodi")
