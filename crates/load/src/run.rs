@@ -2,6 +2,7 @@
 //! for all. Loads of several processes begin together where each gets the instant from a
 //! [`StartGate`].
 
+use crate::connection::patiently;
 use crate::cpu;
 use crate::driver::{Driver, Limits};
 use crate::jobs::{Asks, Files, PatternSource, Written, pattern};
@@ -26,6 +27,9 @@ pub type Observer<'a> = &'a mut (dyn FnMut(Duration, Vec<Window>) + Send);
 /// Says when the load begins, on the load's clock: called once, when every worker is ready, it may
 /// wait for others that begin at the same instant.
 pub type StartGate<'a> = dyn Fn() -> Result<Nanos, Failure> + Sync + 'a;
+
+/// How long a server has to take a connection in place of those that were closed.
+const NOTICES_WITHIN: Duration = Duration::from_secs(2);
 
 /// What one worker does when everybody is ready.
 pub(crate) type Task<'a> = Box<dyn FnOnce(&Gate<'_>) -> WorkerResult + Send + 'a>;
@@ -69,16 +73,24 @@ impl<S: OperationSource + Send> Crew<S> {
         mut source: impl FnMut(u16, &dyn Lane) -> Result<S, Failure>,
     ) -> Result<Crew<S>, Failure> {
         let asks = &needs.asks;
+        let request = || context.lane(needs.arrival.depth(), asks.block, asks.verify);
+        let mut not_taken = None;
         let mut worker = |number| {
             let begun = context.deadline.now();
-            let request = context.lane(needs.arrival.depth(), asks.block, asks.verify);
-            let lane = lane(request).map_err(|failure| refused(failure, number, needs.workers))?;
+            let lane = lane(request()).inspect_err(|_| not_taken = Some(number))?;
             let took = context.deadline.now().since(begun);
             let stalled = (took >= SILENCE).then_some((begun, took));
             let source = source(number, &*lane)?;
             Ok(Worker { lane, source, progress: Arc::new(Progress::new(asks.kinds)), stalled })
         };
-        let workers = (0..needs.workers.get()).map(&mut worker).collect::<Result<_, Failure>>()?;
+        let workers = (0..needs.workers.get()).map(&mut worker).collect::<Result<_, Failure>>();
+        let workers = workers.map_err(|failure| match not_taken {
+            // The others are closed by now: a server with a limit takes one again, once it has noticed.
+            Some(taken) => refused(failure, taken, needs.workers, || {
+                patiently(&context.deadline, NOTICES_WITHIN, || lane(request())).is_ok()
+            }),
+            None => failure,
+        })?;
         Ok(Crew { needs, context: context.clone(), timing, main, workers })
     }
 
@@ -99,14 +111,19 @@ impl<S: OperationSource + Send> Crew<S> {
     }
 }
 
-/// Why the lane of a worker could not be made, `number` of which the server took: it has a limit, which ends the trial
-/// and not the study.
-fn refused(failure: Failure, number: u16, workers: NonZeroU16) -> Failure {
-    if number == 0 || failure.cause != Cause::Unreachable {
+/// Why a worker has no lane after the server took those of others. If it `takes_one` again, it has a limit, which ends
+/// the trial and not the study. Otherwise it is gone.
+fn refused(
+    failure: Failure,
+    taken: u16,
+    workers: NonZeroU16,
+    takes_one: impl FnOnce() -> bool,
+) -> Failure {
+    if taken == 0 || failure.cause != Cause::Unreachable || !takes_one() {
         return failure;
     }
     let happened =
-        format!("the server took {number} of {workers} connections: {}", failure.happened);
+        format!("the server took {taken} of {workers} connections: {}", failure.happened);
     let next = "Use fewer connections, or raise the server's limit of them.".to_owned();
     Failure { cause: Cause::Trial, happened, next, ..failure }
 }
@@ -375,13 +392,14 @@ mod tests {
     fn a_server_that_takes_some_connections_ends_the_trial_alone() {
         let closed = Failure::new(Cause::Unreachable, "connect").on("nas").happened("closed");
         let four = NonZeroU16::new(4).unwrap();
-        let limit = refused(closed.clone(), 3, four);
+        let limit = refused(closed.clone(), 3, four, || true);
         assert_eq!(limit.cause, Cause::Trial);
         assert_eq!(limit.happened, "the server took 3 of 4 connections: closed");
         assert!(limit.next.contains("fewer connections"), "{limit}");
-        // One that takes none is gone.
-        assert_eq!(refused(closed.clone(), 0, four), closed);
+        // One that takes none is gone, and so is one that takes none after the others are closed.
+        assert_eq!(refused(closed.clone(), 0, four, || true), closed);
+        assert_eq!(refused(closed.clone(), 3, four, || false), closed);
         let stopped = Failure { cause: Cause::Interrupted, ..closed };
-        assert_eq!(refused(stopped.clone(), 3, four), stopped);
+        assert_eq!(refused(stopped.clone(), 3, four, || true), stopped);
     }
 }
