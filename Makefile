@@ -74,7 +74,7 @@ help:
 	@echo "make measure-versions PLIMSOLL_PEER=FILE beside this build, on Ganesha, Samba and a directory; a quarter of an hour"
 	@echo "make measure-settings kill -9 at 30 moments a host, and 30 power cuts of a machine, with settings changed; half an hour"
 	@echo "make measure-trace    functions of netfilter under six rulesets, costs next to those by check and net --parts, and kill -9 at 30 moments of a trace; an hour and a half"
-	@echo "make measure-router   a router in a machine: its rate with rules, NAT, a flowtable and CAKE, whether costs add up, four combinations predicted, and runs that are killed or cut; on a quiet machine, two hours"
+	@echo "make measure-router   a router in a machine: its rate with rules, NAT, a flowtable and CAKE, whether costs add up, four combinations predicted, and runs that are killed or cut; on a quiet machine, two and a half hours"
 	@echo "make docs             the outputs on the pages in docs/, written anew"
 	@echo "make gallery          docs/gallery: the demonstration's report and pictures, made by the program"
 	@echo "make lint             formatting, clippy, documentation, licences of dependencies, circles of files"
@@ -268,8 +268,8 @@ measure-settings: setup-machines
 measure-trace: setup-machines
 	PLIMSOLL_MOMENTS=30 cargo test --locked -p plimsoll --test machines measure_trace -- --ignored --nocapture --test-threads 1
 
-# Each alone: cargo test … measure_router_rates, _parts, _flowtable, _shapers, _sums, _combinations, _after_kills, _after_cuts
-# and _after_power_cuts.
+# Each alone: cargo test … measure_router_rates, _parts, _flowtable, _shapers, _sums, _combinations, _combination_costs,
+# _after_kills, _after_cuts and _after_power_cuts.
 measure-router: setup-machines
 	cargo test --locked -p plimsoll --test machines measure_router -- --ignored --nocapture --test-threads 1
 

@@ -3,6 +3,7 @@
 //!
 //! Each study is kept in `PLIMSOLL_KEPT`, so that an interrupted measurement goes on with the next one.
 
+mod combination_costs;
 mod costs;
 mod rates;
 
@@ -86,13 +87,30 @@ impl Bench {
         is_possible.then(|| Bench { machines: None, kept: Kept::open("router-machine.jsonl") })
     }
 
+    /// The study of this name that is kept.
+    fn known(&self, name: &str) -> Option<&Study> {
+        let case = self.kept.cases.iter().find(|case| case.name == name)?;
+        Some(&case.study)
+    }
+
     /// The study of this name, measured if it is not kept; `None` if the program ended without one, with its reason printed.
     fn study(&mut self, name: &str, measure: impl FnOnce(&Beds) -> Ran) -> Option<Study> {
-        if let Some(case) = self.kept.cases.iter().find(|case| case.name == name) {
-            return Some(case.study.clone());
+        if self.known(name).is_none() && self.machines.is_some() {
+            until_quiet();
         }
-        let beds = &self.machines.get_or_insert_with(up).beds;
-        until_quiet();
+        self.study_at_once(name, measure)
+    }
+
+    /// The same for studies that are compared: once the router is up and the machine is quiet, one follows the other.
+    fn study_at_once(&mut self, name: &str, measure: impl FnOnce(&Beds) -> Ran) -> Option<Study> {
+        if let Some(study) = self.known(name) {
+            return Some(study.clone());
+        }
+        if self.machines.is_none() {
+            self.machines = Some(up());
+            until_quiet();
+        }
+        let beds = &self.machines.as_ref()?.beds;
         let before = beds.program.exported("latest").map(|study| study.id);
         let ran = measure(beds);
         eprintln!("{name}: exit code {:?}\n{}{}", ran.code, ran.out, ran.err);

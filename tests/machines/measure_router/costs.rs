@@ -1,40 +1,51 @@
 //! Costs of the parts of a router's path, in CPU time a packet at a fixed rate.
 
 use super::{Bench, FLOWS, LENGTH, NAT, NET, load, microseconds, print_sum, rules};
+use crate::support::Ran;
+use crate::support::beds::Beds;
 use plimsoll_explain::{Difference, part_costs};
+use plimsoll_model::Study;
 
 /// Blocks of a study of parts: costs in emulated machines differ by half of a packet's from block to block.
 const BLOCKS_OF_PARTS: &str = "--repeats=24";
 
-/// What a study of parts is of: its name, the rules and the queueing discipline of the router, and the parts.
-struct Path<'a> {
-    name: &'a str,
-    rules: String,
-    discipline: Option<&'a str>,
-    parts: &'a str,
+/// A router whose parts are priced: the name of the study, rules and queueing discipline of the router, and the parts.
+pub(super) struct Path<'a> {
+    pub(super) name: &'a str,
+    pub(super) rules: String,
+    pub(super) discipline: Option<&'a str>,
+    pub(super) parts: &'a str,
+}
+
+impl Path<'_> {
+    /// Runs a study of the parts with these options.
+    pub(super) fn price(&self, beds: &Beds, options: &[&str]) -> Ran {
+        load(beds, &self.rules);
+        if let Some(discipline) = self.discipline {
+            beds.on("home/r", &format!("tc qdisc replace dev right root {discipline}"));
+        }
+        let words = [&NET[..], &[self.parts, LENGTH, "--quiet"][..], options].concat();
+        let ran = beds.program.run(&words);
+        load(beds, "");
+        if self.discipline.is_some() {
+            beds.on("home/r", "tc qdisc del dev right root");
+        }
+        ran
+    }
 }
 
 /// Measures what parts cost in CPU time, at a fixed rate, and prints it.
 fn print_parts(bench: &mut Bench, path: &Path<'_>) {
-    let Path { name, rules, discipline, parts } = path;
-    let study = bench.study(name, |beds| {
-        load(beds, rules);
-        if let Some(discipline) = discipline {
-            beds.on("home/r", &format!("tc qdisc replace dev right root {discipline}"));
-        }
-        let words = [parts, BLOCKS_OF_PARTS, LENGTH, "--quiet"];
-        let ran = beds.program.run(&[&NET[..], &words].concat());
-        load(beds, "");
-        if discipline.is_some() {
-            beds.on("home/r", "tc qdisc del dev right root");
-        }
-        ran
-    });
-    let study = study.expect("a study of parts");
+    let study = bench.study(path.name, |beds| path.price(beds, &[BLOCKS_OF_PARTS]));
+    print_costs(path.name, &study.expect("a study of parts"));
+}
+
+/// Prints what the parts of a study cost.
+pub(super) fn print_costs(name: &str, study: &Study) {
     for missing in study.plan.parts.iter().flat_map(|parts| &parts.missing) {
         eprintln!("{name}: {} not measured: {}", missing.part, missing.reason);
     }
-    let all = part_costs(&study);
+    let all = part_costs(study);
     let costs = all.first().expect("parts were measured");
     let words = |difference: &Difference| microseconds(difference.interval);
     for part in &costs.parts {
