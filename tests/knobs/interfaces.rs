@@ -6,6 +6,7 @@ use super::super::support::{Plimsoll, wait_until};
 use super::super::{is_empty, printed};
 use nix::mount::{MsFlags, mount};
 use plimsoll_model::Cause;
+use plimsoll_reach::Local;
 use plimsoll_settings::Journal;
 use plimsoll_testkit::servers::{Sshd, SshdConfig};
 use plimsoll_testkit::{Need, Stage, enter_or_skip};
@@ -216,6 +217,66 @@ fn disciplines_are_put_back_exactly_or_refused() {
     // One that the kernel does not have.
     let failure = refused("local/qdisc:near=nosuch_queue");
     assert!(failure.tried.contains("queueing discipline"), "{failure}");
+}
+
+/// The root of an interface with several queues has a discipline for each.
+#[test]
+fn disciplines_of_queues_are_put_back_exactly_or_refused() {
+    let stage = enter_or_skip!();
+    let _place = OwnPlace::new(&stage);
+    let queues = "numtxqueues 4 numrxqueues 4";
+    said(&format!("ip link add near {queues} type veth peer name far {queues}"));
+    said("ip link set near up");
+    said("ip link set far up");
+    // Not every kernel has interfaces of this kind with the default discipline of several queues.
+    let default = runs("ip link add many numtxqueues 4 type ifb") && runs("ip link set many up");
+    said("tc qdisc add dev near root handle 42: mq");
+    said("tc qdisc replace dev near parent 42:2 handle 7: pfifo limit 77");
+    said("tc qdisc replace dev near parent 42:3 bfifo limit 10000");
+    let home = tempfile::tempdir().unwrap();
+    let journal = || Journal::at(home.path().join("j"));
+    // Their order is not kept.
+    let shown = |interface: &str| {
+        let text = qdiscs_of(interface);
+        let mut lines: Vec<String> = text.lines().map(|line| line.trim().to_owned()).collect();
+        lines.sort();
+        lines
+    };
+    let plain = |interface: &str| shown(interface).join("\n").matches(" limit 9p").count();
+    for interface in ["near", "many"].into_iter().filter(|name| *name == "near" || default) {
+        let found = shown(interface);
+        assert!(found.iter().any(|line| line.starts_with("qdisc mq ")), "{found:?}");
+        let set = format!("local/qdisc:{interface}=mq pfifo limit 9,as-found,pfifo limit 5");
+        let mut own = session(journal(), &[&set]).unwrap();
+        assert_eq!(shown(interface), found, "tried, and put back");
+        own.set(0, 0).unwrap();
+        assert_eq!(plain(interface), 4, "{:?}", shown(interface));
+        own.verify_all().unwrap();
+        own.set(0, 1).unwrap();
+        assert_eq!(shown(interface), found);
+        own.set(0, 2).unwrap();
+        assert_eq!(shown(interface).len(), 1, "{:?}", shown(interface));
+        own.set(0, 0).unwrap();
+        said(&format!("tc qdisc replace dev {interface} parent 1:2 bfifo"));
+        let failure = own.verify_all().unwrap_err();
+        assert!(failure.happened.contains("the queues have"), "{failure}");
+        drop(own);
+        assert_eq!(shown(interface), found);
+        // As the host itself does it.
+        let knob = plimsoll_settings::knob(&format!("qdisc:{interface}")).unwrap();
+        let kept = knob.read(&Local).unwrap().original;
+        knob.apply(&Local, &kept, "mq pfifo limit 9").unwrap();
+        assert_eq!(plain(interface), 4, "{:?}", shown(interface));
+        printed(Command::new("sh").args(["-c", &knob.undo_by_shell(&kept).unwrap()]));
+        assert_eq!(shown(interface), found);
+    }
+    assert!(is_empty(&home.path().join("j")));
+    // Classes cannot be put back.
+    said("tc qdisc replace dev near parent 42:2 handle 8: htb default 10");
+    let found = shown("near");
+    let failure = refused("local/qdisc:near=mq pfifo");
+    assert_eq!((failure.cause, shown("near")), (Cause::NotPermitted, found));
+    assert!(failure.happened.contains("htb"), "{failure}");
 }
 
 #[test]

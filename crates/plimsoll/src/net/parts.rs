@@ -12,14 +12,17 @@ use plimsoll_model::{
 };
 use plimsoll_net::{Addresses, Side};
 use plimsoll_reach::Reach;
-use plimsoll_settings::{Found, RulesetParts, found_ruleset, knob, root_discipline, ruleset_parts};
+use plimsoll_settings::{
+    Found, RulesetParts, found_ruleset, knob, queue_disciplines, root_discipline, ruleset_parts,
+};
 
 /// Disciplines that take packets in and give them out in turn.
 const PLAIN: [&str; 4] = ["noqueue", "pfifo_fast", "pfifo", "bfifo"];
 /// Discipline of an interface with several queues, each of which has one of its own.
 const OF_QUEUES: &str = "mq";
-/// Discipline in place of another one.
+/// Discipline in place of another one, and of that of each queue.
 const PFIFO: &str = "pfifo";
+const PFIFO_OF_QUEUES: &str = "mq pfifo";
 
 /// Parts that can be priced, and the factors that switch them.
 pub struct Priced {
@@ -171,12 +174,12 @@ fn add_interfaces(chain: &mut Chain, router: &dyn Reach, part: PathPart, interfa
     let mut changes = Vec::new();
     let mut reasons = Vec::new();
     for interface in interfaces {
-        let (name, level) = match part {
-            PathPart::Qdisc => (format!("qdisc:{interface}"), PFIFO),
-            _ => (format!("offload:{interface}:gro"), "off"),
+        let name = match part {
+            PathPart::Qdisc => format!("qdisc:{interface}"),
+            _ => format!("offload:{interface}:gro"),
         };
-        match found(router, &name).and_then(|found| expect_there(part, interface, &found)) {
-            Ok(()) => changes.push((name, level)),
+        match found(router, &name).and_then(|found| level_without(part, interface, &found)) {
+            Ok(level) => changes.push((name, level)),
             Err(reason) => reasons.push(reason),
         }
     }
@@ -187,23 +190,31 @@ fn add_interfaces(chain: &mut Chain, router: &dyn Reach, part: PathPart, interfa
     }
 }
 
-/// Fails with the reason if there is nothing to be switched off.
-fn expect_there(part: PathPart, interface: &str, found: &Found) -> Result<(), String> {
+/// The level without a part of an interface; the reason if there is nothing to be switched off.
+fn level_without(part: PathPart, interface: &str, found: &Found) -> Result<&'static str, String> {
     if part != PathPart::Qdisc {
         return match found.level == "off" {
             true => Err(format!("it is off on {interface}")),
-            false => Ok(()),
+            false => Ok("off"),
         };
     }
-    match root_discipline(&found.original) {
-        Some(OF_QUEUES) => Err(format!(
-            "each hardware queue of {interface} has a discipline of its own ({OF_QUEUES})"
-        )),
-        Some(kind) if PLAIN.contains(&kind) => {
-            Err(format!("{interface} has a plain queue ({kind})"))
+    let is_plain = |kind: &&str| PLAIN.contains(kind);
+    let Some(root) = root_discipline(&found.original) else {
+        return Err(format!("{interface} has no queueing discipline"));
+    };
+    if root != OF_QUEUES {
+        return match is_plain(&root) {
+            true => Err(format!("{interface} has a plain queue ({root})")),
+            false => Ok(PFIFO),
+        };
+    }
+    let of_queues = queue_disciplines(&found.original);
+    match of_queues.iter().all(is_plain) {
+        true => {
+            let kind = of_queues.first().unwrap_or(&root);
+            Err(format!("the queues of {interface} are plain ({kind})"))
         }
-        None => Err(format!("{interface} has no queueing discipline")),
-        Some(_) => Ok(()),
+        false => Ok(PFIFO_OF_QUEUES),
     }
 }
 
@@ -373,6 +384,7 @@ pub fn expect_possible(arguments: &NetArguments) -> Result<(), Failure> {
 mod tests {
     use super::*;
     use plimsoll_model::factor::words;
+    use plimsoll_settings::Original;
 
     fn chain() -> Chain {
         Chain::new("ssh://root@router".parse().unwrap())
@@ -413,6 +425,32 @@ mod tests {
         );
         assert_eq!(parts.settings().len(), 7);
         assert_eq!(parts.missing[0].part, PathPart::Offload);
+    }
+
+    /// One queue in place of several would price their number, not their discipline.
+    #[test]
+    fn each_queue_of_a_card_is_switched_to_a_plain_one() {
+        let without = |shown: &str| {
+            let original = Original([("shown".to_owned(), shown.to_owned())].into());
+            let found = Found { level: "default".into(), original };
+            level_without(PathPart::Qdisc, "eth0", &found)
+        };
+        let of_queues = |one: &str, other: &str| {
+            format!(
+                "mq 0: root \n{one} 0: :2 limit 9p\n{other} 0: :1 limit 9p\nclsact ffff: ffff:fff1 \n"
+            )
+        };
+        assert_eq!(without(&of_queues("fq_codel", "fq_codel")), Ok("mq pfifo"));
+        assert_eq!(without(&of_queues("pfifo_fast", "cake")), Ok("mq pfifo"));
+        let plain = without(&of_queues("pfifo_fast", "pfifo_fast")).unwrap_err();
+        assert_eq!(plain, "the queues of eth0 are plain (pfifo_fast)");
+        assert_eq!(without("fq_codel 0: root limit 10240p\n"), Ok("pfifo"));
+        assert!(without("noqueue 0: root \n").unwrap_err().contains("(noqueue)"));
+        assert!(without("").is_err());
+        let knob = knob("qdisc:eth0").unwrap();
+        for level in [PFIFO, PFIFO_OF_QUEUES] {
+            knob.check(level).unwrap();
+        }
     }
 
     #[test]
