@@ -65,8 +65,13 @@ fn the_rules_of_a_router_with_a_public_address_stay() {
     let set = format!("nft -f - <<'END'\n{}\nEND", rules());
     beds.on("via/router", &set);
     let before = listed();
-    for level in ["none", "only-nat", "only-tracking"] {
-        let set = format!("--set=lab://via/router/nft-ruleset=as-found,{level}");
+    for set in [
+        "nft-ruleset=as-found,none",
+        "nft-ruleset=as-found,only-nat",
+        "nft-ruleset=as-found,only-tracking",
+        "conntrack=tracked,untracked",
+    ] {
+        let set = format!("--set=lab://via/router/{set}");
         let ran = net(&beds, &[ROUTER, "--quick", &set]).expect(5);
         for words in ["203.0.113.9", "--allow-open"] {
             assert!(ran.err.contains(words), "{words} in {}", ran.err);

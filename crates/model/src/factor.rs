@@ -8,6 +8,9 @@ pub const RULESET: &str = "nft-ruleset";
 /// The setting of a flowtable that forwards known flows.
 pub const FLOWTABLE: &str = "flowtable";
 
+/// The setting of a host whose levels say whether it tracks the connections of forwarded packets.
+pub const CONNTRACK: &str = "conntrack";
+
 /// A setting of a host that is varied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Factor {

@@ -1,7 +1,7 @@
 //! Hosts that others can reach: their addresses, and the rules that keep the others out.
 
 use crate::hosts;
-use plimsoll_model::factor::RULESET;
+use plimsoll_model::factor::{CONNTRACK, RULESET};
 use plimsoll_model::{Cause, Factor, FactorLevel, Failure};
 use plimsoll_reach::Reach;
 use plimsoll_settings::knob;
@@ -11,19 +11,26 @@ use std::net::IpAddr;
 const NONE: &str = "none";
 /// Its levels that let everybody in.
 const OPEN: [&str; 3] = [NONE, "only-nat", "only-tracking"];
+/// The level of [`CONNTRACK`] at which rules cannot tell what belongs to a connection.
+pub const UNTRACKED: &str = "untracked";
 
-/// Refuses to take the rules off a host that has a public address, unless that is allowed.
+/// Refuses to take the rules, or the connections that they know, off a host that has a public address, unless that is
+/// allowed.
 ///
 /// # Errors
 /// [`Cause::NotPermitted`] for the first such setting; a host that cannot be reached.
 pub fn expect_rules_stay(factors: &[Factor], is_allowed: bool) -> Result<(), Failure> {
     for factor in factors.iter().filter(|factor| !is_allowed && opens(factor)) {
         let host = hosts::open(&factor.host, true)?;
-        if let Some(why) = is_public(&*host).filter(|_| has_rules(&*host)) {
-            let tried = format!("remove the rules of {}", factor.host);
-            return Err(Failure::new(Cause::NotPermitted, tried)
-                .on(RULESET)
-                .happened(format!("it {why}, and would be open"))
+        let keeps_rules = factor.name == CONNTRACK;
+        if let Some(why) = is_public(&*host).filter(|_| has_rules(&*host, keeps_rules)) {
+            let (tried, happened) = match keeps_rules {
+                true => ("turn off the connection tracking", "its rules would see no connection"),
+                false => ("remove the rules", "would be open"),
+            };
+            return Err(Failure::new(Cause::NotPermitted, format!("{tried} of {}", factor.host))
+                .on(&factor.name)
+                .happened(format!("it {why}, and {happened}"))
                 .next("Disconnect it first, or give --allow-open."));
         }
     }
@@ -32,17 +39,23 @@ pub fn expect_rules_stay(factors: &[Factor], is_allowed: bool) -> Result<(), Fai
 
 /// Whether a level of a setting lets everybody in. Rules of a file are the user's own.
 fn opens(factor: &Factor) -> bool {
+    let open: &[&str] = match factor.name.as_str() {
+        RULESET => &OPEN,
+        CONNTRACK => &[UNTRACKED],
+        _ => &[],
+    };
     let is_open = |level: &FactorLevel| match level {
-        FactorLevel::Set { value } => OPEN.contains(&value.as_str()),
+        FactorLevel::Set { value } => open.contains(&value.as_str()),
         FactorLevel::AsFound => false,
     };
-    factor.name == RULESET && factor.levels.iter().any(is_open)
+    factor.levels.iter().any(is_open)
 }
 
-/// Whether there are rules to be removed. Those that cannot be read cannot be replaced either.
-fn has_rules(host: &dyn Reach) -> bool {
+/// Whether there are rules that a setting makes useless. Those that cannot be read, such as rules of iptables, cannot be
+/// replaced either, but stay where a setting keeps them.
+fn has_rules(host: &dyn Reach, keeps_rules: bool) -> bool {
     let found = knob(RULESET).and_then(|knob| knob.read(host));
-    found.is_ok_and(|found| found.level != NONE)
+    found.map_or(keeps_rules, |found| found.level != NONE)
 }
 
 /// Why others can reach a host: "has the public address 192.0.2.1"; `None` if they cannot.
@@ -151,6 +164,9 @@ mod tests {
         for shut in ["without-flowtable", "rules.nft"] {
             assert!(!opens(&factor(RULESET, shut)), "{shut}");
         }
+        // Rules by the state of a connection let nothing or everything through.
+        assert!(opens(&factor(CONNTRACK, UNTRACKED)) && !opens(&factor(CONNTRACK, "tracked")));
+        assert!(knob(CONNTRACK).unwrap().check(UNTRACKED).is_ok());
         assert!(!opens(&factor("offload:eth0:gro", NONE)));
     }
 }

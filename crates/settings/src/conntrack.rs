@@ -5,9 +5,10 @@
 
 use super::Knob;
 use super::own_table::OwnTable;
+use plimsoll_model::factor;
 
 /// What stands for it.
-pub(super) const KIND: &str = "conntrack";
+pub(super) const KIND: &str = factor::CONNTRACK;
 
 /// `raw` comes before the tracking.
 const RULES: &str = "    chain forwarded {

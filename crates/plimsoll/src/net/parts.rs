@@ -4,8 +4,8 @@ use super::arguments::{NetArguments, RateChoice};
 use super::connections::measures_frames;
 use super::{via, wanted};
 use crate::hosts;
-use crate::public::is_public;
-use plimsoll_model::factor::RULESET;
+use crate::public::{UNTRACKED, is_public};
+use plimsoll_model::factor::{CONNTRACK, RULESET};
 use plimsoll_model::{
     Cause, Factor, FactorLevel, Failure, Flow, HostName, MissingPart, PartAlone, PathPart,
     PathParts, PricedPart, factor,
@@ -90,10 +90,9 @@ fn add_rules(chain: &mut Chain, router: &dyn Reach, wanted: &[PathPart], public:
         Ok(found) => found,
         Err(happened) => {
             for part in wanted {
-                // Rules of iptables stay; connection tracking has a setting of its own.
-                match part {
-                    PathPart::Conntrack => add_untracked(chain, router),
-                    part => chain.leave_out(*part, happened.clone()),
+                match kept_rules(*part, &happened, public.as_deref()) {
+                    Some(reason) => chain.leave_out(*part, reason),
+                    None => add_untracked(chain, router),
                 }
             }
             return;
@@ -137,6 +136,18 @@ fn add_rules(chain: &mut Chain, router: &dyn Reach, wanted: &[PathPart], public:
     }
 }
 
+/// Why a part stays where the rules cannot be read, as those of iptables; `None` for connection tracking, which has a
+/// setting of its own.
+fn kept_rules(part: PathPart, happened: &str, public: Option<&str>) -> Option<String> {
+    match (part, public) {
+        (PathPart::Conntrack, None) => None,
+        (PathPart::Conntrack, Some(why)) => Some(format!(
+            "R {why}, and its rules would see no connection (--allow-open permits it)"
+        )),
+        _ => Some(happened.to_owned()),
+    }
+}
+
 /// The parts that rules make, with the level of the ruleset that is without each of them and those before it.
 fn steps(has: RulesetParts) -> Vec<(PathPart, &'static str)> {
     let without_rules = match has {
@@ -161,10 +172,8 @@ fn add_untracked(chain: &mut Chain, router: &dyn Reach) {
             "the kernel of R does not track connections".to_owned(),
         );
     }
-    match found(router, "conntrack") {
-        Ok(_) => {
-            chain.switch_off(PathPart::Conntrack, &[("conntrack".to_owned(), "untracked")], true)
-        }
+    match found(router, CONNTRACK) {
+        Ok(_) => chain.switch_off(PathPart::Conntrack, &[(CONNTRACK.to_owned(), UNTRACKED)], true),
         Err(happened) => chain.leave_out(PathPart::Conntrack, happened),
     }
 }
@@ -472,6 +481,16 @@ mod tests {
         let failure = chain.priced().err().unwrap();
         assert_eq!(failure.cause, Cause::Usage);
         assert!(failure.happened.contains("qdisc: eth0 has a plain queue (noqueue)"), "{failure}");
+    }
+
+    #[test]
+    fn rules_of_iptables_stay_and_keep_their_connections_on_a_public_router() {
+        let kept = |part, public| kept_rules(part, "iptables", public);
+        let public = Some("has the public address 192.0.2.1");
+        assert_eq!(kept(PathPart::Conntrack, None), None);
+        let reason = kept(PathPart::Conntrack, public).unwrap();
+        assert!(reason.contains("192.0.2.1") && reason.contains("--allow-open"), "{reason}");
+        assert_eq!(kept(PathPart::Rules, public).as_deref(), Some("iptables"));
     }
 
     #[test]
