@@ -1,6 +1,7 @@
 //! Flow offload of what a router forwards: off as found, or by a flowtable of plimsoll's own between all interfaces that
 //! have an address. Packets of a known connection then pass the rules by, in software or in the network card. Cards take
-//! the flows of their own ports: those of bridges and VLANs then.
+//! the flows of their own ports: those below bridges, VLANs and PPPoE sessions then. In software, an interface of a
+//! session takes its own packets.
 
 use super::own_table::OwnTable;
 use super::{Knob, command, interface};
@@ -13,11 +14,17 @@ use std::fmt::Write;
 pub(super) const KIND: &str = factor::FLOWTABLE;
 
 const HARDWARE: &str = "hardware";
-/// Bridges and VLANs above bridges and VLANs that are looked through.
+/// Bridges, VLANs and sessions above each other that are looked through.
 const MOST_ABOVE: usize = 4;
 const TRIED: &str = "list the interfaces";
-/// Lists bridges and VLANs, each with an interface below it.
+/// Lists bridges, VLANs and interfaces of PPP, each with an interface below it. The kernel says over which interfaces it
+/// has PPPoE sessions, but not which session is whose: with several, each may be over any of them.
 const LIST_BELOW: &str = "cd /sys/class/net 2>/dev/null || exit 0
+    sessions=$(sed 1d /proc/net/pppoe 2>/dev/null | while read -r _ _ below _; do echo \"$below\"; done)
+    for i in *; do
+        read -r type <\"$i/type\" && [ \"$type\" = 512 ] || continue
+        for below in $sessions; do echo \"$i $below\"; done
+    done 2>/dev/null
     for i in */lower_*; do
         above=${i%%/*}
         if [ -d \"$above/bridge\" ] || grep -q '^DEVTYPE=vlan' \"$above/uevent\" 2>/dev/null; then
@@ -101,8 +108,8 @@ fn in_hardware(
         .next(next))
 }
 
-/// The ports below bridges and VLANs, and interfaces that are neither. A line of `listed` has one of the former and an
-/// interface below it.
+/// The ports below bridges, VLANs and sessions, and interfaces that are none of them. A line of `listed` has one of the
+/// former and an interface below it.
 fn ports(interfaces: &BTreeSet<String>, listed: &str) -> BTreeSet<String> {
     let pairs: Vec<(&str, &str)> =
         listed.lines().filter_map(|line| line.trim().split_once(' ')).collect();
@@ -146,6 +153,8 @@ fn rules(interfaces: &BTreeSet<String>, in_hardware: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_reach::Local;
+    use std::fs;
 
     #[test]
     fn interfaces_that_have_an_address_share_a_table() {
@@ -162,6 +171,34 @@ mod tests {
         assert!(rules(&found, true).contains("        flags offload;\n    }\n"));
     }
 
+    /// The usual home by DSL or fibre: a session over a VLAN of the port. Its card knows nothing of `pppoe-wan`.
+    #[test]
+    fn hardware_has_the_port_below_a_pppoe_session() {
+        let place = tempfile::tempdir().unwrap();
+        let [net, sessions] = ["net", "pppoe"].map(|name| place.path().join(name));
+        let add = |name: &str, kind: &str, uevent: &str| {
+            let own = net.join(name);
+            fs::create_dir_all(&own).unwrap();
+            fs::write(own.join("type"), format!("{kind}\n")).unwrap();
+            fs::write(own.join("uevent"), format!("{uevent}INTERFACE={name}\n")).unwrap();
+        };
+        for (name, kind) in [("lan1", "1"), ("lo", "772"), ("wan", "1"), ("pppoe-wan", "512")] {
+            add(name, kind, "");
+        }
+        add("wan.7", "1", "DEVTYPE=vlan\n");
+        fs::write(net.join("wan.7/lower_wan"), "").unwrap();
+        let script = LIST_BELOW
+            .replace("/sys/class/net", net.to_str().unwrap())
+            .replace("/proc/net/pppoe", sessions.to_str().unwrap());
+        let listed = || command(&Local, TRIED, &script, b"").unwrap();
+        assert_eq!(listed(), "wan.7 wan\n", "PPP over a modem has no interface below it");
+        let heading = "Id       Address              Device\n";
+        fs::write(&sessions, format!("{heading}0000C63D 52:54:00:00:00:0a    wan.7\n")).unwrap();
+        assert_eq!(listed(), "pppoe-wan wan.7\nwan.7 wan\n");
+        let names = BTreeSet::from(["lan1".to_owned(), "pppoe-wan".to_owned()]);
+        assert_eq!(Vec::from_iter(ports(&names, &listed())), ["lan1", "wan"]);
+    }
+
     #[test]
     fn hardware_has_the_ports_of_bridges_and_vlans() {
         let listed = "br-lan lan1\nbr-lan lan2\nbr-lan phy0-ap0\nbr-lan a;b\nwan.7 wan\nbr-iot lan1.3\nlan1.3 lan1\n";
@@ -170,7 +207,7 @@ mod tests {
             ports(&names, listed).into_iter().collect::<Vec<String>>().join(" ")
         };
         assert_eq!(of(&["br-lan", "wan.7"]), "lan1 lan2 phy0-ap0 wan");
-        assert_eq!(of(&["br-iot", "pppoe-wan"]), "lan1 pppoe-wan");
+        assert_eq!(of(&["br-iot", "tun0"]), "lan1 tun0");
         // What is above itself has an end, too.
         assert_eq!(ports(&BTreeSet::from(["a".to_owned()]), "a b\nb a\n").len(), 1);
     }
