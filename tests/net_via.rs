@@ -226,6 +226,14 @@ fn frames_of_ipv6_are_forwarded_if_they_have_room_for_its_headers() {
         }
         assert!(ran.out.is_empty(), "{ran:?}");
     }
+    for tunnel in ["wireguard=off,to-router", "pppoe=off,on"] {
+        let set = format!("--set=lab://via/router/{tunnel}");
+        let words = [ROUTER, "--quick", "--frames=128", "--address=fd00:2::2", &set];
+        let ran = net(&beds, &words).expect(2);
+        for words in ["is for IPv4", "from fd00:1::2 to fd00:2::2", "--address-a ADDRESS"] {
+            assert!(ran.err.contains(words), "{words} in {}", ran.err);
+        }
+    }
     let whole = study(&of_size("--frames=128"));
     let trial = &whole.trials[0];
     let truth = frames_per_second(2e6, 128.0);

@@ -37,11 +37,13 @@ pub fn settings(plan: &Plan, factor: &plimsoll_model::Factor) -> Result<Vec<Fact
         ));
     }
     let (at_a, at_b) = (hosts::open(&path.from.host, false)?, hosts::open(&path.to.host, false)?);
-    let [a, b] = addresses(path, &*at_a, &*at_b)?.ok_or_else(|| {
-        refused(
-            "the tunnel is for IPv4, and the path has addresses of IPv6",
-            "Name addresses of IPv4: --address ADDRESS for B, --address-a ADDRESS for A.",
-        )
+    let found = addresses(path, &*at_a, &*at_b)?;
+    let [a, b] = of_ipv4(found).ok_or_else(|| {
+        let happened =
+            format!("the tunnel is for IPv4, and the path leads from {} to {}", found.a, found.b);
+        let next = "Name addresses of IPv4: --address ADDRESS for B, --address-a ADDRESS for A. If \
+            the hosts have none, give them some, for example of 198.18.0.0/15.";
+        refused(&happened, next)
     })?;
     let at_router = hosts::open(&factor.host, false)?;
     // In the order in which they take a level: A verifies that the tunnel carries packets.
@@ -56,20 +58,20 @@ pub fn settings(plan: &Plan, factor: &plimsoll_model::Factor) -> Result<Vec<Fact
     Ok(tunnel_knobs(&factor.name, a, b).into_iter().map(of_host).collect())
 }
 
-/// The addresses of A and B; `None` of IPv6.
-fn addresses(
-    path: &PathSubject,
-    a: &dyn Reach,
-    b: &dyn Reach,
-) -> Result<Option<[Ipv4Addr; 2]>, Failure> {
+/// The addresses of A and B.
+fn addresses(path: &PathSubject, a: &dyn Reach, b: &dyn Reach) -> Result<Addresses, Failure> {
     let b_named = match path.to.address {
         Some(address) => Some(address),
         None => hosts::address_in_lab(&path.to.host, &path.from.host)?,
     };
     let wanted = Wanted { a: path.from.address, b: b_named };
-    let found = Addresses::find(a, b, Side::B, wanted)?;
-    Ok(match (found.a.ip.to_canonical(), found.b.ip.to_canonical()) {
+    Addresses::find(a, b, Side::B, wanted)
+}
+
+/// Addresses of IPv4; `None` of IPv6.
+fn of_ipv4(found: Addresses) -> Option<[Ipv4Addr; 2]> {
+    match (found.a.ip.to_canonical(), found.b.ip.to_canonical()) {
         (IpAddr::V4(a), IpAddr::V4(b)) => Some([a, b]),
         _ => None,
-    })
+    }
 }
