@@ -7,7 +7,7 @@ mod support;
 #[path = "net_routed/connections.rs"]
 mod connections;
 
-use plimsoll_model::Outcome;
+use plimsoll_model::{FactorLevel, Outcome, PathPart};
 use probe_support::processes_with;
 use support::pair::study;
 use support::via::{ENDS, ROUTER, lab, net, rules};
@@ -34,6 +34,29 @@ fn what_changed_of_a_router_between_two_studies_is_named() {
     ] {
         assert!(compared.contains(words), "{words} in {compared}");
     }
+}
+
+/// As a network card with several queues has it, of which one is in use here.
+#[test]
+fn the_discipline_of_each_queue_of_a_router_is_priced_and_put_back() {
+    let Some(beds) = lab() else { return };
+    // On one core, a kernel may make interfaces with one queue.
+    let set = "if tc qdisc replace dev outer root handle 5: mq 2>/dev/null; then
+            tc qdisc replace dev outer parent 5:1 tbf rate 1gbit burst 125kb latency 50ms
+        else echo one; fi";
+    if beds.on("via/router", set).contains("one") {
+        return;
+    }
+    let state = || beds.on("via/router", "tc qdisc show dev outer");
+    let before = state();
+    let words = [ROUTER, "--parts=qdisc", "--quick", "--time=200ms", "--rate=500", "--json=-"];
+    let whole = study(&net(&beds, &words));
+    assert_eq!(state(), before);
+    let priced = &whole.plan.parts.as_ref().expect("parts").priced;
+    let parts: Vec<PathPart> = priced.iter().map(|one| one.part).collect();
+    assert_eq!(parts, [PathPart::Qdisc]);
+    let without = whole.plan.factors[0].levels.last();
+    assert_eq!(without, Some(&FactorLevel::Set { value: "mq pfifo".into() }));
 }
 
 #[test]
