@@ -24,7 +24,7 @@ use crate::public::expect_rules_stay;
 use crate::signals::Signals;
 use crate::{hosts, plan, restore};
 use arguments::{JobChoice, SideChoice};
-use checks::{expect_sizes, expect_used, expect_zones};
+use checks::{expect_routable, expect_sizes, expect_used, expect_zones};
 use plimsoll_load::SystemClock;
 use plimsoll_model::{
     Cause, Clock, Contrast, Deadline, Endpoint, Failure, Flag, HostName, HostRole, PathSubject,
@@ -258,7 +258,7 @@ pub fn work(arguments: &NetArguments, a: &HostName, b: &HostName) -> Result<Path
     let planned = match (design::workloads(arguments)?, router) {
         (Some(published), _) => published,
         (None, Some(_)) => {
-            parts::expect_possible(arguments)?;
+            expect_routable(arguments)?;
             via::workloads(arguments)?
         }
         (None, None) => {

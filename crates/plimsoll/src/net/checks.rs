@@ -1,6 +1,7 @@
 //! Sizes and options that cannot be.
 
 use super::arguments::{JobChoice, NetArguments, RateChoice};
+use super::connections::measures_frames;
 use plimsoll_model::{Address, Cause, Failure, HostName};
 
 const SHORTEST_SECONDS: f64 = 0.2;
@@ -107,6 +108,58 @@ pub(super) fn expect_used(arguments: &NetArguments, jobs: &[JobChoice]) -> Resul
         let next =
             "Leave --rate out to search for the highest rate with this loss, or leave --loss out.";
         return refuse("--loss", happened.to_owned(), next.to_owned());
+    }
+    Ok(())
+}
+
+/// Refuses what a study over a router has no use for.
+pub(super) fn expect_routable(arguments: &NetArguments) -> Result<(), Failure> {
+    let refuse = |on: &str, happened: &str, next: &str| {
+        Err(Failure::new(Cause::Usage, "measure the cost of the parts of the path")
+            .on(on)
+            .happened(happened)
+            .next(next))
+    };
+    if !arguments.payloads.is_empty() {
+        let next = "Give the sizes of frames, such as --frames 128,1518, or choose --figure 3.";
+        return Err(Failure::new(Cause::Usage, "plan the study")
+            .on("--payloads")
+            .happened("frames go through a router, and have sizes of their own")
+            .next(next));
+    }
+    if arguments.via.parts.is_empty() {
+        let is_searched = measures_frames(arguments);
+        let fixed = [
+            ("--rate", arguments.rate.is_some()),
+            ("--time", arguments.time.is_some() && is_searched),
+        ];
+        let given = fixed.into_iter().find(|(_, is_given)| *is_given);
+        return match given {
+            Some((option, _)) => {
+                let happened = "a search chooses its rates and the lengths of its trials";
+                let next = format!(
+                    "Leave {option} out, or measure the cost of parts of the path with --parts."
+                );
+                Err(Failure::new(Cause::Usage, "plan the study")
+                    .on(option)
+                    .happened(happened)
+                    .next(next))
+            }
+            None => Ok(()),
+        };
+    }
+    if arguments.rate == Some(RateChoice::Max) {
+        return refuse(
+            "--rate max",
+            "the cost of parts is measured below the rate that R keeps",
+            "Give a number.",
+        );
+    }
+    let via = &arguments.via;
+    if via.frames.len() > 1 || via.direction.len() > 1 || via.flows.len() > 1 {
+        let happened = "the cost of parts is measured with one size of frames in one direction";
+        let next = "Give one size, direction and number of flows, such as --frames 128 --direction out --flows 64.";
+        return refuse("--parts", happened, next);
     }
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! `--parts`: the parts of the router's path that are there and can be switched off, as a chain of settings.
 
-use super::arguments::{NetArguments, RateChoice};
-use super::connections::measures_frames;
+use super::arguments::NetArguments;
 use super::{via, wanted};
 use crate::hosts;
 use crate::public::{UNTRACKED, is_public};
@@ -335,58 +334,6 @@ impl Chain {
         };
         Ok(Priced { factors, parts })
     }
-}
-
-/// Refuses what a study over a router has no use for.
-pub fn expect_possible(arguments: &NetArguments) -> Result<(), Failure> {
-    let refuse = |on: &str, happened: &str, next: &str| {
-        Err(Failure::new(Cause::Usage, "measure the cost of the parts of the path")
-            .on(on)
-            .happened(happened)
-            .next(next))
-    };
-    if !arguments.payloads.is_empty() {
-        let next = "Give the sizes of frames, such as --frames 128,1518, or choose --figure 3.";
-        return Err(Failure::new(Cause::Usage, "plan the study")
-            .on("--payloads")
-            .happened("frames go through a router, and have sizes of their own")
-            .next(next));
-    }
-    if arguments.via.parts.is_empty() {
-        let is_searched = measures_frames(arguments);
-        let fixed = [
-            ("--rate", arguments.rate.is_some()),
-            ("--time", arguments.time.is_some() && is_searched),
-        ];
-        let given = fixed.into_iter().find(|(_, is_given)| *is_given);
-        return match given {
-            Some((option, _)) => {
-                let happened = "a search chooses its rates and the lengths of its trials";
-                let next = format!(
-                    "Leave {option} out, or measure the cost of parts of the path with --parts."
-                );
-                Err(Failure::new(Cause::Usage, "plan the study")
-                    .on(option)
-                    .happened(happened)
-                    .next(next))
-            }
-            None => Ok(()),
-        };
-    }
-    if arguments.rate == Some(RateChoice::Max) {
-        return refuse(
-            "--rate max",
-            "the cost of parts is measured below the rate that R keeps",
-            "Give a number.",
-        );
-    }
-    let via = &arguments.via;
-    if via.frames.len() > 1 || via.direction.len() > 1 || via.flows.len() > 1 {
-        let happened = "the cost of parts is measured with one size of frames in one direction";
-        let next = "Give one size, direction and number of flows, such as --frames 128 --direction out --flows 64.";
-        return refuse("--parts", happened, next);
-    }
-    Ok(())
 }
 
 #[cfg(test)]
