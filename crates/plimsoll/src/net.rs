@@ -8,6 +8,7 @@ mod design_arguments;
 mod iperf3;
 mod kinds;
 mod parts;
+mod queueing;
 pub mod tunnel;
 mod via;
 mod via_arguments;

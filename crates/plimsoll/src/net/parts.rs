@@ -1,7 +1,7 @@
 //! `--parts`: the parts of the router's path that are there and can be switched off, as a chain of settings.
 
 use super::arguments::NetArguments;
-use super::{via, wanted};
+use super::{queueing, via, wanted};
 use crate::hosts;
 use crate::public::{UNTRACKED, is_public};
 use plimsoll_model::factor::{CONNTRACK, RULESET};
@@ -64,7 +64,7 @@ pub fn look(
     chain.priced()
 }
 
-/// The interfaces of the router that send or receive the frames.
+/// The interfaces of the router that queue the frames, or receive them.
 fn interfaces(router: &dyn Reach, addresses: Addresses, flow: Flow, part: PathPart) -> Vec<String> {
     let [to_a, to_b] =
         [addresses.a, addresses.b].map(|address| via::interface_towards(router, address.ip));
@@ -74,7 +74,8 @@ fn interfaces(router: &dyn Reach, addresses: Addresses, flow: Flow, part: PathPa
         (Flow::In, true) | (Flow::Out, false) => vec![to_a],
         (Flow::Both, _) => vec![to_a, to_b],
     };
-    all.into_iter().flatten().collect()
+    let all: Vec<String> = all.into_iter().flatten().collect();
+    if sends { queueing::interfaces(router, &all) } else { all }
 }
 
 /// What a router has of a setting.
