@@ -4,7 +4,9 @@ use crate::content::Content;
 use crate::entry::{Entry, Space};
 use crate::op::{Done, FileId, Op, Tag};
 use crate::paths::Paths;
-use plimsoll_model::{ClientMemory, Clock, ErrorKind, Failure, Flag, Nanos, OpKind, TargetFacts};
+use plimsoll_model::{
+    ClientMemory, Clock, Deadline, ErrorKind, Failure, Flag, Nanos, OpKind, TargetFacts,
+};
 use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,6 +23,13 @@ pub trait Share: Send + Sync {
     /// The memory that may serve reads in place of a disk.
     fn memory(&self) -> Memory {
         if self.facts().memory_below { Memory::Server } else { Memory::None }
+    }
+    /// Tries whether two processes of this machine share memory by a file of the run's own, which is overwritten: each
+    /// maps it, and is to see what the other one writes there. Why they do not, in words. `None`: it is not mounted
+    /// here.
+    fn share_memory(&self, path: &str, deadline: &Deadline) -> Option<Result<(), String>> {
+        let _ = (path, deadline);
+        None
     }
     /// What was odd since this was last asked for; each oddity once.
     fn take_flags(&self) -> Vec<Flag> {

@@ -3,15 +3,16 @@
 mod support;
 
 use plimsoll_load::{
-    ByteRange, DirectoryShare, FileId, MockShare, Op, OpenOptions, PartDone, Reply, SystemClock,
-    VirtualClock,
+    ByteRange, DirectoryShare, FileId, Lane, LaneRequest, MockShare, Namespace, Op, OpenOptions,
+    PartDone, Reply, Share, SystemClock, VirtualClock,
 };
 use plimsoll_model::units::{Bytes, KIB};
 use plimsoll_model::{
-    Cause, DatabaseJob, DirectoryTarget, ErrorKind, Failure, Flag, Length, Measure, OpKind,
-    Workload,
+    Cause, DatabaseJob, Deadline, DirectoryTarget, ErrorKind, Failure, Flag, Length, Measure,
+    OpKind, TargetFacts, Workload,
 };
 use std::num::NonZeroU16;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::jobs::{Run, done, once, part};
@@ -33,6 +34,13 @@ fn figure(part: &PartDone, measure: Measure) -> Option<f64> {
 fn server(
     of: impl Fn(OpKind, bool) -> Option<ErrorKind> + Send + Sync + 'static,
 ) -> (Run, Arc<VirtualClock>) {
+    let (share, clock) = share(of);
+    (Run::new(Arc::new(share), clock.clone()), clock)
+}
+
+fn share(
+    of: impl Fn(OpKind, bool) -> Option<ErrorKind> + Send + Sync + 'static,
+) -> (MockShare, Arc<VirtualClock>) {
     let clock = Arc::new(VirtualClock::new());
     let held: Mutex<Vec<(FileId, ByteRange)>> = Mutex::default();
     let share = MockShare::new(clock.clone(), NonZeroU16::MIN, move |op: &Op, _| {
@@ -53,7 +61,38 @@ fn server(
         }
         Reply::After(MS)
     });
-    (Run::new(Arc::new(share), clock.clone()), clock)
+    (share, clock)
+}
+
+/// What is mounted on this machine, with what comes of a trial of shared memory, and the files that it was tried on.
+struct Mounted {
+    share: MockShare,
+    shared: Result<(), String>,
+    tried: Mutex<Vec<String>>,
+}
+
+impl Share for Mounted {
+    fn facts(&self) -> TargetFacts {
+        self.share.facts()
+    }
+
+    fn local_directory(&self) -> Option<PathBuf> {
+        Some(PathBuf::from("/mnt"))
+    }
+
+    fn share_memory(&self, path: &str, _: &Deadline) -> Option<Result<(), String>> {
+        assert!(self.share.paths().iter().any(|made| made == path), "{path}");
+        self.tried.lock().unwrap().push(path.to_owned());
+        Some(self.shared.clone())
+    }
+
+    fn namespace(&self) -> Result<Box<dyn Namespace>, Failure> {
+        self.share.namespace()
+    }
+
+    fn lane(&self, request: LaneRequest) -> Result<Box<dyn Lane>, Failure> {
+        self.share.lane(request)
+    }
 }
 
 fn refuses_held(kind: OpKind, is_held: bool) -> Option<ErrorKind> {
@@ -129,6 +168,25 @@ fn a_second_program_that_gets_a_held_lock_is_seen() {
     let flags = run.prepare(&workload(1.0, 1)).unwrap();
     assert_eq!(flags, [Flag::SecondWriter { target: "mock".into() }]);
     run.close();
+}
+
+#[test]
+fn memory_that_processes_do_not_share_is_told_of_a_mount() {
+    let reason = "mmap: No such device";
+    let flag = Flag::MemoryNotShared { target: "mock".into(), reason: reason.into() };
+    for (shared, expected) in [(Ok(()), vec![]), (Err(reason.to_owned()), vec![flag])] {
+        let (share, clock) = share(refuses_held);
+        let mounted = Arc::new(Mounted { share, shared, tried: Mutex::default() });
+        let mut run = Run::new(mounted.clone(), clock);
+        for flags in [expected, Vec::new()] {
+            assert_eq!(run.prepare(&workload(1.0, 1)).unwrap(), flags);
+        }
+        let tried = mounted.tried.lock().unwrap().clone();
+        assert_eq!(tried.len(), 1, "once: {tried:?}");
+        assert!(!mounted.share.paths().contains(&tried[0]), "it is removed");
+        run.good(&workload(1.0, 1));
+        run.close();
+    }
 }
 
 #[test]

@@ -331,6 +331,13 @@ pub enum Flag {
         /// What happened.
         reason: String,
     },
+    /// Two processes that mapped a file did not see each other's writes there, as SQLite's write-ahead log needs it.
+    MemoryNotShared {
+        /// The target, as the user wrote it.
+        target: String,
+        /// What happened.
+        reason: String,
+    },
     /// A call that can be done without failed.
     CallFailed {
         /// The target, as the user wrote it.

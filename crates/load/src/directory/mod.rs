@@ -8,6 +8,7 @@ mod names;
 mod namespace;
 mod psync;
 mod ring;
+mod shared_memory;
 mod tree;
 mod uring;
 
@@ -26,8 +27,8 @@ use nix::sys::stat::Mode;
 use nix::unistd::geteuid;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    AdvertisedSizes, Cause, ClientMemory, DirectoryTarget, Engine, Failure, InPlace, PageCache,
-    Protocol, TargetFacts, suggested_url, without_password,
+    AdvertisedSizes, Cause, ClientMemory, Deadline, DirectoryTarget, Engine, Failure, InPlace,
+    PageCache, Protocol, TargetFacts, suggested_url, without_password,
 };
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt;
@@ -215,6 +216,10 @@ impl Share for DirectoryShare {
 
     fn memory(&self) -> Memory {
         self.memory.clone()
+    }
+
+    fn share_memory(&self, path: &str, deadline: &Deadline) -> Option<Result<(), String>> {
+        Some(shared_memory::on_file(&self.tree, path, deadline))
     }
 
     fn namespace(&self) -> Result<Box<dyn Namespace>, Failure> {

@@ -1,4 +1,4 @@
-//! The one file with unsafe code: an io_uring whose buffers it owns itself.
+//! An io_uring whose buffers it owns itself: one of two files with unsafe code.
 //!
 //! Why unsafe: the kernel reads and writes memory behind the compiler's back, so the `io-uring`
 //! crate makes pushing an entry unsafe. What makes it sound here: an entry only ever points into

@@ -1,10 +1,12 @@
 //! A database in a file: transactions as SQLite commits them with its default journal, one after the other.
 //!
 //! Whether locks keep a second program out, and whether a shared lock can become an exclusive one, is tried before the
-//! first point. Where a target has no locks or refuses them, transactions are committed without.
+//! first point. Where a target has no locks or refuses them, transactions are committed without. Whether programs can
+//! share memory by a file, which another journal of SQLite's needs, is tried with it.
 
 mod commits;
 mod locks;
+mod shared_memory;
 mod source;
 
 use super::tree::{self, DATABASE};
@@ -35,7 +37,7 @@ pub(crate) struct DatabaseRun {
     locking: Locking,
     /// Of each worker, while a point is measured.
     open: Vec<Open>,
-    /// Journals that were named so far: that of a commit that was cut off may still be there.
+    /// Names that were used so far, for journals and a trial: that of a commit that was cut off may still be there.
     journals: usize,
     figures: Vec<(Measure, f64)>,
 }
@@ -58,6 +60,13 @@ impl DatabaseRun {
         let root = format!("{}/{DATABASE}{}", at.run.names()?.1, self.number);
         let within = format!("{root}/{}", tree::directory(0));
         Ok((root, within))
+    }
+
+    /// The path of a file whose name nothing had before.
+    fn new_file(&mut self, within: &str) -> String {
+        let name = tree::long_file(self.journals);
+        self.journals += 1;
+        format!("{within}/{name}")
     }
 
     fn page(&self) -> u32 {
@@ -101,8 +110,10 @@ impl StorageJob for DatabaseRun {
         names.make_directory(&within)?;
         self.make(at, 0, self.job.pages(1) * self.job.block.0)?;
         let path = format!("{within}/{}", tree::file(0));
-        let (found, flags) = locks::find(at, &path)?;
+        let (found, mut flags) = locks::find(at, &path)?;
         self.locking = found;
+        let path = self.new_file(&within);
+        flags.extend(shared_memory::find(at, &path)?);
         Ok(flags)
     }
 
@@ -124,9 +135,7 @@ impl StorageJob for DatabaseRun {
             self.make(at, worker, self.job.pages(workers) * self.job.block.0)?;
             let path = format!("{within}/{}", tree::file(worker));
             let database = at.run.names()?.0.open_to_write(&path)?;
-            let name = tree::long_file(self.journals);
-            self.journals += 1;
-            let journal = at.context.paths.add(format!("{within}/{name}"));
+            let journal = at.context.paths.add(self.new_file(&within));
             self.open.push(Open { database, journal });
         }
         Ok(())

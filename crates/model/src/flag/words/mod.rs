@@ -134,6 +134,7 @@ impl Flag {
             }
             Flag::SecondWriter { target } => validity::second_writer(target),
             Flag::LockNotUpgraded { target, reason } => notes::lock_not_upgraded(target, reason),
+            Flag::MemoryNotShared { target, reason } => notes::memory_not_shared(target, reason),
 
             Flag::ClientSaturated { host, core_busy, serves } => {
                 limits::client_saturated(host.as_ref(), *core_busy, *serves, &seen)

@@ -146,3 +146,11 @@ pub(super) fn lock_not_upgraded(target: &str, reason: &str) -> Words {
         ),
     )
 }
+
+pub(super) fn memory_not_shared(target: &str, reason: &str) -> Words {
+    Words::new(
+        Severity::Note,
+        format!("Two processes did not share memory by a file on {target} ({reason})"),
+    )
+    .action("Speeds are not affected. Do not set journal_mode=WAL for a SQLite database there.")
+}

@@ -83,6 +83,7 @@ pub fn since(x: f64, n: u64, text: &str) -> Vec<Flag> {
         Flag::WarmScan { target: text() },
         Flag::SecondWriter { target: text() },
         Flag::LockNotUpgraded { target: text(), reason: text() },
+        Flag::MemoryNotShared { target: text(), reason: text() },
         Flag::SparseFiles { directory: text(), count: n, holes: Bytes(n) },
         Flag::Reconnected { target: text(), times: n, at_seconds: x, seconds: x },
         Flag::WrittenAgain { target: text(), bytes: n },

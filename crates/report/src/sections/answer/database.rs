@@ -35,7 +35,8 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
             && told.insert((cell.cell.subject, cell.cell.setting))
         {
             let locks = Locks::found(&shown.study.flags, facts, cell);
-            sentences.push(named(safety(facts, target, &locks)));
+            let memory = memory_not_shared(&shown.study.flags, facts);
+            sentences.push(named(safety(facts, target, &locks, memory.as_deref())));
         }
     }
     sentences
@@ -95,6 +96,16 @@ impl Locks {
     }
 }
 
+/// Why processes did not share memory by a file there, if that was tried and failed.
+fn memory_not_shared(flags: &[Flag], facts: &TargetFacts) -> Option<String> {
+    flags.iter().find_map(|flag| match flag {
+        Flag::MemoryNotShared { target, reason } if *target == facts.given => {
+            Some(printable(reason))
+        }
+        _ => None,
+    })
+}
+
 fn has_option(facts: &TargetFacts, wanted: &str) -> bool {
     let mut options = facts.mount_options.as_deref().unwrap_or_default().split(',');
     options.any(|option| option == wanted)
@@ -107,9 +118,13 @@ fn not_upgraded(place: &str, reason: &str, next: &str) -> String {
     )
 }
 
-/// Whether a database is safe there: locks, who sees them, and memory that programs share.
-fn safety(facts: &TargetFacts, target: &Target, locks: &Locks) -> String {
-    let wal = "Write-ahead logging (WAL) shares memory (mmap)";
+/// Whether a database is safe there: locks, who sees them, and memory that programs share, or why not.
+fn safety(
+    facts: &TargetFacts,
+    target: &Target,
+    locks: &Locks,
+    memory_not_shared: Option<&str>,
+) -> String {
     match locks {
         Locks::Refused(reason) => {
             return format!(
@@ -144,17 +159,32 @@ fn safety(facts: &TargetFacts, target: &Target, locks: &Locks) -> String {
         }
         Locks::Exclusive => {}
     }
-    let one_host = format!("{wal}: use it only if all programs run on one host.");
     if !matches!(target, Target::Directory(_)) {
-        return format!("Safe for a database: locks keep a second program out. {one_host}");
+        return "Safe for a database: locks keep a second program out. Write-ahead logging (WAL) shares memory \
+                (mmap): it needs a mount, and all programs on one host."
+            .to_owned();
     }
+    let not_shared = memory_not_shared.map(|reason| {
+        format!(
+            "Write-ahead logging (WAL) fails here: two processes could not share memory (mmap) by a file ({reason})."
+        )
+    });
+    let one_host = not_shared.clone().unwrap_or_else(|| {
+        "Write-ahead logging (WAL) shares memory (mmap): use it only if all programs run on one host.".to_owned()
+    });
     let file_system = facts.protocol.file_system().unwrap_or_default();
     let mut options = facts.mount_options.as_deref().unwrap_or_default().split(',');
     match options.find(|option| LOCAL_LOCKS.contains(option)) {
-        Some(option) => format!(
-            "Safe for a database only if all programs run on this host: the mount option {option} keeps locks from \
-             the server."
-        ),
+        Some(option) => {
+            let safe = format!(
+                "Safe for a database only if all programs run on this host: the mount option {option} keeps locks \
+                 from the server."
+            );
+            match not_shared {
+                Some(not_shared) => format!("{safe} {not_shared}"),
+                None => safe,
+            }
+        }
         // The trial locks for an open file, which that client can upgrade. SQLite locks for its process, which it refuses
         // (`experiments/database.rs`).
         None if facts.protocol.is_smb() && has_option(facts, "nounix") => {
@@ -167,9 +197,14 @@ fn safety(facts: &TargetFacts, target: &Target, locks: &Locks) -> String {
             "Locks keep a second program on this host out. Whether other hosts see them depends on {file_system}. \
              {one_host}"
         ),
-        None => "Safe for a database: locks keep a second program out, and programs can share memory (mmap), which \
-                 write-ahead logging (WAL) needs."
-            .to_owned(),
+        None => match not_shared {
+            Some(not_shared) => {
+                format!("Safe for a database: locks keep a second program out. {not_shared}")
+            }
+            None => "Safe for a database: locks keep a second program out, and programs can share memory (mmap), \
+                     which write-ahead logging (WAL) needs."
+                .to_owned(),
+        },
     }
 }
 
@@ -178,13 +213,23 @@ mod tests {
     use super::*;
 
     fn said(target: &str, protocol: &str, options: Option<&str>, locks: &Locks) -> String {
+        said_with(target, protocol, options, locks, None)
+    }
+
+    fn said_with(
+        target: &str,
+        protocol: &str,
+        options: Option<&str>,
+        locks: &Locks,
+        memory_not_shared: Option<&str>,
+    ) -> String {
         let facts = TargetFacts {
             given: target.to_owned(),
             protocol: protocol.into(),
             mount_options: options.map(str::to_owned),
             ..TargetFacts::default()
         };
-        safety(&facts, &target.parse().unwrap(), locks)
+        safety(&facts, &target.parse().unwrap(), locks, memory_not_shared)
     }
 
     #[test]
@@ -241,6 +286,34 @@ mod tests {
         let local = said_of("directory on ext4", "rw,relatime");
         assert!(local.contains("can share memory"), "{local}");
         let smb = said("smb://nas/a", "SMB 3.1.1, not signed", None, &Locks::Exclusive);
-        assert!(smb.contains("only if all programs run on one host"), "{smb}");
+        assert!(smb.contains("needs a mount, and all programs on one host"), "{smb}");
+    }
+
+    /// What programs on one host may do where they share memory, they may not where that failed.
+    #[test]
+    fn memory_that_is_not_shared_rules_write_ahead_logging_out() {
+        let fails = "Write-ahead logging (WAL) fails here: two processes could not share memory (mmap) by a file \
+                     (mmap: No such device).";
+        for (protocol, options, begin) in [
+            ("directory on ext4", "rw", "Safe for a database: locks keep a second program out."),
+            ("directory on nfs4", "rw,local_lock=none", "Safe for a database: locks keep"),
+            ("directory on nfs", "rw,vers=3,nolock", "Safe for a database only if"),
+            ("directory on fuse.vmhgfs", "rw", "Locks keep a second program on this host out."),
+        ] {
+            let reason = Some("mmap: No such device");
+            let said = said_with("/mnt", protocol, Some(options), &Locks::Exclusive, reason);
+            assert!(said.starts_with(begin) && said.ends_with(fails), "{said}");
+            let without = said_with("/mnt", protocol, Some(options), &Locks::Exclusive, None);
+            assert!(!without.contains("fails here"), "{without}");
+        }
+        // Of another target, and of none.
+        let facts = TargetFacts { given: "/mnt".to_owned(), ..TargetFacts::default() };
+        let flag = |target: &str| Flag::MemoryNotShared {
+            target: target.to_owned(),
+            reason: "mmap: \u{1b}".to_owned(),
+        };
+        assert_eq!(memory_not_shared(&[flag("/data")], &facts), None);
+        let found = memory_not_shared(&[flag("/data"), flag("/mnt")], &facts).unwrap();
+        assert!(found.starts_with("mmap: ") && !found.contains('\u{1b}'), "{found}");
     }
 }
