@@ -1,14 +1,17 @@
 //! What a team of workers did, ready to become a trial's figures.
 
-use crate::op::KINDS;
+use crate::advice::FEWER_CONNECTIONS;
+use crate::op::{KINDS, OpError};
+use crate::prepare;
 use crate::source::Ended;
-use crate::stall::{Silence, Stalled, least_seconds, stalls};
+use crate::stall::{SILENCE, Silence, Stalled, least_seconds, stalls};
 use crate::tally::{
     Counts, Finished, KindTally, Segment, Timing, by_kind, histogram, segment_length,
 };
 use hdrhistogram::Histogram;
 use plimsoll_model::{
-    Count, ErrorKind, LatencySummary, Nanos, OpKind, OpStats, Stall, StallPhase, Window,
+    Cause, Count, ErrorKind, Failure, LatencySummary, Nanos, OpKind, OpStats, Stall, StallPhase,
+    Window,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -50,7 +53,9 @@ pub struct TeamResult {
     /// Operations that failed.
     pub errors: BTreeMap<OpKind, BTreeMap<ErrorKind, u64>>,
     /// The first failure of the first worker that had one, with the kind in it.
-    pub first_error: Option<crate::op::OpError>,
+    pub first_error: Option<OpError>,
+    /// Whether the target went on answering some workers long after the last answer to each that failed.
+    answers_others: bool,
     timing: Timing,
     start: Nanos,
     /// Per worker.
@@ -135,6 +140,7 @@ impl TeamResult {
             cpu: Duration::ZERO,
             errors: BTreeMap::new(),
             first_error: None,
+            answers_others: answers_others(&workers),
             timing,
             start: Nanos(0),
             segments: Vec::with_capacity(workers.len()),
@@ -224,6 +230,17 @@ impl TeamResult {
         (self.total.operations() > 0).then_some(whole)
     }
 
+    /// The failure that an error leads to, by which it ended. A server that closed the connections of some workers and went
+    /// on answering others has a limit of them: that ends the trial and not the study.
+    pub fn failure(&self, tried: &str, on: &str, error: &OpError) -> Failure {
+        let failure = prepare::failure(tried, on.to_owned(), error);
+        if !self.answers_others || error.kind != ErrorKind::ConnectionLost {
+            return failure;
+        }
+        let happened = format!("{}; the server answered other connections", failure.happened);
+        Failure { cause: Cause::Trial, happened, next: FEWER_CONNECTIONS.to_owned(), ..failure }
+    }
+
     /// The figures after a warm-up of `cut` is taken off. The trial is kept in 20ths: the cut is
     /// rounded up to the next one, and to half of the trial at most. Nothing is cut off where it
     /// ended when its work was done.
@@ -268,6 +285,17 @@ impl TeamResult {
     }
 }
 
+/// Whether the target went on answering some workers long after the last answer to each that failed.
+fn answers_others(workers: &[WorkerResult]) -> bool {
+    // The last silence begins with the last progress.
+    let progress = |worker: &WorkerResult| worker.counted.silences.last().map(|last| last.from);
+    let has_failed = |worker: &&WorkerResult| matches!(worker.ended, Ended::Failed(_));
+    let (failed, others): (Vec<_>, Vec<_>) = workers.iter().partition(has_failed);
+    let lost = failed.into_iter().filter_map(progress).max();
+    let answered = others.into_iter().filter_map(progress).max();
+    lost.zip(answered).is_some_and(|(lost, answered)| answered.since(lost) >= SILENCE)
+}
+
 fn merge_kind<'a>(parts: impl Iterator<Item = &'a KindTally>) -> KindFigures {
     let (client, shares) = (histogram(), (0.0, 0.0));
     let mut merged = KindFigures { operations: 0, bytes: 0, client, rpc: None, shares };
@@ -283,4 +311,52 @@ fn merge_kind<'a>(parts: impl Iterator<Item = &'a KindTally>) -> KindFigures {
         }
     }
     merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tally::{Shape, Tally};
+
+    const TIMING: Timing =
+        Timing { length: SILENCE, until_done: false, window: Duration::from_millis(100) };
+
+    /// What a worker brings home whose last answer came so many milliseconds after the begin.
+    fn worker(ended: Ended, answered_ms: u64) -> WorkerResult {
+        let mut tally = Tally::new(Shape { timing: None, kinds: &[] });
+        let at = Nanos(answered_ms * 1_000_000);
+        tally.begin(at);
+        let (flush, cpu, set_up) = (None, Duration::ZERO, None);
+        WorkerResult { ended, counted: tally.finish(at), flush, cpu, set_up }
+    }
+
+    /// The study ended, and its user was told that the server was down.
+    #[test]
+    fn a_server_that_closes_some_connections_and_answers_others_ends_the_trial_alone() {
+        let error = |kind| OpError { kind, detail: "closed".into() };
+        let failed = |kind, answered_ms| worker(Ended::Failed(error(kind)), answered_ms);
+        let lost = ErrorKind::ConnectionLost;
+        let limit = vec![worker(Ended::Stopped, 3000), failed(lost.clone(), 10)];
+        let by_its_end = vec![failed(lost.clone(), 10), worker(Ended::Complete, 3000)];
+        let gone = vec![worker(Ended::Stopped, 3000), failed(lost.clone(), 2900)];
+        let gone_for_all = vec![failed(lost.clone(), 3000), failed(lost.clone(), 10)];
+        let alone = vec![failed(lost, 10)];
+        let full = vec![worker(Ended::Stopped, 3000), failed(ErrorKind::NoSpace, 10)];
+        for (workers, cause) in [
+            (limit, Cause::Trial),
+            (by_its_end, Cause::Trial),
+            (gone, Cause::Unreachable),
+            (gone_for_all, Cause::Unreachable),
+            (alone, Cause::Unreachable),
+            (full, Cause::NoSpace),
+        ] {
+            let team = TeamResult::merge(TIMING, workers);
+            let Ended::Failed(error) = &team.ended else { panic!("{:?}", team.ended) };
+            let failure = team.failure("finish the trial", "nas", error);
+            assert_eq!(failure.cause, cause, "{failure}");
+            let is_limit = cause == Cause::Trial;
+            assert_eq!(failure.next.contains("fewer connections"), is_limit, "{failure}");
+            assert_eq!(failure.happened.contains("other connections"), is_limit, "{failure}");
+        }
+    }
 }

@@ -2,6 +2,7 @@
 //! for all. Loads of several processes begin together where each gets the instant from a
 //! [`StartGate`].
 
+use crate::advice::FEWER_CONNECTIONS;
 use crate::connection::patiently;
 use crate::cpu;
 use crate::driver::{Driver, Limits};
@@ -124,8 +125,7 @@ fn refused(
     }
     let happened =
         format!("the server took {taken} of {workers} connections: {}", failure.happened);
-    let next = "Use fewer connections, or raise the server's limit of them.".to_owned();
-    Failure { cause: Cause::Trial, happened, next, ..failure }
+    Failure { cause: Cause::Trial, happened, next: FEWER_CONNECTIONS.to_owned(), ..failure }
 }
 
 fn work<S: OperationSource>(

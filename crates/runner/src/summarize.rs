@@ -153,9 +153,7 @@ fn open_loop(team: &TeamResult, measured: &mut Measured) {
 fn outcome(team: &TeamResult, measured: &Measured, arrival: Arrival, given: &str) -> Outcome {
     let failed = |failure| Outcome::Failed { phase: Phase::Measure.to_string(), failure };
     match (&team.ended, &team.first_error) {
-        (Ended::Failed(error), _) => {
-            failed(plimsoll_load::failure("finish the trial", given.to_owned(), error))
-        }
+        (Ended::Failed(error), _) => failed(team.failure("finish the trial", given, error)),
         (Ended::Stopped, _) => Outcome::Stopped,
         (Ended::NotDone, _) => failed(
             Failure::new(Cause::Trial, "finish the trial")

@@ -28,7 +28,7 @@ use nfs3_types::xdr_codec::{Pack, Unpack};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -90,6 +90,8 @@ struct Shared {
     state: Mutex<ServerState>,
     charge: Option<Charge>,
     connections: Mutex<Vec<TcpStream>>,
+    /// Connections that are open.
+    open: AtomicUsize,
     ended: AtomicBool,
 }
 
@@ -128,6 +130,8 @@ struct Faults {
     null: Duration,
     /// Longest READ and WRITE, where that is not the usual one.
     largest: Option<u32>,
+    /// Most open connections on which calls are answered.
+    answered: Option<usize>,
 }
 
 impl Responder {
@@ -160,6 +164,7 @@ impl Responder {
             state: Mutex::new(state),
             charge: Charge::new(costs),
             connections: Mutex::default(),
+            open: AtomicUsize::new(0),
             ended: AtomicBool::new(false),
         });
         let of_thread = shared.clone();
@@ -224,6 +229,12 @@ impl Responder {
         self.shared.state().faults.largest = Some(bytes);
     }
 
+    /// Answers on so many connections beside those that are open now. It takes more, and closes each when it is used.
+    pub fn answer_on_more(&self, connections: usize) {
+        let open = self.shared.open.load(Ordering::Acquire);
+        self.shared.state().faults.answered = Some(open + connections);
+    }
+
     /// Takes so long for each call that does nothing (NULL).
     pub fn delay_null(&self, time: Duration) {
         self.shared.state().faults.null = time;
@@ -268,8 +279,17 @@ impl Shared {
         let again = stream.try_clone()?;
         self.connections.lock().unwrap_or_else(PoisonError::into_inner).push(again);
         self.state().counts.connections += 1;
-        let answer = |call: &mut [u8], replies: &mut Vec<u8>| self.state().answer(call, replies);
-        match connection::serve(&stream, RECORDS, self.charge.as_ref(), answer) {
+        let open = self.open.fetch_add(1, Ordering::AcqRel) + 1;
+        let answer = |call: &mut [u8], replies: &mut Vec<u8>| {
+            let mut state = self.state();
+            match state.faults.answered.is_some_and(|most| open > most) {
+                true => Answer::Cut,
+                false => state.answer(call, replies),
+            }
+        };
+        let served = connection::serve(&stream, RECORDS, self.charge.as_ref(), answer);
+        self.open.fetch_sub(1, Ordering::AcqRel);
+        match served {
             Ok(Answer::CutAll) => {
                 self.cut();
                 Ok(())

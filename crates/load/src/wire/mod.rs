@@ -210,7 +210,7 @@ impl<W: Wire, C: Calling<W::Protocol>> WireLane<W, C> {
         let dead = W::dead(error);
         match reconnect {
             Some(reconnect) if W::is_lost(error) => {
-                reconnect.broke(work.heard, work.clock.now(), dead, false);
+                reconnect.broke(work.heard, work.clock.now(), dead)?;
                 work.calls.send_again();
                 Ok(())
             }
@@ -228,7 +228,7 @@ impl<W: Wire, C: Calling<W::Protocol>> WireLane<W, C> {
         {
             let detail = "the connection was silent".to_owned();
             let dead = LaneDead { kind: ErrorKind::TimedOut, detail };
-            reconnect.broke(work.heard, now, dead, true);
+            reconnect.fell_silent(work.heard, now, dead);
             work.calls.send_again();
         }
     }

@@ -45,6 +45,8 @@ struct Broken {
     end: Nanos,
     /// Whether a silent connection was given up for another one, which is done once.
     silent: bool,
+    /// How many new connections broke before a reply came.
+    closed: u32,
 }
 
 /// How it stands with a lane's connection.
@@ -83,20 +85,42 @@ impl<W, C> Reconnect<W, C> {
         (!given_up).then(|| heard + self.limit)
     }
 
-    /// The connection broke, or is given up.
-    pub fn broke(&mut self, heard: Nanos, now: Nanos, dead: LaneDead, silent: bool) {
-        let (wait, end) = (WAIT, now + self.limit);
-        match &mut self.broken {
-            // Again, before anything was heard.
-            Some(broken) => {
-                broken.next = Some((now + wait, 2 * wait));
-                broken.silent |= silent;
-            }
-            None => {
-                let next = Some((now, wait));
-                self.broken = Some(Broken { since: heard, dead, next, end, silent });
-            }
+    /// The connection broke. An error where new ones have done so for too long: a server with a limit of connections may
+    /// take more, and close them when they are used.
+    pub fn broke(&mut self, heard: Nanos, now: Nanos, dead: LaneDead) -> Result<(), LaneDead> {
+        let Some(broken) = &mut self.broken else {
+            self.begin(heard, now, dead, false);
+            return Ok(());
+        };
+        broken.closed += 1;
+        if now >= broken.end && broken.closed > 1 {
+            let LaneDead { kind, detail } = broken.dead.clone();
+            let (closed, tried) = (broken.closed, seconds(self.limit.as_secs_f64()));
+            let detail =
+                format!("{detail}, and {closed} new connections were closed unanswered in {tried}");
+            return Err(LaneDead { kind, detail });
         }
+        let wait = (WAIT * (1_u32 << (broken.closed - 1).min(8))).min(LONGEST_WAIT);
+        broken.next = Some((now + wait, (2 * wait).min(LONGEST_WAIT)));
+        Ok(())
+    }
+
+    /// A silent connection is given up.
+    pub fn fell_silent(&mut self, heard: Nanos, now: Nanos, dead: LaneDead) {
+        match &mut self.broken {
+            // A new one, on which nothing was heard.
+            Some(broken) => {
+                broken.next = Some((now + WAIT, 2 * WAIT));
+                broken.silent = true;
+            }
+            None => self.begin(heard, now, dead, true),
+        }
+    }
+
+    /// A time without a connection begins.
+    fn begin(&mut self, heard: Nanos, now: Nanos, dead: LaneDead, silent: bool) {
+        let (next, end) = (Some((now, WAIT)), now + self.limit);
+        self.broken = Some(Broken { since: heard, dead, next, end, silent, closed: 0 });
     }
 
     /// A reply came.
@@ -147,5 +171,63 @@ impl<W, C> Reconnect<W, C> {
     /// The times without a connection so far.
     pub fn gaps(&self) -> &[Gap] {
         &self.gaps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::ErrorKind;
+
+    const LIMIT: Duration = Duration::from_secs(15);
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn reset() -> LaneDead {
+        LaneDead { kind: ErrorKind::ConnectionLost, detail: "reset".to_owned() }
+    }
+
+    /// A lane that gets a new connection whenever it asks for one.
+    fn lane() -> Reconnect<(), ()> {
+        Reconnect::new(Box::new(|_| Ok(())), LIMIT)
+    }
+
+    /// When it has a new connection.
+    fn connected(reconnect: &mut Reconnect<(), ()>, mut now: Nanos) -> Nanos {
+        while let Link::None(next) = reconnect.link(&mut (), now).unwrap() {
+            now = next;
+        }
+        now
+    }
+
+    /// It went on as long as the operation might take, and the error said "no answer".
+    #[test]
+    fn a_server_that_closes_each_new_connection_is_given_up() {
+        let mut reconnect = lane();
+        let begun = Nanos(0) + SECOND;
+        let (mut now, mut made) = (begun, 0);
+        let ended = loop {
+            if let Err(ended) = reconnect.broke(begun, now, reset()) {
+                break ended;
+            }
+            now = connected(&mut reconnect, now);
+            made += 1;
+        };
+        let took = now.since(begun);
+        assert!(took >= LIMIT && took <= LIMIT + LONGEST_WAIT, "{took:?}");
+        assert!(made < 30, "it is asked less and less often: {made}");
+        let detail = format!("reset, and {made} new connections were closed unanswered in 15.0 s");
+        assert_eq!(ended, LaneDead { kind: ErrorKind::ConnectionLost, detail });
+    }
+
+    #[test]
+    fn a_server_that_answers_between_breaks_is_not_given_up() {
+        let mut reconnect = lane();
+        let mut now = Nanos(0) + SECOND;
+        for _ in 0..40 {
+            reconnect.broke(now, now, reset()).unwrap();
+            now = connected(&mut reconnect, now) + SECOND;
+            reconnect.heard(now);
+        }
+        assert_eq!(reconnect.gaps().len(), 40);
     }
 }
