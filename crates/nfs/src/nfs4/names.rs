@@ -6,12 +6,13 @@ use super::compound::{Compound, Results};
 use super::identity::OpenFile;
 use super::listing::ReadDirectory;
 use super::opening::{
-    BOTH_ACCESS, Claim, Close, Lock, LockKind, Locker, Open, OpenHow, READ_ACCESS, StateOwner,
-    TestLock, Unlock,
+    BOTH_ACCESS, Claim, Close, ConfirmOpen, Lock, LockKind, Locker, Open, OpenHow, OpenOk,
+    READ_ACCESS, StateOwner, TestLock, Unlock,
 };
 use super::operations::{
     Access, Allocate, Commit, CreateDirectory, GetAttributes, GetHandle, Lookup, PutHandle,
-    PutRoot, Read, ReadOk, ReadPlus, Remove, Rename, SaveHandle, SetAttributesOf, Write, WriteOk,
+    PutRoot, Read, ReadOk, ReadPlus, Remove, Rename, ReturnDelegation, SaveHandle, SetAttributesOf,
+    Write, WriteOk,
 };
 use super::request::Place;
 use super::types::{FileHandle, Minor, Operation, Short, StateId};
@@ -172,7 +173,7 @@ impl Client {
         let (identity, access) = (self.identity().clone(), self.access(share));
         // A new one for each try: a refused one has been numbered by a server of 4.0, or has not.
         let owner = std::cell::Cell::new(identity.next_owner());
-        let (ok, handle, attributes) = self.on(
+        let (ok, found) = self.on(
             directory,
             |client, compound| {
                 owner.set(identity.next_owner());
@@ -182,11 +183,22 @@ impl Client {
                 compound.add(&GetHandle).add(&OF_FILES);
             },
             |_, results| {
-                let (ok, handle) = (results.take::<Open<'_>>()?, results.take::<GetHandle>()?);
+                let ok = results.take::<Open<'_>>()?;
                 // Whatever is said of these, the file is open, and is not opened again.
-                Ok((ok, handle, results.take_last::<GetAttributes>()?.ok()))
+                let found = match results.take_last::<GetHandle>()? {
+                    Ok(handle) => Ok((handle, results.take_last::<GetAttributes>()?.ok())),
+                    Err(status) => Err(status),
+                };
+                Ok((ok, found))
             },
         )?;
+        let (handle, attributes) = match found {
+            Ok(found) => found,
+            Err(status) => {
+                let _ = self.close_by_name(directory, name, &ok);
+                return Err(Error::Nfs4 { operation: Operation::GetHandle, status });
+            }
+        };
         let file = self.opened(handle, share, owner.get(), &ok)?;
         match attributes.map_or_else(|| self.attributes(handle), Ok) {
             Ok(attributes) => Ok((file, attributes)),
@@ -195,6 +207,53 @@ impl Client {
                 Err(error)
             }
         }
+    }
+
+    /// Closes a file whose handle the server has refused after its OPEN: it is found by its name.
+    fn close_by_name(
+        &mut self,
+        directory: FileHandle,
+        name: Name<'_>,
+        ok: &OpenOk,
+    ) -> Result<(), Error> {
+        let minor = self.minor();
+        let (lookup, mut state, mut sequence) = (Lookup { name }, ok.state.in_calls(minor), 0);
+        let mut confirm = None;
+        if minor == Minor::V0 {
+            sequence = 1;
+            if ok.must_confirm(minor) {
+                confirm = Some(ConfirmOpen { state, sequence });
+                // A state counts its changes, and confirming is one (RFC 7530, section 9.1.4.2).
+                state.sequence = state.sequence.wrapping_add(1);
+                sequence += 1;
+            }
+        }
+        let close = Close { sequence, state };
+        let given = ok.delegation.0.map(|given| ReturnDelegation { state: given.in_calls(minor) });
+        self.on(
+            directory,
+            |_, c| {
+                c.add(&lookup);
+                if let Some(confirm) = &confirm {
+                    c.add(confirm);
+                }
+                c.add(&close);
+                if let Some(given) = &given {
+                    c.add(given);
+                }
+            },
+            |_, r| {
+                r.take::<Lookup<'_>>()?;
+                if confirm.is_some() {
+                    r.take::<ConfirmOpen>()?;
+                }
+                r.take::<Close>()?;
+                match given {
+                    Some(_) => r.take_last::<ReturnDelegation>().map(drop),
+                    None => Ok(()),
+                }
+            },
+        )
     }
 
     /// CLOSE.

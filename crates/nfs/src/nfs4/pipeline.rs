@@ -3,7 +3,7 @@
 use super::client::{Client, ClientParts, LONGEST_WAIT, OVERHEAD, WAIT, end_session};
 use super::compound::{Compound, Results};
 use super::identity::Identity;
-use super::request::{Building, Done, ExpectedReply, Request, Rest, Step};
+use super::request::{Building, Done, ExpectedReply, KeptPlace, Request, Rest, Step};
 use super::revoked::Revoked;
 use super::sessions::Sequence;
 use super::slots::{Slots, Taken};
@@ -76,6 +76,8 @@ pub struct Call {
     data: Option<(usize, u32)>,
     /// What is left to be done with a file, where that is more than one compound.
     rest: Option<Rest>,
+    /// Where the file is that it opens.
+    place: KeptPlace,
     /// How often the server has asked for a compound of it later.
     waits: u32,
 }
@@ -110,6 +112,7 @@ impl Nfs4 {
             compound: Vec::with_capacity(ARGUMENTS),
             data: None,
             rest: None,
+            place: KeptPlace::with_room(),
             waits: 0,
         };
         let reply_most = options.read_most.max(PAGE_BYTES) + OVERHEAD;
@@ -159,7 +162,7 @@ fn building<'c, 'b>(
     page_most: u32,
     session: Option<SessionId>,
     bytes: &'b mut Vec<u8>,
-    rest: &'b mut Option<Rest>,
+    (rest, place): (&'b mut Option<Rest>, &'b mut KeptPlace),
 ) -> Building<'c, 'b> {
     bytes.clear();
     let mut compound = Compound::new(bytes, identity.minor());
@@ -168,7 +171,7 @@ fn building<'c, 'b>(
         let (sequence, slot, highest_slot) = (0, 0, 0);
         compound.add(&Sequence { session, sequence, slot, highest_slot, keep: false });
     }
-    Building { identity, client, compound, page_most, data_at: None, rest }
+    Building { identity, client, compound, page_most, data_at: None, rest, place }
 }
 
 impl Protocol for Nfs4 {
@@ -198,8 +201,9 @@ impl Protocol for Nfs4 {
         call.xid = call.xid.wrapping_add(self.mask + 1);
         call.waits = 0;
         let session = self.slots.as_ref().map(Slots::session);
-        let (identity, bytes, rest) = (&self.identity, &mut call.compound, &mut call.rest);
-        let mut building = building(identity, self.client, self.page_most, session, bytes, rest);
+        let (identity, bytes) = (&self.identity, &mut call.compound);
+        let file = (&mut call.rest, &mut call.place);
+        let mut building = building(identity, self.client, self.page_most, session, bytes, file);
         call.expected = building.request(request);
         call.data = building.data_at;
         if let ExpectedReply::Read(count) = call.expected {
@@ -296,10 +300,10 @@ impl Protocol for Nfs4 {
                     Ok(()) => {
                         let session = self.slots.as_ref().map(Slots::session);
                         let (identity, bytes) = (&self.identity, &mut call.compound);
-                        let (client, page_most, rest) =
-                            (self.client, self.page_most, &mut call.rest);
+                        let (client, page_most) = (self.client, self.page_most);
+                        let file = (&mut call.rest, &mut call.place);
                         let mut building =
-                            building(identity, client, page_most, session, bytes, rest);
+                            building(identity, client, page_most, session, bytes, file);
                         match building.reply(expected, &mut results) {
                             Ok(Step::Next(expected)) => {
                                 (call.data, call.expected) = (building.data_at, expected);

@@ -2,7 +2,7 @@
 
 mod files;
 
-pub(super) use files::{Rest, Transfer};
+pub(super) use files::{KeptPlace, Rest, Transfer};
 
 use super::attributes::{Attributes, SetAttributes};
 use super::compound::{Compound, Results};
@@ -211,6 +211,8 @@ pub(super) struct Building<'c, 'b> {
     pub data_at: Option<(usize, u32)>,
     /// What is left to be done with a file, where that is more than one compound.
     pub rest: &'b mut Option<Rest>,
+    /// Where the file is that the call opens.
+    pub place: &'b mut KeptPlace,
 }
 
 impl Building<'_, '_> {

@@ -1,7 +1,7 @@
 //! The formats: exact bytes, what is encoded decodes, and what is cut or wrong is an error.
 
 use super::identity::OwnerName;
-use super::request::{Building, ExpectedReply, Step, Transfer};
+use super::request::{Building, ExpectedReply, KeptPlace, Step, Transfer};
 use super::*;
 use crate::ByteRange;
 use crate::nfs3::{Data, FileType, Name, Page, Verifier};
@@ -73,7 +73,8 @@ fn requested(identity: &Identity, request: &Request<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     let (client, page_most, data_at, rest) = (5, 8192, None, &mut None);
     let compound = Compound::new(&mut bytes, identity.minor());
-    let mut building = Building { identity, client, compound, page_most, data_at, rest };
+    let place = &mut KeptPlace::default();
+    let mut building = Building { identity, client, compound, page_most, data_at, rest, place };
     building.request(request);
     bytes
 }
@@ -88,7 +89,8 @@ fn replied(
     let mut bytes = Vec::new();
     let (client, page_most, data_at, rest) = (5, 8192, None, &mut None);
     let compound = Compound::new(&mut bytes, identity.minor());
-    let mut building = Building { identity, client, compound, page_most, data_at, rest };
+    let place = &mut KeptPlace::default();
+    let mut building = Building { identity, client, compound, page_most, data_at, rest, place };
     let locks = match building.reply(expected, &mut results) {
         Ok(Step::Done(Done::Other(Other::Locks(state)))) => Some(state),
         Ok(Step::Next(_) | Step::Later(_)) => None,

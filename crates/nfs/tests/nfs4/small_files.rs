@@ -7,13 +7,18 @@ use plimsoll_nfs::nfs4::{Close, ConfirmOpen, OpenOk, Operation, WriteHead};
 
 const CLOSE: u32 = 4;
 const GETFH: u32 = 10;
+const LOOKUP: u32 = 15;
 const CONFIRM: u32 = 20;
 const READ: u32 = 25;
 const WRITE: u32 = 38;
 const ACCESS: u32 = 13;
+const NO_ENTRY: u32 = 2;
 const NO_SPACE: u32 = 28;
+const SERVER_FAULT: u32 = 10006;
 const DELAY: u32 = 10008;
 const BAD_SEQUENCE: u32 = 10026;
+/// The name "f".
+const NAME: u32 = u32::from_be_bytes(*b"f\0\0\0");
 /// WRITE: four bytes, FILE_SYNC, a verifier.
 const WRITTEN: [u32; 4] = [4, 2, 0, 9];
 
@@ -70,6 +75,20 @@ impl Peer {
     fn opens(&mut self, ok: &OpenOk) {
         let (xid, _) = self.on_file(OPEN);
         self.reply(xid, &[words(&[0, 0, 3]), open_and_handle(ok)].concat());
+    }
+
+    /// Refuses the handle of a file that it has opened; takes its CLOSE, by its name.
+    fn gives_no_handle(&mut self) {
+        let call = self.call().unwrap();
+        let open = [words(&[PUTFH, 0, OPEN, 0]), encode_all(&open_ok(1, None))].concat();
+        let results = [sequence(&call, 9999), open, words(&[GETFH, SERVER_FAULT])].concat();
+        self.reply(call.xid, &[words(&[SERVER_FAULT, 0, 4]), results].concat());
+        let call = self.call().unwrap();
+        let state_words = [0, 0x0606_0606, 0x0606_0606, 0x0606_0606];
+        let expected = [&[LOOKUP, 1, NAME, CLOSE, 0][..], &state_words].concat();
+        assert_eq!(&call.rest[AFTER_PUTFH..], &expected[..], "without its sequence");
+        let results = [words(&[PUTFH, 0, LOOKUP, 0]), changed(CLOSE, 2)].concat();
+        self.reply(call.xid, &[words(&[0, 0, 4]), sequence(&call, 9999), results].concat());
     }
 
     /// The results of a compound of 4.0 that begins with PUTFH and comes to this status: so many.
@@ -269,4 +288,46 @@ fn a_file_of_4_0_without_attributes_is_confirmed_to_be_closed() {
     assert_eq!(user.ended, [(0, told), (1, Ok(None))]);
     drop(pipeline);
     peer.join().unwrap();
+}
+
+/// CLOSE needs the file, which nothing but its name stands for then.
+#[test]
+fn a_file_whose_handle_is_refused_is_closed() {
+    let fault = || refused(Operation::GetHandle, Status::ServerFault);
+    for request in [put(), Request::Open(place(file(), "f"))] {
+        let (client, peer) = with(8, |mut peer| peer.gives_no_handle());
+        assert_eq!(call(client, request), (vec![(0, Err(fault()))], 0));
+        peer.join().unwrap();
+    }
+    let (mut client, peer) = with(8, |mut peer| peer.gives_no_handle());
+    let told = client.open_to_write(file(), name("f"), OpenHow::Guarded(mode(0o600)));
+    assert_eq!(told.map(drop), Err(fault()));
+    drop(client);
+    peer.join().unwrap();
+}
+
+#[test]
+fn a_file_of_4_0_whose_handle_is_refused_is_confirmed_to_be_closed_unless_its_name_has_gone() {
+    for status in [0, NO_ENTRY] {
+        let (client, peer) = in_4_0(move |mut peer| {
+            let (xid, _) = peer.on_file(OPEN);
+            let open = [words(&[OPEN, 0]), encode_all(&first_open(true))].concat();
+            peer.ends(xid, SERVER_FAULT, 3, &[open, words(&[GETFH, SERVER_FAULT])]);
+            let (xid, arguments) = peer.on_file(LOOKUP);
+            let confirm = encode_all(&ConfirmOpen { state: state(1), sequence: 1 });
+            let close = encode_all(&Close { sequence: 2, state: state(2) });
+            let expected = [words(&[1, NAME, CONFIRM]), confirm, words(&[CLOSE]), close].concat();
+            assert_eq!(arguments, expected);
+            let found = words(&[LOOKUP, status]);
+            if status == 0 {
+                peer.ends(xid, status, 4, &[found, changed(CONFIRM, 2), changed(CLOSE, 3)]);
+            } else {
+                peer.ends(xid, status, 2, &[found]);
+            }
+            assert_eq!(peer.call(), None);
+        });
+        let told = Err(refused(Operation::GetHandle, Status::ServerFault));
+        assert_eq!(call(client, put()), (vec![(0, told)], 0));
+        peer.join().unwrap();
+    }
 }

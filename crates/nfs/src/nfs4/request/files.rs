@@ -3,15 +3,17 @@
 
 use super::{Building, Done, ExpectedReply, Other, Place, Step, read, write};
 use crate::Error;
-use crate::nfs3::Stability;
+use crate::nfs3::{Name, Stability};
 use crate::nfs4::attributes::Attributes;
 use crate::nfs4::compound::Results;
 use crate::nfs4::identity::OwnerName;
 use crate::nfs4::names::OF_FILES;
 use crate::nfs4::opening::{
-    BOTH_ACCESS, Claim, Close, ConfirmOpen, Open, OpenHow, READ_ACCESS, WANT_NO_DELEGATION,
+    BOTH_ACCESS, Claim, Close, ConfirmOpen, Open, OpenHow, OpenOk, READ_ACCESS, WANT_NO_DELEGATION,
 };
-use crate::nfs4::operations::{GetAttributes, GetHandle, PutHandle, Read, ReturnDelegation};
+use crate::nfs4::operations::{
+    GetAttributes, GetHandle, Lookup, PutHandle, Read, ReturnDelegation,
+};
 use crate::nfs4::types::{FileHandle, Minor, Operation, StateId};
 
 /// The bytes of a small file.
@@ -19,6 +21,26 @@ use crate::nfs4::types::{FileHandle, Minor, Operation, StateId};
 pub(in crate::nfs4) enum Transfer {
     Put(u32, Stability),
     Get(u32),
+}
+
+/// Where the file is that a call opens: it is found there to be closed, if the server refuses its handle.
+#[derive(Debug, Default)]
+pub(in crate::nfs4) struct KeptPlace {
+    directory: Option<FileHandle>,
+    name: String,
+}
+
+impl KeptPlace {
+    /// One that allocates for no name.
+    pub fn with_room() -> KeptPlace {
+        KeptPlace { directory: None, name: String::with_capacity(Name::LONGEST) }
+    }
+
+    fn keep(&mut self, place: &Place<'_>) {
+        self.directory = Some(place.directory);
+        self.name.clear();
+        self.name.push_str(place.name.as_str());
+    }
 }
 
 /// A file that is open at the server, and is told of once that is confirmed and its attributes are known.
@@ -56,7 +78,8 @@ impl Opened {
 /// What is still to be done with a file that is open at the server, in this order, and then told.
 #[derive(Debug)]
 pub(in crate::nfs4) struct Rest {
-    file: FileHandle,
+    /// `None`: the server has refused its handle, and it is found by its name.
+    file: Option<FileHandle>,
     state: StateId,
     /// Number of the owner's next call (4.0).
     sequence: u32,
@@ -110,9 +133,10 @@ impl Rest {
     fn refused(&mut self, error: Error) {
         match &error {
             // Nothing can be done with the file.
-            Error::Nfs4 { operation: Operation::Compound | Operation::PutHandle, .. } => {
-                (self.closes, self.given) = (false, None);
-            }
+            Error::Nfs4 {
+                operation: Operation::Compound | Operation::PutHandle | Operation::Lookup,
+                ..
+            } => (self.closes, self.given) = (false, None),
             // What was not confirmed is not open.
             Error::Nfs4 { operation: Operation::ConfirmOpen | Operation::Close, .. } => {
                 self.closes = false;
@@ -131,6 +155,7 @@ impl Rest {
 impl Building<'_, '_> {
     /// OPEN and GETFH; without a delegation, where that can be said.
     pub(super) fn open(&mut self, place: &Place<'_>, access: u32, how: OpenHow) -> OwnerName {
+        self.place.keep(place);
         self.put(place.directory);
         let name = self.identity.next_owner();
         let none = if self.identity.minor() == Minor::V0 { 0 } else { WANT_NO_DELEGATION };
@@ -175,10 +200,13 @@ impl Building<'_, '_> {
         transfer: Transfer,
     ) -> Result<Step<'a>, Error> {
         let ok = results.take::<Open<'_>>()?;
-        let file = results.take::<GetHandle>()?;
+        let file = match results.take::<GetHandle>() {
+            Ok(file) => file,
+            Err(error) => return self.without_handle(&ok, error),
+        };
         let (minor, given) = (self.identity.minor(), ok.delegation.0);
         let mut rest = Rest {
-            file,
+            file: Some(file),
             state: ok.state.in_calls(minor),
             sequence: 1,
             confirms: ok.must_confirm(minor),
@@ -199,7 +227,12 @@ impl Building<'_, '_> {
     /// What came of one of those after it.
     pub(super) fn rest_reply<'a>(&mut self, results: &mut Results<'a>) -> Result<Step<'a>, Error> {
         let mut rest = self.rest.take().ok_or(Error::UnknownTransaction(0))?;
-        let followed = results.take::<PutHandle>().and_then(|()| rest.follow(results));
+        let put = results.take::<PutHandle>();
+        let found = match rest.file {
+            Some(_) => put,
+            None => put.and_then(|()| results.take::<Lookup<'_>>()),
+        };
+        let followed = found.and_then(|()| rest.follow(results));
         self.followed(rest, followed)
     }
 
@@ -228,7 +261,10 @@ impl Building<'_, '_> {
         }
         let minor = self.identity.minor();
         let Rest { file, mut state, mut sequence, .. } = rest;
-        self.put(file);
+        match file {
+            Some(file) => self.put(file),
+            None => self.put_by_name(),
+        }
         if rest.confirms {
             self.compound.add(&ConfirmOpen { state, sequence });
             // A state counts its changes, and confirming is one (RFC 7530, section 9.1.4.2).
@@ -251,6 +287,33 @@ impl Building<'_, '_> {
         Ok(Step::of(ExpectedReply::Rest, is_later))
     }
 
+    /// PUTFH and LOOKUP of the file that the call has opened.
+    fn put_by_name(&mut self) {
+        if let (Some(file), Some(name)) = (self.place.directory, Name::new(&self.place.name)) {
+            self.compound.add(&PutHandle { file }).add(&Lookup { name });
+        }
+    }
+
+    /// Closes a file whose handle was refused after it was opened; then that is told.
+    fn without_handle<'a>(&mut self, ok: &OpenOk, error: Error) -> Result<Step<'a>, Error> {
+        let is_refused = matches!(error, Error::Nfs4 { operation: Operation::GetHandle, .. });
+        if !is_refused || self.is_forgotten(&error) {
+            return Err(error);
+        }
+        let minor = self.identity.minor();
+        let rest = Rest {
+            file: None,
+            state: ok.state.in_calls(minor),
+            sequence: 1,
+            confirms: ok.must_confirm(minor),
+            transfer: None,
+            closes: true,
+            given: ok.delegation.0,
+            told: Err(error),
+        };
+        self.goes_on(rest, false)
+    }
+
     /// What came of the compound that opens a file.
     pub(super) fn opened<'a>(
         &mut self,
@@ -259,7 +322,10 @@ impl Building<'_, '_> {
         owner: OwnerName,
     ) -> Result<Step<'a>, Error> {
         let ok = results.take::<Open<'_>>()?;
-        let handle = results.take::<GetHandle>()?;
+        let handle = match results.take::<GetHandle>() {
+            Ok(handle) => handle,
+            Err(error) => return self.without_handle(&ok, error),
+        };
         let (known, attributes) = match results.take::<GetAttributes>() {
             Ok(attributes) => (Ok(()), Some(attributes)),
             Err(error) => (Err(error), None),
@@ -311,17 +377,19 @@ impl Building<'_, '_> {
     /// back, and let whoever else wants the file wait for that.
     fn noted<'a>(&mut self, opened: Opened) -> Result<Step<'a>, Error> {
         let Opened { handle, access, owner, state, sequence, attributes, given, .. } = opened;
-        let file = self.identity.add(handle, access, owner, state, sequence);
+        let open = self.identity.add(handle, access, owner, state, sequence);
         let attributes = Box::new(attributes.unwrap_or_default());
         let (confirms, transfer, closes) = (false, None, false);
-        let told = Ok(Done::Other(Other::Opened(file, attributes)));
-        let rest = Rest { file: handle, state, sequence, confirms, transfer, closes, given, told };
+        let told = Ok(Done::Other(Other::Opened(open, attributes)));
+        let file = Some(handle);
+        let rest = Rest { file, state, sequence, confirms, transfer, closes, given, told };
         self.goes_on(rest, false)
     }
 
     /// Closes a file of which something was refused after it was opened; then that is told.
     fn abandoned<'a>(&mut self, opened: Opened, error: Error) -> Result<Step<'a>, Error> {
-        let Opened { handle: file, sequence, confirms, given, .. } = opened;
+        let Opened { handle, sequence, confirms, given, .. } = opened;
+        let file = Some(handle);
         let state = opened.state.in_calls(self.identity.minor());
         let (transfer, closes, told) = (None, true, Ok(Done::Changed));
         let mut rest = Rest { file, state, sequence, confirms, transfer, closes, given, told };
