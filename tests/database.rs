@@ -48,7 +48,8 @@ fn commits_on_servers_are_safe_where_locks_keep_others_out() {
     let program = Plimsoll::new().with("PLIMSOLL_PASSWORD", PASSWORD);
     let of_nfs = |options: &str| format!("{}{options}", nfs.url_with_ports("data"));
     let of_smb = |options: &str| format!("{}{options}", smb.url("data"));
-    let safe = "Safe for a database: locks keep a second program out. Write-ahead logging";
+    let safe = "Safe for a database: locks keep a second program out. Write-ahead logging (WAL) shares memory \
+                (mmap): it needs a mount";
     let without = "Measured without locks, which NFSv3 does not have.";
     // A server of SMB refuses to turn a shared lock into an exclusive one.
     let on_linux = "SQLite on Linux fails on a mount of it with \"database is locked\"";
@@ -77,6 +78,8 @@ fn a_directory_and_other_jobs_at_once() {
     let (study, shown) = committed(&program, path, &["--page=8KiB"]);
     assert!(locks(&study) > 0);
     assert!(on_one_line(&shown).contains("locks keep a second program out"), "{shown}");
+    let not_shared = |flag: &&Flag| matches!(flag, Flag::MemoryNotShared { .. });
+    assert_eq!(study.flags.iter().find(not_shared), None, "two processes share memory by a file");
     assert!(shown.contains("pages of 8 KiB") || shown.contains("database"), "{shown}");
     let refused = program.run(&["check", path, "--job=database", "--page=5000"]).expect(2);
     assert!(refused.err.contains("a power of two"), "{}", refused.err);
