@@ -7,8 +7,8 @@ use crate::text::{capital, counted, listed, printable, target, wrapped};
 use plimsoll_explain::{Limit, Writes};
 use plimsoll_model::units::{Bytes, GIB, amount};
 use plimsoll_model::{
-    Cell, Ended, Failure, Flag, HostName, Outcome, Severity, StoredOn, Study, Subject, Target,
-    Trial, Words,
+    Cell, Ended, Failure, Flag, HostName, OpKind, Outcome, Severity, StoredOn, Study, Subject,
+    Target, Trial, Words,
 };
 use std::mem::discriminant;
 
@@ -299,9 +299,33 @@ fn fits(text: &str) -> bool {
     wrapped("! ", text, COLUMNS).lines().count() <= LINES
 }
 
+/// Whether the study has a trial that a flag about memory is about: with figures, of the flag's target and, for the memory of
+/// its server, not of writes alone. True for other flags.
+fn has_its_trial(study: &Study, flag: &Flag) -> bool {
+    let (target, is_of_reads) = match flag {
+        Flag::WorkingSet { target, .. } => (target, true),
+        Flag::ClientMemory { target, .. } => (target, false),
+        _ => return true,
+    };
+    let is_own = |trial: &&Trial| {
+        let subject = study.subjects.get(usize::from(trial.cell.subject));
+        trial.result.outcome == Outcome::Complete
+            && subject.is_some_and(|facts| facts.given() == target)
+    };
+    let may_read = |trial: &Trial| {
+        let ops = trial.result.parts.iter().flat_map(|part| &part.ops);
+        let mut moved = ops.filter(|(_, stats)| stats.bytes > 0).map(|(kind, _)| *kind).peekable();
+        moved.peek().is_none() || moved.any(|kind| ![OpKind::WRITE, OpKind::PUT].contains(&kind))
+    };
+    study.trials.iter().filter(is_own).any(|trial| !is_of_reads || may_read(trial))
+}
+
 /// A flag with what the study knows beside it: what the disks of a watched server read, and its memory. `None`
-/// where that shows that there is nothing to warn of.
+/// where that shows that there is nothing to warn of, and where no trial is there that it is about.
 fn informed(study: &Study, flag: &Flag) -> Option<Flag> {
+    if !has_its_trial(study, flag) {
+        return None;
+    }
     let Flag::WorkingSet { target, size, reads_from, settles } = flag else {
         return Some(flag.clone());
     };

@@ -163,7 +163,7 @@ fn a_study_that_failed_before_its_first_figure_is_continued_after_a_check() {
     with_idle_windows(&mut study, |_| 1.9);
     assert_says(&study, "Check the server, then");
     study.ended = failed(Cause::NoSpace);
-    assert_says(&study, "Then");
+    assert_says(&study, "Follow the advice above, then");
     study.plan.drive_on(["ssh://me@client".parse().unwrap()]);
     study.ended = failed(Cause::Unreachable);
     assert_says(&study, "Check the hosts, then");
@@ -174,6 +174,43 @@ fn a_study_that_failed_before_its_first_figure_is_continued_after_a_check() {
     let text = words(&screen(&study));
     let remaining = "Measure the remaining blocks: plimsoll check --continue 5eed0001";
     assert!(text.contains(remaining) && !text.contains("Narrow the intervals"), "{text}");
+}
+
+/// "Narrow the intervals" was also the advice of a study whose server had died after its first figures. More blocks need the
+/// server.
+#[test]
+fn a_study_that_failed_after_its_first_figures_is_continued_after_a_check() {
+    let measured = |targets: &[&str], cause| {
+        let mut study = sequential(targets, &[Pattern::RandomRead]);
+        study.plan.command = format!("plimsoll check {}", targets.join(" "));
+        if targets.len() == 1 {
+            study.plan.contrasts.clear();
+        }
+        add_blocks(&mut study, 3, 0.2, |_, pattern| base(pattern));
+        fail(study.trials.last_mut().unwrap());
+        let failure = Failure::new(cause, "read from the share")
+            .on("nfs://nas/volume1")
+            .happened("the server closed the connection")
+            .next("Check that the server is running, and read its log.");
+        study.ended = Ended::Failed { failure };
+        study
+    };
+    let two = ["nfs://nas/volume1", "smb://me@nas/volume1"];
+    for (targets, cause, what) in [
+        (&two[..1], Cause::Unreachable, "Check the server, then continue"),
+        (&two[..], Cause::Unreachable, "Check the server, then continue"),
+        (&two[..1], Cause::NoSpace, "Follow the advice above, then continue"),
+    ] {
+        let screen = screen(&measured(targets, cause));
+        fits(&screen);
+        let text = words(&screen);
+        let go_on = format!("{what}: plimsoll check --continue 5eed0001");
+        assert!(text.contains(&go_on), "{go_on} in\n{screen}");
+        assert!(text.contains(" IOPS"), "no figures:\n{screen}");
+        for other in ["Narrow the intervals", "Decide", "Name the bottleneck", "Or continue"] {
+            assert!(!text.contains(other), "{other} in\n{screen}");
+        }
+    }
 }
 
 /// Loads of this machine, so many cores busy in the idle window before each trial.

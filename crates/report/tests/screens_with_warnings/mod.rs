@@ -222,3 +222,40 @@ fn what_was_left_out_is_named() {
     let said = "Not measured for lack of time: random read and scan. Raise --max-time or name them with --pattern.";
     assert!(words(&screen(&study)).contains(said), "{}", screen(&study));
 }
+
+/// Reads that never ran were said to come from the server's memory: the files are tested before the first trial.
+#[test]
+fn a_warning_about_memory_needs_a_trial_that_it_is_about() {
+    let measured = |pattern, kind, flag: &Flag| {
+        let mut study = sequential(&["nfs://nas/volume1"], &[pattern]);
+        study.plan.contrasts.clear();
+        add_blocks(&mut study, 2, 0.01, |_, pattern| base(pattern));
+        for trial in &mut study.trials {
+            let stats = OpStats { count: 1024, bytes: GIB, ..OpStats::default() };
+            trial.result.parts[0].ops.insert(kind, stats);
+        }
+        study.flags = vec![flag.clone()];
+        study
+    };
+    let target = String::from("nfs://nas/volume1");
+    let server = Flag::WorkingSet {
+        target: target.clone(),
+        size: Bytes(GIB),
+        reads_from: StoredOn::ServerMemory,
+        settles: Some(Bytes(4 * GIB)),
+    };
+    let client = Flag::ClientMemory { target, memory: ClientMemory::PageCache, surely: true };
+    let whole = |study: &Study| words(&Document::of_study(study).text(&SCREEN));
+    for (flag, said) in
+        [(&server, "came from the server's memory"), (&client, "came from the client's memory")]
+    {
+        let mut reads = measured(Pattern::SequentialRead, OpKind::READ, flag);
+        assert!(whole(&reads).contains(said), "{}", whole(&reads));
+        reads.trials.iter_mut().for_each(fail);
+        assert!(!whole(&reads).contains(said), "{}", whole(&reads));
+        reads.trials.clear();
+        assert!(!whole(&reads).contains(said), "{}", whole(&reads));
+    }
+    let writes = whole(&measured(Pattern::SequentialWrite, OpKind::WRITE, &server));
+    assert!(!writes.contains("came from the server's memory"), "{writes}");
+}

@@ -320,12 +320,14 @@ fn next(section: &mut Section, shown: &Shown<'_>) {
     let soon = open.as_ref().is_some_and(|open| open.seconds.is_some_and(|s| s < LONG_SECONDS));
     // Only studies that a command continues are open or can go on.
     let go_on = format!("{} --continue {id}", shown.study.plan.continued_by().unwrap_or_default());
-    if let Some(what) = before_any_figure(shown) {
+    let disturbed = disturbances::heavy(shown);
+    // Figures of a busy host are measured anew.
+    let failed = after_failure(shown).filter(|_| disturbed.is_none() || !has_figures(shown));
+    if let Some(what) = failed {
         section.command(what, go_on, String::new());
         return more(section, &id);
     }
     let can_continue = open.is_none() && can_go_on(shown);
-    let disturbed = disturbances::heavy(shown);
     match (open, disturbed, monitoring(shown, &command)) {
         (_, Some((_, host)), _) => {
             let what = format!("Stop other work on {host}, then run again");
@@ -356,20 +358,21 @@ fn has_figures(shown: &Shown<'_>) -> bool {
     shown.findings.workloads.iter().flat_map(|found| &found.cells).any(|cell| cell.complete > 0)
 }
 
-/// What to do with a study that failed before its first figure, before it goes on; the advice of its failure stands above.
-/// `None` of other studies, and of those that no command continues.
-fn before_any_figure(shown: &Shown<'_>) -> Option<&'static str> {
+/// What to do with a study that failed, before it goes on; the advice of its failure stands above. `None` of other studies,
+/// and of those that no command continues.
+fn after_failure(shown: &Shown<'_>) -> Option<&'static str> {
     let Ended::Failed { failure } = &shown.study.ended else { return None };
     let plan = &shown.study.plan;
     let is_continued = plan.continued_by().is_some() && !shown.study.subjects.is_empty();
-    if !is_continued || has_figures(shown) || shown.findings.imported {
+    if !is_continued || shown.findings.imported {
         return None;
     }
     let is_to_server = plan.target(0).is_some() && !plan.is_remote();
     Some(match failure.cause {
         Cause::Unreachable if is_to_server => "Check the server, then continue",
         Cause::Unreachable => "Check the hosts, then continue",
-        _ => "Then continue",
+        _ if failure.next.is_empty() => "Continue",
+        _ => "Follow the advice above, then continue",
     })
 }
 
