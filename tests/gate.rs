@@ -100,7 +100,7 @@ fn too_few_studies_have_no_known_spread_and_fail_nothing() {
     let four = with_baseline(&measured, 4, 100.0);
     let unknown = four.run(&check(directory.path(), &gate)).expect(0).out;
     let said = unwrapped(&unknown);
-    assert!(said.contains("Day-to-day spread unknown: it needs 5 studies"), "{unknown}");
+    assert!(said.contains("The day-to-day spread is unknown: it needs 5 studies"), "{unknown}");
     assert!(said.contains("Baseline: 4 studies up to ba5e0003."), "{unknown}");
     let history = four.run(&["history", "--as", "scratch"]).expect(0).out;
     assert!(history.contains("5 studies from"), "{history}");

@@ -69,7 +69,7 @@ fn films_play_from_a_directory_and_nothing_is_left() {
     let page = program.run(&["report", "--output=-"]).expect(0).out;
     assert!(page.contains("Buffer over time"), "the page has a chart");
     assert!(shown.contains("At least 2 films of 1 Mbit/s play at once"), "{shown}");
-    assert!(shown.contains("Player kodi: requests of 64 KiB"), "{shown}");
+    assert!(shown.contains("Player kodi sends requests of 64 KiB"), "{shown}");
     assert!(shown.lines().count() <= 24, "{shown}");
     assert_eq!(listing(target.path()), vec![]);
     // What is kept says the same again.

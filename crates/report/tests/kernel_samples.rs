@@ -100,7 +100,7 @@ fn a_screen_says_what_share_rules_have() {
          51% [47%–55%] with nft-ruleset=rules100.nft.",
         "all samples 300 600 300",
         "in no subsystem 2% [0.7%–4.3%]",
-        "Shares of samples of the kernel, not of calls of its functions.",
+        "These are shares of samples of the kernel, not of calls of its functions.",
         "1 more column: see --details.",
     ] {
         assert!(said.contains(sentence), "'{sentence}' is missing in:\n{screen}");

@@ -402,7 +402,7 @@ fn section(
         table.row(name, sides.into_iter().chain([ratio]));
     }
     if table.rows.is_empty() {
-        section.text("No complete trials on either side.");
+        section.text("Neither side has a complete trial.");
         return section;
     }
     section.table(table.table(), Layout::Figures);

@@ -102,7 +102,7 @@ fn sentences(result: &GateResult, baseline: Option<&StudyId>) -> Vec<String> {
     let has = |outcome: GateOutcome| result.rows.iter().any(|row| row.outcome == outcome);
     if has(GateOutcome::SpreadUnknown) {
         texts.push(format!(
-            "Day-to-day spread unknown: it needs {FEWEST_BASELINES} studies of equal work. Until then nothing fails."
+            "The day-to-day spread is unknown: it needs {FEWEST_BASELINES} studies of equal work. Until then nothing fails."
         ));
     }
     let conditions = result.rows.iter().filter(|row| row.condition.is_some()).count();

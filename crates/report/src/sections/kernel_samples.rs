@@ -238,7 +238,9 @@ fn notes(all: &[Sampled]) -> Vec<String> {
     if more > 0 {
         notes.push(format!("{}: see --details.", counted(more as u64, "more column")));
     }
-    notes.push("Shares of samples of the kernel, not of calls of its functions.".to_owned());
+    notes.push(
+        "These are shares of samples of the kernel, not of calls of its functions.".to_owned(),
+    );
     let unclassified = |own: &Sampled| f64::from(own.unclassified()) / f64::from(own.samples);
     let most = all.iter().map(unclassified).fold(0.0, f64::max);
     if most > MUCH_UNCLASSIFIED {

@@ -79,7 +79,7 @@ fn answer(all: &[Shown<'_>]) -> Vec<String> {
     let verdict = |(claim, by): &(Claim, Compared)| Some((claim.verdict?, *by));
     let verdicts: Vec<(Verdict, Compared)> = claims.iter().filter_map(verdict).collect();
     if verdicts.is_empty() {
-        return vec!["Too few trials of the first and the last study to compare them.".to_owned()];
+        return vec!["The first and the last study have too few trials to be compared.".to_owned()];
     }
     let count = |is: &dyn Fn(&Verdict, Compared) -> bool| {
         verdicts.iter().filter(|(verdict, by)| is(verdict, *by)).count()

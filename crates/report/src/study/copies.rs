@@ -196,8 +196,8 @@ pub(crate) fn without_model(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) ->
     }
     let none: Vec<_> = costs_with(CostModel::NoBlock).collect();
     if asked && !none.is_empty() {
-        sentences
-            .push(format!("Cost per file unknown ({}): no block has all datasets.", names(none)));
+        let of = names(none);
+        sentences.push(format!("The cost per file is unknown ({of}): no block has all datasets."));
     }
     let contradicts = |costs: &&CopyCosts| costs.contradiction().is_some();
     let contradictory: Vec<&CopyCosts> = shown.costs.iter().filter(contradicts).collect();

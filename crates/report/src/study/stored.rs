@@ -132,7 +132,9 @@ pub(crate) fn sentence(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Opti
     let written: Vec<&str> = cells.iter().filter_map(|cell| written(shown, *cell)).collect();
     let any = |word: &str| written.contains(&word);
     if matches!(reads[..], [(UNKNOWN, _)]) && any(UNKNOWN) && !any(SUSTAINED) && !any(BURST) {
-        return Some("Unknown: reads from disk or memory; writes sustained or a burst.".to_owned());
+        return Some(
+            "Whether reads come from disk and writes are sustained is unknown.".to_owned(),
+        );
     }
     parts.extend(match (any(SUSTAINED), any(BURST), any(UNKNOWN)) {
         (true, false, false) => Some("Writes are sustained.".to_owned()),
@@ -153,7 +155,9 @@ pub(crate) fn sentence(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Opti
                 works.extend(Some(work).filter(|work| !works.contains(work)));
             }
             let others = if burst { "a burst or unknown" } else { UNKNOWN };
-            Some(format!("{}: sustained; other writes: {others}.", capital(&listed(&works))))
+            let are = if works.len() == 1 { "is" } else { "are" };
+            let works = capital(&listed(&works));
+            Some(format!("{works} {are} sustained; other writes are {others}."))
         }
         (false, false, false) if reads.is_empty() && !written.is_empty() => {
             Some(format!("Writes go to {CLIENT}."))

@@ -191,6 +191,31 @@ fn two_clients_that_do_the_same_stand_together_and_apart() {
     }
 }
 
+/// It was "Photos that are late: 12% of those of 24 MB", without a verb.
+#[test]
+fn late_photos_are_described_in_a_whole_sentence() {
+    let slides = SlidesJob {
+        photo: Bytes(24_000_000),
+        shown_seconds: 3.0,
+        ahead: false,
+        block: Bytes(MIB),
+        size: Bytes(256 * MIB),
+    };
+    let workload = Workload::new(part(slides.into()), SHORT);
+    let mut study = study_of(&storage(&["nfs://nas/photos"]), vec![workload]);
+    measure(&mut study, 3, |_, off| {
+        let figures = [
+            (SlidesJob::PHOTO_TIME, 0.4),
+            (SlidesJob::PHOTO_LONGEST, 0.9),
+            (SlidesJob::PHOTOS, 2.0),
+            (SlidesJob::LATE, 0.12),
+        ];
+        vec![result(&figures.map(|(measure, value)| (Metric::all(measure), value * off)))]
+    });
+    let screen = Document::of_study(&study).screen(&Style { width: 160, colour: false });
+    assert!(screen.contains("12% of the photos of 24 MB are late."), "{screen}");
+}
+
 /// "No host, link or disk was monitored" was said of a slide show, whose client was.
 #[test]
 fn a_slide_show_has_the_rate_that_it_needs() {

@@ -219,7 +219,7 @@ fn servers_on_one_machine_are_one_note() {
 fn what_was_left_out_is_named() {
     let mut study = four_verdicts();
     study.flags = vec![Flag::LeftOut { workloads: vec!["random read".into(), "scan".into()] }];
-    let said = "Not measured for lack of time: random read and scan. Raise --max-time or name them with --pattern.";
+    let said = "Random read and scan were not measured for lack of time. Raise --max-time or name them with --pattern.";
     assert!(words(&screen(&study)).contains(said), "{}", screen(&study));
 }
 

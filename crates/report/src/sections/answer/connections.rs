@@ -111,5 +111,5 @@ fn whole(share: f64) -> f64 {
 /// What a new connection is.
 pub(super) fn legend(shown: &Shown<'_>) -> Option<String> {
     all(shown).next()?;
-    Some("New connections (TCP): opened, one exchange of 20 bytes, reset.".to_owned())
+    Some("Each new TCP connection carries one exchange of 20 bytes, and is reset.".to_owned())
 }

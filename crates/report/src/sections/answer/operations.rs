@@ -156,7 +156,7 @@ fn times(
         (false, _) => section.table(table(operations.kinds()), Layout::Figures),
     }
     let scan = columns.iter().find_map(|column| column.scan(shown))?;
-    Some(format!("Scans: {NAMES} names, directories of {}.", scan.entries))
+    Some(format!("Scans have {NAMES} names in directories of {}.", scan.entries))
 }
 
 /// A value without its interval.
@@ -334,7 +334,7 @@ fn several_calls(shown: &Shown<'_>, subject: u16) -> Option<Bytes> {
     above.min().map(|largest| Bytes(largest.into()))
 }
 
-/// The same of several subjects: "Several calls: sizes above 64 KiB (old) and 1 MiB (new)."
+/// The same of several subjects: "Sizes above 64 KiB (old) and 1 MiB (new) take several calls."
 pub(crate) fn calls_of_several(shown: &Shown<'_>) -> Option<String> {
     let calls = |subject: u16| {
         Some(format!("{} ({})", several_calls(shown, subject)?, shown.names.subject(subject)))
@@ -342,7 +342,7 @@ pub(crate) fn calls_of_several(shown: &Shown<'_>) -> Option<String> {
     let all: Vec<String> =
         (0..).zip(&shown.study.subjects).filter_map(|(subject, _)| calls(subject)).collect();
     let several = shown.study.subjects.len() > 1 && !all.is_empty();
-    several.then(|| format!("Several calls: sizes above {}.", listed(&all)))
+    several.then(|| format!("Sizes above {} take several calls.", listed(&all)))
 }
 
 /// What binds one kind of transfer, in a sentence.

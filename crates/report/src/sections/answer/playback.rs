@@ -319,7 +319,7 @@ fn needs_and_gets(of: &Playback) -> Option<String> {
     Some(format!("A film needs {}; {who} gets {gets}.", of.film.rate()))
 }
 
-/// "Player kodi: requests of 128 KiB, 1 in flight, a buffer of 10.1 s."
+/// "Player kodi sends requests of 128 KiB, with 1 in flight and a buffer of 10.1 s."
 fn of_player(of: &Playback) -> Option<String> {
     let player = &of.player;
     let seconds = player.holds_seconds(of.film.mean_rate.max(1.0));
@@ -336,7 +336,7 @@ fn of_player(of: &Playback) -> Option<String> {
         (true, None) => String::new(),
     };
     Some(format!(
-        "Player {}: requests of {}, {} in flight, a buffer of {}.{of_file}",
+        "Player {} sends requests of {}, with {} in flight and a buffer of {}.{of_file}",
         printable(&player.name),
         player.request,
         player.in_flight,
@@ -344,7 +344,7 @@ fn of_player(of: &Playback) -> Option<String> {
     ))
 }
 
-/// "Played at their rate for 30 s: 5 films without a stall; 6 films with 3 stalls, the longest 1.20 s."
+/// "In 30 s at their rate, 5 films played without a stall; 6 films had 3 stalls, the longest of 1.20 s."
 fn at_their_rate(of: &Playback) -> Option<String> {
     let alone = words_of(&of.alone, "");
     let during = of
@@ -358,7 +358,7 @@ fn at_their_rate(of: &Playback) -> Option<String> {
         format!(" The first frame came after {}.", TIME.value(first))
     });
     (!all.is_empty())
-        .then(|| format!("Played at their rate for {seconds:.0} s: {}.{first}", all.join("; ")))
+        .then(|| format!("In {seconds:.0} s at their rate, {}.{first}", all.join("; ")))
 }
 
 /// "The disk rotates, so the request size decides: worst stream / rate is 0.42 [0.39–0.45] with 64 KiB, and 3.10
@@ -396,14 +396,14 @@ fn seeks(of: &Playback) -> Option<String> {
 
 fn words_of(films: &Films, during: &str) -> Vec<String> {
     let words = |row: &Played| {
-        let streams = self::films(row.streams);
+        let (streams, longest) = (self::films(row.streams), TIME.value(row.longest_seconds));
         match row.stalls {
-            0 => format!("{streams}{during} without a stall"),
-            stalls => format!(
-                "{streams}{during} with {}, the longest {}",
-                counted(stalls, "stall"),
-                TIME.value(row.longest_seconds)
-            ),
+            0 => format!("{streams} played without a stall{during}"),
+            1 => format!("{streams} had a stall of {longest}{during}"),
+            stalls => {
+                let stalls = counted(stalls, "stall");
+                format!("{streams} had {stalls}{during}, the longest of {longest}")
+            }
         }
     };
     films.played.iter().map(words).collect()

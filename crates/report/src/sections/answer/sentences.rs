@@ -247,7 +247,8 @@ pub(super) fn left_out(shown: &Shown<'_>) -> Option<[String; 2]> {
     let names: Vec<String> = names.iter().map(|name| printable(name)).collect();
     let command = shown.study.plan.command.split_whitespace().nth(1).unwrap_or_default();
     let pattern = if command == "check" { " or name them with --pattern" } else { "" };
-    let named = format!("Not measured for lack of time: {}.", listed(&names));
+    let were = if names.len() == 1 { "was" } else { "were" };
+    let named = capital(&format!("{} {were} not measured for lack of time.", listed(&names)));
     Some([format!("{named} Raise --max-time{pattern}."), named])
 }
 

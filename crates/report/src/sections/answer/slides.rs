@@ -42,7 +42,7 @@ fn figures(cell: &CellFindings) -> Option<Slides> {
     })
 }
 
-/// "Late photos: 12% of those of 24 MB, 0% if the next one is fetched ahead.", of all subjects.
+/// "12% of the photos of 24 MB are late (0% if the next one is fetched ahead).", of all subjects.
 pub(super) fn sentence(shown: &Shown<'_>) -> String {
     let late = |found: &&WorkloadFindings| {
         found.cells.iter().filter_map(figures).map(|slides| slides.late).fold(0.0, f64::max)
@@ -58,17 +58,17 @@ pub(super) fn sentence(shown: &Shown<'_>) -> String {
         let megabytes = slides.photo.0 as f64 / 1e6;
         Some(match ahead {
             Some(ahead) => format!(
-                "{alone} of those of {megabytes:.0} MB ({} if the next one is fetched ahead)",
+                "{alone} of the photos of {megabytes:.0} MB are late ({} if the next one is fetched ahead)",
                 percent(ahead)
             ),
-            None => format!("{alone} of those of {megabytes:.0} MB"),
+            None => format!("{alone} of the photos of {megabytes:.0} MB are late"),
         })
     };
     if found().all(|one| late(&one) == 0.0) {
         return "No photo is late.".to_owned();
     }
     let all: Vec<String> = found().filter_map(sentence).collect();
-    format!("Photos that are late: {}.", listed(&all))
+    format!("{}.", listed(&all))
 }
 
 /// The table, and what to know of it.

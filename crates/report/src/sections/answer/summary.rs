@@ -455,7 +455,7 @@ pub(super) fn reference(shown: &Shown<'_>) -> Option<String> {
         };
         let (name, _) = LINKS.iter().find(near)?;
         let rate = plimsoll_model::units::bytes_per_second(rate);
-        Some(format!("{rate}: about what {name}."))
+        Some(format!("{rate} is about as much as {name}."))
     };
     rates.into_iter().find_map(known)
 }

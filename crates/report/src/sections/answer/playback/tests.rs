@@ -73,6 +73,28 @@ fn the_largest_number_that_stalls_at_its_rate_is_not_called_good() {
     assert_eq!(but_stalled(&films(played(1, 1)), 1), ", but stalled 1 time in 30 s at its rate");
 }
 
+/// It was "7 films without a stall", without a verb.
+#[test]
+fn films_at_their_rate_are_described_in_whole_sentences() {
+    let said = |rows: &[(u16, u64)]| {
+        let mut of = playback(Film::constant("1080p", 1e6), &[]);
+        of.alone.played = rows.iter().map(|(streams, stalls)| played(*streams, *stalls)).collect();
+        at_their_rate(&of)
+    };
+    let half = TIME.value(0.5);
+    assert_eq!(
+        said(&[(5, 0), (6, 3)]).unwrap(),
+        format!(
+            "In 30 s at their rate, 5 films played without a stall; 6 films had 3 stalls, the longest of {half}."
+        )
+    );
+    assert_eq!(
+        said(&[(1, 1)]).unwrap(),
+        format!("In 30 s at their rate, 1 film had a stall of {half}.")
+    );
+    assert_eq!(said(&[]), None);
+}
+
 #[test]
 fn a_film_without_an_index_is_known_by_its_mean_only() {
     let film = Film { file: Some("holiday.mkv".to_owned()), ..Film::constant("film", 1e6) };
