@@ -1,6 +1,7 @@
 //! `explain` of a router's path: what sets the rate, in the words of the answer, the figures behind it, and what would help.
 
-use super::{ROUTER, load, routed, shaped, with_rules};
+use super::causes::shaped;
+use super::{ROUTER, load, routed, with_rules};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::*;
 use plimsoll_report::{Document, Style};

@@ -1,8 +1,10 @@
 //! Routers between two hosts: the rates that they keep, and the words that come with them.
 
+mod causes;
 mod connections;
 mod explained;
 mod on_the_path;
+mod parts;
 mod published;
 
 use crate::any_study;
@@ -140,112 +142,6 @@ fn numbers_of_flows_stand_beside_each_other() {
     assert_eq!(flows, [("out", "1"), ("out", "64"), ("in", "1"), ("in", "64")], "{text}");
     let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(whole.contains("UDP; frames"), "{text}");
-}
-
-/// The same router, of which a token bucket keeps the rate; its cores are idle.
-fn shaped() -> Study {
-    let mut study = routed();
-    for trial in &mut study.trials {
-        trial.loads.retain(|load| load.host != *ROUTER);
-        trial.loads.push(idle(417_000, 0));
-        for point in &mut trial.points {
-            let figures = &mut point.parts[0].quantities;
-            let [offered, carried] = [Measure::OFFERED_FRAMES, Measure::PACKETS]
-                .map(|measure| figures[&Metric::all(measure)]);
-            let (sent, lost) = (10.0 * offered, 10.0 * (offered - carried));
-            figures.insert(Metric::all(Measure::ALL_SENT), sent);
-            point.loads = vec![idle(sent as u64, lost as u64)];
-        }
-    }
-    study
-}
-
-/// 4% of a core, and nearly all lost frames dropped by the token bucket.
-fn idle(frames: u64, lost: u64) -> HostLoad {
-    let little = CpuTimes { softirq: 0.42, idle: 10.58, ..CpuTimes::default() };
-    let queue = QueueLoad {
-        interface: "eth1".into(),
-        discipline: "tbf".into(),
-        dropped: lost * 97 / 100,
-        overlimits: 2 * lost,
-        marked: 0,
-    };
-    let table = ConntrackLoad { entries: 128, most_entries: Some(4096), ..Default::default() };
-    HostLoad {
-        cpu: little + CpuTimes { idle: 11.0, ..CpuTimes::default() },
-        cores: vec![little, CpuTimes { idle: 11.0, ..CpuTimes::default() }],
-        cores_busy: vec![0.042, 0.0],
-        queues: vec![queue],
-        conntrack: Some(table),
-        ..load(frames)
-    }
-}
-
-#[test]
-fn a_shaper_that_sets_the_rate_is_named_with_its_counters() {
-    let study = shaped();
-    let details = shown(&study);
-    let text = screen(&study);
-    let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let sentence = "The shaper on eth1 of R (tbf), not the CPU, sets the rate (out 128, out 1518, in 128 and in 1518): it \
-        dropped 97% of the frames lost over all rates; the kernel takes 4% of the busiest core.";
-    assert!(whole.contains(sentence), "{text}");
-    let row = text.lines().find(|line| line.starts_with("out 1518")).unwrap();
-    assert!(row.contains("shaper") && !row.contains("shaper, link"), "{row}");
-    assert!(
-        !whole.contains("connection table") && !whole.contains("frames are offloaded"),
-        "{text}"
-    );
-    // The three rates, each with what it did to the router.
-    for words in ["R at each offered rate", "offered/s", "held", "20.0 k", "60.0 k", "128"] {
-        assert!(details.contains(words), "{words} in\n{details}");
-    }
-    // Without its counters it may be a shaper, or a link.
-    let mut unknown = study;
-    for point in unknown.trials.iter_mut().flat_map(|trial| &mut trial.points) {
-        point.loads.iter_mut().for_each(|load| load.queues.clear());
-    }
-    let text = screen(&unknown);
-    assert!(text.contains("shaper, link") && !text.contains("sets the rate"), "{text}");
-}
-
-#[test]
-fn full_queues_and_tables_of_a_router_are_named() {
-    let mut study = shaped();
-    for point in study.trials.iter_mut().flat_map(|trial| &mut trial.points) {
-        for load in &mut point.loads {
-            let dropped = load.queues.drain(..).map(|queue| queue.dropped).sum();
-            load.softnet = Some(Softnet { processed: 1, dropped, squeezed: 0 });
-            let table = load.conntrack.as_mut().unwrap();
-            (table.entries, table.dropped, table.early_dropped) = (4096, 1, 2);
-        }
-    }
-    shown(&study);
-    let text = screen(&study);
-    let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    for words in [
-        "The CPU queue of R overflowed (out 128, out 1518, in 128 and in 1518): it dropped 97% of the frames lost \
-         over all rates (softnet_stat).",
-        "The connection table of R was full (out 128, out 1518, in 128 and in 1518): it had 4096 of 4096 \
-         connections, dropped 36 packets and removed 72 connections early.",
-    ] {
-        assert!(whole.contains(words), "{words} in\n{text}");
-    }
-}
-
-#[test]
-fn frames_that_take_no_cpu_time_are_offloaded() {
-    let mut study = shaped();
-    for load in
-        study.trials.iter_mut().flat_map(|trial| &mut trial.points).flat_map(|p| &mut p.loads)
-    {
-        load.queues.clear();
-        (load.cpu.softirq, load.idle) = (0.011, None);
-    }
-    let text = screen(&study).split_whitespace().collect::<Vec<_>>().join(" ");
-    let words = "The frames are offloaded (out 128, out 1518, in 128 and in 1518): the kernel of R takes at most \
-        0.1% of a core.";
-    assert!(text.contains(words), "{text}");
 }
 
 #[test]
@@ -389,130 +285,6 @@ fn a_bound_is_compared_only_where_it_says_something() {
     assert!(text.contains("only bounds") && !text.contains("fewer"), "{text}");
 }
 
-/// 9 µs a packet: 2 for rules, nothing that shows for address translation, 1 for connection tracking; 40% of the frames are
-/// lost without the queueing discipline.
-fn priced(unsteady: f64) -> Study {
-    let mut study = routed();
-    study.trials.clear();
-    study.plan.workloads.truncate(1);
-    let Job::Forwarding(job) = &mut study.plan.workloads[0].parts[0].job else { panic!() };
-    (job.rate, job.is_timed) = (std::num::NonZeroU32::new(21_000), true);
-    study.plan.workloads[0].steps = None;
-    let as_found = || FactorLevel::AsFound;
-    let levels =
-        ["only-nat", "only-tracking", "none"].map(|value| FactorLevel::Set { value: value.into() });
-    let factor = |name: &str, levels: Vec<FactorLevel>| Factor {
-        name: name.into(),
-        host: ROUTER.parse().unwrap(),
-        levels,
-        switch: Switch::Live,
-    };
-    let queue = vec![as_found(), FactorLevel::Set { value: "pfifo".into() }];
-    study.plan.factors = vec![
-        factor("nft-ruleset", [vec![as_found(), as_found()], levels.into()].concat()),
-        factor("qdisc:eth1", queue),
-    ];
-    let priced = [
-        (PathPart::Rules, 0, 2),
-        (PathPart::Nat, 2, 3),
-        (PathPart::Conntrack, 3, 4),
-        (PathPart::Qdisc, 4, 9),
-    ];
-    let priced = priced.map(|(part, with, without)| PricedPart { part, with, without });
-    let reason = "it is off on eth0".to_owned();
-    let missing = vec![MissingPart { part: PathPart::Offload, reason }];
-    let alone = vec![PartAlone { part: PathPart::Qdisc, setting: 5 }];
-    let priced = priced.into();
-    study.plan.parts = Some(PathParts { whole: 0, control: 1, priced, alone, missing });
-    study.plan.contrasts.clear();
-    measure(&mut study, 6, |cell, off| {
-        let (cost, loss) = match cell.setting {
-            0 => (9e-6, 0.0),
-            1 => (9.01e-6 + unsteady, 0.0),
-            2 | 3 => (7e-6 + 1e-8 * f64::from(cell.setting), 0.0),
-            4 => (6e-6, 0.0),
-            _ => (4e-6, 0.4),
-        };
-        vec![result(&[
-            // Settings do not move together.
-            (
-                Metric::all(Measure::ROUTER_CPU_PER_PACKET),
-                cost + (off - 1.0) * 1e-5 * f64::from(cell.setting),
-            ),
-            (Metric::all(Measure::PACKETS), 21_000.0),
-            (Metric::all(StreamJob::LOSS), loss),
-            (Metric::all(Measure::ALL_SENT), 417_000.0),
-        ])]
-    });
-    study.trials.iter_mut().for_each(|trial| trial.loads.push(load(417_000)));
-    study
-}
-
-#[test]
-fn the_parts_of_a_path_have_a_price() {
-    let study = priced(0.0);
-    shown(&study);
-    let screen = screen(&study);
-    let whole = screen.split_whitespace().collect::<Vec<_>>().join(" ");
-    let words = [
-        "Rules cost 1.98 µs a packet [",
-        "connection tracking costs 1.03 µs [",
-        "address translation shows no difference (out 128).",
-        "21.0 k frames a second",
-        "offload: not measured, because it is off on eth0.",
-    ];
-    for words in words {
-        assert!(whole.contains(words), "{words} in\n{screen}");
-    }
-    let row = |name: &str| screen.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
-    assert!(row("rules").contains("9.0") && row("rules").contains("7.0"), "{screen}");
-    assert!(row("qdisc").contains("40% lost") && row("A/A").contains("no difference"), "{screen}");
-    let explained = explained::explained(&study);
-    for words in ["Rules cost 1.98 µs a packet [", "The frames have a fixed rate below", "40% lost"]
-    {
-        assert!(explained.contains(words), "{words} in {explained}");
-    }
-    assert!(!whole.contains("A: ") || !whole.contains("only-nat"), "{screen}");
-}
-
-/// The queueing discipline costs 2.5 µs with the rules and 1 µs without them.
-#[test]
-fn costs_of_parts_that_do_not_add_up_are_said() {
-    let mut study = priced(0.0);
-    let costs = [9.0, 9.0, 7.0, 7.0, 6.0, 6.5, 0.0, 0.0, 0.0, 5.0];
-    for trial in &mut study.trials {
-        let (setting, block) = (trial.cell.setting, trial.block.unwrap_or_default());
-        let noise = 0.01 * f64::from((u32::from(setting) + block) % 3);
-        let cost = (costs[usize::from(setting)] + noise) * 1e-6;
-        let figures = &mut trial.result.parts[0].quantities;
-        figures.insert(Metric::all(Measure::ROUTER_CPU_PER_PACKET), cost);
-        figures.insert(Metric::all(StreamJob::LOSS), 0.0);
-    }
-    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let sentence = "Costs do not add up: the queueing discipline costs 2.50 µs a packet with rules, address \
-                    translation and connection tracking and 1.00 µs without, a difference of 1.5";
-    let screen = screen(&study);
-    assert!(one_line(&screen).contains(sentence), "{screen}");
-    let details = shown(&study);
-    for words in [
-        "Parts of the path, two by two",
-        "more than 15% of both",
-        "rules, nat, qdisc",
-        "as found, again",
-        "without rules and nat",
-        "without qdisc alone",
-    ] {
-        assert!(details.contains(words), "{words} in\n{details}");
-    }
-    // Without an interaction, the screen has no word of it.
-    for trial in study.trials.iter_mut().filter(|trial| trial.cell.setting == 5) {
-        let figures = &mut trial.result.parts[0].quantities;
-        figures.insert(Metric::all(Measure::ROUTER_CPU_PER_PACKET), 8e-6);
-    }
-    assert!(!self::screen(&study).contains("add up"), "{}", self::screen(&study));
-    assert!(shown(&study).contains("no interaction shown"));
-}
-
 /// A rate of a search that was not finished, or that few trials decided.
 #[test]
 fn a_quick_search_says_how_well_its_rate_is_known() {
@@ -532,13 +304,4 @@ fn a_quick_search_says_how_well_its_rate_is_known() {
     for words in ["no loss,", "kept,", "forwarded,", "packets/s", "99% queueing delay"] {
         assert!(text.replace('\n', " ").contains(words), "{words} in\n{text}");
     }
-}
-
-#[test]
-fn a_router_that_is_not_steady_gives_no_price() {
-    let study = priced(4e-6);
-    let screen = screen(&study);
-    assert!(screen.contains("not steady") && !screen.contains("ules cost"), "{screen}");
-    let whole = screen.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(whole.contains("Rules") && whole.contains("show no difference (out 128)."), "{screen}");
 }
