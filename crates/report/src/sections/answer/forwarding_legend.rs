@@ -27,13 +27,13 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
             Some("1") => ", 1 flow".to_owned(),
             Some(many) => format!(", {many} flows"),
         };
-        let at_once = match most_at_once(shown) {
+        let batches = match most_at_once(shown) {
             1 => String::new(),
-            many => format!(", up to {many} at once"),
+            many => format!(", in batches of up to {many}"),
         };
         let what = match has_searches(shown) {
             true => format!(
-                " Out: from A to B. UDP{flows}; frames with their check sequence (L2){at_once}."
+                " Out: from A to B. UDP{flows}{batches}; frame sizes include the check sequence (L2)."
             ),
             false => String::new(),
         };
@@ -151,7 +151,7 @@ fn confirmed(shown: &Shown<'_>) -> Option<String> {
     Some(format!("{which} confirmed by trials of {seconds:.0} s, which lost {most} at most."))
 }
 
-/// "Loss events a minute at 50% and 90% of the rate: 0 and 12 (out 512)." of the load that has most.
+/// "At 50% and 90% of the rate, frames are lost 0 and 12 times a minute (out 512)." of the load that has most.
 fn events(shown: &Shown<'_>) -> Option<String> {
     let per_minute = |cell: &CellFindings, measure| {
         Some(60.0 * cell.levels.get(&Metric::all(measure))?.arithmetic_mean)
@@ -170,7 +170,7 @@ fn events(shown: &Shown<'_>) -> Option<String> {
     let (half, most, load) = all.max_by(|a, b| (a.0 + a.1).total_cmp(&(b.0 + b.1)))?;
     let which = if half + most > 0.0 { format!(" ({load})") } else { String::new() };
     Some(format!(
-        "Loss events a minute at 50% and 90% of the rate: {half:.0} and {most:.0}{which}."
+        "At 50% and 90% of the rate, frames are lost {half:.0} and {most:.0} times a minute{which}."
     ))
 }
 

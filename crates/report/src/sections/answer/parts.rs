@@ -215,11 +215,12 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
     let facts = study.hosts.iter().find(|host| Some(&host.name) == via);
     let is_shared = facts.is_some_and(|host| host.is_this_machine);
     let time = match is_shared {
-        true => "CPU time of the machine in interrupts and soft interrupts",
-        false => "CPU time of R in its kernel",
+        true => "of the machine in interrupts and soft interrupts",
+        false => "of R's kernel",
     };
     legend.push(format!(
-        "{time}, a packet, at {} frames a second. R: {}. Each part is switched off after the parts above it.",
+        "The table has the CPU time {time} for a packet, at {} frames a second. R: {}. Each part is switched off after the \
+         parts above it.",
         listed(&rates),
         via.map_or_else(|| "not named".to_owned(), hosts::name)
     ));

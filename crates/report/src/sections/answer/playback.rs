@@ -99,7 +99,8 @@ fn but_stalled(films: &Films, most: u16) -> String {
 /// "takes 40% longer [30–52%]", of a ratio of speeds.
 fn takes_longer(ratio: &Ratio) -> String {
     let Some(ends) = ratio.interval.filter(|ends| !ends.contains(1.0)) else {
-        return "takes about as long as alone, or too few blocks show the difference".to_owned();
+        return "takes about as long as alone: more blocks (--repeats) may show a difference"
+            .to_owned();
     };
     let longer = |ratio: f64| percent((1.0 / ratio - 1.0).abs());
     let [near, far] = match ratio.estimate < 1.0 {
@@ -423,7 +424,7 @@ fn lost(during: &During) -> Option<String> {
         .collect();
     Some(match all.is_empty() {
         true => format!(
-            "During {}, films get about as much as alone, or too few blocks show the difference.",
+            "During {}, films get about as much as alone: more blocks (--repeats) may show a difference.",
             during.work
         ),
         false => format!("During {}, the worst stream gets {}.", during.work, listed(&all)),
