@@ -285,17 +285,17 @@ pub(super) fn preliminary(shown: &Shown<'_>) -> Option<String> {
                 few => format!("{:.0}%", (few - 1.0) * 100.0),
             };
             Some(format!(
-                "Preliminary: a quick look of {measured}. Differences below {difference} may be inconclusive."
+                "A quick look of {measured} is preliminary: it may not decide differences below {difference}."
             ))
         }
-        Some(_) => Some(format!("Preliminary: a quick look of {measured}.")),
+        Some(_) => Some(format!("A quick look of {measured} is preliminary.")),
         None if capped.is_some() => capped.map(|blocks| {
             let effect = if blocks == 1 { "nothing has an interval" } else { "intervals are wide" };
             let blocks = counted(blocks.into(), "block");
             format!("The time limit ended the study after {blocks}, so {effect}.")
         }),
         None if looked && seconds < SHORT_SECONDS => {
-            Some(format!("Preliminary: based on {measured} of measurement."))
+            Some(format!("Figures of {measured} of measurement are preliminary."))
         }
         None => None,
     }
