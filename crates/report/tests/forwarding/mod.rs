@@ -223,9 +223,9 @@ fn a_bound_on_the_delay_is_said_with_the_rates() {
         *accept = Some(Bound::at_most(Metric::all(Measure::QUEUE_P99), 0.02));
     }
     let text = screen(&study).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("Queue p99 of each kept rate: at most 20.0 ms."), "{text}");
+    assert!(text.contains("Each kept rate has a queue p99 of at most 20.0 ms."), "{text}");
     let details = shown(&study).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(details.contains("a queue p99 of at most 20.0 ms"), "{details}");
+    assert!(details.contains(", and a queue p99 of at most 20.0 ms"), "{details}");
     let caveat = RateCaveat::Late { delay_seconds: 0.034, seconds: 10.0 };
     for trial in study.trials.iter_mut().filter(|trial| trial.cell.workload == 1) {
         let (workload, frame) = ("out".to_owned(), Bytes(1518));

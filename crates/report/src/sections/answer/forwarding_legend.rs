@@ -121,11 +121,11 @@ fn passes_one_way(shown: &Shown<'_>) -> bool {
     })
 }
 
-/// "Queue p99 of each kept rate: at most 20.0 ms.", where the user set that bound.
+/// "Each kept rate has a queue p99 of at most 20.0 ms.", where the user set that bound.
 fn latency(shown: &Shown<'_>) -> Option<String> {
     let Steps::Kept { accept: Some(bound), .. } = steps(shown)? else { return None };
     let Limit::AtMost(most) = bound.limit else { return None };
-    Some(format!("Queue p99 of each kept rate: at most {}.", TIME.value(most)))
+    Some(format!("Each kept rate has a queue p99 of at most {}.", TIME.value(most)))
 }
 
 /// "Each rate was confirmed by a trial of 60 s, which lost 0.01% at most.", where the user chose its length.

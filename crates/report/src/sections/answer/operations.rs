@@ -321,7 +321,7 @@ fn sizes(shown: &Shown<'_>) -> Option<String> {
     let sizes = advertised(&facts.storage()?.advertised)?;
     let above = several_calls(shown, 0);
     let above = above.map(|largest| format!("; sizes above {largest} take several calls"));
-    Some(format!("Sizes that the server advertises: {sizes}{}.", above.unwrap_or_default()))
+    Some(format!("The server advertises these sizes: {sizes}{}.", above.unwrap_or_default()))
 }
 
 /// The largest block of a subject that is one call, if larger ones were moved.
