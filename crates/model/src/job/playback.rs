@@ -22,8 +22,11 @@ pub struct Player {
     /// Seconds of film in the buffer; `None` if only its bytes limit it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer_seconds: Option<f64>,
-    /// Seconds of film that are there before the first frame is shown, and before it goes on after a stall.
+    /// Seconds of film that are there before the first frame is shown.
     pub start_seconds: f64,
+    /// Seconds of film that are there before it goes on after a stall; `None` if as many as before the first frame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume_seconds: Option<f64>,
 }
 
 impl Player {
@@ -35,9 +38,11 @@ impl Player {
     }
 
     /// mpv on a mounted share: `--demuxer-readahead-secs` 1, `--demuxer-max-bytes` 150 MiB, `--stream-buffer-size` 128
-    /// KiB, `--cache-pause-wait` 1 s, by its manual. The demuxer starts at once; the start here is half its read-ahead.
+    /// KiB, by its manual. It starts with the first frame that it has (`--cache-pause-initial` is off), and goes on after
+    /// a stall with `--cache-pause-wait`, 1 s.
     pub fn mpv() -> Player {
-        Player::new("mpv", 128 * KIB, 150 * MIB, Some(1.0), 0.5)
+        let at_once = Player::new("mpv", 128 * KIB, 150 * MIB, Some(1.0), 0.0);
+        Player { resume_seconds: Some(1.0), ..at_once }
     }
 
     /// VLC on a share: its filter `prefetch` has a buffer of 16 MiB (`prefetch-buffer-size`), and `network-caching` is 1
@@ -67,6 +72,7 @@ impl Player {
             buffer: Bytes(buffer),
             buffer_seconds,
             start_seconds,
+            resume_seconds: None,
         }
     }
 

@@ -29,7 +29,9 @@ pub(super) struct Playing {
     request: u64,
     buffer_bytes: f64,
     buffer_seconds: f64,
+    /// Seconds of film that are there before the first frame, and before it goes on after a stall.
     start_seconds: f64,
+    resume_seconds: f64,
     begun: Nanos,
     /// Until when its state is known.
     now: Nanos,
@@ -69,6 +71,7 @@ impl Playing {
             buffer_bytes,
             buffer_seconds,
             start_seconds: player.start_seconds,
+            resume_seconds: player.resume_seconds.unwrap_or(player.start_seconds),
             begun: Nanos(0),
             now: Nanos(0),
             state: PlayerState::Filling(Nanos(0)),
@@ -164,10 +167,12 @@ impl Playing {
         };
         let ahead = self.demand.seconds(self.there as f64) - self.position;
         let is_full = self.there == self.requested && !self.has_room();
-        if ahead + ROUNDING < self.start_seconds && !is_full {
+        let has_jumped = self.state == PlayerState::Seeking(since);
+        let has_stalled = self.first_frame.is_some() && !has_jumped;
+        let needs = if has_stalled { self.resume_seconds } else { self.start_seconds };
+        if ahead + ROUNDING < needs && !is_full {
             return;
         }
-        let has_jumped = self.state == PlayerState::Seeking(since);
         self.state = PlayerState::Playing;
         match self.first_frame {
             _ if has_jumped => self.seeks.push(self.now.since(since)),
@@ -290,6 +295,34 @@ mod tests {
         let stalls = playing.stalls();
         assert_eq!((stalls.count, ms(stalls.longest), ms(stalls.all)), (2, 800, 1300));
         assert!((playing.played() - 2.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn one_that_starts_at_once_goes_on_after_a_stall_with_more() {
+        let player = Player {
+            request: Bytes(500),
+            buffer: Bytes(3000),
+            start_seconds: 0.0,
+            resume_seconds: Some(1.0),
+            ..Player::kodi()
+        };
+        let mut playing = Playing::new(&Film::constant("x", 1000.0), &player);
+        playing.begin(at(0));
+        (0..3).for_each(|_| playing.requested());
+        assert!(!playing.plays());
+        playing.received(500, at(100));
+        assert_eq!(playing.first_frame(), Some(Duration::from_millis(100)));
+        // Dry at 600 ms; half a second of film is not enough to go on.
+        playing.received(500, at(700));
+        assert!(!playing.plays());
+        playing.received(500, at(900));
+        let stalls = playing.stalls();
+        assert_eq!((stalls.count, ms(stalls.longest)), (1, 300));
+        // After a jump it starts at once.
+        playing.seek(at(1000));
+        playing.requested();
+        playing.received(500, at(1200));
+        assert_eq!(playing.seeks(), [Duration::from_millis(200)]);
     }
 
     #[test]
