@@ -10,10 +10,11 @@ use std::process::{Command, Stdio};
 const SCRIPT: &str = include_str!("../players/film.lua");
 /// Where it is on a machine: a disk, as the root of a machine is memory.
 pub const TOOLS: &str = "/srv/tools";
-/// Pixels of the film, each of one and a half bytes (I420). The rate of its frames makes its rate.
-const WIDTH: u32 = 320;
-const HEIGHT: u32 = 180;
-const FRAME_BYTES: f64 = 1.5 * WIDTH as f64 * HEIGHT as f64;
+/// Lines of the film, and bytes of a pixel (I420). Its width and the rate of its frames make its rate: near 24 frames a
+/// second, as films have, because mpv takes whole frames ahead.
+const HEIGHT: u32 = 128;
+const PIXEL_BYTES: f64 = 1.5;
+const FRAMES_PER_SECOND: f64 = 24.0;
 /// The limits of its cache, as plimsoll's preset of mpv has them. All else is as mpv has it by itself; the cache is what
 /// mpv has for files of a mount.
 const CACHE: &str = "--cache=yes --cache-secs=1 --demuxer-readahead-secs=1 --demuxer-max-bytes=150MiB \
@@ -84,10 +85,13 @@ fn command() -> String {
 
 /// A line of shell that plays a film of this rate, in bytes per second, for so many seconds from its first frame on.
 pub fn line(film: &str, rate: f64, seconds: f64) -> String {
-    let frames = rate / FRAME_BYTES;
+    let pixels = rate / FRAMES_PER_SECOND / PIXEL_BYTES / f64::from(HEIGHT);
+    // Even, as the two parts of its colours have a pixel for four.
+    let width = 2 * (pixels / 2.0).round().max(8.0) as u32;
+    let frames = rate / (PIXEL_BYTES * f64::from(width) * f64::from(HEIGHT));
     format!(
         "{} --idle=yes --no-terminal --osc=no --ytdl=no --vo=null --ao=null --audio=no {CACHE} \
-         --demuxer=rawvideo --demuxer-rawvideo-w={WIDTH} --demuxer-rawvideo-h={HEIGHT} \
+         --demuxer=rawvideo --demuxer-rawvideo-w={width} --demuxer-rawvideo-h={HEIGHT} \
          --demuxer-rawvideo-fps={frames:.6} --script={TOOLS}/film.lua \
          --script-opts=film-path={film},film-seconds={seconds:.0}",
         command()
