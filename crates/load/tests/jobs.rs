@@ -415,16 +415,11 @@ fn names_that_are_not_text_are_left_out_and_named_and_links_are_not_followed() {
 }
 
 #[test]
-fn a_directory_of_devices_or_of_the_kernel_is_not_one_of_files() {
+fn a_directory_of_pipes_or_of_the_kernel_is_not_one_of_files() {
     for kernel in ["/proc", "/sys"] {
         let failure = LocalFiles::list(kernel).unwrap_err();
         assert!(failure.next.contains("copies regular files and directories only"), "{failure}");
     }
-    let devices = fs::read_dir("/dev").unwrap().flatten();
-    let failure = LocalFiles::list("/dev").unwrap_err();
-    assert!(devices.count() > 5 && failure.cause == Cause::Usage);
-    assert!(failure.happened.contains("devices, pipes, sockets"), "{failure}");
-    assert!(failure.next.contains("copies regular files and directories only"), "{failure}");
     // Pipes are not opened: that would wait for their other end.
     let there = tempfile::tempdir().unwrap();
     let path = there.path().to_str().unwrap();
@@ -432,7 +427,9 @@ fn a_directory_of_devices_or_of_the_kernel_is_not_one_of_files() {
         |name: &str| nix::unistd::mkfifo(&there.path().join(name), nix::sys::stat::Mode::S_IRWXU);
     pipe("pipe").unwrap();
     let failure = LocalFiles::list(path).unwrap_err();
+    assert_eq!(failure.cause, Cause::Usage);
     assert!(failure.happened.contains("holds 0 regular files, and 1 devices"), "{failure}");
+    assert!(failure.next.contains("copies regular files and directories only"), "{failure}");
     fs::write(there.path().join("file"), b"x").unwrap();
     let listed = LocalFiles::list(path).unwrap();
     assert_eq!(listed.files(), 1);
