@@ -8,6 +8,7 @@ mod support;
 mod connections;
 
 use plimsoll_model::{FactorLevel, Outcome, PathPart};
+use plimsoll_testkit::require::say_skipped;
 use probe_support::processes_with;
 use support::pair::study;
 use support::via::{ENDS, ROUTER, lab, net, rules};
@@ -45,6 +46,7 @@ fn the_discipline_of_each_queue_of_a_router_is_priced_and_put_back() {
             tc qdisc replace dev outer parent 5:1 tbf rate 1gbit burst 125kb latency 50ms
         else echo one; fi";
     if beds.on("via/router", set).contains("one") {
+        say_skipped("the interfaces of this kernel have one queue");
         return;
     }
     let state = || beds.on("via/router", "tc qdisc show dev outer");

@@ -14,8 +14,6 @@ use std::fmt::Write;
 pub(super) const KIND: &str = factor::FLOWTABLE;
 
 const HARDWARE: &str = "hardware";
-/// Bridges, VLANs and sessions above each other that are looked through.
-const MOST_ABOVE: usize = 4;
 const TRIED: &str = "list the interfaces";
 /// Lists bridges, VLANs and interfaces of PPP, each with an interface below it. The kernel says over which interfaces it
 /// has PPPoE sessions, but not which session is whose: with several, each may be over any of them.
@@ -113,17 +111,7 @@ fn in_hardware(
 fn ports(interfaces: &BTreeSet<String>, listed: &str) -> BTreeSet<String> {
     let pairs: Vec<(&str, &str)> =
         listed.lines().filter_map(|line| line.trim().split_once(' ')).collect();
-    let mut found = interfaces.clone();
-    for _ in 0..MOST_ABOVE {
-        let below = |name: &String| -> Vec<String> {
-            let own = pairs.iter().filter(|(above, _)| above == name).map(|(_, below)| *below);
-            let own = own.filter(|below| interface::check(below).is_ok());
-            let below: Vec<String> = own.map(str::to_owned).collect();
-            if below.is_empty() { vec![name.clone()] } else { below }
-        };
-        found = found.iter().flat_map(below).collect();
-    }
-    found
+    interface::lowest_interfaces(interfaces, &pairs)
 }
 
 /// Interfaces with an address, of lines of `ip -o addr`; not the loopback interface.

@@ -3,9 +3,13 @@
 use super::{Original, command, kernel_file};
 use plimsoll_model::{Cause, Failure};
 use plimsoll_reach::Reach;
+use std::collections::BTreeSet;
 
 /// Longest name that the kernel allows, in bytes.
 const LONGEST: usize = 15;
+
+/// Interfaces above each other that are looked through.
+const MOST_ABOVE: usize = 4;
 
 /// Keys that every [`Original`] of an interface's setting has: the kernel's start, and the number that the interface
 /// has until it goes away.
@@ -23,6 +27,25 @@ pub(super) fn check(name: &str) -> Result<(), String> {
         true => Ok(()),
         false => Err("it does not name a network interface, such as eth0".into()),
     }
+}
+
+/// The lowest of what is below these interfaces, or an interface itself if nothing is below it. Each pair has an interface
+/// that is looked through, and one below it.
+pub fn lowest_interfaces(
+    interfaces: &BTreeSet<String>,
+    pairs: &[(&str, &str)],
+) -> BTreeSet<String> {
+    let mut found = interfaces.clone();
+    for _ in 0..MOST_ABOVE {
+        let below = |name: &String| -> Vec<String> {
+            let own = pairs.iter().filter(|(above, _)| above == name).map(|(_, below)| *below);
+            let own = own.filter(|below| check(below).is_ok());
+            let below: Vec<String> = own.map(str::to_owned).collect();
+            if below.is_empty() { vec![name.clone()] } else { below }
+        };
+        found = found.iter().flat_map(below).collect();
+    }
+    found
 }
 
 /// A line for each interface, as `ip -o link` prints it.

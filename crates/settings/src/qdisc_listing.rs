@@ -4,7 +4,7 @@
 const INGRESS: [&str; 2] = ["ingress", "clsact"];
 
 /// Discipline at the root of an interface with several queues, each of which has one of its own.
-pub(super) const OF_QUEUES: &str = "mq";
+pub const OF_QUEUES: &str = "mq";
 
 /// The parts of a line of `tc qdisc show`.
 pub(super) struct Line<'a> {

@@ -259,7 +259,7 @@ pub(crate) fn is_named(name: &str) -> bool {
 }
 
 /// Says on standard error what the test of this thread leaves out.
-pub(crate) fn say_skipped(reason: &str) {
+pub fn say_skipped(reason: &str) {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("a test");
     // Not `eprintln!`, whose output the test harness keeps to itself when a test passes.

@@ -12,13 +12,12 @@ use plimsoll_model::{
 use plimsoll_net::{Addresses, Side};
 use plimsoll_reach::Reach;
 use plimsoll_settings::{
-    Found, RulesetParts, found_ruleset, knob, queue_disciplines, root_discipline, ruleset_parts,
+    Found, OF_QUEUES, RulesetParts, found_ruleset, knob, queue_disciplines, root_discipline,
+    ruleset_parts,
 };
 
 /// Disciplines that take packets in and give them out in turn.
 const PLAIN: [&str; 4] = ["noqueue", "pfifo_fast", "pfifo", "bfifo"];
-/// Discipline of an interface with several queues, each of which has one of its own.
-const OF_QUEUES: &str = "mq";
 /// Discipline in place of another one, and of that of each queue.
 const PFIFO: &str = "pfifo";
 const PFIFO_OF_QUEUES: &str = "mq pfifo";

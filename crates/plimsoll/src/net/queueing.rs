@@ -3,11 +3,9 @@
 
 use crate::hosts;
 use plimsoll_reach::Reach;
+use plimsoll_settings::lowest_interfaces;
 
-/// Interfaces above each other that are looked through.
-const MOST_ABOVE: usize = 4;
-
-/// Prints the queueing disciplines, and each interface with one below it.
+/// Prints the queueing disciplines, and each interface with one below it: "br-lan below lan1".
 const LIST: &str = "PATH=$PATH:/usr/sbin:/sbin; tc qdisc show 2>/dev/null
     cd /sys/class/net 2>/dev/null || exit 0
     for i in */lower_*; do echo \"${i%%/*} below ${i#*/lower_}\"; done";
@@ -18,21 +16,9 @@ pub(super) fn interfaces(router: &dyn Reach, sending: &[String]) -> Vec<String> 
 }
 
 fn queueing(sending: &[String], listed: &str) -> Vec<String> {
-    let mut found = sending.to_vec();
-    for _ in 0..MOST_ABOVE {
-        let mut next: Vec<String> = Vec::new();
-        for name in &found {
-            let below = if has_queue(name, listed) { Vec::new() } else { below(name, listed) };
-            let own = if below.is_empty() { vec![name.clone()] } else { below };
-            for name in own {
-                if !next.contains(&name) {
-                    next.push(name);
-                }
-            }
-        }
-        found = next;
-    }
-    found
+    let pairs = listed.lines().filter_map(|line| line.split_once(" below "));
+    let pairs: Vec<(&str, &str)> = pairs.filter(|(above, _)| !has_queue(above, listed)).collect();
+    lowest_interfaces(&sending.iter().cloned().collect(), &pairs).into_iter().collect()
 }
 
 /// False where the kernel says that it has none: "qdisc noqueue 0: dev br-lan root refcnt 2".
@@ -41,12 +27,6 @@ fn has_queue(interface: &str, listed: &str) -> bool {
         let words: Vec<&str> = line.split_whitespace().take(6).collect();
         matches!(words[..], ["qdisc", "noqueue", _, "dev", name, "root"] if name == interface)
     })
-}
-
-/// The interfaces below one: "br-lan below lan1".
-fn below(interface: &str, listed: &str) -> Vec<String> {
-    let pairs = listed.lines().filter_map(|line| line.split_once(" below "));
-    pairs.filter(|(above, _)| *above == interface).map(|(_, below)| below.to_owned()).collect()
 }
 
 #[cfg(test)]
@@ -71,7 +51,7 @@ mod tests {
             queueing(&names, listed).join(" ")
         };
         assert_eq!(of(&["wan"]), "eth0");
-        assert_eq!(of(&["br-lan", "wan"]), "eth0 ap0", "each once");
+        assert_eq!(of(&["br-lan", "wan"]), "ap0 eth0", "each once");
         assert_eq!(of(&["wan.7"]), "wan.7", "it has a shaper of its own");
         assert_eq!(of(&["ap0", "ppp0"]), "ap0 ppp0");
         assert_eq!(queueing(&["a".to_owned()], "a below b\n"), ["a"], "without tc");
