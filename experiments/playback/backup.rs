@@ -32,8 +32,8 @@ const AT: &str = "/mnt/films";
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Case {
-    /// Speed of the backup during the film over that alone: an estimate, and the ends of its interval. `None` where the
-    /// film does not play during it.
+    /// Speed of the backup during the film over that alone: an estimate, and the ends of its interval. `None` where no
+    /// block has both.
     plimsoll: Option<f64>,
     ends: Option<[f64; 2]>,
     /// Seconds of rsync alone, and during mpv.
@@ -159,7 +159,7 @@ impl Case {
             theirs.estimate, theirs.low, theirs.high, self.load_average
         );
         let Some(ours) = self.plimsoll else {
-            println!("play has no loss of the backup: the film does not play during it");
+            println!("play has no loss of the backup: no block has both speeds");
             return;
         };
         let ends =

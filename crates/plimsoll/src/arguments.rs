@@ -70,7 +70,8 @@ pub struct HostArguments {
     pub drop_caches: bool,
     /// Remove the packet filter rules also from a host with a public address
     ///
-    /// Values of --set nft-ruleset without the filter, such as none, leave the host open while they are measured
+    /// Values of --set nft-ruleset without the filter, such as none, and --set conntrack=untracked leave the host open
+    /// while they are measured
     #[arg(long)]
     pub allow_open: bool,
 }

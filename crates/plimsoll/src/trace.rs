@@ -97,7 +97,8 @@ pub struct TraceArguments {
     pub set: Vec<String>,
     /// Remove the packet filter rules also from a host with a public address
     ///
-    /// Values of --set nft-ruleset without the filter, such as none, leave the host open while they are traced
+    /// Values of --set nft-ruleset without the filter, such as none, and --set conntrack=untracked leave the host open
+    /// while they are traced
     #[arg(long)]
     pub allow_open: bool,
     #[command(flatten)]

@@ -27,6 +27,10 @@ pub struct Player {
     /// Seconds of film that are there before it goes on after a stall; `None` if as many as before the first frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume_seconds: Option<f64>,
+    /// Seconds of film that its decoder has taken and has not shown. They are in the buffer no more: it stalls while it
+    /// has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decoded_seconds: Option<f64>,
 }
 
 impl Player {
@@ -38,11 +42,13 @@ impl Player {
     }
 
     /// mpv on a mounted share: `--demuxer-readahead-secs` 1, `--demuxer-max-bytes` 150 MiB, `--stream-buffer-size` 128
-    /// KiB, by its manual. It starts with the first frame that it has (`--cache-pause-initial` is off), and goes on after
-    /// a stall with `--cache-pause-wait`, 1 s.
+    /// KiB, by its manual. It starts with the first frame that it can show (`--cache-pause-initial` is off), and goes on
+    /// after a stall with `--cache-pause-wait`, 1 s. It stalls when its demuxer has no packet, and has taken two frames
+    /// of 24 a second by then: it needs the next one for the length of the first (`get_req_frames` in its
+    /// `player/video.c`).
     pub fn mpv() -> Player {
         let at_once = Player::new("mpv", 128 * KIB, 150 * MIB, Some(1.0), 0.0);
-        Player { resume_seconds: Some(1.0), ..at_once }
+        Player { resume_seconds: Some(1.0), decoded_seconds: Some(2.0 / 24.0), ..at_once }
     }
 
     /// VLC on a share: its filter `prefetch` has a buffer of 16 MiB (`prefetch-buffer-size`), and `network-caching` is 1
@@ -73,6 +79,7 @@ impl Player {
             buffer_seconds,
             start_seconds,
             resume_seconds: None,
+            decoded_seconds: None,
         }
     }
 

@@ -32,6 +32,8 @@ pub(super) struct Playing {
     /// Seconds of film that are there before the first frame, and before it goes on after a stall.
     start_seconds: f64,
     resume_seconds: f64,
+    /// Seconds of film that are out of its buffer and were not shown.
+    decoded_seconds: f64,
     begun: Nanos,
     /// Until when its state is known.
     now: Nanos,
@@ -72,6 +74,7 @@ impl Playing {
             buffer_seconds,
             start_seconds: player.start_seconds,
             resume_seconds: player.resume_seconds.unwrap_or(player.start_seconds),
+            decoded_seconds: player.decoded_seconds.unwrap_or(0.0),
             begun: Nanos(0),
             now: Nanos(0),
             state: PlayerState::Filling(Nanos(0)),
@@ -121,7 +124,7 @@ impl Playing {
         self.sample(now);
         let passed = now.since(self.now).as_secs_f64();
         if self.state == PlayerState::Playing {
-            let dry = self.demand.seconds(self.there as f64);
+            let dry = self.demand.seconds(self.there as f64) - self.decoded_seconds;
             if self.position + passed > dry + ROUNDING {
                 let played = (dry - self.position).max(0.0);
                 let stalled_from = self.now + Duration::from_secs_f64(played);
@@ -165,12 +168,13 @@ impl Playing {
         let (PlayerState::Filling(since) | PlayerState::Seeking(since)) = self.state else {
             return;
         };
-        let ahead = self.demand.seconds(self.there as f64) - self.position;
+        let buffered =
+            self.demand.seconds(self.there as f64) - self.decoded_seconds - self.position;
         let is_full = self.there == self.requested && !self.has_room();
         let has_jumped = self.state == PlayerState::Seeking(since);
         let has_stalled = self.first_frame.is_some() && !has_jumped;
         let needs = if has_stalled { self.resume_seconds } else { self.start_seconds };
-        if ahead + ROUNDING < needs && !is_full {
+        if buffered + ROUNDING < needs && !is_full {
             return;
         }
         self.state = PlayerState::Playing;
@@ -191,7 +195,7 @@ impl Playing {
     fn room_from(&self) -> f64 {
         let end = (self.requested + self.request) as f64;
         let by_bytes = self.demand.seconds((end - self.buffer_bytes).max(0.0));
-        by_bytes.max(self.demand.seconds(end) - self.buffer_seconds)
+        by_bytes.max(self.demand.seconds(end) - self.buffer_seconds) - self.decoded_seconds
     }
 
     /// Whether the buffer has room for one more request now.
@@ -323,6 +327,36 @@ mod tests {
         playing.requested();
         playing.received(500, at(1200));
         assert_eq!(playing.seeks(), [Duration::from_millis(200)]);
+    }
+
+    #[test]
+    fn what_its_decoder_has_taken_is_missing_in_the_buffer() {
+        let player = Player {
+            request: Bytes(500),
+            buffer: Bytes(1500),
+            start_seconds: 0.0,
+            resume_seconds: Some(1.0),
+            decoded_seconds: Some(0.5),
+            ..Player::kodi()
+        };
+        let mut playing = Playing::new(&Film::constant("x", 1000.0), &player);
+        playing.begin(at(0));
+        (0..4).for_each(|_| playing.requested());
+        assert!(!playing.has_room(), "1.5 s in the buffer, and half a second in the decoder");
+        // The decoder has the first half a second, and the buffer is dry.
+        playing.received(500, at(100));
+        assert_eq!(playing.first_frame(), Some(Duration::from_millis(100)));
+        playing.received(500, at(300));
+        playing.received(500, at(600));
+        let stalls = playing.stalls();
+        assert_eq!((stalls.count, ms(stalls.longest)), (1, 500));
+        // Of 2 s, half a second is in the decoder: dry at 2100 ms.
+        playing.received(500, at(700));
+        playing.advance(at(2099));
+        assert!(playing.plays());
+        playing.advance(at(2101));
+        assert!(!playing.plays());
+        assert!((playing.played() - 1.5).abs() < 1e-6, "{}", playing.played());
     }
 
     #[test]
