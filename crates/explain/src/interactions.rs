@@ -4,7 +4,7 @@
 use crate::gather::Gathered;
 use crate::part_costs::{Difference, by_block, lost_share};
 use plimsoll_model::{Cell, PathPart, PathParts, PricedPart};
-use plimsoll_stats::interval::{Interval, mean, t_interval};
+use plimsoll_stats::interval::Interval;
 use std::collections::BTreeMap;
 
 /// Share of what all of them cost together beyond which the parts alone do not add up.
@@ -56,10 +56,11 @@ pub enum InteractionVerdict {
 pub struct Predicted {
     /// Parts that are off.
     pub off: Vec<PathPart>,
-    /// CPU seconds a packet: those without the others of the parts, less the mean of what the part costs with and without
-    /// all others.
+    /// CPU seconds a packet: those without the others of the parts, less what the part costs there. This is between its
+    /// costs with and without all others, in proportion to what the others that are left cost.
     pub seconds: Option<f64>,
-    /// Its interval, and on both sides of that half of the interaction at its largest.
+    /// Its interval, wherever between these two the cost of the part is: half of the interaction at its largest is on both
+    /// sides.
     pub interval: Option<Interval>,
 }
 
@@ -97,13 +98,8 @@ pub(crate) fn interactions(
                 }
                 let off = before[..=number].iter().map(|other| other.part).chain([alone.part]);
                 let cell = Cell { subject: 0, workload, setting };
-                Some(predicted(
-                    off.collect(),
-                    &blocks,
-                    &by_block(gathered, cell),
-                    &interaction,
-                    confidence,
-                ))
+                let others = by_block(gathered, cell);
+                predicted(off.collect(), &blocks, &others, &interaction, limit, confidence)
             });
         Some(Interaction {
             part: alone.part,
@@ -137,10 +133,20 @@ impl Blocks {
     }
 }
 
+/// Whether a difference is told from 0 and from the A/A control, and is above both.
+fn is_above(difference: &Difference, limit: f64) -> bool {
+    difference.interval.is_some_and(|own| own.low > limit)
+}
+
+/// The same, and is below both.
+fn is_below(difference: &Difference, limit: f64) -> bool {
+    difference.interval.is_some_and(|own| own.high < -limit)
+}
+
 fn verdict(interaction: &Difference, together: &Difference, limit: f64) -> InteractionVerdict {
     match interaction.interval {
         None => InteractionVerdict::TooFewBlocks,
-        Some(interval) if interval.low > limit || interval.high < -limit => {
+        Some(interval) if is_above(interaction, limit) || is_below(interaction, limit) => {
             let much = together.seconds.map_or(0.0, |seconds| MUCH * seconds.abs());
             InteractionVerdict::Depends { is_much: interval.estimate.abs() > much }
         }
@@ -148,22 +154,50 @@ fn verdict(interaction: &Difference, together: &Difference, limit: f64) -> Inter
     }
 }
 
-/// A combination whose others were measured alone, by block.
+/// A combination of which the others were measured with the part, by block.
+///
+/// The interaction is taken to grow in proportion to what the others cost. That is exact where costs add up, where they
+/// multiply, and where each part takes a share of the time that is left. `None` if the others cost more or less than both
+/// all of them and none of them, as rules without their flowtable: what the part costs there is not between two figures
+/// that were measured.
 fn predicted(
     off: Vec<PathPart>,
     blocks: &Blocks,
     others: &BTreeMap<u32, f64>,
     interaction: &Difference,
+    limit: f64,
     confidence: f64,
-) -> Predicted {
+) -> Option<Predicted> {
     let of_block = |(block, [whole, alone, with, without]): (&u32, &[f64; 4])| {
-        let cost = (whole - alone + with - without) / 2.0;
-        Some(others.get(block)? - cost)
+        let own = others.get(block)?;
+        let halfway = own - (whole - alone + with - without) / 2.0;
+        Some([halfway, own - whole, own - with, whole - with])
     };
-    let each: Vec<f64> = blocks.0.iter().filter_map(of_block).collect();
-    let interval = t_interval(&each, confidence).zip(interaction.interval).map(|(own, depends)| {
-        let half = depends.low.abs().max(depends.high.abs()) / 2.0;
-        Interval { low: own.low - half, high: own.high + half, ..own }
+    let each: Vec<[f64; 4]> = blocks.0.iter().filter_map(of_block).collect();
+    let [halfway, over_all, left, all] = [0_usize, 1, 2, 3].map(|number| {
+        let of_blocks: Vec<f64> = each.iter().map(|own| own[number]).collect();
+        Difference::new(&of_blocks, confidence)
     });
-    Predicted { off, seconds: mean(&each), interval }
+    let ends = [&over_all, &left];
+    let is_outside = |is: fn(&Difference, f64) -> bool| ends.iter().all(|own| is(own, limit));
+    if is_outside(is_above) || is_outside(is_below) {
+        return None;
+    }
+    let by = (0.5 - share_left(&left, &all, limit)) * interaction.seconds.unwrap_or(0.0);
+    let seconds = halfway.seconds.map(|seconds| seconds + by);
+    let interval = halfway.interval.zip(interaction.interval).map(|(own, depends)| {
+        let half = depends.low.abs().max(depends.high.abs()) / 2.0;
+        Interval { low: own.low - half, estimate: own.estimate + by, high: own.high + half }
+    });
+    Some(Predicted { off, seconds, interval })
+}
+
+/// The share of what all others cost that those left in a combination cost; half if that cost is not told from 0.
+fn share_left(left: &Difference, all: &Difference, limit: f64) -> f64 {
+    match left.seconds.zip(all.seconds) {
+        Some((left, all_seconds)) if is_above(all, limit) || is_below(all, limit) => {
+            (left / all_seconds).clamp(0.0, 1.0)
+        }
+        _ => 0.5,
+    }
 }

@@ -212,6 +212,69 @@ fn combinations_that_were_not_measured_are_predicted_with_the_interaction() {
     }
 }
 
+/// CPU seconds a packet with rules and connection tracking (2), without rules (1) or without both (0), and with the
+/// queueing discipline or without it; some blocks are slower than others.
+fn two_factors(cost: fn(usize, bool) -> f64) -> impl Fn(u16, u32) -> f64 {
+    move |setting, block| {
+        let others = [2, 2, 1, 0, 0, 2][usize::from(setting)];
+        let of_block = [1.0, 1.01, 0.99, 1.02][block as usize % 4];
+        cost(others, setting < 4) * of_block * 1e-6
+    }
+}
+
+/// Halfway between both costs of the discipline, the prediction would be 0.25 µs too low where costs multiply, and 0.27 µs
+/// too high where they take shares.
+#[test]
+fn predictions_are_exact_where_costs_add_up_multiply_or_take_shares_of_what_is_left() {
+    let models: [fn(usize, bool) -> f64; 3] = [
+        |others, queue| 5.0 + [0.0, 1.0, 3.0][others] + if queue { 1.5 } else { 0.0 },
+        |others, queue| 5.0 * [1.0, 1.2, 1.6][others] * if queue { 1.5 } else { 1.0 },
+        |others, queue| 50.0 - 45.0 * [1.0, 0.98, 0.9][others] * if queue { 0.8 } else { 1.0 },
+    ];
+    for cost in models {
+        let found = part_costs(&two_by_two(4, &two_factors(cost)));
+        let [predicted] = &found[0].interactions[0].predicted[..] else { panic!("{found:?}") };
+        let expected = cost(1, false) * 1.005e-6;
+        let interval = predicted.interval.unwrap();
+        assert!((predicted.seconds.unwrap() - expected).abs() < 1e-12, "{expected}: {predicted:?}");
+        assert_eq!(predicted.seconds, Some(interval.estimate));
+        assert!(interval.low < expected && expected < interval.high, "{predicted:?}");
+    }
+}
+
+/// The discipline costs 2.5 µs with all others and 1.5 µs without any.
+#[test]
+fn others_whose_cost_is_not_known_share_the_interaction_by_half() {
+    let predicted = |blocks: u32, cost: fn(usize, bool) -> f64| {
+        let found = part_costs(&two_by_two(blocks, &two_factors(cost)));
+        let [predicted] = &found[0].interactions[0].predicted[..] else { panic!("{found:?}") };
+        predicted.clone()
+    };
+    // The others cost nothing that shows.
+    let free = predicted(4, |others, queue| if queue { 6.5 } else { [5.0, 4.5, 4.0][others] });
+    assert!((free.seconds.unwrap() - 4.5 * 1.005e-6).abs() < 1e-12, "{free:?}");
+    // One block has no interval.
+    let one = predicted(1, |others, queue| {
+        [5.0, 6.0, 9.0][others] + if queue { [1.5, 1.5, 2.5][others] } else { 0.0 }
+    });
+    assert_eq!(one.interval, None);
+    assert!((one.seconds.unwrap() - 5.5e-6).abs() < 1e-12, "{one:?}");
+}
+
+/// Rules without their flowtable cost more than with it: what the discipline costs on such a router was not measured.
+#[test]
+fn a_combination_beyond_what_was_measured_is_not_predicted() {
+    let without_flowtable =
+        |others: usize, queue: bool| [5.0, 8.0, 6.0][others] + if queue { 1.5 } else { 0.0 };
+    let found = part_costs(&two_by_two(4, &two_factors(without_flowtable)));
+    assert!(found[0].interactions[0].predicted.is_empty(), "{found:?}");
+    assert!(found[0].interactions[0].interaction.interval.is_some(), "{found:?}");
+    let cheapest =
+        |others: usize, queue: bool| [5.0, 3.0, 6.0][others] + if queue { 1.5 } else { 0.0 };
+    let found = part_costs(&two_by_two(4, &two_factors(cheapest)));
+    assert!(found[0].interactions[0].predicted.is_empty(), "{found:?}");
+}
+
 #[test]
 fn parts_that_cannot_be_compared_or_a_router_that_is_not_steady_show_no_interaction() {
     let unsteady =

@@ -26,8 +26,8 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
     let predicted: Vec<Vec<String>> = all().flat_map(predictions).collect();
     if !predicted.is_empty() {
         section.text(
-            "Combinations that were not measured: the cost without the other parts, less the mean of both costs of the part. \
-             On both sides, the interval has half of the interaction at its largest.",
+            "Combinations that were not measured: the cost without the other parts, less the cost of the part. That is \
+             between both of its costs above, in proportion to the cost of the others that are left. The interval allows both.",
         );
         let mut table = Table::new(["off", "predicted"].map(str::to_owned).to_vec());
         table.rows = predicted;
