@@ -269,7 +269,7 @@ measure-trace: setup-machines
 	PLIMSOLL_MOMENTS=30 cargo test --locked -p plimsoll --test machines measure_trace -- --ignored --nocapture --test-threads 1
 
 # Each alone: cargo test … measure_router_rates, _parts, _flowtable, _shapers, _sums, _combinations, _combination_costs,
-# _after_kills, _after_cuts and _after_power_cuts.
+# _own_predictions, _after_kills, _after_cuts and _after_power_cuts.
 measure-router: setup-machines
 	cargo test --locked -p plimsoll --test machines measure_router -- --ignored --nocapture --test-threads 1
 

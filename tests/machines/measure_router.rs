@@ -5,6 +5,7 @@
 
 mod combination_costs;
 mod costs;
+mod own_predictions;
 mod rates;
 
 use super::super::kept::{Kept, load_average, until_quiet};

@@ -1,34 +1,31 @@
 //! What combinations of parts cost at a fixed rate, predicted from the costs of the parts alone. `--parts` switches the parts
 //! of a router off one after the other, so three routers show all combinations of rules, address translation and a shaper.
-//! A round is one block of each.
+//! A round is one block of each. The predictions here are those of two simple rules; `own_predictions` has the program's.
 
 use super::costs::{Path, print_costs};
 use super::{Bench, CLOSE, NAT, microseconds, rules};
 use crate::kept::setting;
-use plimsoll_explain::part_costs;
-use plimsoll_model::{FactorLevel, Measure, Metric, Outcome, PathPart, Study, Trial, factor};
+use plimsoll_model::{FactorLevel, Measure, Metric, Outcome, Study, Trial, factor};
 use plimsoll_stats::fieller::{self, Quotient};
 use plimsoll_stats::interval::{Interval, mean, t_interval};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rounds, each of 16 trials in about 140 s.
-const ROUNDS: u64 = 10;
+pub(super) const ROUNDS: u64 = 10;
 const ONE_BLOCK: &str = "--repeats=1";
 /// Frames a second: with all parts, an emulated router is busy for 70% of the time.
-const RATE: &str = "--rate=6800";
+pub(super) const RATE: u32 = 6800;
+/// Rounds that had been seen when the rule of shares was chosen.
+const SEEN: u64 = 10;
 
 /// Parts of a router, each a bit of a combination.
 const RULES: u8 = 1;
-const TRANSLATION: u8 = 2;
+pub(super) const TRANSLATION: u8 = 2;
 const SHAPER: u8 = 4;
 /// What address translation needs, and what is left without it.
-const TRACKING: u8 = 8;
-const NAMES: [(u8, &str); 4] = [
-    (RULES, "200 rules"),
-    (TRANSLATION, "NAT"),
-    (SHAPER, "CAKE at 200 Mbit/s"),
-    (TRACKING, "connection tracking"),
-];
+pub(super) const TRACKING: u8 = 8;
+const NAMES: [(u8, &str); 4] =
+    [(RULES, "rules"), (TRANSLATION, "NAT"), (SHAPER, "CAKE"), (TRACKING, "connection tracking")];
 /// Combinations that are predicted.
 const COMBINATIONS: [u8; 4] =
     [RULES | TRANSLATION, RULES | SHAPER, TRANSLATION | SHAPER, RULES | TRANSLATION | SHAPER];
@@ -37,9 +34,11 @@ const COMBINATIONS: [u8; 4] =
 type Round = [Study; 3];
 /// CPU seconds a packet by the parts that a router has.
 type Costs = BTreeMap<u8, f64>;
+/// The cost of a combination, from the cost without any part and those with each of its parts alone.
+type Rule = fn(f64, &[f64]) -> f64;
 
 /// The routers, with the parts of each.
-fn routers() -> [(u8, Path<'static>); 3] {
+pub(super) fn routers() -> [(u8, Path<'static>); 3] {
     let all = Path {
         name: "costs of rules and NAT under CAKE",
         rules: rules(200) + NAT,
@@ -62,25 +61,33 @@ fn routers() -> [(u8, Path<'static>); 3] {
     [(RULES | TRANSLATION | SHAPER, all), (RULES | SHAPER, of_rules), (TRANSLATION, of_nat)]
 }
 
-/// "200 rules and NAT".
-fn name(parts: u8) -> String {
+/// "rules and NAT".
+pub(super) fn name(parts: u8) -> String {
     let has = |(part, _): &&(u8, &str)| parts & part != 0;
     let names: Vec<&str> = NAMES.iter().filter(has).map(|(_, name)| *name).collect();
     if names.is_empty() { "no part".to_owned() } else { names.join(" and ") }
 }
 
-/// The studies of a round: forwards and backwards in turn, so that drift cancels.
-fn round(bench: &mut Bench, number: u64) -> Option<Round> {
-    let routers = routers();
-    let mut studies = [None, None, None];
-    let order = if number.is_multiple_of(2) { [0, 1, 2] } else { [2, 1, 0] };
-    for place in order {
-        let (_, path) = &routers[place];
-        let name = format!("{}, round {number}", path.name);
-        studies[place] = bench.study_at_once(&name, |beds| path.price(beds, &[ONE_BLOCK, RATE]));
+/// The studies of a round, at so many frames a second: forwards and backwards in turn, so that drift cancels.
+pub(super) fn round<const ROUTERS: usize>(
+    bench: &mut Bench,
+    paths: [&Path<'_>; ROUTERS],
+    rate: u32,
+    number: u64,
+) -> Option<[Study; ROUTERS]> {
+    let rate = format!("--rate={rate}");
+    let mut studies = [const { None::<Study> }; ROUTERS];
+    let mut order: Vec<usize> = (0..ROUTERS).collect();
+    if !number.is_multiple_of(2) {
+        order.reverse();
     }
-    let [all, of_rules, of_nat] = studies;
-    Some([all?, of_rules?, of_nat?])
+    for place in order {
+        let path = paths[place];
+        let name = format!("{}, round {number}", path.name);
+        studies[place] = bench.study_at_once(&name, |beds| path.price(beds, &[ONE_BLOCK, &rate]));
+    }
+    let all: Option<Vec<Study>> = studies.into_iter().collect();
+    all?.try_into().ok()
 }
 
 /// CPU seconds a packet under each setting of a study of one block.
@@ -111,7 +118,7 @@ fn left(study: &Study, parts: u8, setting: u16) -> Option<u8> {
 }
 
 /// The costs of a study of a router with these parts, by the parts that it has left.
-fn of_study(study: &Study, parts: u8) -> Vec<(u8, f64)> {
+pub(super) fn of_study(study: &Study, parts: u8) -> Vec<(u8, f64)> {
     let own = |(setting, cost): (u16, f64)| Some((left(study, parts, setting)?, cost));
     by_setting(study).into_iter().filter_map(own).collect()
 }
@@ -127,16 +134,25 @@ fn of_round(round: &Round) -> Costs {
     all.into_iter().filter_map(|(parts, costs)| Some((parts, mean(&costs)?))).collect()
 }
 
-/// The cost without any part, and what each part of a combination alone adds to it.
-fn predicted(costs: &Costs, combination: u8) -> Option<f64> {
-    let none = costs.get(&0)?;
-    let mut sum = *none;
-    for part in [RULES, TRANSLATION, SHAPER] {
-        if combination & part != 0 {
-            sum += costs.get(&part)? - none;
-        }
-    }
-    Some(sum)
+/// Each part adds what it adds alone.
+fn sum(none: f64, alone: &[f64]) -> f64 {
+    none + alone.iter().map(|cost| cost - none).sum::<f64>()
+}
+
+/// Each part takes the share that it takes alone of the time that is left for a packet: the busier the router, the less a
+/// part adds, and all together never need more than there is. The rule has no figure that is fitted, but it was chosen
+/// after `SEEN` rounds had been seen, so that only later ones judge it.
+fn shares(none: f64, alone: &[f64]) -> f64 {
+    let whole = 1.0 / f64::from(RATE);
+    let left = whole - none;
+    whole - alone.iter().fold(left, |rest, cost| rest * (whole - cost) / left)
+}
+
+/// A combination by a rule.
+fn predicted(costs: &Costs, combination: u8, rule: Rule) -> Option<f64> {
+    let parts = [RULES, TRANSLATION, SHAPER].into_iter().filter(|part| combination & part != 0);
+    let alone: Option<Vec<f64>> = parts.map(|part| costs.get(&part).copied()).collect();
+    Some(rule(*costs.get(&0)?, &alone?))
 }
 
 /// The costs of routers as found, and of the same setting again.
@@ -159,11 +175,11 @@ fn without_parts(round: &Round, router: usize) -> Option<f64> {
 }
 
 /// The studies of one router as one, whose blocks are the rounds.
-fn merged(rounds: &[Round], router: usize) -> Option<Study> {
-    let mut all = rounds.first()?[router].clone();
+pub(super) fn merged(studies: &[&Study]) -> Option<Study> {
+    let mut all = Study::clone(studies.first()?);
     all.trials.clear();
-    for (block, round) in (0_u32..).zip(rounds) {
-        let trials = round[router].trials.iter().cloned();
+    for (block, study) in (0_u32..).zip(studies) {
+        let trials = study.trials.iter().cloned();
         all.trials.extend(trials.map(|trial| Trial { block: Some(block), ..trial }));
     }
     Some(all)
@@ -184,35 +200,16 @@ fn ratio(pairs: &[[f64; 2]]) -> Option<Interval> {
     }
 }
 
-fn is_close(ratio: f64) -> bool {
+pub(super) fn is_close(ratio: f64) -> bool {
     (ratio - 1.0).abs() <= CLOSE
 }
 
 /// "1.02 [0.93 to 1.11]".
-fn in_words(ratio: Option<Interval>) -> String {
+pub(super) fn in_words(ratio: Option<Interval>) -> String {
     ratio.map_or_else(
         || "no interval".to_owned(),
         |Interval { low, estimate, high }| format!("{estimate:.2} [{low:.2} to {high:.2}]"),
     )
-}
-
-/// The program's own predictions of combinations: from the first router, which does not show them. The last one does.
-fn print_own_predictions(of_all: &Study, rounds: &[Costs]) {
-    let all = part_costs(of_all);
-    let interactions = all.iter().flat_map(|costs| &costs.interactions);
-    for one in interactions.flat_map(|own| &own.predicted) {
-        let parts = if one.off.contains(&PathPart::Nat) { TRACKING } else { TRANSLATION };
-        let found = t_interval(&costs_of(rounds, parts), 0.95);
-        let (predicted, measured) = (microseconds(one.interval), microseconds(found));
-        let ratio = one.seconds.zip(found).map(|(seconds, found)| seconds / found.estimate);
-        let is_inside = one.interval.zip(found).map(|(own, found)| own.contains(found.estimate));
-        eprintln!(
-            "combination costs: {} by the program: predicted {predicted}, measured {measured}: {:.2}; the measured \
-             cost is in the predicted interval: {is_inside:?}",
-            name(parts),
-            ratio.unwrap_or(f64::NAN)
-        );
-    }
 }
 
 /// The A/A controls: each router as found, twice in a block, and all routers without their parts.
@@ -227,14 +224,45 @@ fn print_controls(rounds: &[Round]) {
     }
 }
 
+/// What a rule predicts, over what was measured.
+fn print_predictions(name_of_rule: &str, rule: Rule, rounds: &[Costs]) {
+    let (mut close, mut surely) = (0, 0);
+    for combination in COMBINATIONS {
+        let pair =
+            |own: &Costs| Some([predicted(own, combination, rule)?, *own.get(&combination)?]);
+        let pairs: Vec<[f64; 2]> = rounds.iter().filter_map(pair).collect();
+        let ratio = ratio(&pairs);
+        let is_within = ratio.is_some_and(|own| is_close(own.estimate));
+        let is_surely = ratio.is_some_and(|own| is_close(own.low) && is_close(own.high));
+        close += u32::from(is_within);
+        surely += u32::from(is_surely);
+        eprintln!(
+            "combination costs: {} by {name_of_rule}: predicted over measured {} in {} rounds, within 15%: {is_within}, \
+             with its interval: {is_surely}",
+            name(combination),
+            in_words(ratio),
+            pairs.len()
+        );
+    }
+    eprintln!(
+        "combination costs: by {name_of_rule}, {close} of {} within 15%, {surely} with the interval",
+        COMBINATIONS.len()
+    );
+}
+
 #[test]
 #[ignore = "machines take minutes: make measure-router"]
 fn measure_router_combination_costs() {
     let Some(mut bench) = Bench::new() else { return };
     let wanted = setting("PLIMSOLL_CASES", ROUNDS);
-    let rounds: Vec<Round> = (0..wanted).filter_map(|number| round(&mut bench, number)).collect();
-    for (number, (_, path)) in routers().iter().enumerate() {
-        if let Some(study) = merged(&rounds, number) {
+    let routers = routers();
+    let paths = routers.each_ref().map(|(_, path)| path);
+    let measured =
+        (0..wanted).filter_map(|number| Some((number, round(&mut bench, paths, RATE, number)?)));
+    let (numbers, rounds): (Vec<u64>, Vec<Round>) = measured.unzip();
+    for (number, path) in paths.into_iter().enumerate() {
+        let studies: Vec<&Study> = rounds.iter().map(|round| &round[number]).collect();
+        if let Some(study) = merged(&studies) {
             print_costs(path.name, &study);
         }
     }
@@ -245,30 +273,14 @@ fn measure_router_combination_costs() {
         let interval = microseconds(t_interval(&all, 0.95));
         eprintln!("combination costs: {}: {interval} in {} rounds", name(parts), all.len());
     }
-    if let Some(of_all) = merged(&rounds, 0) {
-        print_own_predictions(&of_all, &costs);
-    }
     print_controls(&rounds);
-    let (mut close, mut surely) = (0, 0);
-    for combination in COMBINATIONS {
-        let pair = |own: &Costs| Some([predicted(own, combination)?, *own.get(&combination)?]);
-        let pairs: Vec<[f64; 2]> = costs.iter().filter_map(pair).collect();
-        let ratio = ratio(&pairs);
-        let is_within = ratio.is_some_and(|own| is_close(own.estimate));
-        let is_surely = ratio.is_some_and(|own| is_close(own.low) && is_close(own.high));
-        close += u32::from(is_within);
-        surely += u32::from(is_surely);
-        eprintln!(
-            "combination costs: {}: predicted over measured {} in {} rounds, within 15%: {is_within}, with its interval: \
-             {is_surely}",
-            name(combination),
-            in_words(ratio),
-            pairs.len()
-        );
+    print_predictions("sum", sum, &costs);
+    print_predictions("shares", shares, &costs);
+    let is_new = |(number, _): &(&u64, &Costs)| **number >= SEEN;
+    let new: Vec<Costs> =
+        numbers.iter().zip(&costs).filter(is_new).map(|(_, own)| own.clone()).collect();
+    if !new.is_empty() {
+        print_predictions("shares, of rounds not seen before", shares, &new);
     }
-    eprintln!(
-        "combination costs: {close} of {} within 15%, {surely} with the interval",
-        COMBINATIONS.len()
-    );
     assert!(rounds.len() > 1, "fewer than two rounds have all studies: nothing has an interval");
 }
