@@ -15,9 +15,9 @@ use crate::source::{Ended, OperationSource};
 use crate::stall::SILENCE;
 use crate::tally::{Counts, Shape, Tally, Timing, by_kind, difference};
 use crate::team::{Progress, Stop, Team};
-use plimsoll_model::{Arrival, Cause, Clock, Failure, Nanos, PatternJob, Window};
+use plimsoll_model::{Arrival, Cause, Clock, ErrorKind, Failure, Nanos, PatternJob, Window};
 use std::num::NonZeroU16;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, OnceLock};
 use std::time::Duration;
 
@@ -31,6 +31,11 @@ pub type StartGate<'a> = dyn Fn() -> Result<Nanos, Failure> + Sync + 'a;
 
 /// How long a server has to take a connection in place of those that were closed.
 const NOTICES_WITHIN: Duration = Duration::from_secs(2);
+
+/// How long the others go on after a worker has lost its connection: longer than [`SILENCE`], after which the server is
+/// known to answer them. How often is looked whether they lose theirs, too.
+const OTHERS_GO_ON: Duration = Duration::from_millis(1500);
+const LOOKS_AT_OTHERS: Duration = Duration::from_millis(50);
 
 /// What one worker does when everybody is ready.
 pub(crate) type Task<'a> = Box<dyn FnOnce(&Gate<'_>) -> WorkerResult + Send + 'a>;
@@ -88,7 +93,8 @@ impl<S: OperationSource + Send> Crew<S> {
         let workers = workers.map_err(|failure| match not_taken {
             // The others are closed by now: a server with a limit takes one again, once it has noticed.
             Some(taken) => refused(failure, taken, needs.workers, || {
-                patiently(&context.deadline, NOTICES_WITHIN, || lane(request())).is_ok()
+                let again = || lane(request()).map_err(perhaps_later);
+                patiently(&context.deadline, NOTICES_WITHIN, again).is_ok()
             }),
             None => failure,
         })?;
@@ -120,12 +126,22 @@ fn refused(
     workers: NonZeroU16,
     takes_one: impl FnOnce() -> bool,
 ) -> Failure {
-    if taken == 0 || failure.cause != Cause::Unreachable || !takes_one() {
+    // A server with a limit closes the connection or refuses the session.
+    let perhaps_limit = matches!(failure.cause, Cause::Unreachable | Cause::NotPermitted);
+    if taken == 0 || !perhaps_limit || !takes_one() {
         return failure;
     }
     let happened =
         format!("the server took {taken} of {workers} connections: {}", failure.happened);
     Failure { cause: Cause::Trial, happened, next: FEWER_CONNECTIONS.to_owned(), ..failure }
+}
+
+/// A refusal by a server that may not have noticed yet that others have gone.
+fn perhaps_later(failure: Failure) -> Failure {
+    match failure.cause {
+        Cause::NotPermitted => Failure { cause: Cause::Unreachable, ..failure },
+        _ => failure,
+    }
 }
 
 fn work<S: OperationSource>(
@@ -170,6 +186,11 @@ fn work<S: OperationSource>(
         &worker.progress,
     );
     let (ended, flush) = driver.drive(&mut worker.source, &mut tally);
+    let counted = tally.finish(clock.now());
+    gate.working.fetch_sub(1, Ordering::Relaxed);
+    if matches!(&ended, Ended::Failed(error) if error.kind == ErrorKind::ConnectionLost) {
+        gate.let_others_go_on(clock);
+    }
     if !matches!(ended, Ended::Complete | Ended::Stopped) {
         gate.team.fail();
     } else if main && gate.main_left.fetch_sub(1, Ordering::Relaxed) == 1 {
@@ -177,7 +198,6 @@ fn work<S: OperationSource>(
     }
     let own = cpu::of_this_thread().saturating_sub(cpu_before);
     let helpers = worker.lane.helper_cpu().saturating_sub(helpers_before);
-    let counted = tally.finish(clock.now());
     WorkerResult { ended, counted, flush, cpu: own + helpers, set_up: worker.stalled }
 }
 
@@ -193,6 +213,10 @@ pub(crate) struct Gate<'a> {
     team: Team,
     /// Workers of the main part that are not done.
     main_left: AtomicUsize,
+    /// Workers of all parts that have not ended.
+    working: AtomicUsize,
+    /// When the last connection was lost.
+    lost_at: AtomicU64,
 }
 
 impl Gate<'_> {
@@ -212,6 +236,21 @@ impl Gate<'_> {
             None => {}
         }
         shares
+    }
+
+    /// A worker has lost its connection, and waits for long enough to see whether the server goes on answering the others:
+    /// then it has a limit of connections. One that is gone is known at once, as they all lose theirs.
+    fn let_others_go_on(&self, clock: &dyn Clock) {
+        self.lost_at.fetch_max(clock.now().0, Ordering::Relaxed);
+        let stop = Stop { user: self.stop, team: &self.team };
+        while self.working.load(Ordering::Relaxed) > 0 && !stop.any() {
+            let end = Nanos(self.lost_at.load(Ordering::Relaxed)) + OTHERS_GO_ON;
+            let now = clock.now();
+            if now >= end {
+                return;
+            }
+            clock.sleep_until(end.min(now + LOOKS_AT_OTHERS));
+        }
     }
 }
 
@@ -250,14 +289,17 @@ pub(crate) fn run_all(
     observer: Option<Observer<'_>>,
     agreed: Option<&StartGate<'_>>,
 ) -> Ran {
+    let workers: usize = parts.iter().map(|(tasks, _)| tasks.len()).sum();
     let gate = Gate {
-        barrier: Barrier::new(parts.iter().map(|(tasks, _)| tasks.len()).sum()),
+        barrier: Barrier::new(workers),
         agreed,
         instant: OnceLock::new(),
         start: OnceLock::new(),
         stop: context.deadline.stop(),
         team: Team::default(),
         main_left: AtomicUsize::new(parts.first().map_or(0, |(tasks, _)| tasks.len())),
+        working: AtomicUsize::new(workers),
+        lost_at: AtomicU64::new(0),
     };
     let (tasks, progress): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
     let done = AtomicBool::new(false);
@@ -399,7 +441,16 @@ mod tests {
         // One that takes none is gone, and so is one that takes none after the others are closed.
         assert_eq!(refused(closed.clone(), 0, four, || true), closed);
         assert_eq!(refused(closed.clone(), 3, four, || false), closed);
-        let stopped = Failure { cause: Cause::Interrupted, ..closed };
-        assert_eq!(refused(stopped.clone(), 3, four, || true), stopped);
+        // Windows refuses the session.
+        let full = Failure { cause: Cause::NotPermitted, ..closed.clone() };
+        assert_eq!(refused(full.clone(), 3, four, || true).cause, Cause::Trial);
+        assert_eq!(refused(full.clone(), 0, four, || true), full);
+        assert_eq!(perhaps_later(full.clone()).cause, Cause::Unreachable, "it is tried again");
+        // A password that is wrong now locks an account if it is tried again.
+        for cause in [Cause::Interrupted, Cause::Authentication] {
+            let other = Failure { cause, ..closed.clone() };
+            assert_eq!(refused(other.clone(), 3, four, || panic!("tried again")), other);
+            assert_eq!(perhaps_later(other.clone()), other);
+        }
     }
 }

@@ -300,6 +300,31 @@ fn a_dead_lane_fails_the_trial() {
     assert!(matches!(&result.ended, Ended::Failed(e) if &*e.detail == "reset by peer"));
 }
 
+/// The first close ended the study, as by a server that is down: SMB lanes do not connect again.
+#[test]
+fn a_server_that_closes_one_connection_and_answers_the_others_is_not_gone() {
+    let trial = |is_lost: fn(u64) -> bool| {
+        let (count, clock) = (AtomicU64::new(0), Arc::new(VirtualClock::new()));
+        let share = MockShare::new(clock.clone(), workers(3), move |_, _| {
+            if is_lost(count.fetch_add(1, Ordering::Relaxed)) {
+                let detail = "reset by peer".to_owned();
+                return Reply::Dies(LaneDead { kind: ErrorKind::ConnectionLost, detail });
+            }
+            Reply::After(10 * MS)
+        });
+        let spec = spec(job(Pattern::RandomRead), clock, 60_000 * MS);
+        let (result, _) = run(&share, &RunSpec { workers: workers(3), ..spec }, None).unwrap();
+        let Ended::Failed(error) = &result.ended else { panic!("{:?}", result.ended) };
+        (result.failure("finish the trial", "nas", error).cause, result.measured)
+    };
+    let (cause, took) = trial(|operation| operation == 9);
+    assert_eq!(cause, Cause::Trial);
+    assert!(took < 3000 * MS, "{took:?}");
+    let (cause, took) = trial(|operation| operation >= 9);
+    assert_eq!(cause, Cause::Unreachable);
+    assert!(took < 200 * MS, "one that is gone is known at once: {took:?}");
+}
+
 #[test]
 fn one_worker_that_fails_stops_the_others() {
     let clock = Arc::new(SystemClock::new());

@@ -12,6 +12,10 @@ use std::time::Duration;
 /// Makes a connection like the one that broke.
 pub(crate) type Connect<W, C> = Box<dyn FnMut(&mut W) -> Result<C, Failure> + Send>;
 
+/// A lane is given up whose connections broke so often in as long as a server may be away, answered in between or not. A
+/// server may close its oldest connection for each new one: lanes that connect again take turns then without end.
+const MOST_BREAKS: usize = 20;
+
 /// A time without a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gap {
@@ -89,6 +93,13 @@ impl<W, C> Reconnect<W, C> {
     /// take more, and close them when they are used.
     pub fn broke(&mut self, heard: Nanos, now: Nanos, dead: LaneDead) -> Result<(), LaneDead> {
         let Some(broken) = &mut self.broken else {
+            if self.breaks_too_often(heard) {
+                let LaneDead { kind, detail } = dead;
+                let within = seconds(self.limit.as_secs_f64());
+                let detail =
+                    format!("{detail}, and {MOST_BREAKS} others broke within {within} before it");
+                return Err(LaneDead { kind, detail });
+            }
             self.begin(heard, now, dead, false);
             return Ok(());
         };
@@ -103,6 +114,12 @@ impl<W, C> Reconnect<W, C> {
         let wait = (WAIT * (1_u32 << (broken.closed - 1).min(8))).min(LONGEST_WAIT);
         broken.next = Some((now + wait, (2 * wait).min(LONGEST_WAIT)));
         Ok(())
+    }
+
+    /// Whether a connection that was last heard then is one of too many that broke.
+    fn breaks_too_often(&self, heard: Nanos) -> bool {
+        let first = self.gaps.len().checked_sub(MOST_BREAKS).and_then(|at| self.gaps.get(at));
+        first.zip(self.begun).is_some_and(|(gap, begun)| heard.since(begun + gap.at) < self.limit)
     }
 
     /// A silent connection is given up.
@@ -223,11 +240,30 @@ mod tests {
     fn a_server_that_answers_between_breaks_is_not_given_up() {
         let mut reconnect = lane();
         let mut now = Nanos(0) + SECOND;
+        reconnect.submitted(now);
         for _ in 0..40 {
             reconnect.broke(now, now, reset()).unwrap();
             now = connected(&mut reconnect, now) + SECOND;
             reconnect.heard(now);
         }
         assert_eq!(reconnect.gaps().len(), 40);
+    }
+
+    /// It was "reconnected" thousands of times in a trial, and the trial counted.
+    #[test]
+    fn connections_that_others_push_out_again_and_again_are_given_up() {
+        let mut reconnect = lane();
+        let mut now = Nanos(0) + SECOND;
+        reconnect.submitted(now);
+        let ended = loop {
+            if let Err(ended) = reconnect.broke(now, now, reset()) {
+                break ended;
+            }
+            now = connected(&mut reconnect, now) + SECOND / 100;
+            reconnect.heard(now);
+        };
+        assert_eq!(reconnect.gaps().len(), MOST_BREAKS);
+        let detail = "reset, and 20 others broke within 15.0 s before it".to_owned();
+        assert_eq!(ended, LaneDead { kind: ErrorKind::ConnectionLost, detail });
     }
 }
