@@ -3,18 +3,12 @@
 
 mod support;
 
-use plimsoll_load::{
-    Content, Ended, FileId, Files, Found, LaidOut, NfsShare, Op, OpenOptions, OperationContext,
-    RunSpec, Share, SystemClock, TimeLimits, Whole, lay_out, run,
-};
-use plimsoll_model::units::{Bytes, MIB};
-use plimsoll_model::{Cause, Deadline, ErrorKind, Flag, NfsTarget, PatternJob, Stability, Target};
+use plimsoll_load::{FileId, Found, NfsShare, Op, OpenOptions, Share, TimeLimits, Whole};
+use plimsoll_model::{ErrorKind, Flag, NfsTarget, Stability, Target};
 use plimsoll_testkit::proxy::TcpProxy;
 use plimsoll_testkit::responder::{Handles, Responder, procedure};
 use plimsoll_testkit::servers::ganesha::{Export, Ganesha, GaneshaConfig};
 use plimsoll_testkit::{Need, enter_or_skip};
-use std::num::NonZeroU16;
-use std::sync::Arc;
 use std::time::Duration;
 use support::{LIMIT, Rig, assert_on_disk, reads, spans, whole, writes};
 
@@ -277,44 +271,6 @@ fn a_silent_connection_is_given_up_for_another_one() {
     let gap = |flag: &Flag| matches!(flag, Flag::Reconnected { seconds, .. } if *seconds >= silent);
     let flags = share.take_flags();
     assert!(flags.iter().any(gap), "{flags:?}");
-}
-
-/// A limit of connections that is enforced when they are used: the trial went on until an operation had waited for as
-/// long as it may take, and the study ended, as by a server that is down.
-#[test]
-fn a_server_that_closes_connections_beyond_its_limit_ends_the_trial_alone() {
-    const CALL: Duration = Duration::from_secs(6);
-    let server = Responder::start().unwrap();
-    let share = limited(&server.url(), true, CALL);
-    let laid_out = LaidOut { file: file(&share), generation: 0 };
-    let context = OperationContext {
-        content: Arc::new(Content::new(support::STUDY)),
-        paths: Arc::default(),
-        deadline: Deadline::new(Arc::new(SystemClock::new()), Arc::default()),
-        operation_timeout: 10 * CALL,
-        stalls: Default::default(),
-    };
-    lay_out(&share, &context, laid_out, MIB, &mut |_| {}).unwrap();
-    let spec = RunSpec {
-        job: PatternJob::random_reads(Bytes(BLOCK.into()), Bytes(MIB)),
-        workers: NonZeroU16::new(6).unwrap(),
-        depth: NonZeroU16::MIN,
-        files: Files { read: vec![laid_out], write: vec![] },
-        context,
-        duration: 10 * CALL,
-        window: Duration::from_millis(100),
-        seed: 1,
-    };
-    // Of those that were open a few may be closing.
-    server.answer_on_more(2);
-    let (team, _) = run(&share, &spec, None).unwrap();
-    let Ended::Failed(error) = &team.ended else { panic!("{:?}", team.ended) };
-    let failure = team.failure("finish the trial", "nas", error);
-    assert_eq!(failure.cause, Cause::Trial, "{failure}");
-    for words in ["new connections were closed unanswered", "answered other connections"] {
-        assert!(failure.happened.contains(words), "{failure}");
-    }
-    assert!(failure.next.contains("fewer connections"), "{failure}");
 }
 
 /// Killed and started again while it is written to.

@@ -17,7 +17,7 @@ mod tree;
 pub use costs::{Costs, Schedule, Stalls};
 pub use nfs3::procedure;
 
-use connection::{Answer, RECORDS};
+use connection::{Answer, Connections, RECORDS};
 use costs::Charge;
 use nfs3::Refusal;
 use nfs3_types::rpc::{
@@ -28,7 +28,7 @@ use nfs3_types::xdr_codec::{Pack, Unpack};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -89,9 +89,7 @@ pub enum Handles {
 struct Shared {
     state: Mutex<ServerState>,
     charge: Option<Charge>,
-    connections: Mutex<Vec<TcpStream>>,
-    /// Connections that are open.
-    open: AtomicUsize,
+    connections: Connections,
     ended: AtomicBool,
 }
 
@@ -163,8 +161,7 @@ impl Responder {
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             charge: Charge::new(costs),
-            connections: Mutex::default(),
-            open: AtomicUsize::new(0),
+            connections: Connections::default(),
             ended: AtomicBool::new(false),
         });
         let of_thread = shared.clone();
@@ -206,7 +203,7 @@ impl Responder {
 
     /// Breaks every connection.
     pub fn cut(&self) {
-        self.shared.cut();
+        self.shared.connections.cut();
     }
 
     /// Does so many operations of this procedure without answering, and breaks the connection instead.
@@ -231,8 +228,13 @@ impl Responder {
 
     /// Answers on so many connections beside those that are open now. It takes more, and closes each when it is used.
     pub fn answer_on_more(&self, connections: usize) {
-        let open = self.shared.open.load(Ordering::Acquire);
+        let open = self.shared.connections.count();
         self.shared.state().faults.answered = Some(open + connections);
+    }
+
+    /// Keeps so many connections open from now on: it closes the oldest one for a new one.
+    pub fn keep_newest(&self, connections: usize) {
+        self.shared.connections.keep_newest(connections);
     }
 
     /// Takes so long for each call that does nothing (NULL).
@@ -267,19 +269,10 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn cut(&self) {
-        let mut open = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
-        for stream in open.drain(..) {
-            let _ = stream.shutdown(Shutdown::Both);
-        }
-    }
-
     /// Answers the calls of a connection one after the other.
     fn serve(&self, stream: TcpStream) -> io::Result<()> {
-        let again = stream.try_clone()?;
-        self.connections.lock().unwrap_or_else(PoisonError::into_inner).push(again);
+        let (number, open) = self.connections.add(&stream)?;
         self.state().counts.connections += 1;
-        let open = self.open.fetch_add(1, Ordering::AcqRel) + 1;
         let answer = |call: &mut [u8], replies: &mut Vec<u8>| {
             let mut state = self.state();
             match state.faults.answered.is_some_and(|most| open > most) {
@@ -288,10 +281,10 @@ impl Shared {
             }
         };
         let served = connection::serve(&stream, RECORDS, self.charge.as_ref(), answer);
-        self.open.fetch_sub(1, Ordering::AcqRel);
+        self.connections.remove(number);
         match served {
             Ok(Answer::CutAll) => {
-                self.cut();
+                self.connections.cut();
                 Ok(())
             }
             _ => stream.shutdown(Shutdown::Both),

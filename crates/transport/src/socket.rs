@@ -317,6 +317,16 @@ impl Socket {
         }
     }
 
+    /// Whether the other end has closed it, as far as is known here: nothing is asked, and what was received before stays
+    /// to be read.
+    pub fn is_closed(&self) -> bool {
+        let flags = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
+        match recv(self.tcp.as_raw_fd(), &mut [0], flags) {
+            Ok(count) => count == 0,
+            Err(error) => !matches!(error, nix::Error::EAGAIN | nix::Error::EINTR),
+        }
+    }
+
     /// Waits until the socket is ready or the limit is over. A signal ends the wait early.
     pub fn wait(&self, until: Ready, limit: Duration) -> Result<(), Error> {
         wait(&self.tcp, until, limit).map(drop)
@@ -371,9 +381,16 @@ mod tests {
         assert_eq!(receive(&mut buffer, Duration::ZERO), Ok(None));
         assert_eq!(receive(&mut buffer, Duration::from_millis(2)), Ok(None));
         assert_eq!(receive(&mut buffer, Duration::from_secs(1)), Ok(None));
-        drop(listener.accept().unwrap());
+        let (mut peer, _) = listener.accept().unwrap();
+        assert!(!socket.is_closed());
+        std::io::Write::write_all(&mut peer, b"x").unwrap();
+        assert!(!socket.is_closed(), "it has something to say");
+        assert_eq!(receive(&mut buffer, LIMIT), Ok(Some(1)));
+        drop(peer);
         assert_eq!(receive(&mut buffer, LIMIT), Err(Error::Closed));
+        assert!(socket.is_closed());
     }
+
     /// A frozen peer and one that sends a byte now and then are left when the time is over, when all
     /// of it is, and when a stop is asked for; what is asked for is what is named.
     #[test]

@@ -58,6 +58,8 @@ impl SmbNamespace {
         mut work: impl FnMut(&mut Tree, &str) -> Result<T, Error>,
     ) -> Result<T, Failure> {
         let operation = self.site.operation();
+        // A server may close the connection that it has had for longest.
+        self.tree.take_if(|tree| tree.socket().is_closed());
         if operation.now().since(self.used) > IDLE
             && let Some(tree) = &mut self.tree
         {

@@ -2,8 +2,10 @@
 //! come together go back together.
 
 use super::costs::Charge;
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// Space for the longest call or reply in bytes.
@@ -27,6 +29,79 @@ pub(super) enum Answer {
     Cut,
     /// All connections do.
     CutAll,
+}
+
+/// The connections of a server that are open.
+#[derive(Debug, Default)]
+pub(super) struct Connections(Mutex<Open>);
+
+#[derive(Debug, Default)]
+struct Open {
+    /// By number, the oldest first.
+    streams: BTreeMap<u64, TcpStream>,
+    /// How many there were.
+    made: u64,
+    /// Most at a time, where there is a limit: the oldest is closed for a new one.
+    most: Option<usize>,
+}
+
+impl Open {
+    /// Breaks as many as that, the oldest first.
+    fn cut(&mut self, count: usize) {
+        for _ in 0..count {
+            let Some((_, stream)) = self.streams.pop_first() else { return };
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+impl Connections {
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A new one: its number, and how many are open with it.
+    pub fn add(&self, stream: &TcpStream) -> io::Result<(u64, usize)> {
+        let again = stream.try_clone()?;
+        let mut open = self.open();
+        if let Some(most) = open.most {
+            let over = (open.streams.len() + 1).saturating_sub(most);
+            open.cut(over);
+        }
+        open.made += 1;
+        let number = open.made;
+        open.streams.insert(number, again);
+        Ok((number, open.streams.len()))
+    }
+
+    /// One has ended.
+    pub fn remove(&self, number: u64) {
+        self.open().streams.remove(&number);
+    }
+
+    /// How many are open.
+    pub fn count(&self) -> usize {
+        self.open().streams.len()
+    }
+
+    /// Closes the oldest from now on where there would be more than so many.
+    pub fn keep_newest(&self, most: usize) {
+        self.open().most = Some(most);
+    }
+
+    /// Breaks the newest, as many as that.
+    pub fn cut_newest(&self, count: usize) {
+        let mut open = self.open();
+        for _ in 0..count {
+            let Some((_, stream)) = open.streams.pop_last() else { return };
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// Breaks all.
+    pub fn cut(&self) {
+        self.open().cut(usize::MAX);
+    }
 }
 
 /// Answers calls until the client goes, or one of them breaks the connection: which way. `answer` appends

@@ -9,7 +9,7 @@ mod request;
 mod session;
 mod status;
 
-use super::connection::{self, FRAMES};
+use super::connection::{self, Connections, FRAMES};
 use super::costs::{Charge, Costs};
 use super::tree::Tree;
 use plimsoll_smb::SigningAlgorithm;
@@ -41,7 +41,7 @@ struct Shared {
     charge: Option<Charge>,
     /// How messages are signed where the client has it too, and else with CMAC.
     signing: SigningAlgorithm,
-    connections: Mutex<Vec<TcpStream>>,
+    connections: Connections,
     ended: AtomicBool,
 }
 
@@ -57,7 +57,7 @@ impl Shared {
             tree: Mutex::new(Tree::new()),
             charge: Charge::new(costs),
             signing,
-            connections: Mutex::default(),
+            connections: Connections::default(),
             ended: AtomicBool::new(false),
         }
     }
@@ -67,11 +67,12 @@ impl Shared {
     }
 
     fn serve(self: &Arc<Self>, stream: &TcpStream) -> io::Result<()> {
-        let again = stream.try_clone()?;
-        self.connections.lock().unwrap_or_else(PoisonError::into_inner).push(again);
+        let (number, _) = self.connections.add(stream)?;
         let mut session = Session::new(self.clone());
         let answer = |frame: &mut [u8], replies: &mut Vec<u8>| session.answer(frame, replies);
-        connection::serve(stream, FRAMES, self.charge.as_ref(), answer)?;
+        let served = connection::serve(stream, FRAMES, self.charge.as_ref(), answer);
+        self.connections.remove(number);
+        served?;
         stream.shutdown(Shutdown::Both)
     }
 }
@@ -111,10 +112,17 @@ impl SmbResponder {
 
     /// Breaks every connection.
     pub fn cut(&self) {
-        let mut open = self.shared.connections.lock().unwrap_or_else(PoisonError::into_inner);
-        for stream in open.drain(..) {
-            let _ = stream.shutdown(Shutdown::Both);
-        }
+        self.shared.connections.cut();
+    }
+
+    /// Breaks the newest connections, as many as that.
+    pub fn cut_newest(&self, connections: usize) {
+        self.shared.connections.cut_newest(connections);
+    }
+
+    /// Keeps so many connections open from now on: it closes the oldest one for a new one.
+    pub fn keep_newest(&self, connections: usize) {
+        self.shared.connections.keep_newest(connections);
     }
 
     /// What is below the share: paths with `/` between names, sorted.
