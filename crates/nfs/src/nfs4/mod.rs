@@ -10,6 +10,7 @@ mod compound;
 mod identity;
 mod listing;
 mod names;
+mod open_files;
 mod opening;
 mod operations;
 mod pipeline;

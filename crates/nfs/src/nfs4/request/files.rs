@@ -5,7 +5,7 @@ use super::{Building, Done, ExpectedReply, Other, Place, Step, read, write};
 use crate::Error;
 use crate::nfs3::{Name, Stability};
 use crate::nfs4::attributes::Attributes;
-use crate::nfs4::compound::Results;
+use crate::nfs4::compound::{Compound, Results};
 use crate::nfs4::identity::OwnerName;
 use crate::nfs4::names::OF_FILES;
 use crate::nfs4::opening::{
@@ -95,8 +95,54 @@ pub(in crate::nfs4) struct Rest {
 }
 
 impl Rest {
+    /// Closes a file whose handle the server has refused after its OPEN, and tells that.
+    pub(in crate::nfs4) fn without_handle(ok: &OpenOk, minor: Minor, refused: Error) -> Rest {
+        Rest {
+            file: None,
+            state: ok.state.in_calls(minor),
+            sequence: 1,
+            confirms: ok.must_confirm(minor),
+            transfer: None,
+            closes: true,
+            given: ok.delegation.0,
+            told: Err(refused),
+        }
+    }
+
+    /// Adds the confirmation of the open, where that is due: what the file is open as then, and the number of its owner's
+    /// next call.
+    pub(in crate::nfs4) fn add_confirmation(&self, to: &mut Compound<'_>) -> (StateId, u32) {
+        let Rest { mut state, sequence, .. } = *self;
+        if !self.confirms {
+            return (state, sequence);
+        }
+        to.add(&ConfirmOpen { state, sequence });
+        // A state counts its changes, and confirming is one (RFC 7530, section 9.1.4.2).
+        state.sequence = state.sequence.wrapping_add(1);
+        (state, sequence + 1)
+    }
+
+    /// Adds its CLOSE and the return of its delegation, where they are due.
+    pub(in crate::nfs4) fn add_end(
+        &self,
+        to: &mut Compound<'_>,
+        minor: Minor,
+        (state, sequence): (StateId, u32),
+    ) {
+        if self.closes {
+            let sequence = if minor == Minor::V0 { sequence } else { 0 };
+            to.add(&Close { sequence, state });
+        }
+        if let Some(given) = self.given {
+            to.add(&ReturnDelegation { state: given.in_calls(minor) });
+        }
+    }
+
     /// Takes what came of a compound after its PUTFH, up to what failed: bytes that were read.
-    fn follow<'a>(&mut self, results: &mut Results<'a>) -> Result<Option<Done<'a>>, Error> {
+    pub(in crate::nfs4) fn follow<'a>(
+        &mut self,
+        results: &mut Results<'a>,
+    ) -> Result<Option<Done<'a>>, Error> {
         if self.confirms {
             // What is refused or put off is counted, too (RFC 7530, section 9.1.7).
             self.sequence += 1;
@@ -259,30 +305,17 @@ impl Building<'_, '_> {
         if !rest.closes && rest.given.is_none() {
             return rest.told.map(Step::Done);
         }
-        let minor = self.identity.minor();
-        let Rest { file, mut state, mut sequence, .. } = rest;
-        match file {
+        match rest.file {
             Some(file) => self.put(file),
             None => self.put_by_name(),
         }
-        if rest.confirms {
-            self.compound.add(&ConfirmOpen { state, sequence });
-            // A state counts its changes, and confirming is one (RFC 7530, section 9.1.4.2).
-            state.sequence = state.sequence.wrapping_add(1);
-            sequence += 1;
-        }
+        let (state, sequence) = rest.add_confirmation(&mut self.compound);
         if let Some(transfer) = rest.transfer {
             // What is closed is read once more as nobody's open file.
             let state = if rest.closes { state } else { StateId::ANONYMOUS };
             self.transfer(transfer, state);
         }
-        if rest.closes {
-            let sequence = if minor == Minor::V0 { sequence } else { 0 };
-            self.compound.add(&Close { sequence, state });
-        }
-        if let Some(given) = rest.given {
-            self.compound.add(&ReturnDelegation { state: given.in_calls(minor) });
-        }
+        rest.add_end(&mut self.compound, self.identity.minor(), (state, sequence));
         *self.rest = Some(rest);
         Ok(Step::of(ExpectedReply::Rest, is_later))
     }
@@ -300,18 +333,7 @@ impl Building<'_, '_> {
         if !is_refused || self.is_forgotten(&error) {
             return Err(error);
         }
-        let minor = self.identity.minor();
-        let rest = Rest {
-            file: None,
-            state: ok.state.in_calls(minor),
-            sequence: 1,
-            confirms: ok.must_confirm(minor),
-            transfer: None,
-            closes: true,
-            given: ok.delegation.0,
-            told: Err(error),
-        };
-        self.goes_on(rest, false)
+        self.goes_on(Rest::without_handle(ok, self.identity.minor(), error), false)
     }
 
     /// What came of the compound that opens a file.
