@@ -124,8 +124,12 @@ pub(crate) struct WorkerResult {
 }
 
 impl TeamResult {
-    /// Merges the workers' results.
-    pub(crate) fn merge(timing: Timing, workers: Vec<WorkerResult>) -> TeamResult {
+    /// Merges the results of the workers of one part. `answered` is the [`last_answer`] to a worker of any part.
+    pub(crate) fn merge(
+        timing: Timing,
+        workers: Vec<WorkerResult>,
+        answered: Option<Nanos>,
+    ) -> TeamResult {
         let mut team = TeamResult {
             ended: Ended::Complete,
             measured: Duration::ZERO,
@@ -140,7 +144,7 @@ impl TeamResult {
             cpu: Duration::ZERO,
             errors: BTreeMap::new(),
             first_error: None,
-            answers_others: answers_others(&workers),
+            answers_others: answers_others(&workers, answered),
             timing,
             start: Nanos(0),
             segments: Vec::with_capacity(workers.len()),
@@ -285,15 +289,28 @@ impl TeamResult {
     }
 }
 
-/// Whether the target went on answering some workers long after the last answer to each that failed.
-fn answers_others(workers: &[WorkerResult]) -> bool {
-    // The last silence begins with the last progress.
-    let progress = |worker: &WorkerResult| worker.counted.silences.last().map(|last| last.from);
-    let has_failed = |worker: &&WorkerResult| matches!(worker.ended, Ended::Failed(_));
-    let (failed, others): (Vec<_>, Vec<_>) = workers.iter().partition(has_failed);
-    let lost = failed.into_iter().filter_map(progress).max();
-    let answered = others.into_iter().filter_map(progress).max();
+/// When the target last answered one of the workers that did not fail.
+pub(crate) fn last_answer<'w>(
+    workers: impl IntoIterator<Item = &'w WorkerResult>,
+) -> Option<Nanos> {
+    let goes_on = |worker: &&WorkerResult| !has_failed(worker);
+    workers.into_iter().filter(goes_on).filter_map(last_progress).max()
+}
+
+/// Whether the target went on answering some workers, up to `answered`, long after the last answer to each of these that
+/// failed.
+fn answers_others(workers: &[WorkerResult], answered: Option<Nanos>) -> bool {
+    let lost = workers.iter().filter(|worker| has_failed(worker)).filter_map(last_progress).max();
     lost.zip(answered).is_some_and(|(lost, answered)| answered.since(lost) >= SILENCE)
+}
+
+fn has_failed(worker: &WorkerResult) -> bool {
+    matches!(worker.ended, Ended::Failed(_))
+}
+
+fn last_progress(worker: &WorkerResult) -> Option<Nanos> {
+    // The last silence begins with it.
+    worker.counted.silences.last().map(|last| last.from)
 }
 
 fn merge_kind<'a>(parts: impl Iterator<Item = &'a KindTally>) -> KindFigures {
@@ -350,7 +367,8 @@ mod tests {
             (alone, Cause::Unreachable),
             (full, Cause::NoSpace),
         ] {
-            let team = TeamResult::merge(TIMING, workers);
+            let answered = last_answer(&workers);
+            let team = TeamResult::merge(TIMING, workers, answered);
             let Ended::Failed(error) = &team.ended else { panic!("{:?}", team.ended) };
             let failure = team.failure("finish the trial", "nas", error);
             assert_eq!(failure.cause, cause, "{failure}");
@@ -358,5 +376,16 @@ mod tests {
             assert_eq!(failure.next.contains("fewer connections"), is_limit, "{failure}");
             assert_eq!(failure.happened.contains("other connections"), is_limit, "{failure}");
         }
+    }
+
+    /// A backup beside films has one connection.
+    #[test]
+    fn the_other_connections_may_be_those_of_another_part() {
+        let error = OpError { kind: ErrorKind::ConnectionLost, detail: "closed".into() };
+        let backup = vec![worker(Ended::Failed(error.clone()), 10)];
+        let films = [worker(Ended::Stopped, 3000)];
+        let answered = last_answer(backup.iter().chain(&films));
+        let team = TeamResult::merge(TIMING, backup, answered);
+        assert_eq!(team.failure("finish the trial", "nas", &error).cause, Cause::Trial);
     }
 }

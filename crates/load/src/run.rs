@@ -8,7 +8,7 @@ use crate::cpu;
 use crate::driver::{Driver, Limits};
 use crate::jobs::{Asks, Files, PatternSource, Written, pattern};
 use crate::prepare::OperationContext;
-use crate::result::{TeamResult, WorkerResult};
+use crate::result::{TeamResult, WorkerResult, last_answer};
 use crate::schedule::{Issue, Schedule};
 use crate::share::{Lane, LaneRequest, Share};
 use crate::source::{Ended, OperationSource};
@@ -423,7 +423,9 @@ pub fn run_from(
     let Ran { results, late } = run_all(vec![crew.tasks()], context, *window, observer, gate);
     let late = late?;
     let written = pattern::written(&spec.files, crew.into_sources());
-    Ok((TeamResult::merge(timing, results.into_iter().flatten().collect()), written, late))
+    let workers: Vec<_> = results.into_iter().flatten().collect();
+    let answered = last_answer(&workers);
+    Ok((TeamResult::merge(timing, workers, answered), written, late))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use super::test_files::{LayOutBytes, TestFiles, write_file_name};
 use super::{Counted, NotGood, Point, RunContext, StorageJob, Workspace};
 use crate::op::FileId;
 use crate::prepare::OperationContext;
-use crate::result::{TeamResult, WorkerResult};
+use crate::result::{TeamResult, WorkerResult, last_answer};
 use crate::run::{Crew, Needs, Observer, Ran, StartGate, Task, run_all};
 use crate::share::Share;
 use crate::source::Ended;
@@ -299,8 +299,9 @@ impl Jobs {
         let results = std::mem::take(&mut self.results);
         let Jobs { share, context, files, trees, jobs, parts, timing, .. } = self;
         let mut at = Workspace { share: &**share, context, run, files, trees };
-        let teams: Vec<TeamResult> =
-            results.into_iter().map(|workers| TeamResult::merge(*timing, workers)).collect();
+        let answered = last_answer(results.iter().flatten());
+        let team = |workers| TeamResult::merge(*timing, workers, answered);
+        let teams: Vec<TeamResult> = results.into_iter().map(team).collect();
         let good = |team: &TeamResult| team.ended == Ended::Complete && team.first_error.is_none();
         let complete = teams.iter().all(good);
         let done = teams.into_iter().zip(parts).map(|(team, number)| {
