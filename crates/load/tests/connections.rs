@@ -129,3 +129,17 @@ fn smb_that_closes_all_connections_is_gone() {
     assert_eq!(failure.cause, Cause::Unreachable, "{failure}");
     assert!(!failure.happened.contains("other connections"), "{failure}");
 }
+
+/// It was used for ever, and its end was called one of the network.
+#[test]
+fn a_session_that_the_server_ends_is_made_again_for_names_and_fails_a_trial_alone() {
+    let server = smb();
+    let share = open(&server.url());
+    let spec = reads(&*share);
+    let mut names = share.namespace().unwrap();
+    server.end_sessions();
+    assert_eq!(names.list("run").unwrap().len(), 1);
+    let failure = failure(&*share, &spec, || server.end_sessions());
+    assert_eq!(failure.cause, Cause::Trial, "{failure}");
+    assert!(failure.happened.contains("ended the session"), "{failure}");
+}

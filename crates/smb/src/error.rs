@@ -33,6 +33,9 @@ pub enum Error {
     /// A reply that should be encrypted and is not.
     #[error("a reply is not encrypted although it must be")]
     NotEncrypted,
+    /// The server has ended the session. It has no keys for it any more, and says so without protection.
+    #[error("the server has ended the session (STATUS_USER_SESSION_DELETED)")]
+    SessionEnded,
     /// A reply to a request that is not under way.
     #[error("a reply to an unknown request (message {0})")]
     UnknownMessage(u64),
@@ -158,6 +161,19 @@ impl Error {
         }
     }
 
+    /// Whether the server has ended the session or closed the share for it: it has done nothing of what was asked, and a
+    /// new session may do it.
+    pub fn ends_session(&self) -> bool {
+        matches!(
+            self.status(),
+            Some(
+                NtStatus::USER_SESSION_DELETED
+                    | NtStatus::NETWORK_SESSION_EXPIRED
+                    | NtStatus::NETWORK_NAME_DELETED
+            )
+        ) || *self == Error::SessionEnded
+    }
+
     /// Whether the connection is of no use after it.
     pub fn is_fatal(&self) -> bool {
         !matches!(
@@ -189,10 +205,26 @@ mod tests {
             Error::Malformed(String::new()),
             Error::BadSignature,
             Error::NotSigned,
+            Error::SessionEnded,
             Error::NoCredits,
             Error::Downgraded(String::new()),
         ] {
             assert!(fatal.is_fatal() && fatal.status().is_none(), "{fatal}");
+        }
+    }
+
+    #[test]
+    fn a_session_ends_by_a_status_or_without_protection() {
+        for status in [0xC000_0203, 0xC000_035C, 0xC000_00C9].map(NtStatus) {
+            assert!(Error::Status { command: Command::Read, status }.ends_session(), "{status}");
+        }
+        assert!(Error::SessionEnded.ends_session());
+        for error in [
+            Error::Status { command: Command::Read, status: NtStatus::FILE_CLOSED },
+            Error::Tcp(plimsoll_transport::Error::Closed),
+            Error::NotSigned,
+        ] {
+            assert!(!error.ends_session(), "{error}");
         }
     }
 

@@ -142,3 +142,13 @@ fn who_does_not_know_the_password_or_the_share_is_turned_away() {
     let error = Session::open(socket, "127.0.0.1", &user, &old).map(drop).unwrap_err();
     assert!(matches!(error, Error::DialectRefused { .. }), "{error}");
 }
+
+#[test]
+fn the_end_of_a_session_is_told_apart_from_a_reply_that_somebody_has_changed() {
+    for signing in ALGORITHMS {
+        let server = server(signing);
+        let mut tree = tree(&server);
+        server.end_sessions();
+        assert_eq!(tree.echo(), Err(Error::SessionEnded));
+    }
+}

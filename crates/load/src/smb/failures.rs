@@ -306,11 +306,9 @@ fn kind(error: &Error) -> ErrorKind {
         NtStatus::DISK_FULL | QUOTA_EXCEEDED => ErrorKind::NoSpace,
         NtStatus::ACCESS_DENIED | MEDIA_WRITE_PROTECTED => ErrorKind::NotPermitted,
         status if is_not_there(status) => ErrorKind::Gone,
-        NtStatus::FILE_CLOSED
-        | NtStatus::DELETE_PENDING
-        | NtStatus::USER_SESSION_DELETED
-        | NtStatus::NETWORK_SESSION_EXPIRED
-        | NtStatus::NETWORK_NAME_DELETED => ErrorKind::Gone,
+        NtStatus::FILE_CLOSED | NtStatus::DELETE_PENDING => ErrorKind::Gone,
+        // The connection is there, and none of its files.
+        _ if error.ends_session() => ErrorKind::Protocol,
         _ => ErrorKind::Io,
     }
 }

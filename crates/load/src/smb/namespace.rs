@@ -68,15 +68,24 @@ impl SmbNamespace {
                 self.tree = None;
             }
         }
-        let tree = match self.tree.as_mut() {
-            Some(tree) => tree,
-            None => self.tree.insert(self.site.tree()?),
-        };
         let full = self.site.path(path);
         let settled = operation.within(SETTLE);
-        tree.set_deadline(operation);
+        let mut is_new = false;
         let result = loop {
+            let tree = match self.tree.as_mut() {
+                Some(tree) => tree,
+                None => {
+                    is_new = true;
+                    self.tree.insert(self.site.tree()?)
+                }
+            };
+            tree.set_deadline(operation.clone());
             let result = work(tree, &full);
+            // Nothing of it was done.
+            if !is_new && result.as_ref().is_err_and(Error::ends_session) {
+                self.tree = None;
+                continue;
+            }
             let again = result.as_ref().is_err_and(&is_unsettled);
             if !again || settled.sleep(PAUSE).is_err() {
                 break result;
@@ -94,7 +103,7 @@ impl SmbNamespace {
             guest: standing.is_some_and(|(_, session)| session.guest),
         };
         let failure = self.site.failure(tried, step, error);
-        if error.is_fatal() {
+        if error.is_fatal() || error.ends_session() {
             self.tree = None;
         }
         failure

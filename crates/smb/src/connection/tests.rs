@@ -134,6 +134,23 @@ fn where_requests_are_signed_replies_must_be() {
     server.join().unwrap();
 }
 
+/// It was blamed on the network: "a reply is not signed although it must be".
+#[test]
+fn a_server_that_has_ended_the_session_says_so_without_its_keys() {
+    let mut ended = answer(0);
+    ended[8..12].copy_from_slice(&NtStatus::USER_SESSION_DELETED.0.to_le_bytes());
+    for seal in [false, true] {
+        let (mut connection, server) = to(vec![vec![ended.clone()]]);
+        connection.guard.signer =
+            Some(Signer::new(SigningAlgorithm::HmacSha256, &[1; 16]).unwrap());
+        (connection.guard.sign, connection.guard.seal) = (true, seal);
+        assert_eq!(connection.call(echo()).unwrap_err(), Error::SessionEnded);
+        assert_eq!(connection.call(echo()).unwrap_err(), Error::SessionEnded, "for good");
+        drop(connection);
+        server.join().unwrap();
+    }
+}
+
 /// Servers do not sign interim replies (MS-SMB2, section 3.3.4.1.1), so whoever is on the way can
 /// make one: it may say "later" once, and bring no more credits than were asked for.
 #[test]

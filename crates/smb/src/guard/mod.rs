@@ -1,6 +1,7 @@
 //! What protects messages: signatures and encryption.
 
 use crate::Error;
+use crate::NtStatus;
 use crate::message::ReplyHeader;
 
 mod sealer;
@@ -40,12 +41,14 @@ impl Guard {
     /// that [`Guard::lacks_signature`], only what [`ReplyHeader::unsigned_interim`] says.
     pub(crate) fn verify(&self, message: &mut [u8], header: &ReplyHeader) -> Result<(), Error> {
         if self.seal {
-            return Err(Error::NotEncrypted);
+            return Err(unprotected(Error::NotEncrypted, header));
         }
         // Where nothing is to be signed, a signature could be left out as well, so it proves
         // nothing.
         match self.signing() {
-            Some(signer) if !self.lacks_signature(header) => signer.verify(message),
+            Some(signer) if !self.lacks_signature(header) => {
+                signer.verify(message).map_err(|error| unprotected(error, header))
+            }
             _ => Ok(()),
         }
     }
@@ -53,5 +56,19 @@ impl Guard {
     /// Whether it is an interim reply that nothing authenticates on a session that is signed.
     pub(crate) fn lacks_signature(&self, header: &ReplyHeader) -> bool {
         header.is_interim() && !header.is_signed() && self.signing().is_some()
+    }
+}
+
+/// What is wrong with a reply that lacks its protection. A server that has ended the session has no keys for it and says so
+/// without them (MS-SMB2, section 3.3.5.2.9). Whoever is on the way can say that, too, and could as well close the
+/// connection: it ends all the same.
+pub(crate) fn unprotected(lacks: Error, header: &ReplyHeader) -> Error {
+    match lacks {
+        Error::NotSigned | Error::NotEncrypted
+            if header.status == NtStatus::USER_SESSION_DELETED =>
+        {
+            Error::SessionEnded
+        }
+        lacks => lacks,
     }
 }

@@ -11,7 +11,7 @@ mod request;
 pub use call::Call;
 pub use request::{Done, Request};
 
-use crate::guard::{Guard, TRANSFORM_HEADER};
+use crate::guard::{Guard, TRANSFORM_HEADER, unprotected};
 use crate::link::{Link, SessionFacts};
 use crate::message::{HEADER_BYTES, ReplyHeader, RequestHeader, UNASKED, next_message};
 use crate::ms_smb2::types::Command;
@@ -327,7 +327,13 @@ impl Protocol for Smb2 {
         let frame = match (&self.guard.sealer, sealed) {
             (Some(sealer), true) => sealer.open(frame)?,
             (None, true) => return Err(Error::NotDecrypted),
-            (_, false) if self.guard.seal => return Err(Error::NotEncrypted),
+            (_, false) if self.guard.seal => {
+                let lacks = Error::NotEncrypted;
+                return Err(match ReplyHeader::parse(frame) {
+                    Ok(header) => unprotected(lacks, &header),
+                    Err(_) => lacks,
+                });
+            }
             (_, false) => frame,
         };
         // A call of which a part has been answered in this frame.

@@ -17,7 +17,7 @@ use session::Session;
 use status::Status;
 use std::io;
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -42,6 +42,8 @@ struct Shared {
     /// How messages are signed where the client has it too, and else with CMAC.
     signing: SigningAlgorithm,
     connections: Connections,
+    /// How often all sessions have been ended.
+    life: AtomicU64,
     ended: AtomicBool,
 }
 
@@ -58,8 +60,13 @@ impl Shared {
             charge: Charge::new(costs),
             signing,
             connections: Connections::default(),
+            life: AtomicU64::new(0),
             ended: AtomicBool::new(false),
         }
+    }
+
+    fn life(&self) -> u64 {
+        self.life.load(Ordering::Acquire)
     }
 
     fn tree(&self) -> MutexGuard<'_, Tree> {
@@ -123,6 +130,11 @@ impl SmbResponder {
     /// Keeps so many connections open from now on: it closes the oldest one for a new one.
     pub fn keep_newest(&self, connections: usize) {
         self.shared.connections.keep_newest(connections);
+    }
+
+    /// Ends every session, as an administrator may: their connections stay.
+    pub fn end_sessions(&self) {
+        self.shared.life.fetch_add(1, Ordering::AcqRel);
     }
 
     /// What is below the share: paths with `/` between names, sorted.

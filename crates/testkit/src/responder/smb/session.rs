@@ -40,10 +40,14 @@ enum Phase {
     Agreed(SigningAlgorithm),
     /// The user is known, and messages are signed.
     Known(Signer),
+    /// The server has ended it, and has no keys any more.
+    Ended,
 }
 
 pub(super) struct Session {
     shared: Arc<Shared>,
+    /// How often all sessions had been ended when it began.
+    life: u64,
     phase: Phase,
     /// Of all messages until the user is known.
     preauth: PreauthHasher,
@@ -55,6 +59,7 @@ pub(super) struct Session {
 impl Session {
     pub fn new(shared: Arc<Shared>) -> Session {
         Session {
+            life: shared.life(),
             shared,
             phase: Phase::New,
             preauth: PreauthHasher::new(),
@@ -65,6 +70,9 @@ impl Session {
 
     /// Answers a frame, which may be a compound. What no client sends breaks the connection.
     pub fn answer(&mut self, mut frame: &mut [u8], replies: &mut Vec<u8>) -> Answer {
+        if self.life != self.shared.life() {
+            self.phase = Phase::Ended;
+        }
         let begin = replies.len();
         let mut last = None;
         loop {
@@ -203,6 +211,7 @@ impl Session {
                 return Ok(DONE);
             }
             (_, Phase::Known(_)) => {}
+            (_, Phase::Ended) => return Err(Status::NO_SESSION),
             _ => return Err(Status::ACCESS_DENIED),
         }
         // Related requests are about the session and the share of those before them.
