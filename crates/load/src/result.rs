@@ -297,10 +297,10 @@ pub(crate) fn last_answer<'w>(
     workers.into_iter().filter(goes_on).filter_map(last_progress).max()
 }
 
-/// Whether the target went on answering some workers, up to `answered`, long after the last answer to each of these that
-/// failed.
+/// Whether the target went on answering some workers, up to `answered`, long after each of these that failed had begun to
+/// wait for it.
 fn answers_others(workers: &[WorkerResult], answered: Option<Nanos>) -> bool {
-    let lost = workers.iter().filter(|worker| has_failed(worker)).filter_map(last_progress).max();
+    let lost = workers.iter().filter(|worker| has_failed(worker)).filter_map(waits_from).max();
     lost.zip(answered).is_some_and(|(lost, answered)| answered.since(lost) >= SILENCE)
 }
 
@@ -311,6 +311,13 @@ fn has_failed(worker: &WorkerResult) -> bool {
 fn last_progress(worker: &WorkerResult) -> Option<Nanos> {
     // The last silence begins with it.
     worker.counted.silences.last().map(|last| last.from)
+}
+
+/// Since when it has waited for an operation: a worker may have had none for long, as films whose buffers are full.
+fn waits_from(worker: &WorkerResult) -> Option<Nanos> {
+    let last = worker.counted.silences.last()?;
+    let has_waited = last.waiting_from < Nanos(u64::MAX);
+    Some(if has_waited { last.from.max(last.waiting_from) } else { last.from })
 }
 
 fn merge_kind<'a>(parts: impl Iterator<Item = &'a KindTally>) -> KindFigures {
@@ -376,6 +383,23 @@ mod tests {
             assert_eq!(failure.next.contains("fewer connections"), is_limit, "{failure}");
             assert_eq!(failure.happened.contains("other connections"), is_limit, "{failure}");
         }
+    }
+
+    /// It had nothing to ask for while the others were answered, and saw as the first one that the server was gone.
+    #[test]
+    fn a_worker_that_was_idle_waits_from_its_next_operation_on() {
+        let error = OpError { kind: ErrorKind::ConnectionLost, detail: "closed".into() };
+        let mut tally = Tally::new(Shape { timing: Some(TIMING), kinds: &[] });
+        tally.begin(Nanos(0));
+        tally.issued(Nanos(0) + SILENCE * 3);
+        let idle = WorkerResult {
+            counted: tally.finish(Nanos(0) + SILENCE * 4),
+            ..worker(Ended::Failed(error.clone()), 0)
+        };
+        let workers = vec![idle, worker(Ended::Stopped, 3000)];
+        let answered = last_answer(&workers);
+        let team = TeamResult::merge(TIMING, workers, answered);
+        assert_eq!(team.failure("finish the trial", "nas", &error).cause, Cause::Unreachable);
     }
 
     /// A backup beside films has one connection.
