@@ -74,6 +74,7 @@ mod mock;
 mod names;
 mod nfs;
 mod nfs4;
+mod no_crew;
 mod null;
 mod oddities;
 mod op;

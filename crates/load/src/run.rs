@@ -2,11 +2,10 @@
 //! for all. Loads of several processes begin together where each gets the instant from a
 //! [`StartGate`].
 
-use crate::advice::FEWER_CONNECTIONS;
-use crate::connection::patiently;
 use crate::cpu;
 use crate::driver::{Driver, Limits};
 use crate::jobs::{Asks, Files, PatternSource, Written, pattern};
+use crate::no_crew::NoCrew;
 use crate::prepare::OperationContext;
 use crate::result::{TeamResult, WorkerResult, last_answer};
 use crate::schedule::{Issue, Schedule};
@@ -15,7 +14,7 @@ use crate::source::{Ended, OperationSource};
 use crate::stall::SILENCE;
 use crate::tally::{Counts, Shape, Tally, Timing, by_kind, difference};
 use crate::team::{Progress, Stop, Team};
-use plimsoll_model::{Arrival, Cause, Clock, ErrorKind, Failure, Nanos, PatternJob, Window};
+use plimsoll_model::{Arrival, Clock, ErrorKind, Failure, Nanos, PatternJob, Window};
 use std::num::NonZeroU16;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, OnceLock};
@@ -28,9 +27,6 @@ pub type Observer<'a> = &'a mut (dyn FnMut(Duration, Vec<Window>) + Send);
 /// Says when the load begins, on the load's clock: called once, when every worker is ready, it may
 /// wait for others that begin at the same instant.
 pub type StartGate<'a> = dyn Fn() -> Result<Nanos, Failure> + Sync + 'a;
-
-/// How long a server has to take a connection in place of those that were closed.
-const NOTICES_WITHIN: Duration = Duration::from_secs(2);
 
 /// How long the others go on after a worker has lost its connection: longer than [`SILENCE`], after which the server is
 /// known to answer them. How often is looked whether they lose theirs, too.
@@ -69,7 +65,7 @@ struct Worker<S> {
 }
 
 impl<S: OperationSource + Send> Crew<S> {
-    /// Makes a lane and a source for each worker.
+    /// Makes a lane and a source for each worker. With an error, its lanes are closed.
     pub fn new(
         context: &OperationContext,
         timing: Timing,
@@ -77,7 +73,7 @@ impl<S: OperationSource + Send> Crew<S> {
         needs: Needs,
         mut lane: impl FnMut(LaneRequest) -> Result<Box<dyn Lane>, Failure>,
         mut source: impl FnMut(u16, &dyn Lane) -> Result<S, Failure>,
-    ) -> Result<Crew<S>, Failure> {
+    ) -> Result<Crew<S>, NoCrew> {
         let asks = &needs.asks;
         let request = || context.lane(needs.arrival.depth(), asks.block, asks.verify);
         let mut not_taken = None;
@@ -90,14 +86,7 @@ impl<S: OperationSource + Send> Crew<S> {
             Ok(Worker { lane, source, progress: Arc::new(Progress::new(asks.kinds)), stalled })
         };
         let workers = (0..needs.workers.get()).map(&mut worker).collect::<Result<_, Failure>>();
-        let workers = workers.map_err(|failure| match not_taken {
-            // The others are closed by now: a server with a limit takes one again, once it has noticed.
-            Some(taken) => refused(failure, taken, needs.workers, || {
-                let again = || lane(request()).map_err(perhaps_later);
-                patiently(&context.deadline, NOTICES_WITHIN, again).is_ok()
-            }),
-            None => failure,
-        })?;
+        let workers = workers.map_err(|failure| NoCrew { failure, taken: not_taken })?;
         Ok(Crew { needs, context: context.clone(), timing, main, workers })
     }
 
@@ -115,32 +104,6 @@ impl<S: OperationSource + Send> Crew<S> {
     /// The sources, when the work is done; the lanes end.
     pub fn into_sources(self) -> Vec<S> {
         self.workers.into_iter().map(|worker| worker.source).collect()
-    }
-}
-
-/// Why a worker has no lane after the server took those of others. If it `takes_one` again, it has a limit, which ends
-/// the trial and not the study. Otherwise it is gone.
-fn refused(
-    failure: Failure,
-    taken: u16,
-    workers: NonZeroU16,
-    takes_one: impl FnOnce() -> bool,
-) -> Failure {
-    // A server with a limit closes the connection or refuses the session.
-    let perhaps_limit = matches!(failure.cause, Cause::Unreachable | Cause::NotPermitted);
-    if taken == 0 || !perhaps_limit || !takes_one() {
-        return failure;
-    }
-    let happened =
-        format!("the server took {taken} of {workers} connections: {}", failure.happened);
-    Failure { cause: Cause::Trial, happened, next: FEWER_CONNECTIONS.to_owned(), ..failure }
-}
-
-/// A refusal by a server that may not have noticed yet that others have gone.
-fn perhaps_later(failure: Failure) -> Failure {
-    match failure.cause {
-        Cause::NotPermitted => Failure { cause: Cause::Unreachable, ..failure },
-        _ => failure,
     }
 }
 
@@ -419,40 +382,12 @@ pub fn run_from(
             PatternSource::new(job, *workers, worker, spec.files.clone(), spec.seed)
                 .map_err(|happened| pattern::not_shared_out(&share.facts().given, happened))
         },
-    )?;
+    )
+    .map_err(|none| none.failure(share, context, 0, workers.get().into()))?;
     let Ran { results, late } = run_all(vec![crew.tasks()], context, *window, observer, gate);
     let late = late?;
     let written = pattern::written(&spec.files, crew.into_sources());
     let workers: Vec<_> = results.into_iter().flatten().collect();
     let answered = last_answer(&workers);
     Ok((TeamResult::merge(timing, workers, answered), written, late))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_server_that_takes_some_connections_ends_the_trial_alone() {
-        let closed = Failure::new(Cause::Unreachable, "connect").on("nas").happened("closed");
-        let four = NonZeroU16::new(4).unwrap();
-        let limit = refused(closed.clone(), 3, four, || true);
-        assert_eq!(limit.cause, Cause::Trial);
-        assert_eq!(limit.happened, "the server took 3 of 4 connections: closed");
-        assert!(limit.next.contains("fewer connections"), "{limit}");
-        // One that takes none is gone, and so is one that takes none after the others are closed.
-        assert_eq!(refused(closed.clone(), 0, four, || true), closed);
-        assert_eq!(refused(closed.clone(), 3, four, || false), closed);
-        // Windows refuses the session.
-        let full = Failure { cause: Cause::NotPermitted, ..closed.clone() };
-        assert_eq!(refused(full.clone(), 3, four, || true).cause, Cause::Trial);
-        assert_eq!(refused(full.clone(), 0, four, || true), full);
-        assert_eq!(perhaps_later(full.clone()).cause, Cause::Unreachable, "it is tried again");
-        // A password that is wrong now locks an account if it is tried again.
-        for cause in [Cause::Interrupted, Cause::Authentication] {
-            let other = Failure { cause, ..closed.clone() };
-            assert_eq!(refused(other.clone(), 3, four, || panic!("tried again")), other);
-            assert_eq!(perhaps_later(other.clone()), other);
-        }
-    }
 }

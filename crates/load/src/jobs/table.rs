@@ -11,6 +11,7 @@ use super::scan::ScanRun;
 use super::slides::SlidesRun;
 use super::test_files::{LayOutBytes, TestFiles, write_file_name};
 use super::{Counted, NotGood, Point, RunContext, StorageJob, Workspace};
+use crate::no_crew::NoCrew;
 use crate::op::FileId;
 use crate::prepare::OperationContext;
 use crate::result::{TeamResult, WorkerResult, last_answer};
@@ -38,7 +39,8 @@ trait AnyJob: Send {
         point: &Point,
         timing: Timing,
         main: bool,
-    ) -> Result<(), Failure>;
+    ) -> Result<(), NoCrew>;
+    fn dismiss(&mut self);
     fn tasks(&mut self) -> (Vec<Task<'_>>, Vec<Arc<Progress>>);
     fn finish(&mut self, at: &mut Workspace<'_>, complete: bool)
     -> Result<Vec<Flag>, Box<NotGood>>;
@@ -70,7 +72,7 @@ impl<J: StorageJob> AnyJob for Manned<J> {
         point: &Point,
         timing: Timing,
         main: bool,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), NoCrew> {
         self.crew = None;
         self.job.begin(at, point)?;
         let asks = self.job.asks();
@@ -82,6 +84,10 @@ impl<J: StorageJob> AnyJob for Manned<J> {
         let lane = |request| techniques::lane(&part.techniques, request, largest_write, &mut own);
         self.crew = Some(Crew::new(&context, timing, main, needs, lane, source)?);
         Ok(())
+    }
+
+    fn dismiss(&mut self) {
+        self.crew = None;
     }
 
     fn tasks(&mut self) -> (Vec<Task<'_>>, Vec<Arc<Progress>>) {
@@ -258,6 +264,8 @@ impl Jobs {
         self.timing = Timing { length: seconds(length), until_done, window };
         let Jobs { share, context, files, trees, jobs, parts, timing, .. } = self;
         let mut at = Workspace { share: &**share, context, run, files, trees };
+        let lanes = |part: &Part| u32::from(part.workers.get());
+        let mut made = 0;
         for (index, (part, number)) in workload.parts.iter().zip(&*parts).enumerate() {
             let main = index == 0;
             let PointSpec { rotation, seed, .. } = *spec;
@@ -265,7 +273,13 @@ impl Jobs {
             let once = main && until_done;
             let length = timing.length;
             let point = Point { rotation, seed, workers, once, length, warm_up };
-            jobs[*number].1.ready(&mut at, part, &point, *timing, main)?;
+            if let Err(none) = jobs[*number].1.ready(&mut at, part, &point, *timing, main) {
+                // Connections that stayed would count for the limit of the server at the next point.
+                parts.iter().for_each(|number| jobs[*number].1.dismiss());
+                let all = workload.parts.iter().map(lanes).sum();
+                return Err(none.failure(&**share, context, made, all));
+            }
+            made += lanes(part);
         }
         Ok(())
     }
