@@ -5,10 +5,12 @@ mod support;
 use plimsoll_explain::{Films, playback};
 use plimsoll_model::{Job, Metric, Outcome, Pace, PlaybackJob, SlidesJob, Study, Trial};
 use plimsoll_stats::playback::Verdict;
+use plimsoll_testkit::proxy::TcpProxy;
 use plimsoll_testkit::responder::{Costs, Responder, Stalls};
 use plimsoll_testkit::servers::samba::PASSWORD;
 use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare};
 use plimsoll_testkit::{Need, enter_or_skip, thorough};
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::time::Duration;
 use support::sound::assert_complete;
@@ -208,21 +210,41 @@ fn more_films_than_a_server_takes_connections_fail_alone() {
     let stage = enter_or_skip!(Need::Samba);
     let config = SambaConfig::one(SambaShare::new("films")).line("max smbd processes = 12");
     let server = Samba::start(&stage, config).unwrap();
+    let reasons = reasons_of_too_many(&server.url("films"), "--time=500ms");
+    assert!(reasons.iter().all(|reason| reason.contains(" of 16 connections: ")), "{reasons:?}");
+}
+
+/// One that closes its oldest connection for a new one takes them all, that for the names with them.
+#[test]
+fn more_films_than_a_server_keeps_connections_fail_alone() {
+    let stage = enter_or_skip!(Need::Samba);
+    let server = Samba::start(&stage, SambaConfig::one(SambaShare::new("films"))).unwrap();
+    let address = (Ipv4Addr::LOCALHOST, server.port()).into();
+    let proxy = TcpProxy::before(address, Duration::ZERO).unwrap();
+    proxy.keep_newest(8);
+    let (own, before) = (proxy.address().port(), server.port());
+    let url = server.url("films").replace(&before.to_string(), &own.to_string());
+    let reasons = reasons_of_too_many(&url, "--time=2s");
+    let is_limit = |reason: &String| reason.contains("the server answered other connections");
+    assert!(reasons.iter().all(is_limit), "{reasons:?}");
+}
+
+/// Why 16 films fail, where the study goes on with one.
+fn reasons_of_too_many(url: &str, time: &str) -> Vec<String> {
     let program = Plimsoll::new().with("PLIMSOLL_PASSWORD", PASSWORD);
-    let url = server.url("films");
-    let short = ["--rate=1Mbit/s", "--streams=1,16", "--repeats=2", "--time=500ms", "--soak=1s"];
-    let shown = program.run(&[&["play", &url][..], &SHORT, &short].concat()).expect(1).out;
+    let short = ["--rate=1Mbit/s", "--streams=1,16", "--repeats=2", time, "--soak=1s"];
+    let shown = program.run(&[&["play", url][..], &SHORT, &short].concat()).expect(1).out;
     let study = program.latest();
     let films = alone(&study);
     assert_eq!((films.most(), &films.failed[..]), (Some(1), &[16][..]), "{films:?}");
     assert!(shown.contains("At least 1 film of 1 Mbit/s plays at once"), "{shown}");
     let reasons = study.trials.iter().filter_map(|trial| match &trial.result.outcome {
-        Outcome::Failed { failure, .. } => Some(failure.happened.as_str()),
+        Outcome::Failed { failure, .. } => Some(failure.happened.clone()),
         _ => None,
     });
-    let reasons: Vec<&str> = reasons.collect();
+    let reasons: Vec<String> = reasons.collect();
     assert_eq!(reasons.len(), 2, "one a block");
-    assert!(reasons.iter().all(|reason| reason.contains(" of 16 connections: ")), "{reasons:?}");
+    reasons
 }
 
 #[test]

@@ -144,7 +144,7 @@ impl TeamResult {
             cpu: Duration::ZERO,
             errors: BTreeMap::new(),
             first_error: None,
-            answers_others: answers_others(&workers, answered),
+            answers_others: answers_others(&workers, answered, timing.length),
             timing,
             start: Nanos(0),
             segments: Vec::with_capacity(workers.len()),
@@ -298,10 +298,11 @@ pub(crate) fn last_answer<'w>(
 }
 
 /// Whether the target went on answering some workers, up to `answered`, long after each of these that failed had begun to
-/// wait for it.
-fn answers_others(workers: &[WorkerResult], answered: Option<Nanos>) -> bool {
+/// wait for it: for a silence, or for half of a `trial` that is short.
+fn answers_others(workers: &[WorkerResult], answered: Option<Nanos>, trial: Duration) -> bool {
     let lost = workers.iter().filter(|worker| has_failed(worker)).filter_map(waits_from).max();
-    lost.zip(answered).is_some_and(|(lost, answered)| answered.since(lost) >= SILENCE)
+    let long = SILENCE.min(trial / 2);
+    lost.zip(answered).is_some_and(|(lost, answered)| answered.since(lost) >= long)
 }
 
 fn has_failed(worker: &WorkerResult) -> bool {

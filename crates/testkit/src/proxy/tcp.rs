@@ -33,6 +33,8 @@ struct ProxyState {
     forgotten: usize,
     /// Whether the next that a server says is lost, and its connection with it.
     loses: bool,
+    /// How many connections the one is older than that breaks for a new one.
+    most: Option<usize>,
 }
 
 impl ProxyState {
@@ -103,6 +105,11 @@ impl TcpProxy {
         self.shared.state().loses = true;
     }
 
+    /// Breaks, for each new connection, the one that so many others are younger than.
+    pub fn keep_newest(&self, connections: usize) {
+        self.shared.state().most = Some(connections);
+    }
+
     /// Connections so far.
     pub fn connections(&self) -> usize {
         self.shared.state().connections.len()
@@ -138,7 +145,11 @@ impl Shared {
         let number = {
             let mut state = self.state();
             state.connections.push([client.try_clone()?, server.try_clone()?]);
-            state.connections.len() - 1
+            let number = state.connections.len() - 1;
+            if let Some(old) = state.most.and_then(|most| number.checked_sub(most)) {
+                state.cut(old);
+            }
+            number
         };
         let (there, back) = ((client.try_clone()?, server.try_clone()?), (server, client));
         for ((from, to), is_reply) in [(there, false), (back, true)] {
@@ -236,7 +247,12 @@ mod tests {
         let mut another = TcpStream::connect(proxy.address()).unwrap();
         assert_eq!(ask(&mut another, 6).unwrap(), 6);
 
+        proxy.keep_newest(1);
+        let mut newest = TcpStream::connect(proxy.address()).unwrap();
+        assert_eq!(ask(&mut newest, 7).unwrap(), 7);
+        assert!(ask(&mut another, 8).is_err());
+
         proxy.cut();
-        assert!(ask(&mut another, 7).is_err());
+        assert!(ask(&mut newest, 9).is_err());
     }
 }
