@@ -183,16 +183,16 @@ fn summary(a: &Side<'_>, b: &Side<'_>, rows: &[Counterpart], unequal: usize) -> 
     if is_ahead && parts.len() == 2 {
         parts[1] = parts[1].replacen("The", "the", 1).replacen("Study", "study", 1);
     }
-    let undecided = |open: Vec<String>| {
+    let inconclusive = |open: Vec<String>| {
         let are = if open.len() == 1 { "is" } else { "are" };
-        format!("{} {are} undecided", works(open, all))
+        format!("{} {are} inconclusive", works(open, all))
     };
     match (is_ahead, equal, open.len()) {
         (true, 0, 0) => {}
         (true, _, 0) => parts.push("nothing else changed".to_owned()),
-        (true, 0, _) => parts.push(undecided(open)),
+        (true, 0, _) => parts.push(inconclusive(open)),
         (true, ..) => {
-            parts.push(undecided(open));
+            parts.push(inconclusive(open));
             parts.push("the others are practically equal".to_owned());
         }
         (false, 0, _) => {
@@ -207,7 +207,7 @@ fn summary(a: &Side<'_>, b: &Side<'_>, rows: &[Counterpart], unequal: usize) -> 
         }
         (false, ..) => parts.push(format!(
             "No change was found: {equal} of {all} rows are practically equal; {}",
-            undecided(open)
+            inconclusive(open)
         )),
     }
     if unequal > 0 {
@@ -259,7 +259,7 @@ struct Row {
 fn table(rows: Vec<Row>, heading: &str) -> (Table, bool) {
     let one = rows.windows(2).all(|two| two[0].subject == two[1].subject);
     let subject = rows.first().map_or("", |row| &row.subject).to_owned();
-    let first = if one { vec![subject] } else { vec![String::new(), "subject".to_owned()] };
+    let first = if one { vec![subject] } else { ["work", "subject"].map(str::to_owned).to_vec() };
     let rest = ["A", "B", heading].map(str::to_owned);
     let mut table = Table::new(first.into_iter().chain(rest).collect());
     let mut bottlenecks = Vec::new();

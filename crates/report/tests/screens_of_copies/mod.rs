@@ -100,7 +100,7 @@ fn a_copy_by_two_methods() {
     fits(&screen);
     assert!(row(&screen, "source tree up").contains("  pipelined faster: ≥ 5"), "{screen}");
     assert!(row(&screen, "movies down").contains("  practically equal"), "{screen}");
-    let lead = "pipelined copies small files faster than as rsync (each ≥ 1.02x); both methods are practically equal for large files.";
+    let lead = "copying pipelined is faster than copying as rsync for small files (each ≥ 1.02x); both methods are practically equal for large files.";
     assert!(words(&screen).to_lowercase().contains(lead), "{screen}");
     let sentence = "Fixed cost per file, up: as rsync 4.1";
     assert!(words(&screen).contains(sentence), "{screen}");

@@ -181,7 +181,7 @@ fn of_two(shown: &Shown<'_>, (a, b): &(String, String), claims: &[Matter<'_>]) -
     let open = names_in(Class::Open);
     if !open.is_empty() {
         parts.push(format!(
-            "{} {} undecided",
+            "{} {} inconclusive",
             works(&open),
             if open.len() == 1 { "is" } else { "are" }
         ));
@@ -252,8 +252,8 @@ struct ByMethod<'a> {
     matter: Matter<'a>,
 }
 
-/// "Pipelined copies small files faster than as rsync (each ≥ 1.18x); both methods saturate the gigabit link for large
-/// files."
+/// "Copying pipelined is faster than copying as rsync for small files (each ≥ 1.18x); both methods saturate the gigabit
+/// link for large files."
 /// `None` of other work, and of more than two methods or one setup.
 fn of_methods(shown: &Shown<'_>) -> Option<String> {
     let work = |cell: Cell| shown.study.plan.workload(cell)?.file_work();
@@ -294,7 +294,7 @@ fn of_methods(shown: &Shown<'_>) -> Option<String> {
         let least = shape::column(shown).at_least(least);
         let each = if own.len() > 1 { "each " } else { "" };
         parts.push(format!(
-            "{faster} copies {} faster than {slower} ({each}≥ {least})",
+            "copying {faster} is faster than copying {slower} for {} ({each}≥ {least})",
             names(&own)
         ));
     }
@@ -310,7 +310,7 @@ fn of_methods(shown: &Shown<'_>) -> Option<String> {
     let open = rows_in(Class::Open);
     if !open.is_empty() {
         let are = if open.len() == 1 { "is" } else { "are" };
-        parts.push(format!("{} {are} undecided", names(&open)));
+        parts.push(format!("{} {are} inconclusive", names(&open)));
     }
     Some(capital(&parts.join("; ")) + ".")
 }
@@ -343,7 +343,7 @@ fn copies(some: &[&ByMethod<'_>], all: &[ByMethod<'_>]) -> String {
     }
 }
 
-/// "Compared with nfs, smb is slower for 4 of 8 kinds of work and /mnt/nas is faster for 4."
+/// "Compared with nfs: smb is slower for 4 of 8 rows; /mnt/nas is faster for 4 of 8 rows."
 fn of_several(all: &[Against<'_>]) -> Option<String> {
     let baseline = &all.first()?.two.0;
     if all.iter().any(|against| against.two.0 != *baseline) {
@@ -356,20 +356,19 @@ fn of_several(all: &[Against<'_>]) -> Option<String> {
         let name = &against.two.1;
         match (faster, slower) {
             (0, 0) if open == 0 => format!("{name} is practically equal"),
-            (0, 0) if of == 1 => format!("{name} is undecided"),
+            (0, 0) if of == 1 => format!("{name} is inconclusive"),
             (1, 0) if of == 1 => format!("{name} is faster"),
             (0, 1) if of == 1 => format!("{name} is slower"),
-            (0, 0) => format!("{name} is undecided for {open} of {of}"),
-            (faster, 0) => format!("{name} is faster for {faster} of {of}"),
-            (0, slower) => format!("{name} is slower for {slower} of {of}"),
+            (0, 0) => format!("{name} is inconclusive for {open} of {of} rows"),
+            (faster, 0) => format!("{name} is faster for {faster} of {of} rows"),
+            (0, slower) => format!("{name} is slower for {slower} of {of} rows"),
             (faster, slower) => {
-                format!("{name} is faster for {faster} and slower for {slower} of {of}")
+                format!("{name} is faster for {faster} and slower for {slower} of {of} rows")
             }
         }
     };
     let parts: Vec<String> = all.iter().map(one).collect();
-    let rows = if all.iter().all(|against| against.claims.len() == 1) { "" } else { " rows" };
-    Some(format!("Compared with {baseline}: {}{rows}.", parts.join("; ")))
+    Some(format!("Compared with {baseline}: {}.", parts.join("; ")))
 }
 
 /// "nas reads at 112 MB/s and writes at 98.0 MB/s."
