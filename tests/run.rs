@@ -96,7 +96,7 @@ fn a_plan_from_its_dry_run_to_its_report() {
 
     let dry = program.run(&[&run[..], &["--dry-run", "--read-hosts"]].concat()).expect(0).out;
     for words in [
-        "12 cells",
+        "12 combinations",
         "36 trials",
         "2 claims",
         &music,

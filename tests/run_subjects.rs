@@ -70,7 +70,9 @@ fn a_plan_of_a_path_is_measured_kept_shown_and_compared() {
     let program = program();
     let plan = plan_file(&program, HERE);
     let dry = unwrapped(&program.run(&["run", &plan, "--dry-run"]).expect(0).out);
-    for words in ["Paths", "local to local", "3 cells in 2 blocks: 6 trials", "1 claim", "TCP in"] {
+    for words in
+        ["Paths", "local to local", "3 combinations in 2 blocks: 6 trials", "1 claim", "TCP in"]
+    {
         assert!(dry.contains(words), "'{words}' is missing in:\n{dry}");
     }
     assert!(!dry.contains("MB/s") && !dry.contains("space"), "it writes no files:\n{dry}");
@@ -135,7 +137,7 @@ fn tcp_and_a_sweep_of_datagrams_are_measured_between_two_namespaces_under_two_se
         "lab://pair/a to lab://pair/b",
         "UDP out by rate: ",
         "offered rate swept through",
-        "4 cells",
+        "4 combinations",
     ] {
         assert!(dry.contains(words), "'{words}' is missing in:\n{dry}");
     }

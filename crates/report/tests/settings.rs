@@ -214,8 +214,8 @@ fn what_a_plan_is_going_to_do_is_said_before() {
         "the plan",
         "/a nfs://nas/a",
         "- random write: block size 4 KiB",
-        "nfsd-max-block-size on this machine: 16384 and 32768; changed in whole plots, because it restarts \
-         something; now 1 MiB",
+        "nfsd-max-block-size on this machine: 16384 and 32768; changed once for each value in a block, \
+         because it restarts something; now 1 MiB",
         "- export-sync:/srv/films on this machine: sync and async; changed from trial to trial",
         "28 claims with a joint confidence of 95%, margin 5%, by Student's t over 8 blocks.",
         "No other comparisons.",

@@ -101,7 +101,7 @@ pub fn estimate(plan: &Plan) -> Estimate {
         );
     }
     if plan.design.calibrate {
-        estimate.rests_on.push("the shortest trials; a slow target needs longer ones".into());
+        estimate.rests_on.push("the shortest trials (a slow target needs longer ones)".into());
     }
     let idle = IDLE_BETWEEN_BLOCKS.as_secs_f64().min(plan.design.baseline_seconds);
     let changes = each(changes(plan)) - whole_plots as f64;
@@ -120,7 +120,7 @@ pub fn estimate(plan: &Plan) -> Estimate {
     if let Rule::Sequential { at_least_seconds, .. } = plan.design.rule {
         let least = at_least_seconds - estimate.preparing_seconds;
         estimate.first_blocks_seconds = estimate.first_blocks_seconds.max(least);
-        estimate.rests_on.push("the earliest end; undecided comparisons continue".into());
+        estimate.rests_on.push("the earliest end (inconclusive comparisons take longer)".into());
     }
     estimate.seconds = estimate.preparing_seconds + within_cap(plan, &estimate);
     estimate.written = Bytes(written as u64);

@@ -9,7 +9,9 @@ use plimsoll_report::{Document, counted, duration};
 use plimsoll_study::{Estimate, estimate};
 
 const GRACE: &str = "grace period";
-const TOO_LITTLE: &str = "too little";
+const TOO_LITTLE: &str = "time limit";
+/// Of a time that depends on the target.
+const BETTER: &str = "the first block gives a better estimate";
 /// The default of the kernel's server and of NFS-Ganesha.
 const GRACE_SECONDS: f64 = 90.0;
 
@@ -70,11 +72,11 @@ fn trials(plan: &Plan, estimate: &Estimate) -> String {
     };
     let plots = match (estimate.whole_plots, &plan.reboot) {
         (0, _) => String::new(),
-        (plots, None) => format!(", {}", counted(plots, "whole plot")),
+        (plots, None) => format!(", {}", counted(plots, "restart")),
         (reboots, Some(_)) => format!(", {}", counted(reboots, "reboot")),
     };
-    let cells = counted(estimate.cells, "cell");
-    format!("{cells} in {blocks}: {}{plots}", counted(estimate.trials, "trial"))
+    let combinations = counted(estimate.cells, "combination");
+    format!("{combinations} in {blocks}: {}{plots}", counted(estimate.trials, "trial"))
 }
 
 pub(super) fn takes(plan: &Plan) -> Vec<(String, String)> {
@@ -112,11 +114,11 @@ fn time(estimate: &Estimate, cap: String) -> String {
     let (seconds, rests_on) = (duration(estimate.seconds), estimate.rests_on.join("; "));
     match (estimate.is_known, rests_on.is_empty()) {
         (true, true) => format!("about {seconds}, at most {cap}"),
-        (true, false) => format!("about {seconds} (from {rests_on}), at most {cap}"),
-        (false, true) => format!("about {seconds}, at most {cap}; known after the first block"),
-        (false, false) => format!(
-            "about {seconds} at assumed speeds ({rests_on}), at most {cap}; known after the first block"
-        ),
+        (true, false) => format!("about {seconds}, at most {cap}. Assumed: {rests_on}"),
+        (false, true) => format!("about {seconds}, at most {cap}; {BETTER}"),
+        (false, false) => {
+            format!("about {seconds}, at most {cap}; {BETTER}. Assumed: {rests_on}")
+        }
     }
 }
 

@@ -66,7 +66,9 @@ fn settings(plan: &Plan, now: &[String]) -> Option<Section> {
         let levels: Vec<String> = factor.levels.iter().map(|l| printable(&l.to_string())).collect();
         let switch = match factor.switch {
             Switch::Live => "changed from trial to trial",
-            Switch::Restart => "changed in whole plots, because it restarts something",
+            Switch::Restart => {
+                "changed once for each value in a block, because it restarts something"
+            }
         };
         let (name, host) = (printable(&factor.name), hosts::name(&factor.host));
         let now = now.get(number).map_or_else(String::new, |now| format!("; {}", printable(now)));

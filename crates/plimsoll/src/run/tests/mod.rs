@@ -229,8 +229,8 @@ fn the_page_cache_is_a_key_of_jobs_and_of_directories_alone() {
 fn a_time_that_rests_on_assumed_speeds_is_said_to() {
     let takes = outlook::takes(&good(&[]).plan);
     let (_, time) = takes.iter().find(|(name, _)| name == "time").unwrap();
-    assert!(time.contains(" at assumed speeds (110 MB/s and 5 ms for a file"), "{time}");
-    assert!(time.ends_with("; known after the first block"), "{time}");
+    assert!(time.contains(". Assumed: 110 MB/s and 5 ms for a file"), "{time}");
+    assert!(time.contains("; the first block gives a better estimate"), "{time}");
 }
 
 #[test]
