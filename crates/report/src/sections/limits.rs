@@ -33,17 +33,18 @@ impl Document {
         let shown = Shown::new(study);
         let mut answer = Section::new("answer", "");
         let is_of_routers = explain_routers(&mut answer, &shown);
+        let mut has_bounds = false;
         match shown.limits.is_empty() {
             true if !is_of_routers => without_limits(&mut answer, &shown),
             true => {}
             false => {
-                explained(&mut answer, &shown);
+                has_bounds = explained(&mut answer, &shown);
                 answer.list(byte_costs::sentences(&shown, devices));
             }
         }
         commands(&mut answer, &shown, devices);
         let mut resources = Section::details("resources", "Every resource");
-        resources_of(&mut resources, &shown);
+        resources_of(&mut resources, &shown, has_bounds);
         resources.table(paths::uses(&shown), Layout::Words);
         at_each_rate(&mut resources, &shown);
         let sections = vec![answer, resources, costs::section(&shown)];
@@ -154,8 +155,8 @@ fn first<'a>(shown: &'a Shown<'_>) -> &'a [Limits] {
 pub(super) fn section(shown: &Shown<'_>) -> Section {
     let mut section = Section::details("limits", "Bottlenecks");
     if !shown.limits.is_empty() {
-        explained(&mut section, shown);
-        resources_of(&mut section, shown);
+        let has_bounds = explained(&mut section, shown);
+        resources_of(&mut section, shown, has_bounds);
     }
     section.list(paths::explained(shown));
     section.list(paths::rfc_6349(shown));
@@ -168,18 +169,22 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
     section
 }
 
-/// A table of them, and where the time goes.
-fn resources_of(section: &mut Section, shown: &Shown<'_>) {
+/// A bound, as both tables have it.
+const BOUND: &str = "Bound: the rate that the resource would allow if it were the only bottleneck.";
+
+/// A table of them, and where the time goes; `has_bounds`: a table before it explains bounds.
+fn resources_of(section: &mut Section, shown: &Shown<'_>, has_bounds: bool) {
     let (some, all) = (first(shown), shown.limits.len());
     if some.is_empty() {
         return;
     }
-    section.text(
-        "Demand: time of the resource that one operation takes. Busy: utilisation, U = U₀ + X·D, where U₀ is \
-         the utilisation without load. Alone: the rate that the resource allows if it is the only bottleneck. \
-         Twice as fast: the gain if the resource were twice as fast, by mean value analysis of a closed \
-         network that is fitted to the measured rate.",
-    );
+    let bound = if has_bounds { String::new() } else { format!("{BOUND} ") };
+    section.text(format!(
+        "Busy: utilisation during the load. Demand: service demand, the time for which one operation uses the \
+         resource. {bound}Twice as fast: the gain if the resource were twice as fast, by mean value analysis of \
+         a closed network that is fitted to the measured rate. Waiting elsewhere: the rest of the time of an \
+         operation, which no monitored resource explains."
+    ));
     if some.len() < all {
         section.text(format!("The first {MOST} of {all}."));
     }
@@ -187,8 +192,9 @@ fn resources_of(section: &mut Section, shown: &Shown<'_>) {
     section.figures(figure(shown, some));
 }
 
-/// The bottleneck of each row with what comes after it, below a sentence, and the reasons as notes.
-fn explained(section: &mut Section, shown: &Shown<'_>) {
+/// The bottleneck of each row with what comes after it, below a sentence, and the reasons as notes. Whether the table has
+/// bounds.
+fn explained(section: &mut Section, shown: &Shown<'_>) -> bool {
     let some = first(shown);
     section.text(lead(some, &|limits| title(shown, limits)));
     let mut notes = Notes::default();
@@ -198,17 +204,25 @@ fn explained(section: &mut Section, shown: &Shown<'_>) {
         table.header.pop();
         table.rows.iter_mut().for_each(|row| row.truncate(table.header.len()));
     }
+    let has_bounds = table.header.iter().any(|heading| heading == "bound");
     section.table(table, Layout::Words);
     let notes: Vec<String> = notes.texts().collect();
     let missing = not_monitored(shown);
     let missing = missing.filter(|missing| !notes.iter().any(|note| note.contains(missing)));
     section.texts(notes);
     section.texts(missing);
+    section.nearly_always(has_bounds.then(|| {
+        format!(
+            "{BOUND} Runner-up: the next bottleneck, or the busiest monitored resource if the bottleneck is \
+             not known."
+        )
+    }));
     let mut hosts = Vec::new();
     hosts::busiest(&mut hosts, shown);
     hosts::fullest_links(&mut hosts, shown);
     hosts.extend(conditions(shown));
     section.list(hosts);
+    has_bounds
 }
 
 /// Columns that a narrow screen has of bottlenecks: work, subject, bottleneck.
@@ -276,7 +290,7 @@ fn title(shown: &Shown<'_>, limits: &Limits) -> String {
 }
 
 fn table(shown: &Shown<'_>, all: &[Limits]) -> Table {
-    let header = ["work", "resource", "busy", "demand", "alone", "twice as fast"];
+    let header = ["work", "resource", "busy", "demand", "bound", "twice as fast"];
     let mut table = Table::new(header.map(str::to_owned).into());
     let gain = |gain: f64| match gain {
         gain if gain < 0.005 => NOTHING.to_owned(),
@@ -336,7 +350,7 @@ fn by_depth(shown: &Shown<'_>, limits: &Limits, ladder: &Ladder) -> String {
     for one in limits.uses.iter().filter(matters) {
         if let (Some(false), Some((least, most))) = (ladder.is_constant(one), ladder.demands(one)) {
             text.push_str(&format!(
-                " The demand of an operation on {} depends on load ({} to {}): its rate alone is a bound, not a \
+                " The demand of an operation on {} depends on the load ({} to {}), so its bound is not a \
                  prediction.",
                 resource(one),
                 TIME.value(least),
