@@ -51,9 +51,9 @@ fn a_faster_link_is_predicted_with_the_next_bottleneck() {
     for words in [
         "A 2.5 Gbit/s link would bring at most 2.5 times as much for random read.",
         "next bottleneck",
-        "This is a bound. Demands are known up to 1.5 times today's rate.",
+        "This is only an upper bound. Demands are known up to 1.5 times today's rate.",
         "The day-to-day spread is unknown",
-        "A packet takes the same CPU time on the new link; USB adapters differ.",
+        "Assumed: a packet takes the same CPU time on the new link. A USB adapter may need more.",
     ] {
         assert!(said.contains(words), "no {words:?} in {}", ran.out);
     }

@@ -283,7 +283,9 @@ pub(crate) fn amounts(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Vec<S
         shown.study.plan.amounts.iter().filter_map(of_amount).collect();
     // On the line of the last time: screens have few.
     if let (Some(last), true) = (sentences.last_mut(), is_memory_unknown(shown)) {
-        last.push_str(" The server's memory is not known.");
+        last.push_str(
+            " Amounts beyond the server's memory may take longer; --host reads its size.",
+        );
     }
     sentences.extend(more_to_copy(shown));
     sentences

@@ -284,7 +284,9 @@ fn table(rows: &[&Row], notes: &mut Notes) -> Table {
             Outcome::Range { low, high, unknown } => {
                 let mark = match unknown.is_empty() {
                     true => String::new(),
-                    false => notes.mark(&format!("This is a bound. {}", unknown.join(" "))),
+                    false => {
+                        notes.mark(&format!("This is only an upper bound. {}", unknown.join(" ")))
+                    }
                 };
                 let low = low.map_or("unknown".to_owned(), |low| row.value(low));
                 (low, row.value(*high) + &mark)

@@ -18,13 +18,17 @@ impl WhatIfReport {
             |one: &Predicted| matches!(one.answer, Answer::AtMost { .. } | Answer::Between { .. });
         let mut assumed = Vec::new();
         if predicted.iter().any(is_range) {
-            assumed.push("The table has no spread, so the ranges have none.".to_owned());
+            assumed.push(
+                "The ranges leave out the spread of the measurement: the published table has none."
+                    .to_owned(),
+            );
         }
         let is_silent = |one: &Predicted| matches!(one.answer, Answer::CannotSay(_));
         let has_link = changes.iter().any(|change| matches!(change, WhatIf::Link { .. }));
         if has_link && !predicted.iter().all(is_silent) {
             assumed.push(
-                "A packet takes the same CPU time on the new link; USB adapters differ.".to_owned(),
+                "Assumed: a packet takes the same CPU time on the new link. A USB adapter may need more."
+                    .to_owned(),
             );
         }
         WhatIfReport {
@@ -55,7 +59,7 @@ fn row(one: &Predicted) -> Row {
             next.push((*by).to_owned());
             let names: Vec<String> = unmeasured.iter().map(|name| (*name).to_owned()).collect();
             let unknown = format!(
-                "Not measured: {}. One of these may be the bottleneck before that.",
+                "Not measured: {}. One of these may be saturated at a lower rate.",
                 listed(&names)
             );
             let low = Some(one.today.min(*high));

@@ -92,8 +92,10 @@ fn assumed(study: &Study, changes: &[WhatIf], predictions: &[Prediction]) -> Vec
     let is_rate =
         |change: &WhatIf| matches!(change, WhatIf::Link { to: LinkRate::BitsPerSecond(_), .. });
     if changes.iter().any(is_link) {
-        let adapters = if changes.iter().any(is_rate) { "; USB adapters differ" } else { "" };
-        assumed.push(format!("A packet takes the same CPU time on the new link{adapters}."));
+        let adapters =
+            if changes.iter().any(is_rate) { " A USB adapter may need more." } else { "" };
+        assumed
+            .push(format!("Assumed: a packet takes the same CPU time on the new link.{adapters}"));
     }
     assumed
 }
