@@ -232,7 +232,7 @@ fn figures_of_a_busy_device_are_flagged_and_no_limit_is_derived() {
         "! Cryptography: 6 of 6 figures were disturbed: as little as 94% of a core (",
         "No limit is derived from AES-256-XTS, because its figure was disturbed.",
         "No limit is derived from AES-128-GCM, because its figure was disturbed.",
-        "Memory: 1 of 10 figures were disturbed: as little as 20% of a core (latency, memory)",
+        "Memory: 1 of 10 figures was disturbed: as little as 20% of a core (latency, memory)",
         "Figures of this device were disturbed",
         "* disturbed; see the warning.",
         ", or other hardware did the kernel's work",

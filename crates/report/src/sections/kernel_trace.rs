@@ -27,6 +27,10 @@ const NAMED: usize = 3;
 const MUCH_UNCLASSIFIED: f64 = 0.05;
 const MANY_THE_SAME: f64 = 0.95;
 
+/// What the rows of subsystems have if their times are known.
+const TIMED: &str =
+    "Subsystems: number of functions, and their time without the cost of the tracer.";
+
 /// One operation under one setting.
 struct Traced<'a> {
     cell: Cell,
@@ -90,6 +94,8 @@ pub(super) fn sections(shown: &Shown<'_>) -> Option<Vec<Section>> {
     section.warnings(head::ending(study));
     section.texts(sentences(shown, &all, &blocks));
     section.table(table(shown, &all, &blocks), Layout::Figures);
+    let is_timed = all.iter().any(|traced| traced.all(TraceJob::CORRECTED).is_some());
+    section.nearly_always(is_timed.then(|| TIMED.to_owned()));
     section.texts(notes(&all));
     section.warnings(warnings::all(shown, false));
     answer::more(&mut section, &printable(&study.id.0));

@@ -171,6 +171,6 @@ fn a_block_that_was_disturbed_is_not_forgotten() {
     };
     first.result.flags.push(Flag::FiguresDisturbed { figures: vec![figure], of: 6 });
     let text = flat(&study);
-    assert!(text.contains("1 of 6 figures were disturbed: as little as 41% of a core"), "{text}");
+    assert!(text.contains("1 of 6 figures was disturbed: as little as 41% of a core"), "{text}");
     assert!(text.contains("No limit is derived from AES-128-GCM") && !text.contains(ceiling));
 }

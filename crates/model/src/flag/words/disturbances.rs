@@ -148,9 +148,10 @@ pub(super) fn stolen(host: &HostName, share: f64, seen: &str) -> Words {
 }
 
 pub(super) fn figures_disturbed(figures: &[DisturbedFigure], of: u32) -> Words {
+    let (count, were) = (figures.len(), if figures.len() == 1 { "was" } else { "were" });
     Words::new(
         Severity::Disturbance,
-        format!("{} of {of} figures were disturbed: {}", figures.len(), disturbance(figures)),
+        format!("{count} of {of} figures {were} disturbed: {}", disturbance(figures)),
     )
     .action("Stop other work on it and measure again: the host is faster than these figures.")
 }

@@ -17,12 +17,12 @@ pub(super) fn hidden_from_ticks(host: &HostName, by_ticks: f64, by_scheduler: f6
     Words::new(
         Severity::Note,
         format!(
-            "{} counts CPU time by ticks and missed part of it: {by_ticks:.2} cores busy by its ticks, \
-             {by_scheduler:.2} by its scheduler",
-            capital(&place(host))
+            "The CPU figures of {} are too low: its ticks counted {by_ticks:.2} busy cores, its scheduler \
+             {by_scheduler:.2}",
+            place(host)
         ),
     )
-    .action("Do not rely on this host's CPU figures: they miss work in step with the tick.")
+    .action("Do not rely on them: ticks miss short work.")
 }
 
 pub(super) fn host_lost(host: &HostName, reason: &str) -> Words {

@@ -277,7 +277,8 @@ fn introduce(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
             model if model.is_empty() => String::new(),
             model => format!("{model}, "),
         };
-        monitored.push((hosts::name(&host.name), format!("monitored: {model}{cores}, {memory}")));
+        let words = format!("monitored: {model}{cores}, {memory} of memory");
+        monitored.push((hosts::name(&host.name), words));
     }
     let whole = [facts.clone(), monitored].concat();
     let shorter = if is_in_title && brief.settings.is_empty() { Vec::new() } else { facts.clone() };

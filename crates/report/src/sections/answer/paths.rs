@@ -255,7 +255,7 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
     if let (false, Some(least)) = (trips.is_empty(), least) {
         trips.truncate(MOST_TRIPS);
         legend.push(format!(
-            "Round trips within the streams (p50): {}; least {}.",
+            "Round trips within the streams (p50): {}; the shortest took {}.",
             listed(&trips),
             TIME.value(least)
         ));
