@@ -158,7 +158,7 @@ fn shifts(history: &History<'_>, current: &[Named<'_>]) -> Vec<String> {
     }
     if current.iter().all(|of| !of.series.is_searched()) {
         texts.push(format!(
-            "No search for changes of level: it needs {} studies of equal work, and there are {most}.",
+            "Changes of level can be found from {} studies of equal work on; there are {most}.",
             divisive::FEWEST
         ));
     }
@@ -247,7 +247,8 @@ fn add_rows(
     answer.items.push(Item::Forms(Forms { forms, needed }));
     let last = history.moments.len().checked_sub(1).and_then(words);
     if let (false, Some(words)) = (has_bottlenecks, last) {
-        answer.asides([format!("Bottleneck in the latest study: {words}.")]);
+        let words = words.replace(bottleneck::BY_COLUMN, "; ").replace(" ≈ ", " or ");
+        answer.asides([format!("Bottlenecks in the latest study: {words}.")]);
     }
 }
 

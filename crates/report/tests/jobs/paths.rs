@@ -132,8 +132,7 @@ fn a_network_path_on_one_screen() {
     // The queue is in front of something that was not monitored.
     assert!(out.contains("not monitored (1)"), "{screen}");
     assert!(screen.contains("(1) A queue grows on the path"), "{screen}");
-    let responsive =
-        "Responsiveness: 4620 RPM during TCP both (draft-ietf-ippm-responsiveness-09).";
+    let responsive = "Responsiveness: 4620 RPM during TCP both (RPM: round trips per minute).";
     assert!(screen.replace('\n', " ").contains(responsive), "{screen}");
     let text = shown(&study);
     let efficiency = "RFC 6349, TCP out: TCP efficiency 99.50%; buffer delay 2900%.";

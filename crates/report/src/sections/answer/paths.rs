@@ -263,7 +263,7 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
     legend
 }
 
-/// "Responsiveness: 317 RPM during TCP both (…)."
+/// "Responsiveness: 317 RPM during TCP both (…).", after draft-ietf-ippm-responsiveness-09.
 fn responsiveness(shown: &Shown<'_>) -> Option<String> {
     let under_load = |found: &WorkloadFindings| {
         let levels = &found.cells.first()?.levels;
@@ -274,7 +274,7 @@ fn responsiveness(shown: &Shown<'_>) -> Option<String> {
     };
     let all: Vec<String> = shown.findings.workloads.iter().filter_map(under_load).collect();
     (!all.is_empty())
-        .then(|| format!("Responsiveness: {} (draft-ietf-ippm-responsiveness-09).", listed(&all)))
+        .then(|| format!("Responsiveness: {} (RPM: round trips per minute).", listed(&all)))
 }
 
 /// "UDP: the highest rate that loses at most 0.5%, found within 1%." And which loads only the sender limits.
