@@ -89,8 +89,8 @@ pub(crate) fn percents(by: Interval) -> String {
 /// An interval that reaches further than a factor of 10 says nothing in figures.
 const WIDE: f64 = 9.0;
 
-/// The range of the blocks of a claim that has no verdict, or whose interval says nothing: "new 9.90 to 14.5
-/// times as fast as old, in 2 of 2 blocks; no verdict from 2". `None` where there is a verdict, or an
+/// The range of the blocks of a claim that has no verdict, or whose interval says nothing: "new was 9.90
+/// to 14.5 times as fast as old, in 2 of 2 blocks; 2 blocks give no verdict". `None` where there is a verdict, or an
 /// interval that says something.
 pub(crate) fn showed(claim: &Claim, two: Two<'_>) -> Option<String> {
     let (ahead, behind, seen) = seen_ahead(claim, two)?;
@@ -98,8 +98,9 @@ pub(crate) fn showed(claim: &Claim, two: Two<'_>) -> Option<String> {
     let (above, all) = (seen.above, seen.values);
     let blocks = counted(all as u64, "block");
     let most = if above == all { String::new() } else { format!("{} ", two.by.more()) };
+    let give = if all == 1 { "gives" } else { "give" };
     Some(format!(
-        "{ahead} {times} times {much} as {behind}, {most}in {above} of {blocks}; no verdict from {all}"
+        "{ahead} was {times} times {much} as {behind}, {most}in {above} of {blocks}; {blocks} {give} no verdict"
     ))
 }
 
@@ -405,19 +406,19 @@ mod tests {
         let (whole, brief) = whole_and_brief(&[14.5, 9.9], Compared::Rate);
         assert_eq!(
             whole,
-            "async 9.90 to 14.5 times as fast as sync, in 2 of 2 blocks; no verdict from 2"
+            "async was 9.90 to 14.5 times as fast as sync, in 2 of 2 blocks; 2 blocks give no verdict"
         );
         assert_eq!(brief, "inconclusive:\nasync 9.90–14.5x in 2 of 2");
         let (whole, brief) = whole_and_brief(&[1.0 / 14.5, 1.0 / 9.9], Compared::Time);
         assert_eq!(
             whole,
-            "async 9.90 to 14.5 times as fast as sync, in 2 of 2 blocks; no verdict from 2"
+            "async was 9.90 to 14.5 times as fast as sync, in 2 of 2 blocks; 2 blocks give no verdict"
         );
         assert_eq!(brief, "inconclusive:\nasync 9.90–14.5x in 2 of 2");
         let (whole, brief) = whole_and_brief(&[0.5, 0.4, 1.25], Compared::Rate);
         assert_eq!(
             whole,
-            "sync 0.800 to 2.50 times as fast as async, faster in 2 of 3 blocks; no verdict from 3"
+            "sync was 0.800 to 2.50 times as fast as async, faster in 2 of 3 blocks; 3 blocks give no verdict"
         );
         assert_eq!(brief, "inconclusive:\nsync 0.800–2.50x in 2 of 3");
     }

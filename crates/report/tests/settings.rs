@@ -104,9 +104,9 @@ fn what_few_blocks_showed_is_said() {
     let document = Document::of_study(&study);
     let screen = words(&document.screen(&SCREEN));
     for said in [
-        "At sequential write C 9.",
+        "At sequential write C was 9.",
         " to 14.5 times as fast as A, in 2 of 2 blocks",
-        "No verdict from 2 blocks: ",
+        " have no verdict after 2 blocks.",
         "x, 2 blocks",
     ] {
         assert!(screen.contains(said), "'{said}' is missing in: {screen}");
@@ -115,9 +115,9 @@ fn what_few_blocks_showed_is_said() {
     assert!(!screen.contains("Nothing could be decided"), "{screen}");
     assert!(!screen.contains("Inconclusive"), "{screen}");
     // D differs from A in both factors.
-    assert!(!screen.contains("D 9.") && !screen.contains("D is faster"), "{screen}");
+    assert!(!screen.contains("D was 9.") && !screen.contains("D is faster"), "{screen}");
     let text = words(&document.text(&SCREEN));
-    assert!(text.contains("in 2 of 2 blocks; no verdict from 2"), "{text}");
+    assert!(text.contains("in 2 of 2 blocks; 2 blocks give no verdict"), "{text}");
     assert!(!text.contains("either may be faster"), "{text}");
     assert!(!text.contains("bandwidth inconclusive"), "{text}");
 }
@@ -138,7 +138,7 @@ fn subjects_have_a_table_each_and_open_claims_are_counted() {
     for said in [
         "work, nas A B C D",
         "work, nas (2) A B C D",
-        "Inconclusive: 2 of 28 claims.",
+        "2 of 28 claims are inconclusive.",
         "sequential read, nas (2) 2.00x",
         "nas (2), A against nas, A: They are practically equal",
     ] {

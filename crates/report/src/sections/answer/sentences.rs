@@ -180,16 +180,16 @@ fn resolved(shown: &Shown<'_>, compared: Vec<Against<'_>>) -> Vec<String> {
         let all = counted(claims as u64, "claim");
         sentences.push(match few.filter(|few| *few > 0) {
             Some(few) => {
-                format!("No verdict from {}: {open} of {all}.", counted(few as u64, "block"))
+                format!("{open} of {all} have no verdict after {}.", counted(few as u64, "block"))
             }
-            None => format!("Inconclusive: {open} of {all}."),
+            None => format!("{open} of {all} are inconclusive."),
         });
     }
     sentences
 }
 
-/// The blocks of claims without a verdict: "At scan, async 9.90 to 14.5 times as fast as sync, in 2 of 2
-/// blocks; no verdict from 2." `None` where none is far off, or all have one.
+/// The blocks of claims without a verdict: "At scan async was 9.90 to 14.5 times as fast as sync, in 2 of 2
+/// blocks." `None` where none is far off, or all have one.
 fn of_blocks((a, b): &(String, String), claims: &[Matter<'_>]) -> Option<String> {
     let ratios = |Matter { name, claim, by }: &Matter<'_>| {
         let words = showed(claim, Two { a, b, by: *by })?;
