@@ -86,7 +86,7 @@ fn is_own_client(shown: &Shown<'_>, cell: Cell) -> bool {
     !matches!(target, None | Some(Target::Directory(_)))
 }
 
-/// Whose CPU time the column holds.
+/// Whose CPU time the column holds, and for how much work.
 pub(crate) fn owners(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<String> {
     let measured = |c: &&CellFindings| c.levels.contains_key(&Metric::all(measure(shown, c.cell)));
     if shown.findings.imported {
@@ -122,7 +122,11 @@ pub(crate) fn owners(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<Stri
         true => format!(" {}", super::hosts::LESS_THAN),
         false => String::new(),
     };
-    (!parts.is_empty()).then(|| format!("CPU: {}.{note}", parts.join("; ")))
+    let per = match speed(&found.workload) {
+        Measure::THROUGHPUT => "GB",
+        _ => "100,000 operations",
+    };
+    (!parts.is_empty()).then(|| format!("CPU time per {per}: {}.{note}", parts.join("; ")))
 }
 
 /// CPU time of the machines for all parts that run at once, of each setup: "CPU for all parts together, nas: this

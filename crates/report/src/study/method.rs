@@ -26,8 +26,8 @@ pub(crate) fn sentences(shown: &Shown<'_>) -> Vec<String> {
     let rule = match design.rule {
         Rule::Sequential { first, half_width, at_least_seconds } => format!(
             "Checked after every block from block {first} on, after at least {} and at most {} of \
-             measurement: a comparison ends when its interval lies outside or inside the margin, or is \
-             within {}",
+             measurement: a comparison ends when its interval lies outside or inside the margin, or has a \
+             half width of at most {}",
             duration(at_least_seconds),
             duration(design.cap_seconds),
             percent(half_width.exp_m1()),
