@@ -64,7 +64,8 @@ pub(crate) fn heavy(shown: &Shown<'_>) -> Option<(String, String)> {
         .find(|host| host.trials().len() as f64 > MANY * all as f64 && host.slows(shown));
     if let Some(host) = slowed {
         let trials = host.trials().len();
-        let clause = format!("others used {} during {trials} of {all} trials", place(host.host));
+        let clause =
+            format!("other work used {} during {trials} of {all} trials", place(host.host));
         return Some((clause, place(host.host)));
     }
     let busy_raid = || {
@@ -72,7 +73,7 @@ pub(crate) fn heavy(shown: &Shown<'_>) -> Option<(String, String)> {
             Flag::BusyRaid { host, .. } => Some(host),
             _ => None,
         })?;
-        Some((format!("others used {}", place(host)), place(host)))
+        Some((format!("other work used {}", place(host)), place(host)))
     };
     traffic.or_else(busy_raid)
 }
@@ -243,11 +244,11 @@ impl<'a> Disturbed<'a> {
                  a target that slows down its own host would look faster without its slow trials"
             );
         }
-        let brief = format!("{subject} {short}: others used {place}{brief}");
+        let brief = format!("{subject} {short}: other work used {place}{brief}");
         let warning = Warning {
-            brief: in_brief(&brief, slower.then_some("Stop this load, then run again.")),
+            brief: in_brief(&brief, slower.then_some("Stop other work and run again.")),
             text: format!(
-                "{subject} {effect}: others used {place} {}{text}",
+                "{subject} {effect}: other work used {place} {}{text}",
                 times(shown.study, &trials)
             ),
             advice: Some(format!(

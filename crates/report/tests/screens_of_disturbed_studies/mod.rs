@@ -38,13 +38,16 @@ fn what_others_did_is_said_by_host_and_resource_with_its_effect_and_time() {
     let all = study.trials.len();
     let said = format!("! 4 of {all} trials (sequential read) were ");
     assert!(text.contains(&said), "{said} in\n{screen}");
-    assert!(text.contains("% slower: others used ssh://root@nas"), "{screen}");
+    assert!(text.contains("% slower: other work used ssh://root@nas"), "{screen}");
     assert!(text.contains("Figures leave them out, verdicts do not."), "{screen}");
     let whole = words(&Document::of_study(&study).text(&SCREEN));
     assert!(whole.contains("from 2025-10-09 08:53 to 08:5"), "when: {whole}");
     let network = "(its network by up to 80.0 MB/s and its disk by up to 3.00 MB/s in 1)";
     assert!(whole.contains(network), "{whole}");
-    assert!(whole.contains("% slower than at other times: others used ssh://root@nas"), "{whole}");
+    assert!(
+        whole.contains("% slower than at other times: other work used ssh://root@nas"),
+        "{whole}"
+    );
     let why = "The figures leave them out. Verdicts compare whole blocks and count them: a target";
     assert!(whole.contains(why), "{whole}");
     assert!(whole.contains("which clients and transfers used it at that time"), "{whole}");

@@ -78,7 +78,7 @@ pub(super) fn other_load(host: &HostName, resource: HostResource, per_second: f6
     };
     Words::new(
         Severity::Disturbance,
-        format!("{LOW}: others used the {what} of {} during the trial", place(host)),
+        format!("{LOW}: other work used the {what} of {} during the trial", place(host)),
     )
     .details(format!("{more} more than the same work took in other blocks"))
     .action(RUN_AGAIN)
@@ -86,7 +86,7 @@ pub(super) fn other_load(host: &HostName, resource: HostResource, per_second: f6
         "See what else ran on {} then: plimsoll export has the moment of each trial.",
         place(host)
     ))
-    .fact(format!("others used the {what} of {}", place(host)))
+    .fact(format!("other work used the {what} of {}", place(host)))
 }
 
 pub(super) fn far_slower(times: f64, trials: Option<&str>) -> Words {

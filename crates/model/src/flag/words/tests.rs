@@ -62,7 +62,7 @@ fn a_fact_is_an_observation() {
     assert_eq!(stolen.fact(), fact);
     let load =
         Flag::OtherLoad { host: HostName::Local, resource: HostResource::Cpu, per_second: 0.5 };
-    let fact = "others used the CPU of this machine (0.50 cores more than the same work took in other blocks)";
+    let fact = "other work used the CPU of this machine (0.50 cores more than the same work took in other blocks)";
     assert_eq!(load.fact(), fact);
     for flag in [
         slower,
