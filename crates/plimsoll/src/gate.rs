@@ -32,8 +32,8 @@ pub struct GateArguments {
     pub names: Vec<String>,
     /// Exit with code 7 if a figure changed by more than this: read<-10%
     ///
-    /// This needs --baseline last or --baseline STUDY. The words before '<' or '>' choose the work: part of its name, or 'all'. It fails only if the change is also larger
-    /// than a change by chance. May be given several times
+    /// This needs --baseline last or --baseline STUDY. The words before '<' or '>' choose the work: part of its name, or
+    /// 'all'. A condition fails only if the change is also larger than a change by chance. May be given several times
     #[arg(long = "fail-on", value_name = "CONDITION")]
     pub fail_on: Vec<GateCondition>,
 }

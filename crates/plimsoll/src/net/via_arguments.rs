@@ -66,8 +66,8 @@ pub struct ViaArguments {
     pub confirming: Option<Duration>,
     /// Largest 99th percentile of the queueing delay at a kept rate [default: none]
     ///
-    /// It is the one-way delay of the frames above the shortest one of a trial. With fewer than 2000 frames, the longest
-    /// delay counts
+    /// The queueing delay of a frame is its one-way delay minus the shortest one of the trial. With fewer than 2000
+    /// frames, the longest delay counts
     #[arg(long, value_name = "TIME", requires = "via", conflicts_with = "parts", value_parser = latency)]
     pub latency: Option<Duration>,
     /// Measure the CPU time per packet of these parts of R's path

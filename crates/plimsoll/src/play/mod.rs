@@ -64,7 +64,7 @@ pub struct PlayArguments {
     /// Rate of the film: 25Mbit/s
     #[arg(long, value_name = "RATE", value_parser = film::rate)]
     pub rate: Option<f64>,
-    /// Vary the rate from scene to scene, by the seed
+    /// Vary the rate of the film from scene to scene, as --seed determines
     #[arg(long)]
     pub variable: bool,
     /// Player whose requests and buffer are used
