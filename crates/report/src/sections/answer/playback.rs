@@ -18,7 +18,7 @@ use plimsoll_stats::playback::Verdict;
 const RULE_OF_THREE: f64 = 3.0;
 /// Less than that says little of a film.
 const SHORT_SECONDS: f64 = 3600.0;
-const MORE: &str = "Give --soak 2h to watch as long as a film lasts.";
+const MORE: &str = "Give --soak 2h to play for as long as a film lasts.";
 
 /// Whether the study is about films.
 pub(super) fn are_shown(shown: &Shown<'_>) -> bool {
@@ -128,7 +128,8 @@ fn bottleneck_of(shown: &Shown<'_>, of: &Playback) -> Option<String> {
 pub(super) fn add(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
     let mut notes = Notes::default();
     let confidence = percent(shown.study.plan.design.confidence);
-    let header = ["films", &format!("worst stream / rate [{confidence}]"), "verdict", "bottleneck"];
+    let header =
+        ["films", &format!("slowest stream / needed [{confidence}]"), "verdict", "bottleneck"];
     let mut table = Table::new(header.map(str::to_owned).to_vec());
     let (mut few, mut fewest) = (table.clone(), table.clone());
     let setup_of = |of: &Playback| match shown.playback.len() {
@@ -214,14 +215,14 @@ fn headroom(shown: &Shown<'_>) -> Option<Figure> {
             add(format!("{setup}, during {}", during.work), &during.films);
         }
     }
-    let caption = "Supply of the worst stream over the rate that its film needs, with its interval. Films play above \
+    let caption = "Supply of the slowest stream divided by the rate that its film needs, with its interval. Films play above \
                    1.03, and stall below 1."
         .to_owned();
     let chart = Lines {
         title: "Headroom over the number of films".to_owned(),
         description: caption.clone(),
         x: Axis::new("films", COUNT),
-        y: Axis::new("worst stream / rate", COUNT),
+        y: Axis::new("slowest stream / needed rate", COUNT),
         lines,
         phases: Vec::new(),
         names: Vec::new(),
@@ -362,8 +363,8 @@ fn at_their_rate(of: &Playback) -> Option<String> {
         .then(|| format!("In {seconds:.0} s at their rate, {}.{first}", all.join("; ")))
 }
 
-/// "The disk rotates, so the request size decides: worst stream / rate is 0.42 [0.39–0.45] with 64 KiB, and 3.10
-/// [2.93–3.27] with 4 MiB (5 films)."
+/// "The disk rotates, so the request size decides: slowest stream / needed rate is 0.42 [0.39–0.45] with 64 KiB, and
+/// 3.10 [2.93–3.27] with 4 MiB (5 films)."
 fn requests(of: &Playback) -> Option<String> {
     let streams = of.requests.values().next()?.streams;
     let each: Vec<String> = of
@@ -375,7 +376,7 @@ fn requests(of: &Playback) -> Option<String> {
         })
         .collect();
     Some(format!(
-        "The disk rotates, so the request size decides: worst stream / rate is {} ({}).",
+        "The disk rotates, so the request size decides: slowest stream / needed rate is {} ({}).",
         listed(&each),
         films(streams)
     ))
@@ -427,7 +428,7 @@ fn lost(during: &During) -> Option<String> {
             "During {}, films get about as much as alone: more blocks (--repeats) may show a difference.",
             during.work
         ),
-        false => format!("During {}, the worst stream gets {}.", during.work, listed(&all)),
+        false => format!("During {}, the slowest stream gets {}.", during.work, listed(&all)),
     })
 }
 

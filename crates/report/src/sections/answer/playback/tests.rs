@@ -120,7 +120,7 @@ fn what_films_and_other_work_lose_is_told_from_noise() {
     let noise = ratio(0.9, (0.7, 1.2));
     assert_eq!(
         lost(&during(&[(1, half), (2, noise)])).unwrap(),
-        "During random writes, the worst stream gets 50% less with 1 film."
+        "During random writes, the slowest stream gets 50% less with 1 film."
     );
     let same = lost(&during(&[(2, noise)])).unwrap();
     assert!(same.contains("films get about as much as alone"), "{same}");
