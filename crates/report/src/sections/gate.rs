@@ -15,7 +15,7 @@ impl Document {
         let names = Names::new(study);
         let mut answer = Section::new("gate", "");
         let mut header =
-            vec!["", "baseline", "this study", "change", "by chance", "fails if", "result"];
+            vec!["work", "baseline", "this study", "change", "by chance", "fails if", "result"];
         let has_conditions = result.rows.iter().any(|row| row.condition.is_some());
         if !has_conditions {
             header.truncate(5);

@@ -220,7 +220,7 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
     };
     legend.push(format!(
         "The table has the CPU time {time} for a packet, at {} frames a second. R: {}. Each part is switched off after the \
-         parts above it.",
+         parts above it. A/A control: the same setting twice, so its difference is noise.",
         listed(&rates),
         via.map_or_else(|| "not named".to_owned(), hosts::name)
     ));
