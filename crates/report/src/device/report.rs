@@ -96,6 +96,10 @@ fn in_one_line(text: &str) -> String {
     }
 }
 
+/// A figure without a unit in its name, and the same with it.
+const ROUNDS: &str = "integer rounds";
+const ROUNDS_PER_SECOND: &str = "integer rounds/s";
+
 /// The figures of each part that verdicts would be about, and a few more.
 fn main_figures(host: &Host<'_>) -> Columns {
     let mut table = Columns::with_headings(["main figures", "value"]);
@@ -107,7 +111,8 @@ fn main_figures(host: &Host<'_>) -> Columns {
         figures.sort_by_key(|figure| measure(figure) != headline);
         for (i, figure) in figures.into_iter().take(MOST).enumerate() {
             let name = if i == 0 { heading(part) } else { "" };
-            table.row(name, [printable(&figure.figure), host.shown_figure(figure)]);
+            let what = printable(&figure.figure).replacen(ROUNDS, ROUNDS_PER_SECOND, 1);
+            table.row(name, [what, host.shown_figure(figure)]);
         }
     }
     table
