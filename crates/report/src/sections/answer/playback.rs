@@ -411,7 +411,7 @@ fn words_of(films: &Films, during: &str) -> Vec<String> {
     films.played.iter().map(words).collect()
 }
 
-/// "During a backup, the worst stream gets 45% less with 1 film and 52% less with 2 films.", of what is more than noise.
+/// "During a backup, the slowest stream gets 45% less with 1 film and 52% less with 2 films.", of what is more than noise.
 fn lost(during: &During) -> Option<String> {
     if during.film_loss.is_empty() {
         return None;
