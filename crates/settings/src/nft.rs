@@ -40,7 +40,7 @@ const LOAD: &str = "{ printf 'flush ruleset; '; cat; } | nft -f -";
 
 #[derive(Debug, Default)]
 struct Ruleset {
-    /// What the kernel listed right after a level was applied.
+    /// What the kernel listed right after a level was applied, without what packets change.
     listed: Mutex<BTreeMap<String, String>>,
 }
 
@@ -191,7 +191,7 @@ impl Knob for Ruleset {
 
     fn apply(&self, host: &dyn Reach, original: &Original, level: &str) -> Result<(), Failure> {
         let rules = self.rules(original, level)?;
-        let listed = self.load(host, &rules)?;
+        let listed = without_state(&self.load(host, &rules)?);
         let mut known = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(level.to_owned(), listed);
         Ok(())
@@ -206,7 +206,7 @@ impl Knob for Ruleset {
         }
         let known = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
         match known.get(level) {
-            Some(listed) if *listed != now => {
+            Some(listed) if *listed != without_state(&now) => {
                 Err(self.differs(host, "another program has changed the rules during the study"))
             }
             _ => Ok(()),
@@ -216,9 +216,8 @@ impl Knob for Ruleset {
     fn undo(&self, host: &dyn Reach, original: &Original) -> Result<(), Failure> {
         let found = original.0.get(KEY).map_or("", String::as_str);
         self.load(host, found)?;
-        // Counters go on counting: without them.
-        let plain = |text: &str| without_counters(text);
-        match plain(&self.list(host, "")?) == plain(found) {
+        // Counters go on counting, and sets go on filling: without them.
+        match without_state(&self.list(host, "")?) == without_state(found) {
             true => Ok(()),
             false => Err(self.differs(host, "the kernel lists other rules than before the study")),
         }
@@ -230,23 +229,32 @@ impl Knob for Ruleset {
     }
 
     fn is_as_found(&self, original: &Original, now: &Original) -> bool {
-        let plain = |of: &Original| of.0.get(KEY).map(|text| without_counters(text));
+        let plain = |of: &Original| of.0.get(KEY).map(|text| without_state(text));
         plain(original) == plain(now)
     }
 }
 
-/// A listing without what packets have counted.
+/// A listing without what packets have changed in it: what they counted, and the elements that they added to sets.
+fn without_state(text: &str) -> String {
+    without_counters(&nft_listing::without_elements_of_packets(text))
+}
+
+/// A listing without what packets have counted, and without the times since a rule was used.
 fn without_counters(text: &str) -> String {
-    let mut words: Vec<&str> = text.split(' ').collect();
-    for at in 0..words.len() {
-        if ["packets", "bytes", "used"].contains(&words[at])
-            && let Some(number) = words.get_mut(at + 1)
-            && let Some(rest) = number.find(|c: char| !c.is_ascii_digit()).or(Some(number.len()))
-        {
-            *number = &number[rest..];
-        }
+    let is_digit = |c: char| c.is_ascii_digit();
+    let is_of_time = |c: char| c.is_ascii_alphanumeric();
+    let mut kept = String::with_capacity(text.len());
+    let mut before = "";
+    // A piece is a word with the character behind it: named counters begin a line with "packets".
+    for piece in text.split_inclusive(char::is_whitespace) {
+        kept.push_str(match before {
+            "packets " | "bytes " => piece.trim_start_matches(is_digit),
+            "used " => piece.trim_start_matches(is_of_time),
+            _ => piece,
+        });
+        before = piece;
     }
-    words.join(" ")
+    kept
 }
 
 #[cfg(test)]
@@ -318,6 +326,35 @@ mod tests {
         assert_eq!(without_counters(one), without_counters(other));
         assert_ne!(without_counters(one), without_counters(&one.replace("accept", "drop")));
         assert_ne!(without_counters(one), without_counters(&one.replace("over 5", "over 6")));
+        let words = "\t\tlimit rate 10/second burst 5 packets\n\t\t2001:db8::1 accept\n";
+        assert_eq!(without_counters(words), words);
+    }
+
+    /// Counters with names, rules that say when they were used, and sets that packets fill: a router that has them had
+    /// "other rules than before the study" after a second.
+    #[test]
+    fn what_packets_change_is_no_other_ruleset() {
+        let ruleset = |packets: u32, used: &str, seen: &str, allowed: &str| {
+            let text = format!(
+                "table inet filter {{\n\tcounter passed {{\n\t\tpackets {packets} bytes {packets}00\n\t}}\n\n\
+                 \tset seen {{\n\t\ttype ipv4_addr\n\t\tflags dynamic,timeout\n\t\ttimeout 1m\n{seen}\t}}\n\n\
+                 \tset allowed {{\n\t\ttype ipv4_addr\n\t\telements = {{ {allowed} }}\n\t}}\n\n\
+                 \tchain forward {{\n\t\ttype filter hook forward priority filter; policy accept;\n\
+                 \t\tupdate @seen {{ ip saddr }} last used {used} counter name \"passed\"\n\t}}\n}}\n"
+            );
+            Original([(KEY.to_owned(), text)].into())
+        };
+        let knob = make("").unwrap();
+        let few = "\t\telements = { 10.0.0.1 expires 59s,\n\t\t\t     10.0.0.2 expires 3s }\n";
+        let found = ruleset(7, "never", "", "10.0.0.9");
+        for now in [
+            ruleset(12, "never", "", "10.0.0.9"),
+            ruleset(7, "1m4s12ms", "", "10.0.0.9"),
+            ruleset(7, "never", few, "10.0.0.9"),
+        ] {
+            assert!(knob.is_as_found(&found, &now), "{now:?}");
+        }
+        assert!(!knob.is_as_found(&found, &ruleset(7, "never", few, "10.0.0.8")));
     }
 
     #[test]

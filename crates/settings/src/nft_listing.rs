@@ -52,6 +52,49 @@ pub(super) fn only_nat(listing: &str) -> String {
     kept(listing, |lines| !is_flowtable(lines) && hook(lines).is_none_or(|kind| kind == "nat"))
 }
 
+/// The listing without the elements of sets and maps that packets add to, or that go after a time: a moment later there
+/// are others.
+pub(super) fn without_elements_of_packets(listing: &str) -> String {
+    let mut text = String::with_capacity(listing.len());
+    for piece in pieces(listing) {
+        let lines = match piece {
+            Piece::Line(line) => vec![line],
+            Piece::Block(lines) if changes_by_itself(&lines) => without_elements(&lines),
+            Piece::Block(lines) => lines,
+        };
+        for line in lines {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// Whether packets add to a set or map, or its elements go after a time.
+fn changes_by_itself(lines: &[&str]) -> bool {
+    let kind = lines.first().and_then(|first| words(first).next());
+    let is_flagged = |line: &&str| {
+        let mut all = words(line).flat_map(|word| word.split(','));
+        all.next() == Some("flags") && all.any(|flag| ["dynamic", "timeout"].contains(&flag))
+    };
+    matches!(kind, Some("set" | "map")) && lines.iter().any(is_flagged)
+}
+
+/// The lines of a set without those of its elements, which may be several.
+fn without_elements<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    let mut kept = Vec::new();
+    let mut depth = 0_usize;
+    for line in lines {
+        let (opened, closed) = braces(line);
+        if depth > 0 || words(line).next() == Some("elements") {
+            depth = (depth + opened).saturating_sub(closed);
+        } else {
+            kept.push(*line);
+        }
+    }
+    kept
+}
+
 /// Part of a listing.
 enum Piece<'a> {
     /// Line that is in no block of a table.
@@ -213,6 +256,35 @@ table ip other {
         }
         assert_eq!(braces(&nat.replace('\n', " ")).0, braces(&nat.replace('\n', " ")).1);
         assert_eq!(without_flows("\t\tflow offload @f"), "\t\t");
+    }
+
+    #[test]
+    fn elements_that_packets_add_are_left_out() {
+        let set = |flags: &str, elements: &str| {
+            format!(
+                "table ip x {{\n\tmap m {{\n\t\ttype ipv4_addr : verdict\n{flags}{elements}\t}}\n\tset empty {{\n\t}}\n}}\n"
+            )
+        };
+        let several =
+            "\t\telements = { 10.0.0.1 expires 4s : accept,\n\t\t\t     10.0.0.2 : drop }\n";
+        for flags in
+            ["\t\tflags dynamic,timeout\n", "\t\tflags interval, timeout\n", "\t\tflags dynamic\n"]
+        {
+            assert_eq!(
+                without_elements_of_packets(&set(flags, several)),
+                set(flags, ""),
+                "{flags}"
+            );
+        }
+        for flags in ["", "\t\tflags interval\n"] {
+            assert_eq!(
+                without_elements_of_packets(&set(flags, several)),
+                set(flags, several),
+                "{flags}"
+            );
+        }
+        // A chain with a word of a set keeps its rules.
+        assert_eq!(without_elements_of_packets(LISTING), LISTING);
     }
 
     proptest! {
