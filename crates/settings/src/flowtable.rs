@@ -15,15 +15,8 @@ pub(super) const KIND: &str = factor::FLOWTABLE;
 
 const HARDWARE: &str = "hardware";
 const TRIED: &str = "list the interfaces";
-/// Lists bridges, VLANs and interfaces of PPP, each with an interface below it. The kernel says over which interfaces it
-/// has PPPoE sessions, but not which session is whose: with several, each may be over any of them.
-const LIST_BELOW: &str = "cd /sys/class/net 2>/dev/null || exit 0
-    sessions=$(sed 1d /proc/net/pppoe 2>/dev/null | while read -r _ _ below _; do echo \"$below\"; done)
-    for i in *; do
-        read -r type <\"$i/type\" && [ \"$type\" = 512 ] || continue
-        for below in $sessions; do echo \"$i $below\"; done
-    done 2>/dev/null
-    for i in */lower_*; do
+/// Prints bridges and VLANs, each with an interface below it, in the directory in which [`interface::LIST_SESSIONS`] ends.
+const LIST_BELOW: &str = "for i in */lower_*; do
         above=${i%%/*}
         if [ -d \"$above/bridge\" ] || grep -q '^DEVTYPE=vlan' \"$above/uevent\" 2>/dev/null; then
             echo \"$above ${i#*/lower_}\"
@@ -80,7 +73,8 @@ fn in_hardware(
     host: &dyn Reach,
     interfaces: &BTreeSet<String>,
 ) -> Result<BTreeSet<String>, Failure> {
-    let listed = command(host, TRIED, LIST_BELOW, b"")?;
+    let list = [interface::LIST_SESSIONS, LIST_BELOW].concat();
+    let listed = command(host, TRIED, &list, b"")?;
     let ports = ports(interfaces, &listed);
     // nft checks a table without loading it; only the kernel knows what a driver takes. It has a name of its own: one that
     // is there cannot change to hardware.
@@ -175,7 +169,8 @@ mod tests {
         }
         add("wan.7", "1", "DEVTYPE=vlan\n");
         fs::write(net.join("wan.7/lower_wan"), "").unwrap();
-        let script = LIST_BELOW
+        let script = [interface::LIST_SESSIONS, LIST_BELOW]
+            .concat()
             .replace("/sys/class/net", net.to_str().unwrap())
             .replace("/proc/net/pppoe", sessions.to_str().unwrap());
         let listed = || command(&Local, TRIED, &script, b"").unwrap();

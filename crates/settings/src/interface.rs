@@ -11,6 +11,17 @@ const LONGEST: usize = 15;
 /// Interfaces above each other that are looked through.
 const MOST_ABOVE: usize = 4;
 
+/// Shell that prints each interface of PPP with an interface below it that has sessions of PPPoE: "pppoe-wan wan.7". It
+/// ends in the directory of all interfaces, or is all that runs where there is none. The kernel does not say which session
+/// is whose: with several, each may be over any of them.
+pub const LIST_SESSIONS: &str = "cd /sys/class/net 2>/dev/null || exit 0
+    sessions=$(sed 1d /proc/net/pppoe 2>/dev/null | while read -r _ _ below _; do echo \"$below\"; done)
+    for i in *; do
+        read -r type <\"$i/type\" && [ \"$type\" = 512 ] || continue
+        for below in $sessions; do echo \"$i $below\"; done
+    done 2>/dev/null
+    ";
+
 /// Keys that every [`Original`] of an interface's setting has: the kernel's start, and the number that the interface
 /// has until it goes away.
 pub(super) const BOOT: &str = "boot";
@@ -44,6 +55,20 @@ pub fn lowest_interfaces(
             if below.is_empty() { vec![name.clone()] } else { below }
         };
         found = found.iter().flat_map(below).collect();
+    }
+    found
+}
+
+/// These interfaces, and all that are below them by the same pairs.
+pub fn with_interfaces_below(
+    interfaces: &BTreeSet<String>,
+    pairs: &[(&str, &str)],
+) -> BTreeSet<String> {
+    let mut found = interfaces.clone();
+    for _ in 0..MOST_ABOVE {
+        let own = pairs.iter().filter(|(above, _)| found.contains(*above)).map(|(_, below)| *below);
+        let below: Vec<&str> = own.filter(|below| check(below).is_ok()).collect();
+        found.extend(below.into_iter().map(str::to_owned));
     }
     found
 }

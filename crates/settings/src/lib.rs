@@ -55,7 +55,7 @@ mod zfs;
 pub use commands::by_commands;
 pub use entry::{Entry, MOST_BYTES};
 pub use factor_request::FactorRequest;
-pub use interface::lowest_interfaces;
+pub use interface::{LIST_SESSIONS, lowest_interfaces, with_interfaces_below};
 pub use journal::{Journal, Unreadable};
 pub use nft::found_ruleset;
 pub use nft_listing::{RulesetParts, ruleset_parts};

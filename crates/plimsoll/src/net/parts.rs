@@ -1,7 +1,7 @@
 //! `--parts`: the parts of the router's path that are there and can be switched off, as a chain of settings.
 
 use super::arguments::NetArguments;
-use super::{queueing, via, wanted};
+use super::{layers, via, wanted};
 use crate::hosts;
 use crate::public::{UNTRACKED, is_public};
 use plimsoll_model::factor::{CONNTRACK, RULESET};
@@ -63,7 +63,7 @@ pub fn look(
     chain.priced()
 }
 
-/// The interfaces of the router that queue the frames, or receive them.
+/// The interfaces of the router that queue the frames, or merge those that it receives.
 fn interfaces(router: &dyn Reach, addresses: Addresses, flow: Flow, part: PathPart) -> Vec<String> {
     let [to_a, to_b] =
         [addresses.a, addresses.b].map(|address| via::interface_towards(router, address.ip));
@@ -74,7 +74,7 @@ fn interfaces(router: &dyn Reach, addresses: Addresses, flow: Flow, part: PathPa
         (Flow::Both, _) => vec![to_a, to_b],
     };
     let all: Vec<String> = all.into_iter().flatten().collect();
-    if sends { queueing::interfaces(router, &all) } else { all }
+    if sends { layers::that_queue(router, &all) } else { layers::that_merge(router, &all) }
 }
 
 /// What a router has of a setting.
