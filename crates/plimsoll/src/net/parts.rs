@@ -98,11 +98,15 @@ fn add_rules(chain: &mut Chain, router: &dyn Reach, wanted: &[PathPart], public:
         }
     };
     let has = ruleset_parts(found_ruleset(&found.original).unwrap_or_default());
-    if let Some(why) = public.filter(|_| has != RulesetParts::default()) {
+    let (wanted, opening) = match &public {
+        Some(_) if has != RulesetParts::default() => shut_and_open(wanted),
+        _ => (wanted.to_vec(), Vec::new()),
+    };
+    for part in opening {
+        let why = public.as_deref().unwrap_or_default();
         let reason =
             format!("R {why}, and would be open without its rules (--allow-open permits it)");
-        wanted.iter().for_each(|part| chain.leave_out(*part, reason.clone()));
-        return;
+        chain.leave_out(part, reason);
     }
     let is_there = |part: &&PathPart| steps(has).iter().any(|(known, _)| known == *part);
     let setting = knob(RULESET);
@@ -133,6 +137,11 @@ fn add_rules(chain: &mut Chain, router: &dyn Reach, wanted: &[PathPart], public:
         };
         chain.leave_out(*part, reason.to_owned());
     }
+}
+
+/// Parts without which the filter of the rules stays, and the others.
+fn shut_and_open(wanted: &[PathPart]) -> (Vec<PathPart>, Vec<PathPart>) {
+    wanted.iter().copied().partition(|part| *part == PathPart::Flowtable)
 }
 
 /// Why a part stays where the rules cannot be read, as those of iptables; `None` for connection tracking, which has a
@@ -438,6 +447,19 @@ mod tests {
         let reason = kept(PathPart::Conntrack, public).unwrap();
         assert!(reason.contains("192.0.2.1") && reason.contains("--allow-open"), "{reason}");
         assert_eq!(kept(PathPart::Rules, public).as_deref(), Some("iptables"));
+    }
+
+    /// The flowtable of a home router with a public address had no price, although its rules stay without it.
+    #[test]
+    fn a_public_router_keeps_its_rules_without_a_flowtable() {
+        let wanted = [PathPart::Flowtable, PathPart::Rules, PathPart::Conntrack];
+        let (shut, open) = shut_and_open(&wanted);
+        assert_eq!((shut, &*open), (vec![PathPart::Flowtable], &wanted[1..]));
+        let has = RulesetParts { rules: true, nat: true, conntrack: true, flowtable: true };
+        for (part, level) in steps(has) {
+            let is_open = level != "without-flowtable";
+            assert_eq!(shut_and_open(&[part]).0.is_empty(), is_open, "{part}");
+        }
     }
 
     #[test]
