@@ -113,6 +113,29 @@ fn options_without_a_job_that_uses_them_are_refused() {
 }
 
 #[test]
+fn options_that_a_study_over_a_router_has_no_use_for_are_refused() {
+    let refused = |words: &[&str]| {
+        let all = ["plimsoll", "net", "ssh://nas", "--via=ssh://r"].iter().chain(words);
+        Arguments::try_parse_from(all).is_err()
+    };
+    assert!(!refused(&[]) && !refused(&["--parts=rules"]) && !refused(&["--loss=1"]));
+    for option in [
+        "--job=tcp-out",
+        "--blocks=1KiB",
+        "--streams=2",
+        "--call=gso",
+        "--socket-buffer=4MiB",
+        "--nagle=off",
+        "--congestion=cubic",
+    ] {
+        assert!(refused(&[option]), "{option}");
+    }
+    for option in ["--loss=1", "--final=20s", "--latency=5ms", "--connections=4", "--direct=::1"] {
+        assert!(refused(&["--parts=rules", option]), "{option}");
+    }
+}
+
+#[test]
 fn each_direction_size_and_number_of_flows_is_searched() {
     let words = ["ssh://nas", "--via=ssh://r", "--frames=512,imix", "--flows=1,1024,1"];
     let plan = planned(&words).unwrap();

@@ -21,7 +21,8 @@ pub struct ViaArguments {
     #[arg(
         long,
         value_name = "HOST",
-        conflicts_with_all = ["jobs", "blocks", "streams", "call", "socket_buffer", "congestion"]
+        conflicts_with_all = ["jobs", "blocks", "streams", "call", "socket_buffer", "nagle",
+            "congestion"]
     )]
     pub via: Option<String>,
     /// Sizes of Ethernet frames in bytes, their check sequence included [default: 128,1518; 1518 with --quick]
@@ -75,7 +76,7 @@ pub struct ViaArguments {
     /// The parts are switched off one after the other, at a fixed rate of frames of one size. flowtable, rules, nat and
     /// conntrack need nftables on R. The result names parts that R does not have
     #[arg(long, value_name = "PARTS", value_enum, value_delimiter = ',', requires = "via")]
-    #[arg(conflicts_with_all = ["set", "direct"])]
+    #[arg(conflicts_with_all = ["set", "direct", "loss"])]
     pub parts: Vec<PartChoice>,
     /// Remove the packet filter rules also from a host with a public address, for some seconds
     #[arg(long)]
