@@ -241,19 +241,33 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
         let found = shown.findings.workloads.iter().filter(own);
         listed(&found.map(|found| label(shown, found)).collect::<Vec<String>>())
     }));
-    let parts = study.plan.parts.iter();
-    legend.extend(parts.flat_map(|parts| &parts.missing).map(|MissingPart { part, reason }| {
-        format!("{part}: not measured, because {}.", shortened(&printable(reason), LONGEST))
-    }));
-    for (part, failure) in shown.part_costs.iter().flat_map(|costs| &costs.parts).filter_map(failed)
-    {
-        let happened = shortened(&printable(&failure.happened), LONGEST);
-        let line = format!("Without {part} no trial was complete: {happened}.");
-        if !legend.contains(&line) {
-            legend.push(line);
+    let missing = study.plan.parts.iter().flat_map(|parts| &parts.missing);
+    let missing = by_reason(missing.map(|MissingPart { part, reason }| (*part, &**reason)));
+    legend.extend(
+        missing.into_iter().map(|(parts, why)| format!("{parts}: not measured, because {why}.")),
+    );
+    let failed = shown.part_costs.iter().flat_map(|costs| &costs.parts).filter_map(failed);
+    let failed = by_reason(failed.map(|(part, failure)| (part, &*failure.happened)));
+    let without = |(parts, why): (String, String)| {
+        format!("Without {parts} no trial was complete: {why}.")
+    };
+    legend.extend(failed.into_iter().map(without));
+    legend
+}
+
+/// Each reason once, as it is printed, with the names of the parts that it holds for before it.
+fn by_reason<'a>(all: impl Iterator<Item = (PathPart, &'a str)>) -> Vec<(String, String)> {
+    let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
+    for (part, reason) in all {
+        let name = part.to_string();
+        match groups.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => groups.push((reason, vec![name])),
         }
     }
-    legend
+    let printed = |reason: &str| shortened(&printable(reason), LONGEST);
+    groups.into_iter().map(|(reason, names)| (listed(&names), printed(reason))).collect()
 }
 
 fn failed(part: &PartCost) -> Option<(PathPart, &Failure)> {
@@ -275,6 +289,20 @@ mod tests {
         assert_eq!(microseconds(2.149e-6, 1), "2.1");
         assert_eq!(microseconds(-0.004e-6, 2), "0.00");
         assert_eq!(microseconds(-1.5e-6, 1), "-1.5");
+    }
+
+    /// A router with a public address had its reason on the screen four times, two lines each.
+    #[test]
+    fn parts_with_one_reason_share_a_line() {
+        let all = [
+            (PathPart::Rules, "R is public"),
+            (PathPart::Offload, "it is off on eth0"),
+            (PathPart::Nat, "R is public"),
+            (PathPart::Rules, "R is public"),
+        ];
+        let expected = [("rules and nat", "R is public"), ("offload", "it is off on eth0")];
+        let expected = expected.map(|(parts, why)| (parts.to_owned(), why.to_owned()));
+        assert_eq!(by_reason(all.into_iter()), expected);
     }
 
     #[test]
