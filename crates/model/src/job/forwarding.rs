@@ -4,7 +4,7 @@ use super::path::facts_of_path;
 use super::{CannotSet, Flow, JobFacts, RateUnit, Settable, settable};
 use crate::metric::{Aggregation, Combine, Direction, Row};
 use crate::units::Bytes;
-use crate::{Measure, Parameter};
+use crate::{Flag, Measure, Parameter};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -94,6 +94,16 @@ impl ForwardingJob {
             },
             None => ForwardingJob { frame: longest, ..self.clone() },
         }
+    }
+
+    /// Bytes of a frame that was sent, of a mix of sizes the mean: fewer than planned where these flags of trials say that
+    /// the path did not take the longest ones.
+    pub fn frame_sent<'a>(&self, flags: impl IntoIterator<Item = &'a Flag>) -> Bytes {
+        let capped = flags.into_iter().find_map(|flag| match flag {
+            Flag::FrameCapped { used, .. } if *used < self.longest() => Some(*used),
+            _ => None,
+        });
+        capped.map_or(self.frame, |longest| self.capped(longest).frame)
     }
 
     /// Payload of a datagram in a frame of this size, 0 if there is no room for one.
@@ -281,6 +291,11 @@ mod tests {
         assert_eq!((shorter.frame, shorter.longest()), (Bytes(337), Bytes(1310)));
         let one = ForwardingJob::new(Flow::In, Bytes(1518)).capped(Bytes(1310));
         assert_eq!((one.frame, one.sizes()), (Bytes(1310), vec![1310]));
+        let capped = |wanted, used| Flag::FrameCapped { wanted, used, path_mtu: Bytes(1292) };
+        let flags = [capped(Bytes(1518), Bytes(1310))];
+        assert_eq!((job.frame_sent(&flags), job.frame_sent(&flags[..0])), (Bytes(337), Bytes(354)));
+        assert_eq!(ForwardingJob::new(Flow::In, Bytes(1518)).frame_sent(&flags), Bytes(1310));
+        assert_eq!(ForwardingJob::new(Flow::In, Bytes(128)).frame_sent(&flags), Bytes(128));
     }
 
     #[test]

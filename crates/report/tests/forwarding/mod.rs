@@ -119,6 +119,28 @@ fn the_rates_of_a_router_are_on_one_screen() {
     assert!(page.contains("frames by offered rate"));
 }
 
+/// 39,800 frames a second of 337 bytes: behind a tunnel, the mean of a mix is shorter as well.
+#[test]
+fn rates_in_bits_are_of_the_frames_that_were_sent() {
+    let mut study = routed();
+    let Job::Forwarding(job) = &mut study.plan.workloads[1].parts[0].job else { panic!() };
+    *job = ForwardingJob::imix(Flow::Out, Bytes(1518));
+    for trial in &mut study.trials {
+        trial.result.flags.push(Flag::FrameCapped {
+            wanted: Bytes(1518),
+            used: Bytes(1310),
+            path_mtu: Bytes(1292),
+        });
+    }
+    let screen = Document::of_study(&study).screen(&SCREEN);
+    let row = |name: &str| screen.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+    for (name, rate) in
+        [("out imix", "107 Mbit/s"), ("in 1310", "417 Mbit/s"), ("out 128", " Mbit/s")]
+    {
+        assert!(row(name).contains(rate), "{rate} of {name} in\n{screen}");
+    }
+}
+
 #[test]
 fn what_the_lead_in_lost_is_said_with_its_load() {
     let mut study = routed();

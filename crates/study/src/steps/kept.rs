@@ -4,7 +4,7 @@
 use super::{Measured, TimeLimit, Trial, ended, failed, figure};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Bound, Flag, HostLoad, Length, Measure, Metric, Outcome, Point, PointResult, RateCaveat,
+    Bound, Flag, HostLoad, Job, Length, Measure, Metric, Outcome, Point, PointResult, RateCaveat,
 };
 use plimsoll_stats::kept::{Caveat, Found, Purpose, RateTrial, Search, Settings, Slope};
 
@@ -123,11 +123,15 @@ impl Trial<'_> {
         let main = self.workload.main();
         let job = main.map(|part| part.job.title()).unwrap_or_default();
         let frame = main.and_then(|part| part.job.block()).unwrap_or(Bytes(1));
+        let sent = match main.map(|part| &part.job) {
+            Some(Job::Forwarding(job)) => job.frame_sent(&result.flags),
+            _ => frame,
+        };
         let late = noticed.late.map(|delay_seconds| RateCaveat::Late {
             delay_seconds,
             seconds: range.confirm_seconds,
         });
-        let caveats = found.caveats.iter().map(|caveat| as_flag(caveat, frame)).chain(late);
+        let caveats = found.caveats.iter().map(|caveat| as_flag(caveat, sent)).chain(late);
         result.flags.extend(caveats.map(|caveat| Flag::KeptRate {
             workload: job.clone(),
             frame,
@@ -232,7 +236,7 @@ mod tests {
     use super::*;
     use crate::steps::{Conditions, measure};
     use plimsoll_model::{
-        Flow, ForwardingJob, Job, Parameter, Part, PartResult, Steps, StreamJob, Workload,
+        Flow, ForwardingJob, Parameter, Part, PartResult, Steps, StreamJob, Workload,
     };
     use std::num::NonZeroU16;
 

@@ -13,7 +13,7 @@ use crate::verdict::percent;
 use plimsoll_explain::{CellFindings, Claim, Forwarded, QueueSeen, RateLimit, WorkloadFindings};
 use plimsoll_model::units::three_digits;
 use plimsoll_model::{
-    Cell, Flag, Measure, Metric, RateCaveat, Steps, StreamJob, Subject, Workload,
+    Cell, Flag, Job, Measure, Metric, RateCaveat, Steps, StreamJob, Subject, Workload,
 };
 use plimsoll_stats::verdict::{Side, Verdict};
 
@@ -196,10 +196,13 @@ fn direction_and_size(shown: &Shown<'_>, found: &WorkloadFindings) -> String {
     format!("{} {frame}", part.job.title().trim_end_matches(" ways"))
 }
 
-/// Bytes of the frames that were sent.
+/// Bytes of the frames that were sent; of a mix of sizes the mean.
 fn frame(shown: &Shown<'_>, found: &WorkloadFindings) -> u64 {
-    let frame = found.workload.main().and_then(|part| part.job.block()).map_or(0, |frame| frame.0);
-    capped(shown, found.number).unwrap_or(frame)
+    let own = shown.study.trials.iter().filter(|trial| trial.cell.workload == found.number);
+    match found.workload.main().map(|part| &part.job) {
+        Some(Job::Forwarding(job)) => job.frame_sent(own.flat_map(|trial| &trial.result.flags)).0,
+        job => job.and_then(|job| job.block()).map_or(0, |frame| frame.0),
+    }
 }
 
 /// A comparison of the packets that a router keeps, or of connections, of each second: "≥ 22% fewer", "equal",
@@ -279,17 +282,6 @@ pub(super) fn kept_in_words(shown: &Shown<'_>, cell: &CellFindings) -> String {
     let least = if is_least { "≥ " } else { "" };
     kept(shown, cell)
         .map_or_else(|| NOTHING.to_owned(), |kept| format!("{least}{}", RATE.value(kept)))
-}
-
-/// Bytes of the frames that were sent, where the path does not take longer ones.
-fn capped(shown: &Shown<'_>, workload: u16) -> Option<u64> {
-    let wanted = shown.study.plan.workloads.get(usize::from(workload))?.main()?.job.block();
-    let own = shown.study.trials.iter().filter(|trial| trial.cell.workload == workload);
-    own.flat_map(|trial| &trial.result.flags).find_map(|flag| match flag {
-        // Of a mix, the longest ones alone.
-        Flag::FrameCapped { used, .. } if Some(*used) < wanted => Some(used.0),
-        _ => None,
-    })
 }
 
 /// What passes once the credit is used up, where there is one.
