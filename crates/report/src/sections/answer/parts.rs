@@ -248,9 +248,8 @@ pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
     );
     let failed = shown.part_costs.iter().flat_map(|costs| &costs.parts).filter_map(failed);
     let failed = by_reason(failed.map(|(part, failure)| (part, &*failure.happened)));
-    let without = |(parts, why): (String, String)| {
-        format!("Without {parts} no trial was complete: {why}.")
-    };
+    let without =
+        |(parts, why): (String, String)| format!("Without {parts} no trial was complete: {why}.");
     legend.extend(failed.into_iter().map(without));
     legend
 }
