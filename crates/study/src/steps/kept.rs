@@ -4,7 +4,8 @@
 use super::{Measured, TimeLimit, Trial, ended, failed, figure};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Bound, Flag, HostLoad, Job, Length, Measure, Metric, Outcome, Point, PointResult, RateCaveat,
+    Bound, Flag, ForwardingJob, HostLoad, Job, Length, Measure, Metric, Outcome, Point,
+    PointResult, RateCaveat,
 };
 use plimsoll_stats::kept::{Caveat, Found, Purpose, RateTrial, Search, Settings, Slope};
 
@@ -121,7 +122,7 @@ impl Trial<'_> {
         put(Measure::EVENTS_AT_HALF, found.events_per_second.first().copied());
         put(Measure::EVENTS_AT_MOST, found.events_per_second.get(1).copied());
         let main = self.workload.main();
-        let job = main.map(|part| part.job.title()).unwrap_or_default();
+        let job = main.map(|part| load_in_words(&part.job)).unwrap_or_default();
         let frame = main.and_then(|part| part.job.block()).unwrap_or(Bytes(1));
         let sent = match main.map(|part| &part.job) {
             Some(Job::Forwarding(job)) => job.frame_sent(&result.flags),
@@ -138,6 +139,18 @@ impl Trial<'_> {
             caveat,
         }));
         Ok((result, loads))
+    }
+}
+
+/// "out", "out imix in 1 flow": a load, as far as the loads of a study differ by more than the bytes of a frame.
+fn load_in_words(job: &Job) -> String {
+    let title = job.title();
+    let Job::Forwarding(job) = job else { return title };
+    let mix = if job.imix.is_some() { " imix" } else { "" };
+    match job.flows {
+        ForwardingJob::FLOWS => format!("{title}{mix}"),
+        1 => format!("{title}{mix} in 1 flow"),
+        many => format!("{title}{mix} in {many} flows"),
     }
 }
 
@@ -235,9 +248,7 @@ fn as_flag(caveat: &Caveat, frame: Bytes) -> RateCaveat {
 mod tests {
     use super::*;
     use crate::steps::{Conditions, measure};
-    use plimsoll_model::{
-        Flow, ForwardingJob, Parameter, Part, PartResult, Steps, StreamJob, Workload,
-    };
+    use plimsoll_model::{Flow, Parameter, Part, PartResult, Steps, StreamJob, Workload};
     use std::num::NonZeroU16;
 
     const FRAME: u64 = 500;
@@ -382,6 +393,19 @@ mod tests {
         };
         let late: Vec<(f64, f64)> = result.flags.iter().filter_map(caveat).collect();
         assert_eq!(late, [(0.05, 10.0)], "{result:?}");
+    }
+
+    /// Of several numbers of flows, one had the words of all.
+    #[test]
+    fn words_are_of_one_load() {
+        let load =
+            |flows, job: ForwardingJob| load_in_words(&ForwardingJob { flows, ..job }.into());
+        let frames = || ForwardingJob::new(Flow::Out, Bytes(128));
+        assert_eq!(load(ForwardingJob::FLOWS, frames()), "out");
+        assert_eq!(load(1, frames()), "out in 1 flow");
+        assert_eq!(load(1024, frames()), "out in 1024 flows");
+        let mix = ForwardingJob::imix(Flow::Both, Bytes(1518));
+        assert_eq!(load(ForwardingJob::FLOWS, mix), "both ways imix");
     }
 
     #[test]

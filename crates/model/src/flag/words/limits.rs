@@ -174,6 +174,12 @@ pub(super) fn retransmitted(target: &str, times: u64, late: u64, doubled: u64) -
     )
 }
 
+/// Frames a second in three digits, "38100": the others are those of chance.
+fn frames(per_second: f64) -> String {
+    let step = 10_f64.powf((per_second.max(1.0).log10().floor() - 2.0).max(0.0));
+    format!("{:.0} frames a second", (per_second / step).round() * step)
+}
+
 /// What has to be said with the rate of a workload.
 pub(super) fn kept_rate(workload: &str, frame: Bytes, caveat: &RateCaveat, seen: &str) -> Words {
     let load = format!("{workload}, {} B", frame.0);
@@ -206,23 +212,24 @@ pub(super) fn kept_rate(workload: &str, frame: Bytes, caveat: &RateCaveat, seen:
         RateCaveat::BurstCredit { bytes, frames_per_second } => Words::new(
             Severity::Limit,
             format!(
-                "{load}: burst credit of {:.0} kB: the router forwards more until it is used up, then \
-                 {frames_per_second:.0} frames a second{seen}",
-                bytes / 1e3
+                "{load}: burst credit of {} kB: the router forwards more until it is used up, then {}{seen}",
+                units::three_digits(bytes / 1e3),
+                frames(*frames_per_second)
             ),
         ),
         RateCaveat::Collapse { frames_per_second } => Words::new(
             Severity::Limit,
             format!(
-                "{load}: overload collapse: under overload, the router forwards only {frames_per_second:.0} \
-                 frames a second{seen}"
+                "{load}: overload collapse: under overload, the router forwards only {}{seen}",
+                frames(*frames_per_second)
             ),
         ),
         RateCaveat::Interruptions { frames_per_second } => Words::new(
             Severity::Limit,
             format!(
                 "{load}: interruptions set the rate, not the router's capacity: between them it forwards about \
-                 {frames_per_second:.0} frames a second{seen}"
+                 {}{seen}",
+                frames(*frames_per_second)
             ),
         )
         .action("Look for the cause: other work on the router, or a link that fails now and then."),

@@ -129,3 +129,18 @@ fn operations_in_flight_are_rate_times_response_time() {
     let said = "The operations in flight (8.00) do not match rate × response time (6.50)";
     assert_eq!(flag.message(), said);
 }
+
+#[test]
+fn figures_of_a_kept_rate_have_three_digits() {
+    let said = |caveat| {
+        let workload = "out".to_owned();
+        Flag::KeptRate { workload, frame: Bytes(128), caveat }.message()
+    };
+    // A credit of three frames was "0 kB".
+    let few = said(crate::RateCaveat::BurstCredit { bytes: 384.0, frames_per_second: 38_127.4 });
+    assert!(few.contains("credit of 0.384 kB") && few.contains("then 38100 frames"), "{few}");
+    let few = said(crate::RateCaveat::Collapse { frames_per_second: 812.6 });
+    assert!(few.contains("only 813 frames a second"), "{few}");
+    let none = said(crate::RateCaveat::Interruptions { frames_per_second: 0.0 });
+    assert!(none.contains("about 0 frames a second"), "{none}");
+}
