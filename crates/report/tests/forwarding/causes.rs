@@ -71,6 +71,22 @@ fn a_shaper_that_sets_the_rate_is_named_with_its_counters() {
     assert!(text.contains("shaper, link") && !text.contains("sets the rate"), "{text}");
 }
 
+/// What its queues dropped was of others.
+#[test]
+fn a_router_that_did_not_see_the_frames_has_no_shaper_for_them() {
+    let mut study = shaped();
+    for trial in &mut study.trials {
+        let of_points = trial.points.iter_mut().flat_map(|point| &mut point.loads);
+        for load in trial.loads.iter_mut().chain(of_points) {
+            let still =
+                |one: &mut InterfaceLoad| (one.received_packets, one.sent_packets) = (12, 9);
+            load.interfaces.iter_mut().for_each(still);
+        }
+    }
+    let text = screen(&study);
+    assert!(text.contains("not at R") && !text.contains("sets the rate"), "{text}");
+}
+
 #[test]
 fn full_queues_and_tables_of_a_router_are_named() {
     let mut study = shaped();

@@ -24,7 +24,9 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
             routers.iter().filter_map(|router| Some((router.queue.as_ref()?, &router.limit)));
         sentences.extend(of_queue(&seen.collect::<Vec<_>>(), &about(&routers)));
     }
-    let full = chosen(shown, |router| matches!(router.limit, RateLimit::CpuQueue { .. }));
+    let full = chosen(shown, |router| {
+        matches!(router.limit, RateLimit::CpuQueue { .. }) && !router.passes_by()
+    });
     let dropped = full.iter().filter_map(|router| router.softnet_dropped).reduce(f64::min);
     sentences.extend(dropped.map(|share| of_cpu_queue(share, &about(&full))));
     let full: Vec<(Cell, ConntrackLoad)> = tables(shown).collect();
@@ -68,7 +70,7 @@ fn tables<'a>(shown: &'a Shown<'_>) -> impl Iterator<Item = (Cell, ConntrackLoad
 fn by_queue(all: &[Forwarded]) -> Vec<Vec<&Forwarded>> {
     let key = |router: &Forwarded| {
         let queue = router.queue.as_ref()?;
-        let is_limit = matches!(router.limit, RateLimit::Queue { .. });
+        let is_limit = matches!(router.limit, RateLimit::Queue { .. }) && !router.passes_by();
         is_limit.then(|| (queue.interface.clone(), queue.discipline.clone(), queue.shapes()))
     };
     let mut groups: Vec<(_, Vec<&Forwarded>)> = Vec::new();
