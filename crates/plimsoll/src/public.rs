@@ -75,9 +75,14 @@ fn why_public(own: &[IpAddr]) -> Option<String> {
 
 /// The addresses of a host.
 pub fn own_addresses(host: &dyn Reach) -> Vec<IpAddr> {
-    let own = hosts::said(host, "ip -o addr show 2>/dev/null");
-    let words = own.split_whitespace().filter_map(|word| word.split('/').next()?.parse().ok());
-    words.collect()
+    own_in(&hosts::said(host, "ip -o addr show 2>/dev/null"))
+}
+
+/// The addresses that a host has itself: "inet 100.64.0.7 peer 203.0.113.1/32" has that of the other end of a session, too.
+fn own_in(listed: &str) -> Vec<IpAddr> {
+    let words: Vec<&str> = listed.split_whitespace().collect();
+    let own = words.windows(2).filter(|pair| ["inet", "inet6"].contains(&pair[0]));
+    own.filter_map(|pair| pair[1].split('/').next()?.parse().ok()).collect()
 }
 
 /// Whether an address belongs to a local network: private, of one link or site, or for benchmarks. Sources: RFC 1918,
@@ -136,6 +141,20 @@ mod tests {
         {
             assert!(!is_local(public.parse().unwrap()), "{public}");
         }
+    }
+
+    /// A router with PPPoE behind the translation of its provider was "public" by the address of the provider, and was
+    /// "the router and an end" where that was B.
+    #[test]
+    fn the_other_end_of_a_session_is_no_own_address() {
+        let listed = "1: lo    inet 127.0.0.1/8 scope host lo\\       valid_lft forever preferred_lft forever\n\
+            4: br-lan    inet 192.168.1.1/24 brd 192.168.1.255 scope global br-lan\n\
+            4: br-lan    inet6 fd00::1/64 scope global\n\
+            9: pppoe-wan    inet 100.64.0.7 peer 203.0.113.1/32 scope global pppoe-wan\n";
+        let own: Vec<String> = own_in(listed).iter().map(ToString::to_string).collect();
+        assert_eq!(own, ["127.0.0.1", "192.168.1.1", "fd00::1", "100.64.0.7"]);
+        assert_eq!(why_public(&own_in(listed)), None);
+        assert!(own_in("").is_empty() && own_in("inet").is_empty());
     }
 
     #[test]
