@@ -7,6 +7,7 @@ use super::{Found, Knob, Original, Scope, alone, command, interface, rps};
 use plimsoll_model::{Cause, Failure};
 use plimsoll_reach::Reach;
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 /// What stands for it.
 pub(super) const KIND: &str = "packet-steering";
@@ -27,11 +28,14 @@ const LIST: &str = "cd /sys/class/net || exit 1
     done
     echo \"online $(cat /sys/devices/system/cpu/online)\"";
 
-#[derive(Debug)]
-struct PacketSteering;
+#[derive(Debug, Default)]
+struct PacketSteering {
+    /// The interfaces of which a level was applied.
+    set: Mutex<Vec<String>>,
+}
 
 pub(super) fn make(rest: &str) -> Result<Box<dyn Knob>, String> {
-    alone(rest, PacketSteering)
+    alone(rest, PacketSteering::default())
 }
 
 /// What a host has to be steered.
@@ -100,6 +104,16 @@ fn by_interface(original: &Original) -> BTreeMap<&str, Original> {
     all
 }
 
+fn names(all: &BTreeMap<&str, Original>) -> Vec<String> {
+    all.keys().map(|name| (*name).to_owned()).collect()
+}
+
+/// The interfaces that must have a level: those that it was applied to. One that has come since, such as that of a tunnel,
+/// was not set.
+fn verified<'a>(set: &'a [String], now: &'a [String]) -> &'a [String] {
+    if set.is_empty() { now } else { set }
+}
+
 /// The setting of one interface.
 fn interface_knob(interface: &str) -> Result<Box<dyn Knob>, Failure> {
     super::knob(&format!("{}:{interface}", rps::KIND))
@@ -151,7 +165,9 @@ impl Knob for PacketSteering {
 
     fn apply(&self, host: &dyn Reach, original: &Original, level: &str) -> Result<(), Failure> {
         let steered = Steered::find(host)?;
-        for (interface, own) in by_interface(original) {
+        let all = by_interface(original);
+        *self.set.lock().unwrap_or_else(PoisonError::into_inner) = names(&all);
+        for (interface, own) in all {
             interface_knob(interface)?.apply(host, &own, steered.mask(level))?;
         }
         Ok(())
@@ -159,7 +175,8 @@ impl Knob for PacketSteering {
 
     fn verify(&self, host: &dyn Reach, level: &str) -> Result<(), Failure> {
         let steered = Steered::find(host)?;
-        for interface in &steered.interfaces {
+        let set = self.set.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for interface in verified(&set, &steered.interfaces) {
             interface_knob(interface)?.verify(host, steered.mask(level))?;
         }
         Ok(())
@@ -253,5 +270,16 @@ mod tests {
             assert!(knob.check_original(&bad).is_err(), "{bad:?}");
         }
         assert!(make("eth0").is_err());
+    }
+
+    /// In a namespace, the interface of a tunnel is one that can be steered, and was not there when steering was set.
+    #[test]
+    fn an_interface_that_has_come_since_is_not_verified() {
+        let original = |name: &str| (format!("{name}/rx-0"), "0".to_owned());
+        let found = Original(["lan", "wan"].map(original).into());
+        let set = names(&by_interface(&found));
+        let now = ["lan", "plimsoll_wg", "wan"].map(str::to_owned);
+        assert_eq!(verified(&set, &now), ["lan", "wan"]);
+        assert_eq!(verified(&[], &now), now);
     }
 }
