@@ -142,7 +142,8 @@ pub(super) fn table(shown: &Shown<'_>) -> Table {
         };
         let of_control = row(
             "A/A control".to_owned(),
-            [costs.whole, costs.whole.zip(costs.control.seconds).map(|(whole, off)| whole + off)],
+            // Its cost is the first of both less the second, as in the other rows.
+            [costs.whole.zip(costs.control.seconds).map(|(whole, off)| whole + off), costs.whole],
             &costs.control,
             control.to_owned(),
         );
