@@ -175,6 +175,9 @@ pub(crate) const LOST_THERE: f64 = 0.5;
 pub(crate) const HELD_BACK: f64 = 0.5;
 /// Share of the table of connections from which it is full. Chosen: it is looked at before and after a trial, not within.
 pub(crate) const CONNTRACK_FULL: f64 = 0.95;
+/// Share of the attempts to open a connection that fail from which they set the rate, and not the round trips. Chosen: an
+/// attempt without an answer takes a second, and others a few milliseconds.
+pub(crate) const NOT_OPENED: f64 = 0.02;
 /// Flows below which the offloaded connections of other hosts cannot be told from them. Chosen: a browser opens a handful
 /// to one server.
 pub(crate) const FEW_FLOWS: f64 = 16.0;

@@ -2,10 +2,10 @@
 //! rate.
 
 use super::lost;
-use super::seen::{Loaded, at_end, kernel, mean};
+use super::seen::{Loaded, at_end, average, kernel, mean};
 use crate::gather::Gathered;
-use crate::thresholds::PATH_SATURATED;
-use plimsoll_model::{Cell, ConntrackLoad, Measure, PathSubject, Study, Subject, Trial};
+use crate::thresholds::{NOT_OPENED, PATH_SATURATED};
+use plimsoll_model::{Cell, ConntrackLoad, Measure, Metric, PathSubject, Study, Subject, Trial};
 
 /// What sets the rate of new connections.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,6 +25,11 @@ pub enum ConnectionLimit {
     /// A core of an end, at this utilisation: the router takes at least that many.
     End {
         /// Utilisation.
+        share: f64,
+    },
+    /// Attempts that were refused or had no answer, this share of all, while all cores are idle enough.
+    NotOpened {
+        /// Share.
         share: f64,
     },
     /// The round trips: all cores are idle enough, and more at a time would be more a second.
@@ -77,16 +82,25 @@ fn of_cell(study: &Study, trials: &[&Trial], cell: Cell) -> Option<NewConnection
         _ if own.is_empty() => ConnectionLimit::Unknown,
         _ if shares => match mean(&own, Loaded::core) {
             Some(share) if share >= PATH_SATURATED => ConnectionLimit::SharedCore { share },
-            _ => ConnectionLimit::RoundTrips,
+            _ => of_attempts(trials),
         },
         _ => match (mean(&own, |at| at.busiest(kernel)), at_ends(trials, path)) {
             (Some(share), _) if share >= PATH_SATURATED => ConnectionLimit::Core { share },
             (_, Some(share)) if share >= PATH_SATURATED => ConnectionLimit::End { share },
-            _ => ConnectionLimit::RoundTrips,
+            _ => of_attempts(trials),
         },
     };
     let softirq = mean(&own, |at| at.busiest(|cpu| cpu.softirq));
     Some(NewConnections { cell, softirq, conntrack, limit })
+}
+
+/// What sets the rate where no core does: attempts that fail, or the round trips of the others.
+fn of_attempts(trials: &[&Trial]) -> ConnectionLimit {
+    let failed = |trial: &&Trial| trial.result.value(0, Metric::all(Measure::UNANSWERED));
+    match average(&trials.iter().filter_map(failed).collect::<Vec<f64>>()) {
+        Some(share) if share >= NOT_OPENED => ConnectionLimit::NotOpened { share },
+        _ => ConnectionLimit::RoundTrips,
+    }
 }
 
 /// The busiest core or process of the busier end.

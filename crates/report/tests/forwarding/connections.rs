@@ -98,6 +98,17 @@ fn what_sets_the_rate_of_connections_is_named() {
     let round_trips = limit(&idle);
     assert!(round_trips.contains("round trips"), "{round_trips}");
     assert!(round_trips.contains("Round trips set the rate (16 at a time)"), "{round_trips}");
+    // A rule of the router drops what is beyond its own rate: more at a time would open no more.
+    let dropped = limit(&|study| {
+        idle(study);
+        for trial in &mut study.trials {
+            let figures = &mut trial.result.parts[0].quantities;
+            figures.insert(Metric::all(Measure::UNANSWERED), 0.4);
+        }
+    });
+    assert!(dropped.contains("not opened") && !dropped.contains("Round trips"), "{dropped}");
+    let words = "Attempts that fail set the rate (16 at a time): 40% of them were refused, or had no answer after a second.";
+    assert!(dropped.contains(words), "{dropped}");
     let at_end = limit(&|study| {
         idle(study);
         for trial in &mut study.trials {

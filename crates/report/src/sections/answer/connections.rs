@@ -98,6 +98,7 @@ fn limit(limit: ConnectionLimit) -> String {
         ConnectionLimit::Core { share } => format!("R core {}", percent(whole(share))),
         ConnectionLimit::SharedCore { share } => format!("shared core {}", percent(whole(share))),
         ConnectionLimit::End { share } => format!("sender {}", percent(whole(share))),
+        ConnectionLimit::NotOpened { .. } => "not opened".to_owned(),
         ConnectionLimit::RoundTrips => "round trips".to_owned(),
         ConnectionLimit::Unknown => "not monitored".to_owned(),
     }

@@ -291,6 +291,11 @@ fn of_connections(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
                 "The sender, not R, sets the rate ({loads}): its busiest core or process is{} busy.",
                 busy(share)
             )),
+            ConnectionLimit::NotOpened { share } => Some(format!(
+                "Attempts that fail set the rate ({loads}): {} of them were refused, or had no answer after a second. Look \
+                 for a rule of R that limits new connections.",
+                whole(share)
+            )),
             ConnectionLimit::RoundTrips => Some(format!(
                 "Round trips set the rate ({loads}): no core is saturated, so more at a time may open more."
             )),
