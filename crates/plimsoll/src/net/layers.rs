@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 
 const LIST_QUEUES: &str = "PATH=$PATH:/usr/sbin:/sbin; tc qdisc show 2>/dev/null
     ";
-/// Prints each interface with one below it, "br-lan lan1", and the ports of switches: "lan1 is dsa".
+/// Prints each interface with one below it, "br-lan lan1", the ports of switches, "lan1 is dsa", and radio: "ap0 is radio".
 const LIST_BELOW: &str = "for i in */lower_*; do echo \"${i%%/*} ${i#*/lower_}\"; done
-    for i in */uevent; do grep -q '^DEVTYPE=dsa' \"$i\" && echo \"${i%%/*} is dsa\"; done";
+    for i in */uevent; do grep -q '^DEVTYPE=dsa' \"$i\" && echo \"${i%%/*} is dsa\"; done
+    for i in */phy80211 */wireless; do [ -e \"$i\" ] && echo \"${i%%/*} is radio\"; done";
 
 /// The interfaces whose queues frames pass that these send, each once.
 pub(super) fn that_queue(router: &dyn Reach, sending: &[String]) -> Vec<String> {
@@ -22,6 +23,13 @@ pub(super) fn that_queue(router: &dyn Reach, sending: &[String]) -> Vec<String> 
 pub(super) fn that_merge(router: &dyn Reach, receiving: &[String]) -> Vec<String> {
     let list = [LIST_SESSIONS, LIST_BELOW].concat();
     merging(receiving, &hosts::said(router, &list))
+}
+
+/// The cards below these interfaces, which have the receive steering and the offloads of what passes. Of a bridge, the
+/// port that frames take is not known: those of radio are left out.
+pub(super) fn cards(router: &dyn Reach, above: &[String]) -> Vec<String> {
+    let list = [LIST_SESSIONS, LIST_BELOW].concat();
+    wired_cards(above, &hosts::said(router, &list))
 }
 
 /// Interfaces, each with one below it.
@@ -58,8 +66,18 @@ fn merging(receiving: &[String], listed: &str) -> Vec<String> {
     let pairs = pairs(listed);
     let passed = with_interfaces_below(&BTreeSet::from_iter(receiving.iter().cloned()), &pairs);
     let is_lowest = |name: &str| !pairs.iter().any(|(above, _)| *above == name);
-    let is_port = |name: &str| listed.lines().any(|line| words(line) == [name, "is", "dsa"]);
-    passed.into_iter().filter(|name| is_lowest(name) || is_port(name)).collect()
+    passed.into_iter().filter(|name| is_lowest(name) || is_listed(name, "dsa", listed)).collect()
+}
+
+/// Whether an interface was listed as one of a kind.
+fn is_listed(name: &str, kind: &str, listed: &str) -> bool {
+    listed.lines().any(|line| words(line) == [name, "is", kind])
+}
+
+fn wired_cards(above: &[String], listed: &str) -> Vec<String> {
+    let set = BTreeSet::from_iter(above.iter().cloned());
+    let lowest = lowest_interfaces(&set, &pairs(listed));
+    lowest.into_iter().filter(|name| !set.contains(name) && !is_listed(name, "radio", listed)).collect()
 }
 
 #[cfg(test)]
@@ -82,7 +100,7 @@ mod tests {
         qdisc tbf 8001: dev wan.7 root refcnt 2 rate 8Mbit\n\
         qdisc fq_codel 0: dev pppoe-wan root refcnt 2 limit 10240p\n\
         pppoe-wan wan.7\nbr-lan lan1\nbr-lan lan2\nbr-lan ap0\nlan1 eth0\nlan2 eth0\nwan eth0\nwan.7 wan\n\
-        lan1 is dsa\nlan2 is dsa\nwan is dsa\n";
+        lan1 is dsa\nlan2 is dsa\nwan is dsa\nap0 is radio\n";
 
     #[test]
     fn frames_pass_each_queue_down_to_the_card() {
@@ -111,5 +129,13 @@ mod tests {
         assert_eq!(of(&["pppoe-wan"]), "eth0 wan");
         assert_eq!(of(&["eth0"]), "eth0");
         assert_eq!(of(&["wg0"]), "wg0");
+    }
+
+    /// What a firmware changes of the steering of `eth0` was not named: nothing was known of it.
+    #[test]
+    fn the_cards_below_are_known_apart_from_radio() {
+        let of = |names: &[&str]| of(wired_cards, names, LISTED);
+        assert_eq!(of(&["br-lan", "pppoe-wan"]), "eth0");
+        assert_eq!(of(&["eth0", "wg0"]), "", "they are known already");
     }
 }

@@ -1,9 +1,9 @@
 //! A router between the ends: the rate that it forwards, by direction and frame size.
 
 use super::arguments::{NetArguments, RateChoice, SideChoice};
-use super::connections;
 use super::via_arguments::{DirectionChoice, Frame};
 use super::workloads::{FINE_MARGIN, FINE_WIDTH, LOSS, WIDTH, part};
+use super::{connections, layers};
 use crate::hosts;
 use crate::public::{is_local, own_addresses};
 use plimsoll_model::units::Bytes;
@@ -205,11 +205,13 @@ pub(super) fn own_addresses_of_ends(
     }
 }
 
-/// The interfaces from which a router sends to the ends.
+/// The interfaces from which a router sends to the ends, and the cards below them.
 pub(super) fn own_interfaces(router: &dyn Reach, addresses: Addresses) -> Vec<String> {
     let towards = [addresses.a, addresses.b].map(|end| interface_towards(router, end.ip));
     let mut names: Vec<String> = towards.into_iter().flatten().collect();
     names.dedup();
+    let cards = layers::cards(router, &names);
+    names.extend(cards);
     names
 }
 
