@@ -77,7 +77,10 @@ fn is_listed(name: &str, kind: &str, listed: &str) -> bool {
 fn wired_cards(above: &[String], listed: &str) -> Vec<String> {
     let set = BTreeSet::from_iter(above.iter().cloned());
     let lowest = lowest_interfaces(&set, &pairs(listed));
-    lowest.into_iter().filter(|name| !set.contains(name) && !is_listed(name, "radio", listed)).collect()
+    lowest
+        .into_iter()
+        .filter(|name| !set.contains(name) && !is_listed(name, "radio", listed))
+        .collect()
 }
 
 #[cfg(test)]
