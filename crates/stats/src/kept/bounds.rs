@@ -4,7 +4,7 @@ use super::segments::RateTrial;
 use std::collections::BTreeMap;
 
 /// Share of the time at a rate in which the loss may exceed the goal.
-const EXCEED: f64 = 0.5;
+pub(super) const EXCEED: f64 = 0.5;
 /// Share of a trial's length from which it counts: the lead-in may have taken a part.
 pub(super) const WHOLE: f64 = 0.75;
 
@@ -101,6 +101,7 @@ mod tests {
             loads.add(7, trial(1.0, 0.0));
         }
         assert_eq!(loads.class(7, 0.005, last), Some(Class::Lower));
+        assert_eq!([false, true].map(super::super::enough_seconds), [3.0, 2.0], "as here");
         // One bad trial more does not change it: it may exceed the goal in half of the time.
         loads.add(7, trial(1.0, 100.0));
         assert_eq!(loads.class(7, 0.005, last), Some(Class::Lower));

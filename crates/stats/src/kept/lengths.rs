@@ -1,6 +1,6 @@
 //! How long the trials of a search take, and the search itself.
 
-use super::bounds::Phase;
+use super::bounds::{EXCEED, Phase};
 use super::segments::{LEAD_SECONDS, MOST_LENGTHS};
 
 /// Longest time of a search, in seconds.
@@ -63,6 +63,13 @@ impl Lengths {
 /// Length of the usual confirming trial.
 pub fn confirm_seconds(is_quick: bool) -> f64 {
     Lengths::chosen(is_quick).confirm
+}
+
+/// Time of the trials that are enough for a rate to be kept, in seconds: more of them would change nothing, whatever they
+/// lost.
+pub fn enough_seconds(is_quick: bool) -> f64 {
+    let Some(last) = Lengths::chosen(is_quick).phases.last() else { return 0.0 };
+    ((1.0 - EXCEED) * last.sum / last.seconds).ceil() * last.seconds
 }
 
 /// What a trial of this length takes at least, in seconds.

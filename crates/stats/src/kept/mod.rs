@@ -14,7 +14,7 @@ mod segments;
 mod slope;
 
 pub use finish::{Caveat, Found, Kept};
-pub use lengths::{MOST_SECONDS, QUICK_SECONDS, confirm_seconds};
+pub use lengths::{MOST_SECONDS, QUICK_SECONDS, confirm_seconds, enough_seconds};
 pub use search::{Purpose, Search, Settings, Trial};
 pub use segments::{
     LEAD_SECONDS, LONGEST_LEAD_SECONDS, LONGEST_SECONDS, MOST_LENGTHS, RateTrial, SEGMENT_SECONDS,

@@ -13,6 +13,7 @@ use plimsoll_explain::{CellFindings, Forwarded, WorkloadFindings};
 use plimsoll_model::{
     Cell, Flow, ForwardingJob, Job, Limit, Measure, Metric, RateCaveat, Steps, StreamJob, Subject,
 };
+use plimsoll_stats::kept::enough_seconds;
 
 /// What the columns mean, and where the frames did not pass the router.
 pub(super) fn legend(shown: &Shown<'_>) -> Vec<String> {
@@ -81,8 +82,8 @@ fn most_at_once(shown: &Shown<'_>) -> u64 {
     all.reduce(f64::max).map_or(1, ForwardingJob::batch)
 }
 
-/// "No loss: no frame was lost in 5 s, so the loss is below 0.0015%.", where rates without loss are in the table. A radio
-/// link has none.
+/// "No loss: no frame was lost in most trials, 3 s in all (loss below 0.0025%).", where rates without loss are in the table.
+/// A radio link has none.
 fn without_loss(shown: &Shown<'_>) -> Vec<String> {
     if losses(shown).last() != Some(&0.0) || compares(shown) {
         return Vec::new();
@@ -94,9 +95,11 @@ fn without_loss(shown: &Shown<'_>) -> Vec<String> {
         Some(cell.levels.get(&Metric::all(Measure::KEPT_WITHOUT_LOSS))?.estimate)
     };
     let floor = wired.iter().filter_map(rate).reduce(f64::min).map(|least| {
-        let seconds = if is_quick(shown) { QUICK_NO_LOSS_SECONDS } else { NO_LOSS_SECONDS };
+        let seconds = enough_seconds(is_quick(shown));
         let floor = SHARE.value(3.0 / (least * seconds));
-        format!("No loss: no frame was lost in {seconds:.0} s, so the loss is below {floor}.")
+        format!(
+            "No loss: no frame was lost in most trials, {seconds:.0} s in all (loss below {floor})."
+        )
     });
     let none = "No loss: this rate is not shown, because a wireless link loses frames at any rate.";
     floor.into_iter().chain((!radio.is_empty()).then(|| none.to_owned())).collect()
@@ -190,9 +193,6 @@ fn first_packets(shown: &Shown<'_>) -> Option<String> {
 
 /// Share of the first packets whose loss is worth a word.
 const LITTLE: f64 = 0.005;
-/// Seconds of trials without loss behind a bound, and behind one of a quick search.
-const NO_LOSS_SECONDS: f64 = 5.0;
-const QUICK_NO_LOSS_SECONDS: f64 = 2.0;
 
 /// Whether few and short trials decided.
 fn is_quick(shown: &Shown<'_>) -> bool {
