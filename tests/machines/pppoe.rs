@@ -13,7 +13,7 @@ const SESSION: f64 = 6.0 + 2.0;
 
 /// Interfaces, addresses, rules and routes of a host, and what runs there for a session.
 const STATE: &str = r#"
-    ip -o -4 addr show; ip rule show; ip route show; ip route show table 18371 2>/dev/null
+    ip -o -4 addr show; ip rule show; ip route show; ip route show table 1013 2>/dev/null
     for process in /proc/[0-9]*; do
         { read -r name <"$process/comm"; } 2>/dev/null || continue
         [ "$name" != pppd ] || echo pppd

@@ -291,7 +291,7 @@ mod tests {
         let words = "nic-inner rp_pppoe_sess 18371:52:54:00:00:00:0b ifname plimsoll_ppp \
             169.254.183.72:169.254.183.71 ";
         assert!(a.contains(words) && a.contains(" updetach "), "{a}");
-        assert!(a.contains("ip route add 10.0.2.2/32 dev plimsoll_ppp table 18371"), "{a}");
+        assert!(a.contains("ip route add 10.0.2.2/32 dev plimsoll_ppp table 1013"), "{a}");
         for text in [&router, &a] {
             assert!(text.contains(" mtu 1492 mru 1492 "), "{text}");
             assert!(text.trim_start().starts_with(Pppoe::REMOVE), "{text}");
@@ -303,7 +303,7 @@ mod tests {
         let text = text(OF_WAY_BACK);
         assert!(!text.contains("kill") && !text.contains("pppd"), "{text}");
         let up = text.find("grep -q '[<,]UP[,>]'").unwrap();
-        let route = text.find("ip route add 10.0.1.2/32 dev plimsoll_ppp table 18371").unwrap();
+        let route = text.find("ip route add 10.0.1.2/32 dev plimsoll_ppp table 1013").unwrap();
         assert!(up < route, "a route needs an interface that is up: {text}");
         assert!(text.contains("pref 18371 iif \"$(ip -o route get 10.0.2.2 | "), "{text}");
     }

@@ -12,8 +12,11 @@ use std::fmt;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-/// Priority of the routing rule, its table, and the mark of packets that do not follow it.
+/// Priority of the routing rule, and the mark of packets that do not follow it.
 pub(super) const NUMBER: u32 = 18_371;
+
+/// Its routing table. BusyBox's ip(8), which routers have, knows tables up to 1023.
+const TABLE: u32 = 1013;
 
 /// Key of an [`Original`]: whether the tunnel was there.
 const KEY: &str = "device";
@@ -158,9 +161,9 @@ fn route(at: TunnelHost, interface: &str, [a, b]: [Ipv4Addr; 2]) -> String {
     };
     format!(
         "{{ {{ echo 2 >/proc/sys/net/ipv4/conf/{interface}/rp_filter; }} 2>/dev/null || true; }} &&
-        ip route add {other}/32 dev {interface} table {NUMBER} \
+        ip route add {other}/32 dev {interface} table {TABLE} \
             $(ip -o route get {other} | sed -n 's/.* \\(src [^ ]*\\).*/\\1/p') &&
-        ip rule add pref {NUMBER} {select} to {other}/32 lookup {NUMBER}"
+        ip rule add pref {NUMBER} {select} to {other}/32 lookup {TABLE}"
     )
 }
 
@@ -230,7 +233,7 @@ impl<T: Tunnel> Setting<T> {
     /// tunnel. An interface alone is up once the other end has one.
     fn expect_up(&self, host: &dyn Reach, tunnel: &T) -> Result<(), Failure> {
         let text = format!(
-            "ip -o link show {} 2>/dev/null; {LIST_RULE}; ip route show table {NUMBER} 2>/dev/null; true",
+            "ip -o link show {} 2>/dev/null; {LIST_RULE}; ip route show table {TABLE} 2>/dev/null; true",
             T::INTERFACE
         );
         let there = command(host, TRIED, &text, b"")?;
@@ -239,7 +242,7 @@ impl<T: Tunnel> Setting<T> {
             Makes::Route | Makes::Both => {
                 let is_over = |line: &str| word_after(line, "dev") == Some(T::INTERFACE);
                 there.contains(&format!("mtu {} ", T::LARGEST_PACKET))
-                    && there.contains(&format!("lookup {NUMBER}"))
+                    && there.contains(&format!("lookup {TABLE}"))
                     && there.lines().any(is_over)
             }
         };

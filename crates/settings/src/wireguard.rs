@@ -158,7 +158,7 @@ impl Tunnel for WireGuard {
             let _ = write!(peer, " endpoint {to}:{PORT}");
         }
         let text = format!(
-            "ip link add plimsoll_wg mtu {} type wireguard &&
+            "ip link add plimsoll_wg type wireguard && ip link set plimsoll_wg mtu {} &&
             wg set plimsoll_wg listen-port {PORT} fwmark {NUMBER} private-key /proc/self/fd/0 {peer} &&
             ip link set plimsoll_wg up",
             Self::LARGEST_PACKET
@@ -219,11 +219,14 @@ mod tests {
         let a = text(OF_A, TO_ROUTER);
         let peer = "peer xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg= allowed-ips 10.0.2.2/32";
         assert!(a.contains(&format!("{peer} endpoint 10.0.1.1:51837 &&")), "{a}");
-        assert!(a.contains("ip route add 10.0.2.2/32 dev plimsoll_wg table 18371"), "{a}");
+        assert!(a.contains("ip route add 10.0.2.2/32 dev plimsoll_wg table 1013"), "{a}");
         assert!(a.contains("not fwmark 18371 to 10.0.2.2/32"), "{a}");
         let through = text(OF_A, THROUGH_ROUTER);
         assert!(through.contains(&format!("{peer} endpoint 10.0.2.2:51837 &&")), "{through}");
         let router = text(OF_ROUTER, TO_ROUTER);
+        // BusyBox's ip would make a device with the name of what stands before the type, "1420".
+        assert!(router.contains("ip link add plimsoll_wg type wireguard && "), "{router}");
+        assert!(router.contains(" ip link set plimsoll_wg mtu 1420 &&"), "{router}");
         let peer = "peer HIgo9xNzJMWLKASShiTqIybxZ0U3wGLiUeJ1PKf8ykw= allowed-ips 10.0.1.2/32 &&";
         assert!(router.contains(peer), "{router}");
         assert!(router.contains("pref 18371 iif \"$(ip -o route get 10.0.2.2 | "), "{router}");
