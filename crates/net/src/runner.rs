@@ -175,19 +175,28 @@ impl PathRunner {
     /// A failure to reach the other end, with the router on the way to it.
     fn named(&self, subject: usize, failure: Failure) -> Failure {
         let is_unreachable = subject == 0 && failure.cause == Cause::Unreachable;
-        let Some(router) = self.router.as_ref().filter(|_| is_unreachable) else { return failure };
-        let next = format!(
-            "Check that {router} forwards (sysctl net.ipv4.ip_forward, rules of its firewall), and that both ends have a \
-             route over it. {}",
-            failure.next
-        );
-        Failure { next, ..failure }
+        let way = self.ways.get(subject);
+        match self.router.as_ref().zip(way).filter(|_| is_unreachable) {
+            Some((router, way)) => not_forwarded(router, way.addresses.a.ip.is_ipv6(), failure),
+            None => failure,
+        }
     }
 
     /// Whether a frame is longer than the path is known to take.
     fn is_too_long(&self, subject: usize, jobs: &[Job]) -> bool {
         !self.fit(subject, &mut jobs.to_vec()).is_empty()
     }
+}
+
+/// The failure to reach the other end over a router.
+fn not_forwarded(router: &HostName, is_ipv6: bool, failure: Failure) -> Failure {
+    let switch = if is_ipv6 { "net.ipv6.conf.all.forwarding" } else { "net.ipv4.ip_forward" };
+    let next = format!(
+        "Check that {router} forwards (sysctl {switch}, rules of its firewall), and that both ends have a route over \
+         it. {}",
+        failure.next
+    );
+    Failure { next, ..failure }
 }
 
 fn all(jobs: &[Job]) -> Vec<&Job> {
@@ -328,5 +337,20 @@ impl SubjectRunner for PathRunner {
     fn close(&mut self) -> Vec<Flag> {
         self.sessions.drain(..).for_each(Pair::stop);
         self.ends.take().map(Ends::remove).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forwarding_is_switched_on_apart_in_each_family() {
+        let failure = || Failure::new(Cause::Unreachable, "connect").next("Check the address.");
+        let router = "ssh://root@router".parse().unwrap();
+        let next = |is_ipv6| not_forwarded(&router, is_ipv6, failure()).next;
+        assert!(next(false).contains("ssh://root@router forwards (sysctl net.ipv4.ip_forward,"));
+        assert!(next(true).contains("(sysctl net.ipv6.conf.all.forwarding,"));
+        assert!(next(true).ends_with("Check the address."));
     }
 }
