@@ -503,7 +503,7 @@ pub enum Flag {
     },
     /// What has to be said with the rate that a router keeps.
     KeptRate {
-        /// Title of the workload: "out".
+        /// Load in words: "out", "out imix in 1 flow".
         workload: String,
         /// Bytes of a frame.
         frame: Bytes,
