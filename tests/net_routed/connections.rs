@@ -61,4 +61,7 @@ fn connections_that_a_router_drops_are_not_opened() {
     assert!(rate > 0.0 && rate <= LET_THROUGH + AT_ONCE / 3.2 + 2.0, "{rate}");
     let failed = value(Measure::UNANSWERED);
     assert!(failed > 0.0 && failed < 1.0, "{failed}");
+    // More at a time would open no more.
+    let shown = beds.program.run(&["show"]).expect(0).out;
+    assert!(!shown.contains("round trips"), "{shown}");
 }
