@@ -34,8 +34,8 @@ pub(super) fn cards(router: &dyn Reach, above: &[String]) -> Vec<String> {
 
 /// Interfaces, each with one below it.
 fn pairs(listed: &str) -> Vec<(&str, &str)> {
-    let pair = |line| <[&str; 2]>::try_from(words(line)).ok();
-    listed.lines().filter_map(pair).map(|[above, below]| (above, below)).collect()
+    let pairs = listed.lines().filter_map(|line| <[&str; 2]>::try_from(words(line)).ok());
+    pairs.map(|[above, below]| (above, below)).collect()
 }
 
 fn words(line: &str) -> Vec<&str> {

@@ -201,9 +201,14 @@ fn add_interfaces(chain: &mut Chain, router: &dyn Reach, part: PathPart, interfa
         }
     }
     let unknown = || "ip route get names no interface of R".to_owned();
-    match changes.is_empty() {
-        true => chain.leave_out(part, reasons.into_iter().next().unwrap_or_else(unknown)),
-        false => chain.switch_off(part, &changes, true),
+    match changes.len() {
+        0 => chain.leave_out(part, reasons.into_iter().next().unwrap_or_else(unknown)),
+        many if !chain.has_room(many) => {
+            let reason =
+                format!("R has {many} interfaces that the frames may pass, which are too many");
+            chain.leave_out(part, reason);
+        }
+        _ => chain.switch_off(part, &changes, true),
     }
 }
 
@@ -253,6 +258,14 @@ impl Chain {
     fn new(router: HostName) -> Chain {
         let (factors, now, steps, alone, missing) = Default::default();
         Chain { router, factors, now, steps, alone, missing }
+    }
+
+    /// Whether a plan can have so many more settings of two values: it has a number for each combination. A large bridge
+    /// has many ports.
+    fn has_room(&self, more: usize) -> bool {
+        // The first one has a control.
+        let known: u64 = self.factors.iter().map(|(_, levels)| levels.len() as u64 + 1).product();
+        more < 16 && known << more <= u64::from(u16::MAX)
     }
 
     fn leave_out(&mut self, part: PathPart, reason: String) {
@@ -416,6 +429,24 @@ mod tests {
         for level in [PFIFO, PFIFO_OF_QUEUES] {
             knob.check(level).unwrap();
         }
+    }
+
+    /// With the ports of a large bridge, a plan would have had more settings than numbers, and was refused.
+    #[test]
+    fn a_bridge_with_many_ports_leaves_its_part_out() {
+        let mut chain = chain();
+        assert!(chain.has_room(15) && !chain.has_room(16) && !chain.has_room(200));
+        for level in ["only-nat", "only-tracking", "none"] {
+            chain.switch_off(PathPart::Rules, &[(RULESET.into(), level)], true);
+        }
+        // As found twice, and three more.
+        assert!(chain.has_room(13) && !chain.has_room(14));
+        let ports: Vec<(String, &str)> =
+            (0..13).map(|n| (format!("offload:tap{n}:gro"), "off")).collect();
+        chain.switch_off(PathPart::Offload, &ports, true);
+        assert!(!chain.has_room(1));
+        let settings = factor::settings(&chain.priced().unwrap().factors);
+        assert!(settings <= usize::from(u16::MAX), "{settings}");
     }
 
     #[test]
