@@ -70,6 +70,31 @@ fn an_uncapped_stream_has_the_supply_of_the_share() {
 }
 
 #[test]
+fn a_buffer_that_is_full_begins_the_film_also_without_a_pace() {
+    let job = job(5e5, Pace::Uncapped);
+    let player = Player { buffer: Bytes(2 * REQUEST), ..job.player.clone() };
+    let part = played(PlaybackJob { player, ..job }, 1, 5.5, steady);
+    // The buffer holds two requests, which are less than the second that the player waits for.
+    assert_near(figure(&part, PlaybackJob::FIRST_FRAME), 0.2);
+}
+
+/// 128 KiB are two frames of 12.5 Mbit/s, and mpv needs the third by the end of the first: 42 ms later.
+#[test]
+fn mpv_stalls_after_its_first_frame_on_a_slow_link_and_not_on_a_fast_one() {
+    let stalls = |milliseconds| {
+        let job = PlaybackJob { player: Player::mpv(), ..job(12.5e6 / 8.0, Pace::Played) };
+        let takes = move |_: Duration| Duration::from_millis(milliseconds);
+        let part = played(job, 1, 10.0, takes);
+        (figure(&part, PlaybackJob::STALLS), figure(&part, PlaybackJob::LONGEST_STALL))
+    };
+    assert_eq!(stalls(20), (0.0, 0.0));
+    // 8% faster than the film. A second and a frame is there with the 13th request.
+    let (count, longest) = stalls(78);
+    assert_eq!(count, 1.0);
+    assert_near(longest, 13.0 * 0.078 - (0.078 + 1.0 / 24.0));
+}
+
+#[test]
 fn of_several_streams_the_worst_counts() {
     let part = played(job(5e5, Pace::Uncapped), 2, 10.5, steady);
     let headroom = figure(&part, PlaybackJob::HEADROOM);

@@ -27,10 +27,10 @@ pub struct Player {
     /// Seconds of film that are there before it goes on after a stall; `None` if as many as before the first frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume_seconds: Option<f64>,
-    /// Seconds of film that its decoder has taken and has not shown. They are in the buffer no more: it stalls while it
-    /// has them.
+    /// Seconds of a frame of a player that shows whole frames, and needs the next frame by the end of each; `None` if it
+    /// shows all that it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub decoded_seconds: Option<f64>,
+    pub frame_seconds: Option<f64>,
 }
 
 impl Player {
@@ -43,12 +43,12 @@ impl Player {
 
     /// mpv on a mounted share: `--demuxer-readahead-secs` 1, `--demuxer-max-bytes` 150 MiB, `--stream-buffer-size` 128
     /// KiB, by its manual. It starts with the first frame that it can show (`--cache-pause-initial` is off), and goes on
-    /// after a stall with `--cache-pause-wait`, 1 s. It stalls when its demuxer has no packet, and has taken two frames
-    /// of 24 a second by then: it needs the next one for the length of the first (`get_req_frames` in its
-    /// `player/video.c`).
+    /// after a stall with `--cache-pause-wait`, 1 s. It shows a frame when it has the one after it, too
+    /// (`get_req_frames`), and stalls when a frame has had its time and no other can be shown (`vo_still_displaying` in
+    /// its `player/video.c`). Films have 24 frames a second.
     pub fn mpv() -> Player {
         let at_once = Player::new("mpv", 128 * KIB, 150 * MIB, Some(1.0), 0.0);
-        Player { resume_seconds: Some(1.0), decoded_seconds: Some(2.0 / 24.0), ..at_once }
+        Player { resume_seconds: Some(1.0), frame_seconds: Some(1.0 / 24.0), ..at_once }
     }
 
     /// VLC on a share: its filter `prefetch` has a buffer of 16 MiB (`prefetch-buffer-size`), and `network-caching` is 1
@@ -79,16 +79,21 @@ impl Player {
             buffer_seconds,
             start_seconds,
             resume_seconds: None,
-            decoded_seconds: None,
+            frame_seconds: None,
         }
     }
 
     /// Bytes that its buffer holds, and seconds of a film of this rate, in bytes per second: the smaller of both limits
-    /// it. There is room for twice its requests in flight: with less it would wait for each.
+    /// it. There is room for [`Player::least_bytes`].
     pub fn limits(&self, rate: f64) -> (f64, f64) {
-        let least = 2.0 * self.request.0 as f64 * f64::from(self.in_flight.get());
+        let least = self.least_bytes();
         let seconds = self.buffer_seconds.unwrap_or(f64::INFINITY);
         ((self.buffer.0 as f64).max(least), seconds.max(least / rate))
+    }
+
+    /// Bytes that its buffer has room for at least: twice its requests in flight. With less it would wait for each.
+    pub fn least_bytes(&self) -> f64 {
+        2.0 * self.request.0 as f64 * f64::from(self.in_flight.get())
     }
 
     /// Seconds of a film of this rate, in bytes per second, that its buffer holds.
