@@ -134,15 +134,18 @@ pub(crate) struct SlidesSource {
 }
 
 impl SlidesSource {
-    /// The times of all photos that were due in so long: that of the last is at least the time until then.
+    /// The times of all photos that were due in so long. That of the last is at least the time until then: one that may
+    /// still be in time is left out, unless it is the only one.
     fn until(self, length: Duration) -> Vec<Duration> {
         let Some(begun) = self.begun else { return Vec::new() };
         let end = begun + length;
         // What was fetched ahead may be due later.
         let due = self.times.iter().filter(|(due, _)| *due < end);
         let mut times: Vec<Duration> = due.map(|(_, time)| *time).collect();
-        if self.due < end {
-            times.push(end.since(self.due));
+        let waits = end.since(self.due.min(end));
+        let is_late = waits.as_secs_f64() > SlidesJob::LATE_SECONDS;
+        if self.due < end && (is_late || times.is_empty()) {
+            times.push(waits);
         }
         times
     }

@@ -12,7 +12,7 @@ use crate::check::{self, More};
 use crate::plan::{self, Storage, Work};
 use clap::{Args, ValueEnum};
 use follow::Wanted;
-use plimsoll_model::units::{Bytes, GIB, MIB, parse_duration};
+use plimsoll_model::units::{self, Bytes, GIB, MIB, parse_duration};
 use plimsoll_model::{
     Arrival, Cause, Design, Failure, Job, Length, Pace, Part, Plan, PlaybackJob, Player, Rule,
     SlidesJob, StorageOptions, Study, Workload,
@@ -46,6 +46,8 @@ const DEFAULT_SIZE: Bytes = Bytes(GIB);
 const PHOTOS: [Bytes; 2] = [Bytes(3_000_000), Bytes(24_000_000)];
 const SHOWN_SECONDS: f64 = 3.0;
 const SLIDES_SECONDS: f64 = 15.0;
+/// Longer than the time after which a photo is late: the first one is in time or late then.
+const SHORTEST_SLIDES_SECONDS: f64 = 1.0;
 const SLIDES_SIZE: Bytes = Bytes(256 * MIB);
 const LARGEST_REQUEST: u64 = 64 * MIB;
 
@@ -89,7 +91,7 @@ pub struct PlayArguments {
     /// Show photos of 3 and 24 MB instead, one every 3 s
     ///
     /// Each size is shown with and without the next photo fetched ahead
-    #[arg(long, conflicts_with_all = ["rate", "variable", "player", "streams", "seeks", "during", "soak"])]
+    #[arg(long, conflicts_with_all = ["film", "rate", "variable", "player", "buffer", "streams", "seeks", "during", "soak"])]
     pub slides: bool,
     /// Also jump to another place every 5 s while films play at their rate
     #[arg(long, conflicts_with = "quick")]
@@ -176,19 +178,24 @@ impl PlayArguments {
             PlayerChoice::Vlc => Player::vlc(),
             PlayerChoice::Browser => Player::browser(),
         };
-        player.request = self.request.unwrap_or(player.request);
+        player.request = self.request(player.request)?;
         player.in_flight = self.in_flight.unwrap_or(player.in_flight);
         player.buffer = self.buffer.unwrap_or(player.buffer);
-        let request = player.request.0;
-        if request == 0 || !request.is_multiple_of(512) || request > LARGEST_REQUEST {
-            let happened = "a request must be a multiple of 512 bytes and at most 64 MiB";
-            let on = format!("--request {}", player.request.to_string().replace(' ', ""));
-            return Err(Failure::new(Cause::Usage, "plan the films")
-                .on(on)
-                .happened(happened)
-                .next("Try 128KiB."));
-        }
         Ok(player)
+    }
+
+    /// Bytes of a request; those that are usual, if none are given.
+    fn request(&self, usual: Bytes) -> Result<Bytes, Failure> {
+        let request = self.request.unwrap_or(usual);
+        let is_possible = (1..=LARGEST_REQUEST).contains(&request.0);
+        if is_possible && request.0.is_multiple_of(512) {
+            return Ok(request);
+        }
+        let happened = "a request must be a multiple of 512 bytes and at most 64 MiB";
+        Err(Failure::new(Cause::Usage, "plan the requests")
+            .on(format!("--request {}", request.to_string().replace(' ', "")))
+            .happened(happened)
+            .next("Try 128KiB."))
     }
 
     fn streams(&self) -> Result<Vec<u16>, Failure> {
@@ -242,18 +249,16 @@ impl PlayArguments {
         }
     }
 
-    fn length(&self) -> Result<Length, Failure> {
-        let usual = if self.how.quick { QUICK_SECONDS } else { SECONDS };
+    /// Length of a trial, which is the usual one unless it is given, and the shortest one at least; in seconds.
+    fn length(&self, usual: f64, shortest: f64) -> Result<Length, Failure> {
         let seconds = self.how.time.map_or(usual, |time| time.as_secs_f64());
-        if seconds < SHORTEST_SECONDS {
-            let happened = "a trial must last at least 500 ms";
-            let next = "Give --time 5s for reliable figures.";
-            return Err(Failure::new(Cause::Usage, "plan the trials")
-                .on("--time")
-                .happened(happened)
-                .next(next));
+        if seconds >= shortest {
+            return Ok(length(seconds));
         }
-        Ok(length(seconds))
+        Err(Failure::new(Cause::Usage, "plan the trials")
+            .on("--time")
+            .happened(format!("a trial must last at least {}", units::chosen_time(shortest)))
+            .next(format!("Give --time {usual}s for reliable figures.")))
     }
 }
 
@@ -282,8 +287,8 @@ pub fn run(play: &PlayArguments, store: &StoreArguments) -> Result<u8, Failure> 
 fn slides(play: &PlayArguments) -> Result<Plan, Failure> {
     let mut design = play.design();
     design.rule = Rule::Fixed { blocks: play.how.repeats.unwrap_or(QUICK_BLOCKS) };
-    let seconds = play.how.time.map_or(SLIDES_SECONDS, |time| time.as_secs_f64());
-    let request = play.request.unwrap_or(Bytes(MIB));
+    let length = play.length(SLIDES_SECONDS, SHORTEST_SLIDES_SECONDS)?;
+    let request = play.request(Bytes(MIB))?;
     let jobs = PHOTOS.iter().flat_map(|photo| [false, true].map(|ahead| (*photo, ahead)));
     let work = jobs.map(|(photo, ahead)| {
         let job = SlidesJob {
@@ -295,14 +300,7 @@ fn slides(play: &PlayArguments) -> Result<Plan, Failure> {
         };
         let depth = play.in_flight.unwrap_or(NonZeroU16::MIN);
         let (workers, arrival) = (NonZeroU16::MIN, Arrival::Closed { depth });
-        Work {
-            job: job.into(),
-            workers,
-            arrival,
-            length: length(seconds),
-            explain: false,
-            steps: None,
-        }
+        Work { job: job.into(), workers, arrival, length, explain: false, steps: None }
     });
     let plan = plan::plan(storage(play, work.collect(), design)?)?;
     let storage = StorageOptions { server_memory: play.server_memory, ..plan.storage };
@@ -338,7 +336,9 @@ fn planned(play: &PlayArguments) -> Result<(Plan, Wanted), Failure> {
     }
     let other_client = u16::from(play.hosts.on.len() > 1);
     let design = play.design();
-    let (player, streams, length) = (play.player()?, play.streams()?, play.length()?);
+    let usual = if play.how.quick { QUICK_SECONDS } else { SECONDS };
+    let (player, streams, length) =
+        (play.player()?, play.streams()?, play.length(usual, SHORTEST_SECONDS)?);
     let film = film::film(play, &player, design.seed)?;
     let in_flight = player.in_flight;
     let seek_every_seconds = play.seeks.then_some(SEEK_SECONDS);
@@ -434,12 +434,34 @@ mod tests {
         assert_eq!(job.film.second_bytes.len(), 600);
     }
 
+    /// They had no effect, and a request of 0 bytes was called a file that is too small.
+    #[test]
+    fn a_slide_show_takes_no_option_of_films_and_checks_its_own() {
+        let parsed =
+            |word: &str| Arguments::try_parse_from(["plimsoll", "play", "/mnt", "--slides", word]);
+        for word in ["--film=4k", "--buffer=1MiB", "--player=vlc", "--soak=1h"] {
+            assert!(parsed(word).is_err(), "{word}");
+        }
+        for (word, expected) in [
+            ("--request=0", "a multiple of 512 bytes"),
+            ("--request=128MiB", "at most 64 MiB"),
+            ("--time=600ms", "at least 1 s"),
+        ] {
+            let Ok(Arguments { command: Command::Play(given), .. }) = parsed(word) else {
+                panic!("{word}")
+            };
+            let failure = slides(&given).map(|_| ()).unwrap_err();
+            assert!(failure.happened.contains(expected), "{failure}");
+        }
+        assert!(parsed("--request=64KiB").is_ok());
+    }
+
     #[test]
     fn what_cannot_be_played_is_refused() {
         for (words, expected) in [
             (&["--request=1000"][..], "512"),
             (&["--streams=65"], "64 films"),
-            (&["--time=100ms"], "500 ms"),
+            (&["--time=100ms"], "0.5 s"),
             (&["--on=ssh://a", "--on=ssh://b"], "one host"),
             (&["--on=ssh://a", "--on=ssh://b", "--on=ssh://c", "--while=scan"], "one host"),
             (&["--film=/no/such/film.mkv"], "No such file"),
