@@ -25,11 +25,13 @@ pub trait Share: Send + Sync {
         if self.facts().memory_below { Memory::Server } else { Memory::None }
     }
     /// Tries whether two processes of this machine share memory by a file of the run's own, which is overwritten: each
-    /// maps it, and is to see what the other one writes there. Why they do not, in words. `None`: it is not mounted
-    /// here.
-    fn share_memory(&self, path: &str, deadline: &Deadline) -> Option<Result<(), String>> {
+    /// maps it, and is to see what the other one writes there. Asked of what has a local directory.
+    ///
+    /// # Errors
+    /// Why they do not, in words.
+    fn share_memory(&self, path: &str, deadline: &Deadline) -> Result<(), String> {
         let _ = (path, deadline);
-        None
+        Err("the target is not mounted on this machine".to_owned())
     }
     /// What was odd since this was last asked for; each oddity once.
     fn take_flags(&self) -> Vec<Flag> {

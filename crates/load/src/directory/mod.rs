@@ -218,8 +218,8 @@ impl Share for DirectoryShare {
         self.memory.clone()
     }
 
-    fn share_memory(&self, path: &str, deadline: &Deadline) -> Option<Result<(), String>> {
-        Some(shared_memory::on_file(&self.tree, path, deadline))
+    fn share_memory(&self, path: &str, deadline: &Deadline) -> Result<(), String> {
+        shared_memory::on_file(&self.tree, path, deadline)
     }
 
     fn namespace(&self) -> Result<Box<dyn Namespace>, Failure> {

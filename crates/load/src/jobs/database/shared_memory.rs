@@ -19,7 +19,7 @@ pub(super) fn find(at: &mut Workspace<'_>, path: &str) -> Result<Option<Flag>, F
     at.run.names()?.0.remove_file(path)?;
     let target = at.share.facts().given;
     Ok(match shared {
-        Some(Err(reason)) if !is_over => Some(Flag::MemoryNotShared { target, reason }),
+        Err(reason) if !is_over => Some(Flag::MemoryNotShared { target, reason }),
         _ => None,
     })
 }
