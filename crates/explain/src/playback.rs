@@ -75,8 +75,10 @@ pub struct Played {
     pub longest_seconds: f64,
     /// Share of the time that the worst stream stalled.
     pub stalled: f64,
-    /// Time to the first frame of the last stream, in seconds; `None` where one showed none.
+    /// Time to the first frame of the last stream, in seconds; `None` where one showed none in every trial.
     pub first_frame_seconds: Option<f64>,
+    /// Trials in which a stream showed no picture, and so had no stall either.
+    pub without_picture: usize,
     /// Seeks of all streams in all trials, if there were any.
     pub seeks: Option<Seeks>,
 }
@@ -136,6 +138,14 @@ impl Films {
     pub fn is_bounded(&self) -> bool {
         let most = self.most().unwrap_or(0);
         self.uncapped.iter().any(|row| row.streams > most && row.verdict.is_some())
+    }
+
+    /// The least number that was measured of those that are more than the largest number that plays; of some the server
+    /// takes no connections.
+    pub fn fewest_more(&self) -> Option<u16> {
+        let most = self.most().unwrap_or(0);
+        let known = self.uncapped.iter().filter(|row| row.verdict.is_some()).map(|row| row.streams);
+        known.chain(self.failed.iter().copied()).filter(|streams| *streams > most).min()
     }
 
     /// Numbers of streams to measure next, at most `limit`, until the largest that plays and one more are known.
@@ -290,6 +300,7 @@ fn played(study: &Study, streams: u16, cell: &CellFindings) -> Option<Played> {
     let level = |measure| cell.levels.get(&Metric::all(measure));
     let stalls = level(PlaybackJob::STALLS)?;
     let seconds = study.plan.workload(cell.cell).map_or(0.0, Workload::seconds);
+    let first = level(PlaybackJob::FIRST_FRAME);
     Some(Played {
         streams,
         cell: cell.cell,
@@ -297,7 +308,8 @@ fn played(study: &Study, streams: u16, cell: &CellFindings) -> Option<Played> {
         stalls: (stalls.arithmetic_mean * stalls.trials as f64).round() as u64,
         longest_seconds: level(PlaybackJob::LONGEST_STALL)?.largest,
         stalled: level(PlaybackJob::STALLED)?.arithmetic_mean,
-        first_frame_seconds: level(PlaybackJob::FIRST_FRAME).map(|level| level.estimate),
+        first_frame_seconds: first.map(|level| level.estimate),
+        without_picture: stalls.trials - first.map_or(0, |level| level.trials.min(stalls.trials)),
         seeks: level(PlaybackJob::SEEKS).and_then(|seeks| {
             Some(Seeks {
                 count: (seeks.arithmetic_mean * seeks.trials as f64).round() as u64,
@@ -410,6 +422,7 @@ mod tests {
     fn the_largest_number_is_closed_in_on() {
         let first = films(&[(1, 5.5), (2, 2.75), (4, 1.38), (8, 0.69)]);
         assert_eq!((first.most(), first.is_bounded()), (Some(4), true));
+        assert_eq!(first.fewest_more(), Some(8));
         // 8 × 0.69 is 5.5 films.
         assert_eq!(first.next(64), [5, 6]);
         let all = films(&[(1, 5.5), (2, 2.75), (4, 1.38), (5, 1.1), (6, 0.92), (8, 0.69)]);
@@ -420,6 +433,7 @@ mod tests {
     fn where_all_play_more_are_measured_up_to_the_limit() {
         let all = films(&[(1, 90.0), (2, 45.0), (4, 22.0), (8, 11.0)]);
         assert_eq!((all.most(), all.is_bounded(), all.next(64)), (Some(8), false, vec![16]));
+        assert_eq!(all.fewest_more(), None);
         assert_eq!(all.next(12), [12]);
         assert_eq!(all.next(8), Vec::<u16>::new());
     }
@@ -441,7 +455,7 @@ mod tests {
         let first = taken(&[(1, 9.0), (2, 8.0)], &[4, 8]);
         assert_eq!((first.most(), first.is_bounded(), first.next(64)), (Some(2), false, vec![3]));
         let all = taken(&[(1, 9.0), (2, 8.0), (3, 7.0)], &[4, 8]);
-        assert_eq!((all.most(), all.next(64)), (Some(3), vec![]));
+        assert_eq!((all.most(), all.fewest_more(), all.next(64)), (Some(3), Some(4), vec![]));
         // Films stall before the server takes no more of them.
         assert_eq!(taken(&[(1, 1.5), (2, 0.75)], &[4, 8]).next(64), Vec::<u16>::new());
         // Nothing is known of any number.

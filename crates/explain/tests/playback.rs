@@ -123,4 +123,6 @@ fn where_no_film_plays_other_work_is_compared_beside_one() {
     let (streams, ratio) = during.work_loss.expect("the work beside a film and alone");
     assert_eq!(streams, 1);
     assert!((ratio.estimate - 0.5).abs() < 1e-9, "{ratio:?}");
+    // No trial has the time to a first frame.
+    assert_eq!(during.films.played[0].without_picture, 3);
 }

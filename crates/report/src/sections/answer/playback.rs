@@ -6,11 +6,11 @@ use crate::document::{Figure, Layout, Section};
 use crate::figure::{BITRATE, COUNT, TIME};
 use crate::study::bottleneck::{self, Notes, Room};
 use crate::study::{Shown, limits, stored};
-use crate::text::{counted, listed, printable};
+use crate::text::{capital, counted, listed, printable};
 use crate::verdict::percent;
 use plimsoll_explain::{During, Films, Pauses, Playback, Played, Ratio, Seeks, Uncapped};
 use plimsoll_model::Cell;
-use plimsoll_model::units::Bytes;
+use plimsoll_model::units::{Bytes, chosen_time};
 use plimsoll_stats::interval::Interval;
 use plimsoll_stats::playback::Verdict;
 
@@ -25,8 +25,8 @@ pub(super) fn are_shown(shown: &Shown<'_>) -> bool {
     !shown.playback.is_empty() && !shown.findings.imported
 }
 
-/// "Up to 5 films of 12.5 Mbit/s play at once; during a backup, up to 3 play, and with 3 films, that work takes 40% longer
-/// [30–52%]. Bottleneck: disk.", a sentence for each subject and setting.
+/// "Up to 5 films of 12.5 Mbit/s play at once; during a backup, up to 3 play, and the backup takes 40% [30–52%] longer with
+/// 3 films. Bottleneck: disk.", a sentence for each subject and setting.
 pub(super) fn sentence(shown: &Shown<'_>, brief: &Brief) -> String {
     let several = shown.playback.len() > 1;
     let said_of = |one: &Playback| {
@@ -47,14 +47,19 @@ fn answer(shown: &Shown<'_>, of: &Playback) -> String {
     let rate = of.film.rate();
     let mut parts = vec![match of.alone.most() {
         None => format!("Whether films of {rate} play is unknown: one block gives no verdict"),
-        Some(0) => match of.alone.uncapped.first().and_then(|row| row.verdict) {
-            Some(Verdict::Stalls) => format!("A film of {rate} stalls"),
-            _ => format!("A film of {rate} is marginal: it may stall"),
+        Some(0) => match fewest(&of.alone) {
+            (1, true) => format!("A film of {rate} stalls"),
+            (1, false) => format!("A film of {rate} may stall: it gets about as much as it needs"),
+            (many, true) => format!("{many} films of {rate} stall"),
+            (many, false) => {
+                format!("{many} films of {rate} may stall: they get about as much as they need")
+            }
         },
         Some(most) => {
-            let at = if of.alone.is_bounded() { "Up to" } else { "At least" };
-            let but = but_stalled(&of.alone, most);
-            format!("{at} {} of {rate} {} at once{but}", films(most), play(most))
+            let (number, last) = number(&of.alone, most);
+            let films = if last == 1 { "film" } else { "films" };
+            let (number, but) = (capital(&number), but_stalled(&of.alone, most));
+            format!("{number} {films} of {rate} {} at once{but}", play(last))
         }
     }];
     parts.extend(of.during.as_ref().map(beside));
@@ -65,21 +70,46 @@ fn answer(shown: &Shown<'_>, of: &Playback) -> String {
     }
 }
 
-/// "during a backup, up to 3 play, and with 3 films, that work takes 40% longer [30–52%]".
+/// "during a backup, up to 3 play, and the backup takes 40% [30–52%] longer with 3 films".
 fn beside(during: &During) -> String {
     let most = match during.films.most() {
-        None => "the number is unknown".to_owned(),
-        Some(0) => "none plays".to_owned(),
-        Some(most) if during.films.is_bounded() => format!("up to {most} {}", play(most)),
-        Some(most) => format!("at least {most} {}", play(most)),
-    };
-    let work = match &during.work_loss {
-        Some((streams, ratio)) => {
-            format!(", and with {}, that work {}", films(*streams), takes_longer(ratio))
+        None => "how many play is unknown".to_owned(),
+        Some(0) => match fewest(&during.films) {
+            (1, true) => "none plays".to_owned(),
+            (1, false) => "even one may stall".to_owned(),
+            (many, true) => format!("{many} stall"),
+            (many, false) => format!("{many} may stall"),
+        },
+        Some(most) => {
+            let (number, last) = number(&during.films, most);
+            format!("{number} {}", play(last))
         }
-        None => String::new(),
     };
+    let work = during.work_loss.as_ref().map_or_else(String::new, |(streams, ratio)| {
+        format!(", and {} {}", the_work(&during.work), takes_longer(ratio, *streams))
+    });
     format!("during {}, {most}{work}", during.work)
+}
+
+/// "the backup" of "a backup from another host"; other work has no such name.
+fn the_work(work: &str) -> String {
+    let name = work.split(" from ").next().and_then(|own| own.strip_prefix("a "));
+    name.map_or_else(|| "that work".to_owned(), |name| format!("the {name}"))
+}
+
+/// The fewest films with a verdict, where none play, and whether they stall.
+fn fewest(films: &Films) -> (u16, bool) {
+    let row = films.uncapped.iter().find(|row| row.verdict.is_some());
+    row.map_or((1, false), |row| (row.streams, row.verdict == Some(Verdict::Stalls)))
+}
+
+/// "up to 5", "at least 3 and at most 4" or "at least 8", by the next number that was measured; and the last of these.
+fn number(films: &Films, most: u16) -> (String, u16) {
+    match films.fewest_more() {
+        None => (format!("at least {most}"), most),
+        Some(more) if more <= most.saturating_add(1) => (format!("up to {most}"), most),
+        Some(more) => (format!("at least {most} and at most {}", more - 1), more - 1),
+    }
 }
 
 fn play(streams: u16) -> &'static str {
@@ -92,15 +122,22 @@ fn but_stalled(films: &Films, most: u16) -> String {
     let whose = if most == 1 { "its" } else { "their" };
     row.map_or_else(String::new, |row| {
         let times = counted(row.stalls, "time");
-        format!(", but stalled {times} in {:.0} s at {whose} rate", row.seconds)
+        format!(", but stalled {times} in {} at {whose} rate", lasting(row.seconds))
     })
 }
 
-/// "takes 40% longer [30–52%]", of a ratio of speeds.
-fn takes_longer(ratio: &Ratio) -> String {
+/// "30 s", "2 h": of trials, to a millisecond.
+fn lasting(seconds: f64) -> String {
+    chosen_time((1e3 * seconds).round() / 1e3)
+}
+
+/// "takes 40% [30–52%] longer with 3 films", of a ratio of speeds.
+fn takes_longer(ratio: &Ratio, streams: u16) -> String {
+    let films = films(streams);
     let Some(ends) = ratio.interval.filter(|ends| !ends.contains(1.0)) else {
-        return "takes about as long as alone: more blocks (--repeats) may show a difference"
-            .to_owned();
+        return format!(
+            "takes about as long with {films} as alone: more blocks (--repeats) may show a difference"
+        );
     };
     let longer = |ratio: f64| percent((1.0 / ratio - 1.0).abs());
     let [near, far] = match ratio.estimate < 1.0 {
@@ -109,7 +146,7 @@ fn takes_longer(ratio: &Ratio) -> String {
     };
     let more = if ratio.estimate < 1.0 { "longer" } else { "less time" };
     let ends = format!("[{}–{}]", longer(near).trim_end_matches('%'), longer(far));
-    format!("takes {} {more} {ends}", longer(ratio.estimate))
+    format!("takes {} {ends} {more} with {films}", longer(ratio.estimate))
 }
 
 fn films(streams: u16) -> String {
@@ -346,21 +383,17 @@ fn of_player(of: &Playback) -> Option<String> {
     ))
 }
 
-/// "In 30 s at their rate, 5 films played without a stall; 6 films had 3 stalls, the longest of 1.20 s."
+/// "In 30 s at their rate, 5 films played without a stall; 6 films had 3 stalls, the longest of 1.20 s. In 36 s at their
+/// rate during a backup, 3 films played without a stall."
 fn at_their_rate(of: &Playback) -> Option<String> {
-    let alone = words_of(&of.alone, "");
+    let first = of.alone.played.first().and_then(|row| row.first_frame_seconds);
+    let first = first.map(|first| format!("The first frame came after {}.", TIME.value(first)));
     let during = of
         .during
-        .iter()
-        .flat_map(|during| words_of(&during.films, &format!(" during {}", during.work)));
-    let all: Vec<String> = alone.into_iter().chain(during).collect();
-    let seconds = of.alone.played.iter().map(|row| row.seconds).fold(0.0, f64::max);
-    let first = of.alone.played.first().and_then(|row| row.first_frame_seconds);
-    let first = first.map_or(String::new(), |first| {
-        format!(" The first frame came after {}.", TIME.value(first))
-    });
-    (!all.is_empty())
-        .then(|| format!("In {seconds:.0} s at their rate, {}.{first}", all.join("; ")))
+        .as_ref()
+        .and_then(|during| words_of(&during.films, &format!(" during {}", during.work)));
+    let all: Vec<String> = [words_of(&of.alone, ""), first, during].into_iter().flatten().collect();
+    (!all.is_empty()).then(|| all.join(" "))
 }
 
 /// "The disk rotates, so the request size decides: slowest stream / needed rate is 0.42 [0.39–0.45] with 64 KiB, and
@@ -396,19 +429,29 @@ fn seeks(of: &Playback) -> Option<String> {
     ))
 }
 
-fn words_of(films: &Films, during: &str) -> Vec<String> {
+fn words_of(films: &Films, during: &str) -> Option<String> {
     let words = |row: &Played| {
         let (streams, longest) = (self::films(row.streams), TIME.value(row.longest_seconds));
-        match row.stalls {
-            0 => format!("{streams} played without a stall{during}"),
-            1 => format!("{streams} had a stall of {longest}{during}"),
-            stalls => {
-                let stalls = counted(stalls, "stall");
-                format!("{streams} had {stalls}{during}, the longest of {longest}")
+        // A film that has not begun has no stall.
+        let is_dark = row.without_picture > 0;
+        match (row.stalls, row.streams) {
+            (0, 1) if is_dark => "1 film showed no picture".to_owned(),
+            (0, _) if is_dark => format!("not all of {streams} showed a picture"),
+            (0, _) => format!("{streams} played without a stall"),
+            (stalls, _) => {
+                let stalls = match stalls {
+                    1 => format!("a stall of {longest}"),
+                    _ => format!("{}, the longest of {longest}", counted(stalls, "stall")),
+                };
+                let dark = if is_dark { ", and did not always show a picture" } else { "" };
+                format!("{streams} had {stalls}{dark}")
             }
         }
     };
-    films.played.iter().map(words).collect()
+    let all: Vec<String> = films.played.iter().map(words).collect();
+    let seconds = films.played.iter().map(|row| row.seconds).fold(0.0, f64::max);
+    let seconds = lasting(seconds);
+    (!all.is_empty()).then(|| format!("In {seconds} at their rate{during}, {}.", all.join("; ")))
 }
 
 /// "During a backup, the slowest stream gets 45% less with 1 film and 52% less with 2 films.", of what is more than noise.
@@ -441,11 +484,15 @@ fn waits(pauses: &Pauses, player: &str) -> String {
             "A request took {longest}, longer than the buffer of {player} lasts ({buffer}): such a pause stalls the film."
         );
     }
-    let rate = RULE_OF_THREE / measured_seconds;
+    let an_hour = 3600.0 * RULE_OF_THREE / measured_seconds;
+    let fewer = match an_hour >= 60.0 {
+        true => format!("{:.1} such pauses a minute", an_hour / 60.0),
+        false => format!("{an_hour:.1} such pauses an hour"),
+    };
     let seen = format!(
-        "The longest pause was {longest}, and the buffer lasts {buffer}. No pause emptied it in {measured_seconds:.0} s, so \
-         there are fewer than {:.1} such pauses a minute.",
-        60.0 * rate
+        "The longest pause was {longest}, and the buffer lasts {buffer}. No pause emptied it in {}, so there are fewer \
+         than {fewer}.",
+        lasting(measured_seconds)
     );
     match measured_seconds < SHORT_SECONDS {
         true => format!("{seen} {MORE}"),

@@ -27,6 +27,7 @@ fn played(streams: u16, stalls: u64) -> Played {
         longest_seconds: 0.5,
         stalled: 0.1,
         first_frame_seconds: None,
+        without_picture: 0,
         seeks: None,
     }
 }
@@ -93,6 +94,30 @@ fn films_at_their_rate_are_described_in_whole_sentences() {
         format!("In 30 s at their rate, 1 film had a stall of {half}.")
     );
     assert_eq!(said(&[]), None);
+    // Those beside other work have trials of another length.
+    let row = |seconds, stalls, without_picture| Played {
+        seconds,
+        without_picture,
+        first_frame_seconds: Some(0.5),
+        ..played(3, stalls)
+    };
+    let films = |row| Films { played: vec![row], ..Films::default() };
+    let mut of = playback(Film::constant("1080p", 1e6), &[]);
+    of.alone = films(row(7200.0, 0, 0));
+    let (film_loss, work_loss) = (BTreeMap::new(), None);
+    let work = "a backup".to_owned();
+    of.during = Some(During { work, films: films(row(36.0, 0, 0)), film_loss, work_loss });
+    assert_eq!(
+        at_their_rate(&of).unwrap(),
+        format!(
+            "In 2 h at their rate, 3 films played without a stall. The first frame came after {half}. In 36 s at their \
+             rate during a backup, 3 films played without a stall."
+        )
+    );
+    // A film that never begins has no stall, and does not play.
+    let dark = |stalls| words_of(&films(row(30.0, stalls, 1)), "").unwrap();
+    assert_eq!(dark(0), "In 30 s at their rate, not all of 3 films showed a picture.");
+    assert!(dark(1).ends_with(&format!("a stall of {half}, and did not always show a picture.")));
 }
 
 #[test]
@@ -125,24 +150,28 @@ fn what_films_and_other_work_lose_is_told_from_noise() {
     let same = lost(&during(&[(2, noise)])).unwrap();
     assert!(same.contains("films get about as much as alone"), "{same}");
     assert_eq!(lost(&during(&[])), None);
-    assert_eq!(takes_longer(&half), "takes 100% longer [67–150%]");
-    assert_eq!(takes_longer(&ratio(1.25, (1.1, 1.5))), "takes 20% less time [9.1–33%]");
-    let same = takes_longer(&noise);
-    assert!(same.starts_with("takes about as long as alone"), "{same}");
+    assert_eq!(takes_longer(&half, 1), "takes 100% [67–150%] longer with 1 film");
+    let faster = takes_longer(&ratio(1.25, (1.1, 1.5)), 2);
+    assert_eq!(faster, "takes 20% [9.1–33%] less time with 2 films");
+    let same = takes_longer(&noise, 3);
+    assert!(same.starts_with("takes about as long with 3 films as alone"), "{same}");
 }
 
 #[test]
 fn films_during_other_work_are_told_in_sentences() {
     let slower = Some((3, ratio(1.0 / 1.4, (0.66, 0.77))));
     for (rows, work_loss, expected) in [
-        (&[][..], None, "during a backup, the number is unknown"),
+        (&[][..], None, "during a backup, how many play is unknown"),
         (&[(1, 0.5)][..], None, "during a backup, none plays"),
+        (&[(1, 1.01)][..], None, "during a backup, even one may stall"),
+        (&[(3, 0.5), (5, 0.3)][..], None, "during a backup, 3 stall"),
+        (&[(2, 2.0), (4, 0.5)][..], None, "during a backup, at least 2 and at most 3 play"),
         (&[(1, 2.0), (2, 0.5)][..], None, "during a backup, up to 1 plays"),
         (&[(1, 2.0), (2, 2.0)][..], None, "during a backup, at least 2 play"),
         (
             &[(3, 2.0), (4, 0.5)][..],
             slower,
-            "during a backup, up to 3 play, and with 3 films, that work takes 40% longer [30–52%]",
+            "during a backup, up to 3 play, and the backup takes 40% [30–52%] longer with 3 films",
         ),
     ] {
         let films = playback(Film::constant("1080p", 1e6), rows).alone;
@@ -150,6 +179,32 @@ fn films_during_other_work_are_told_in_sentences() {
         let during = During { work, films, film_loss: BTreeMap::new(), work_loss };
         assert_eq!(beside(&during), expected);
     }
+    for (work, expected) in [
+        ("a full backup", "the full backup"),
+        ("a backup from another host", "the backup"),
+        ("random writes", "that work"),
+    ] {
+        assert_eq!(the_work(work), expected);
+    }
+}
+
+/// Of 4 films that play and 8 that do not, "up to 4" was said; of 3 that stall, "a film stalls".
+#[test]
+fn the_number_of_films_is_as_known_as_it_was_measured() {
+    let known = |rows: &[(u16, f64)], failed: &[u16]| {
+        let films = playback(Film::constant("x", 1e6), rows).alone;
+        Films { failed: failed.to_vec(), ..films }
+    };
+    let said = |films: &Films| number(films, films.most().unwrap());
+    let of = |text: &str, last: u16| (text.to_owned(), last);
+    assert_eq!(said(&known(&[(4, 1.2), (5, 0.9), (8, 0.6)], &[])), of("up to 4", 4));
+    assert_eq!(said(&known(&[(4, 1.2), (8, 0.6)], &[])), of("at least 4 and at most 7", 7));
+    assert_eq!(said(&known(&[(4, 1.2), (8, 1.1)], &[])), of("at least 8", 8));
+    // The server takes no connections of more.
+    assert_eq!(said(&known(&[(1, 9.0)], &[2, 16])), of("up to 1", 1));
+    assert_eq!(said(&known(&[(1, 9.0)], &[16])), of("at least 1 and at most 15", 15));
+    assert_eq!(fewest(&known(&[(3, 0.5), (5, 0.3)], &[])), (3, true));
+    assert_eq!(fewest(&known(&[(1, 1.01)], &[])), (1, false));
 }
 
 #[test]
@@ -161,7 +216,9 @@ fn a_pause_is_compared_with_the_buffer() {
     let short = said(0.1, 60.0);
     assert!(short.contains("in 60 s, so there are fewer than 3.0 such pauses a minute"), "{short}");
     assert!(short.ends_with(MORE), "{short}");
-    assert!(!said(0.1, 7200.0).contains("--soak"));
+    // It was "fewer than 0.0 a minute".
+    let long = said(0.1, 7200.0);
+    assert!(long.ends_with("in 2 h, so there are fewer than 1.5 such pauses an hour."), "{long}");
     let frozen = said(20.0, 60.0);
     assert!(frozen.starts_with("A request took 20.0 s, longer than the buffer"), "{frozen}");
 }
