@@ -246,6 +246,15 @@ impl Conductor<'_> {
             }
             let Some((block, cells)) = self.schedule.next_block() else {
                 if self.follow_up()? {
+                    // What follows may take longer than what was measured until now.
+                    let cells = self.schedule.next_cells();
+                    let workloads = cells.filter_map(|cell| self.study.plan.workload(*cell));
+                    let seconds: Vec<f64> = workloads
+                        .filter(|workload| timed(workload))
+                        .map(Workload::trial_seconds)
+                        .collect();
+                    let mean = seconds.iter().sum::<f64>() / seconds.len().max(1) as f64;
+                    seconds_per_trial = seconds_per_trial.max(mean);
                     continue;
                 }
                 self.study.ended = Ended::Done;

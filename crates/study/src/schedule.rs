@@ -93,10 +93,15 @@ impl Schedule {
         order[place as usize] as u32
     }
 
-    /// Cells of the next block.
+    /// Cells of the next block, in no order.
+    pub fn next_cells(&self) -> impl Iterator<Item = &Cell> {
+        let active = self.plots.iter().flat_map(move |cells| self.active(cells));
+        active.filter(move |cell| !self.done.contains(cell))
+    }
+
+    /// How many these are.
     pub fn next_size(&self) -> usize {
-        let active = self.plots.iter().flat_map(|cells| self.active(cells));
-        active.filter(|cell| !self.done.contains(cell)).count()
+        self.next_cells().count()
     }
 
     /// Trials in the blocks not yet handed out, as things stand.

@@ -169,6 +169,23 @@ fn what_follows_from_a_stage_is_measured_after_it() {
     assert!(study.trials.iter().all(|trial| trial.result.outcome == Outcome::Complete));
 }
 
+/// It was begun where the trials before it were short, and went on for hours.
+#[test]
+fn what_follows_and_would_end_after_the_time_limit_is_not_begun() {
+    let mut plan = plan(1, Rule::Fixed { blocks: 2 });
+    plan.design.cap_seconds = 60.0;
+    let length = Length::For { seconds: 100.0, warm_up_seconds: 0.5 };
+    let long = Workload { length, ..plan.workloads[0].clone() };
+    let follow = |study: &Study| match study.plan.workloads.len() {
+        2 => vec![FollowUp { workload: long.clone(), blocks: 1 }],
+        _ => Vec::new(),
+    };
+    let share = |_, clock| MockShare::new(clock, NonZeroU16::MIN, |_, _| Reply::After(MS));
+    let ran = run_in_stages(plan, MemoryStore::default(), &running(), share, &follow);
+    let study = ran.study.unwrap();
+    assert_eq!((study.ended.clone(), study.trials.len()), (Ended::CapReached, 2 * 2));
+}
+
 /// What was laid out, and then read, in turn: each target's number with a name or a file.
 type ByTarget<T> = Arc<Mutex<Vec<(usize, T)>>>;
 

@@ -334,6 +334,15 @@ fn planned(play: &PlayArguments) -> Result<(Plan, Wanted), Failure> {
             .happened(happened)
             .next(next));
     }
+    if let (Some(soak), Some(limit)) = (play.soak, play.how.max_time)
+        && soak > limit
+    {
+        let [soak, limit] = [soak, limit].map(|time| units::chosen_time(time.as_secs_f64()));
+        return Err(Failure::new(Cause::Usage, "plan the films")
+            .on("--soak")
+            .happened(format!("films are to play for {soak}, and --max-time is {limit}"))
+            .next("Leave --max-time out: the time of --soak comes on top of its default."));
+    }
     let other_client = u16::from(play.hosts.on.len() > 1);
     let design = play.design();
     let usual = if play.how.quick { QUICK_SECONDS } else { SECONDS };
@@ -465,6 +474,7 @@ mod tests {
             (&["--on=ssh://a", "--on=ssh://b"], "one host"),
             (&["--on=ssh://a", "--on=ssh://b", "--on=ssh://c", "--while=scan"], "one host"),
             (&["--film=/no/such/film.mkv"], "No such file"),
+            (&["--soak=2h", "--max-time=10min"], "for 2 h, and --max-time is 10 min"),
         ] {
             let failure = planned(words).map(|_| ()).unwrap_err();
             assert!(failure.happened.contains(expected), "{failure}");
