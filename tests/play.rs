@@ -3,7 +3,7 @@
 mod support;
 
 use plimsoll_explain::{Films, playback};
-use plimsoll_model::{Job, Metric, Outcome, Pace, PlaybackJob, SlidesJob, Study, Trial};
+use plimsoll_model::{Ended, Job, Metric, Outcome, Pace, PlaybackJob, SlidesJob, Study, Trial};
 use plimsoll_stats::playback::Verdict;
 use plimsoll_testkit::proxy::TcpProxy;
 use plimsoll_testkit::responder::{Costs, Responder, Stalls};
@@ -204,6 +204,25 @@ fn a_disk_that_fills_up_during_a_backup_ends_the_study() {
     let endless = ["--repeats=300", "--time=1s"];
     let words = [&["play", &url][..], &SHORT, &films, &endless].concat();
     full::assert_ends(&Plimsoll::new(), &words, disk);
+}
+
+/// What its time limit left out, larger numbers and films at their rate, is measured when it is continued.
+#[test]
+fn a_study_of_films_is_continued_to_its_end() {
+    let (program, target) = (Plimsoll::new(), tempfile::tempdir().unwrap());
+    let path = target.path().to_str().unwrap();
+    let words = ["--rate=1Mbit/s", "--streams=2", "--repeats=3", "--time=500ms", "--soak=1s"];
+    let words = [&["play", path][..], &SHORT, &words, &["--max-time=1s"]].concat();
+    let stopped = program.run(&words);
+    assert!(matches!(stopped.code, Some(0 | 1)), "{stopped:?}");
+    let study = program.latest();
+    assert_eq!((&study.ended, alone(&study).played.len()), (&Ended::CapReached, 0));
+    program.run(&["check", "--continue", "latest", "--quiet"]).expect(0);
+    let study = program.latest();
+    let films = alone(&study);
+    let played: Vec<u16> = films.played.iter().map(|row| row.streams).collect();
+    assert_eq!((&study.ended, &played[..]), (&Ended::Done, &[2, 3][..]), "{films:?}");
+    assert_eq!(listing(target.path()), vec![]);
 }
 
 /// A server that takes no more connections is not one that is gone: other numbers of films are measured.

@@ -23,7 +23,7 @@ use plimsoll_remote::{Clients, RemoteRunner};
 use plimsoll_report::Document;
 use plimsoll_runner::{Runner, RunnerOptions};
 use plimsoll_study::{
-    Conduct, Dispatcher, FollowUp, NoSettings, RunnerOfKind, Settings, conduct, conduct_with,
+    Conduct, Dispatcher, FollowUp, NoSettings, RunnerOfKind, Settings, conduct_with, resume_with,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -165,12 +165,11 @@ pub fn conducted(
         observer: &mut |progress| observers.show(progress),
         plan,
     };
+    let nothing = |_: &Study| Vec::<FollowUp>::new();
+    let follow: &FollowFn = more.follow.as_deref().unwrap_or(&nothing);
     let conducted = match more.continues {
-        Some(study) => plimsoll_study::resume(study, order),
-        None => match &more.follow {
-            Some(follow) => conduct_with(order, &**follow),
-            None => conduct(order),
-        },
+        Some(study) => resume_with(study, order, follow),
+        None => conduct_with(order, follow),
     };
     let mut study = conducted.map_err(|failure| signals.explain(failure))?;
     // The terminal is given back before anything is printed.

@@ -456,10 +456,37 @@ fn shell_quoted(word: &str) -> String {
     }
 }
 
+/// The words of a command that is written as above.
+pub fn unquoted(command: &str) -> Vec<String> {
+    let (mut words, mut word, mut is_quoted) = (Vec::new(), None::<String>, false);
+    let mut letters = command.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            ' ' if !is_quoted => words.extend(word.take()),
+            '\'' => {
+                is_quoted = !is_quoted;
+                word.get_or_insert_default();
+            }
+            '\\' if !is_quoted => word.get_or_insert_default().extend(letters.next()),
+            _ => word.get_or_insert_default().push(letter),
+        }
+    }
+    words.extend(word);
+    words
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use clap::{Args, Command, FromArgMatches};
+
+    #[test]
+    fn what_is_quoted_for_a_shell_is_read_again() {
+        let words = ["play", "", "our wedding.mkv", "it's", "a'' b\\", "--rate=1Mbit/s"];
+        let command = words.map(shell_quoted).join(" ");
+        assert_eq!(unquoted(&command), words, "{command}");
+        assert_eq!(unquoted("  a  'b c'd "), ["a", "b cd"]);
+    }
     use plimsoll_model::FactorLevel;
 
     #[test]

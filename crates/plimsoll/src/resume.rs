@@ -2,7 +2,7 @@
 
 use crate::arguments::{AccessArguments, OutputArguments, StoreArguments};
 use crate::check::{self, More};
-use crate::{gate, plan, restore, store};
+use crate::{gate, plan, play, restore, store};
 use plimsoll_live::feed::{self, Follower};
 use plimsoll_model::{Cause, Failure, Plan, Study, StudyId, SubjectFacts};
 use plimsoll_record::StudyStore;
@@ -23,7 +23,8 @@ pub fn run(again: &Again<'_>, kept: &StoreArguments) -> Result<u8, Failure> {
     let file = read_in_place(&study);
     // Whoever began it allowed what it does.
     let allow_open = true;
-    let more = More { file, allow_open, continues: Some(study), ..More::default() };
+    let follow = play::continued(&study);
+    let more = More { file, allow_open, follow, continues: Some(study), ..More::default() };
     let (study, interrupted) = check::measure(plan, again.access, again.output, kept, more)?;
     gate::finish(&study, check::exit_code(&study, interrupted), again.output, kept)
 }

@@ -112,6 +112,18 @@ pub fn conduct_with<'a>(order: Conduct<'a>, follow: Follow<'a>) -> Result<Study,
 /// As [`crate::conduct`]; and where the study cannot be continued ([`can_be_continued`]),
 /// is still running, or a target is not what it was. Then the study is as it was.
 pub fn resume(study: Study, order: Conduct<'_>) -> Result<Study, Failure> {
+    resume_with(study, order, &|_| Vec::new())
+}
+
+/// The same, of a study in stages: what follows is asked for again, with what was measured before.
+///
+/// # Errors
+/// As without stages.
+pub fn resume_with<'a>(
+    study: Study,
+    order: Conduct<'a>,
+    follow: Follow<'a>,
+) -> Result<Study, Failure> {
     can_be_continued(&study)?;
     check::plan(&study.plan)?;
     let mut again = Study { ended: Ended::Open, ..study.clone() };
@@ -119,7 +131,7 @@ pub fn resume(study: Study, order: Conduct<'_>) -> Result<Study, Failure> {
     again.plan.design.cap_seconds = stopped_at(&study) + order.plan.design.cap_seconds;
     // What was measured had these sizes.
     (again.plan.storage.adapt_size, again.plan.storage.fit_size) = (false, false);
-    carry_out(order, again, Some(study), &|_| Vec::new())
+    carry_out(order, again, Some(study), follow)
 }
 
 /// Carries out what is ordered: a study that begins, or goes on from what it was `before`.
@@ -221,7 +233,11 @@ impl Conductor<'_> {
             self.prepare_workloads(known)?;
         }
         self.schedule.extend(&self.study.plan, &more);
-        self.store.update(&self.study)?;
+        // A study that is continued stays as it was until its first trial.
+        let trials = self.study.trials.len();
+        if self.before.as_ref().is_none_or(|before| trials > before.trials.len()) {
+            self.store.update(&self.study)?;
+        }
         Ok(true)
     }
 

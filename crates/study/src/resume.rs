@@ -5,8 +5,8 @@
 
 use plimsoll_explain::Forecast;
 use plimsoll_model::{
-    Cause, Cell, Failure, Flag, Origin, Outcome, Rule, Study, StudyId, Subject, SubjectFacts,
-    Trial, WriteState,
+    Cause, Cell, Ended, Failure, Flag, Job, Origin, Outcome, Rule, Study, StudyId, Subject,
+    SubjectFacts, Trial, Workload, WriteState,
 };
 
 /// Fails where a study cannot be gone on with, or nothing would come of it: its figures are another
@@ -36,6 +36,12 @@ pub fn can_be_continued(study: &Study) -> Result<(), Failure> {
     match study.plan.design.rule {
         Rule::Sequential { .. } => {}
         Rule::Fixed { blocks } if self::blocks(study) < blocks => return Ok(()),
+        Rule::Fixed { .. } if is_in_stages(study) => {
+            return match study.ended {
+                Ended::Done => bad("it is complete", "Measure again with the same command."),
+                _ => Ok(()),
+            };
+        }
         Rule::Fixed { blocks } => {
             let happened = format!(
                 "it is complete: its number of blocks, {blocks}, was fixed in advance, and its intervals only \
@@ -49,6 +55,14 @@ pub fn can_be_continued(study: &Study) -> Result<(), Failure> {
         return bad(happened, &format!("plimsoll show {} shows it.", study.id));
     }
     Ok(())
+}
+
+/// Whether what is measured follows from what was measured before, as with films. Its last stage may be missing.
+fn is_in_stages(study: &Study) -> bool {
+    let is_film = |workload: &Workload| {
+        workload.main().is_some_and(|main| matches!(main.job, Job::Playback(_)))
+    };
+    study.plan.workloads.iter().any(is_film)
 }
 
 /// Seconds of a study's time cap that are left.

@@ -45,6 +45,11 @@ impl Schedule {
 
     /// Takes up workloads of the plan that are to have so many blocks from now on, those that it did not have included.
     pub fn extend(&mut self, plan: &Plan, more: &[(usize, u32)]) {
+        if !self.done.is_empty() {
+            // The block that was broken off lacks nothing of what was wanted until now.
+            self.done.clear();
+            self.block += 1;
+        }
         let known = self.wanted.len();
         self.wanted.resize(plan.workloads.len(), 0);
         for (workload, blocks) in more {

@@ -4,14 +4,16 @@ use plimsoll_explain::seconds_per_trial;
 use plimsoll_load::{MockShare, Op, Reply, VirtualClock};
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
-    Cause, Cell, Design, DirectoryTarget, Ended, Endpoint, Failure, Flag, HostName, HostSubject,
-    Job, Length, Nanos, Origin, Outcome, Part, PathSubject, Pattern, PatternJob, Plan, Rule,
-    ScanJob, Study, StudyId, SubjectFacts, Target, TargetFacts, Workload,
+    Cause, Cell, Design, DirectoryTarget, Ended, Endpoint, Failure, Film, Flag, HostName,
+    HostSubject, Job, Length, Nanos, Origin, Outcome, Pace, Part, PathSubject, Pattern, PatternJob,
+    Plan, PlaybackJob, Player, Rule, ScanJob, Study, StudyId, SubjectFacts, Target, TargetFacts,
+    Workload,
 };
 use plimsoll_record::{MemoryStore, StudyStore};
 use plimsoll_runner::{Runner, RunnerOptions};
 use plimsoll_study::{
-    Conduct, NoSettings, Progress, can_be_continued, conduct, left_of_cap, resume,
+    Conduct, Follow, FollowUp, NoSettings, Progress, can_be_continued, conduct_with, left_of_cap,
+    resume_with,
 };
 use std::num::NonZeroU16;
 use std::sync::Arc;
@@ -61,6 +63,17 @@ fn run(
     stop_after: f64,
     facts: Option<TargetFacts>,
 ) -> (Result<Study, Failure>, MemoryStore) {
+    run_in_stages(before, plan, stop_after, facts, &|_| Vec::new())
+}
+
+/// The same, with what follows from each stage.
+fn run_in_stages(
+    before: Option<&Study>,
+    plan: Plan,
+    stop_after: f64,
+    facts: Option<TargetFacts>,
+    follow: Follow<'_>,
+) -> (Result<Study, Failure>, MemoryStore) {
     let (clock, stop) = (Arc::new(VirtualClock::new()), Arc::new(AtomicBool::new(false)));
     let share = |_| {
         let stop = stop.clone();
@@ -105,8 +118,8 @@ fn run(
         },
     };
     let study = match before {
-        Some(before) => resume(before.clone(), order),
-        None => conduct(order),
+        Some(before) => resume_with(before.clone(), order, follow),
+        None => conduct_with(order, follow),
     };
     for share in &shares {
         assert_eq!(share.paths(), Vec::<String>::new(), "nothing is left behind");
@@ -335,6 +348,48 @@ fn a_fixed_number_of_blocks_is_made_up_wherever_it_was_broken_off() {
         assert!(can_be_continued(&study).unwrap_err().happened.contains("it is complete"));
     }
     assert!(broken_in_a_block > 20, "{broken_in_a_block} stopped within a block");
+}
+
+/// Numbers of films follow from those that play. What was broken off of a stage, or not begun, is measured.
+#[test]
+fn a_stage_that_was_broken_off_is_measured_when_the_study_goes_on() {
+    let films = |streams: u16| {
+        let (film, player) = (Film::constant("x", 1e6), Player::kodi());
+        let (pace, size) = (Pace::Uncapped, Bytes(8 * MIB));
+        let job = PlaybackJob { film, player, pace, size, seek_every_seconds: None };
+        let part = Part::closed(job.into(), NonZeroU16::new(streams).unwrap(), NonZeroU16::MIN);
+        Workload::new(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 })
+    };
+    let Plan { subjects, mut design, .. } = plan(600.0);
+    design.rule = Rule::Fixed { blocks: 2 };
+    let plan = Plan::new(subjects, vec![films(1)], design);
+    let complete = |study: &Study, workload: u16, subject: u16| -> u32 {
+        let own = |cell: Cell| (cell.workload, cell.subject) == (workload, subject);
+        let own = study.trials.iter().filter(|trial| own(trial.cell));
+        own.filter(|trial| trial.result.outcome == Outcome::Complete).count() as u32
+    };
+    let follow = |study: &Study| {
+        let blocks = complete(study, 1, 0).min(complete(study, 1, 1));
+        let more = FollowUp { workload: films(2), blocks: 2_u32.saturating_sub(blocks) };
+        Some(more).filter(|more| more.blocks > 0).into_iter().collect()
+    };
+    let mut in_the_second = 0;
+    for tenths in 15..80 {
+        let stop = f64::from(tenths) / 10.0;
+        let (first, _) = run_in_stages(None, plan.clone(), stop, None, &follow);
+        let Some(study) = first.ok().filter(|study| study.ended != Ended::Done) else { continue };
+        in_the_second += usize::from(study.plan.workloads.len() == 2);
+        can_be_continued(&study).unwrap();
+        let (after, _) = run_in_stages(Some(&study), plan.clone(), NEVER, None, &follow);
+        let after = after.unwrap();
+        assert_eq!(after.ended, Ended::Done, "stopped after {stop} s");
+        for subject in 0..2 {
+            assert_eq!(complete(&after, 0, subject), 2, "stopped after {stop} s");
+            assert!(complete(&after, 1, subject) >= 2, "stopped after {stop} s");
+        }
+        assert!(can_be_continued(&after).unwrap_err().happened.contains("it is complete"));
+    }
+    assert!(in_the_second > 20, "{in_the_second} stopped in the second stage");
 }
 
 /// A trial that ended the study because its server was gone has no figure; one that failed by itself is

@@ -1,6 +1,6 @@
 //! The film: one of those with a name, a rate, or the rate of a file over time.
 
-use super::PlayArguments;
+use super::options::PlayArguments;
 use crate::credentials;
 use crate::signals::Signals;
 use plimsoll_load::{

@@ -1,10 +1,16 @@
 //! What follows from the first numbers of streams: more numbers, and then films at their rate.
 
-use super::{MOST_STREAMS, length};
+use super::options::{MOST_STREAMS, PlayArguments, length};
+use crate::arguments::StoreArguments;
+use crate::plan;
+use clap::{Args, FromArgMatches};
 use plimsoll_explain::{Films, Playback, playback};
 use plimsoll_model::units::{Bytes, KIB, MIB};
-use plimsoll_model::{Job, Length, Pace, Part, PlaybackJob, Player, Study, Workload};
+use plimsoll_model::{
+    Cause, Cell, Job, Length, Outcome, Pace, Part, PlaybackJob, Player, Study, Workload,
+};
 use plimsoll_study::FollowUp;
+use std::collections::BTreeSet;
 use std::num::NonZeroU16;
 
 /// Small and large requests, between which a rotating disk decides.
@@ -24,8 +30,30 @@ pub(super) struct Wanted {
     pub played_seconds: f64,
 }
 
+/// What follows in a study that is continued, by its command; `None` if it is not one of films.
+pub(crate) fn continued(study: &Study) -> Option<Box<dyn Fn(&Study) -> Vec<FollowUp>>> {
+    let command = plan::unquoted(&study.plan.command);
+    let words = command.iter().skip_while(|word| *word != "play");
+    let known = PlayArguments::augment_args(clap::Command::new("play"));
+    let matches = StoreArguments::augment_args(known).try_get_matches_from(words).ok()?;
+    let play = PlayArguments::from_arg_matches(&matches).ok().filter(|play| !play.slides)?;
+    let length = study.plan.workloads.first()?.length;
+    let wanted = Wanted::of(&play, study.plan.first_blocks(), length);
+    Some(Box::new(move |study: &Study| wanted.follow(study)))
+}
+
 impl Wanted {
-    /// The next stage of a study; nothing ends it. What the plan has already is not measured again.
+    pub(super) fn of(play: &PlayArguments, blocks: u32, length: Length) -> Wanted {
+        Wanted {
+            blocks,
+            length,
+            refines: play.streams.is_empty() && !play.how.quick,
+            played_seconds: play.played_seconds(),
+        }
+    }
+
+    /// The next stage of a study; nothing ends it. What the plan has already is measured again where blocks of it are
+    /// missing, as in a study that is continued.
     pub(super) fn follow(&self, study: &Study) -> Vec<FollowUp> {
         // As the plan has them: their sizes may have been lowered.
         let workloads = || study.plan.workloads.iter();
@@ -36,7 +64,9 @@ impl Wanted {
         let new = |stages: Vec<FollowUp>| -> Vec<FollowUp> {
             let mut all: Vec<FollowUp> = Vec::new();
             for one in stages {
-                if !study.plan.workloads.contains(&one.workload) && !all.contains(&one) {
+                let blocks = one.blocks.saturating_sub(blocks_of(study, &one.workload));
+                let one = FollowUp { blocks, ..one };
+                if blocks > 0 && !all.contains(&one) {
                     all.push(one);
                 }
             }
@@ -54,6 +84,25 @@ impl Wanted {
             false => more,
         }
     }
+}
+
+/// Blocks in which a workload was measured on every target under every setting.
+fn blocks_of(study: &Study, workload: &Workload) -> u32 {
+    let place = study.plan.workloads.iter().position(|known| known == workload);
+    let Some(place) = place else { return 0 };
+    // A trial that was stopped, or that the end of its server ended, shows nothing.
+    let counts = |outcome: &Outcome| match outcome {
+        Outcome::Stopped => false,
+        Outcome::Failed { failure, .. } => failure.cause == Cause::Trial,
+        Outcome::Complete | Outcome::Void { .. } => true,
+    };
+    let blocks = |cell: Cell| -> u32 {
+        let own = study.trials.iter().filter(|trial| trial.cell == cell);
+        let own = own.filter(|trial| counts(&trial.result.outcome));
+        own.filter_map(|trial| trial.block).collect::<BTreeSet<u32>>().len() as u32
+    };
+    let cells = study.plan.cells().into_iter().filter(|cell| usize::from(cell.workload) == place);
+    cells.map(blocks).min().unwrap_or(u32::MAX)
 }
 
 fn job(workload: &Workload) -> Option<&PlaybackJob> {
