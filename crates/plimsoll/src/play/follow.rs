@@ -52,8 +52,8 @@ impl Wanted {
         }
     }
 
-    /// The next stage of a study; nothing ends it. What the plan has already is measured again where blocks of it are
-    /// missing, as in a study that is continued.
+    /// The next stage of a study; nothing ends it. What the plan has already is measured again only where it lacks blocks,
+    /// as in a study that is continued.
     pub(super) fn follow(&self, study: &Study) -> Vec<FollowUp> {
         // As the plan has them: their sizes may have been lowered.
         let workloads = || study.plan.workloads.iter();
@@ -64,7 +64,7 @@ impl Wanted {
         let new = |stages: Vec<FollowUp>| -> Vec<FollowUp> {
             let mut all: Vec<FollowUp> = Vec::new();
             for one in stages {
-                let blocks = one.blocks.saturating_sub(blocks_of(study, &one.workload));
+                let blocks = one.blocks.saturating_sub(measured_blocks(study, &one.workload));
                 let one = FollowUp { blocks, ..one };
                 if blocks > 0 && !all.contains(&one) {
                     all.push(one);
@@ -72,7 +72,14 @@ impl Wanted {
             }
             all
         };
-        let mut more = Vec::new();
+        let planned = workloads().map(|workload| FollowUp {
+            workload: workload.clone(),
+            blocks: self.blocks_of(workload),
+        });
+        let mut more = new(planned.collect());
+        if !more.is_empty() {
+            return more;
+        }
         if self.refines {
             more = new(found.iter().flat_map(|of| stage.numbers(of)).collect());
             if more.is_empty() {
@@ -84,10 +91,16 @@ impl Wanted {
             false => more,
         }
     }
+
+    /// Blocks that a workload is to have: films alone at their rate have one.
+    fn blocks_of(&self, workload: &Workload) -> u32 {
+        let is_played = job(workload).is_some_and(|job| job.pace == Pace::Played);
+        if is_played && workload.parts.len() == 1 { 1 } else { self.blocks }
+    }
 }
 
-/// Blocks in which a workload was measured on every target under every setting.
-fn blocks_of(study: &Study, workload: &Workload) -> u32 {
+/// Blocks in which a workload has been measured on every target under every setting.
+fn measured_blocks(study: &Study, workload: &Workload) -> u32 {
     let place = study.plan.workloads.iter().position(|known| known == workload);
     let Some(place) = place else { return 0 };
     // A trial that was stopped, or that the end of its server ended, shows nothing.
@@ -185,5 +198,89 @@ impl Stage<'_> {
             }
         }
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command_line::{Arguments, Command};
+    use clap::Parser;
+    use plimsoll_model::{Ended, Metric, Origin, PartResult, PointResult, StudyId, Trial};
+
+    /// A study of this command line, without trials.
+    fn study(words: &[&str]) -> Study {
+        let Command::Play(given) = Arguments::parse_from(words).command else { panic!() };
+        let (mut plan, _) = crate::play::planned(&given).unwrap();
+        plan.command = words.join(" ");
+        Study {
+            schema: "test".to_owned(),
+            id: StudyId("0123abcd".to_owned()),
+            started_unix_seconds: 0,
+            origin: Origin::Measured { version: "test".to_owned() },
+            plan,
+            subjects: Vec::new(),
+            hosts: Vec::new(),
+            flags: Vec::new(),
+            measures: Vec::new(),
+            trials: Vec::new(),
+            ended: Ended::Interrupted,
+        }
+    }
+
+    /// Adds a trial in which each stream has three times the rate of its film.
+    fn add(study: &mut Study, block: u32, workload: usize, outcome: Outcome) {
+        let quantities = [(Metric::all(PlaybackJob::HEADROOM), 3.0)].into();
+        let part = PartResult { quantities, ..PartResult::default() };
+        study.trials.push(Trial {
+            number: study.trials.len() as u32,
+            block: Some(block),
+            cell: Cell::new(0, workload, 0),
+            started_seconds: 0.0,
+            result: PointResult { parts: vec![part], ..PointResult::empty(outcome) },
+            points: Vec::new(),
+            loads: Vec::new(),
+            mount: None,
+            imported: None,
+        });
+    }
+
+    /// What a study that is continued lacks, by its paces, streams and blocks.
+    fn missing(study: &Study) -> Vec<(Pace, u16, u32)> {
+        let follow = continued(study).expect("films");
+        let of = |one: &FollowUp| {
+            let job = job(&one.workload).expect("films");
+            (job.pace, one.workload.parts[0].workers.get(), one.blocks)
+        };
+        follow(study).iter().map(of).collect()
+    }
+
+    #[test]
+    fn what_a_stage_lacks_is_measured_when_a_study_is_continued() {
+        let words = ["plimsoll", "play", "/mnt", "--streams=1", "--repeats=2", "--soak=10s"];
+        let mut study = study(&words);
+        add(&mut study, 0, 0, Outcome::Complete);
+        assert_eq!(missing(&study), [(Pace::Uncapped, 1, 1)]);
+        add(&mut study, 1, 0, Outcome::Complete);
+        assert_eq!(missing(&study), [(Pace::Played, 1, 1), (Pace::Played, 2, 1)]);
+        let follow = continued(&study).unwrap();
+        let workloads: Vec<Workload> = follow(&study).into_iter().map(|one| one.workload).collect();
+        assert!(workloads.iter().all(|workload| workload.seconds() == 10.0), "--soak");
+        study.plan.workloads.extend(workloads);
+        add(&mut study, 2, 1, Outcome::Complete);
+        add(&mut study, 2, 2, Outcome::Stopped);
+        assert_eq!(missing(&study), [(Pace::Played, 2, 1)]);
+        add(&mut study, 3, 2, Outcome::Complete);
+        assert_eq!(missing(&study), []);
+    }
+
+    #[test]
+    fn slides_and_other_commands_have_no_stages() {
+        let mut study = study(&["plimsoll", "play", "/mnt", "--streams=1"]);
+        assert!(continued(&study).is_some());
+        for command in ["plimsoll play --slides /mnt", "plimsoll check /mnt", "plimsoll play", ""] {
+            study.plan.command = command.to_owned();
+            assert!(continued(&study).is_none(), "{command}");
+        }
     }
 }
