@@ -45,7 +45,10 @@ fn rates(plan: &Plan, hosts: &[HostFacts]) -> Option<String> {
     Some(match at_most {
         none if none < 1.0 => format!("{needs}, and {link}: it cannot play over this link"),
         many if many > 1e4 => format!("{needs}; {link}"),
-        some => format!("{needs}; {link}, which is {} at most", counted(some as u64, "film")),
+        some => {
+            let films = counted(some as u64, "film");
+            format!("{needs}; {link}, which is enough for {films} at most")
+        }
     })
 }
 
@@ -69,7 +72,7 @@ mod tests {
             ..HostFacts::default()
         };
         let said = |bits: &[(&str, u64)]| rates(&plan, &[host(bits)]).unwrap_or_default();
-        assert!(said(&[("eth0", 1_000_000_000)]).ends_with("which is 12 films at most"));
+        assert!(said(&[("eth0", 1_000_000_000)]).ends_with("which is enough for 12 films at most"));
         assert!(said(&[("eth0", 10_000_000)]).ends_with("it cannot play over this link"));
         assert_eq!(said(&[]), "");
         // The link of a server that is monitored may be slower.

@@ -193,7 +193,8 @@ fn safety(
         None if facts.protocol.is_of_server() => {
             format!("Safe for a database: locks keep a second program out. {one_host}")
         }
-        None if file_system.starts_with("fuse") => format!(
+        // Names of file systems that are known have no spaces: of others nobody knows where their locks are.
+        None if file_system.starts_with("fuse") || file_system.contains(' ') => format!(
             "Locks keep a second program on this host out. Whether other hosts see them depends on {file_system}. \
              {one_host}"
         ),
@@ -283,6 +284,8 @@ mod tests {
             assert!(said.contains("on this host") && said.contains(option), "{said}");
         }
         assert!(said_of("directory on fuse.sshfs", "rw").contains("depends on fuse.sshfs"));
+        let unknown = said_of("directory on a file system of type 0x786f4256", "rw");
+        assert!(unknown.starts_with("Locks keep a second program on this host out."), "{unknown}");
         let local = said_of("directory on ext4", "rw,relatime");
         assert!(local.contains("can share memory"), "{local}");
         let smb = said("smb://nas/a", "SMB 3.1.1, not signed", None, &Locks::Exclusive);
