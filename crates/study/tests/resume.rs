@@ -371,7 +371,7 @@ fn a_stage_that_was_broken_off_is_measured_when_the_study_goes_on() {
     let follow = |study: &Study| {
         let blocks = complete(study, 1, 0).min(complete(study, 1, 1));
         let more = FollowUp { workload: films(2), blocks: 2_u32.saturating_sub(blocks) };
-        Some(more).filter(|more| more.blocks > 0).into_iter().collect()
+        Some(more).filter(|more| more.blocks > 0).into_iter().collect::<Vec<FollowUp>>()
     };
     let mut in_the_second = 0;
     for tenths in 15..80 {
