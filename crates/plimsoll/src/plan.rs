@@ -479,6 +479,7 @@ pub fn unquoted(command: &str) -> Vec<String> {
 mod tests {
     use super::*;
     use clap::{Args, Command, FromArgMatches};
+    use plimsoll_model::FactorLevel;
 
     #[test]
     fn what_is_quoted_for_a_shell_is_read_again() {
@@ -487,7 +488,6 @@ mod tests {
         assert_eq!(unquoted(&command), words, "{command}");
         assert_eq!(unquoted("  a  'b c'd "), ["a", "b cd"]);
     }
-    use plimsoll_model::FactorLevel;
 
     #[test]
     fn what_restarts_is_replicated_as_often_as_was_fixed_beforehand() {
