@@ -15,8 +15,8 @@ pub use options::PlayArguments;
 use options::QUICK_BLOCKS;
 use plimsoll_model::units::{self, Bytes, MIB};
 use plimsoll_model::{
-    Arrival, Cause, Design, Failure, Job, Pace, Part, Plan, PlaybackJob, Rule, SlidesJob,
-    StorageOptions, Study, Workload,
+    Arrival, Cause, Design, Failure, Job, JobFacts, Pace, Part, PatternJob, Plan, PlaybackJob,
+    Rule, SlidesJob, StorageOptions, Study, Workload,
 };
 use std::num::NonZeroU16;
 
@@ -53,15 +53,16 @@ fn slides(play: &PlayArguments) -> Result<Plan, Failure> {
     design.rule = Rule::Fixed { blocks: play.how.repeats.unwrap_or(QUICK_BLOCKS) };
     let length = play.length(SLIDES_SECONDS, SHORTEST_SLIDES_SECONDS)?;
     let request = play.request(Bytes(MIB))?;
-    let jobs = PHOTOS.iter().flat_map(|photo| [false, true].map(|ahead| (*photo, ahead)));
-    let work = jobs.map(|(photo, ahead)| {
-        let job = SlidesJob {
-            photo,
-            shown_seconds: SHOWN_SECONDS,
-            ahead,
-            block: request,
-            size: play.size.or(play.server_memory.map(|_| play.size())).unwrap_or(SLIDES_SIZE),
-        };
+    let size = play.size.or(play.server_memory.map(|_| play.size())).unwrap_or(SLIDES_SIZE);
+    let job = |photo, ahead| {
+        let shown_seconds = SHOWN_SECONDS;
+        SlidesJob { photo, shown_seconds, ahead, block: request, size }
+    };
+    for photo in PHOTOS {
+        expect_fits(job(photo, false), size, format!("a photo of {} MB", photo.0 / 1_000_000))?;
+    }
+    let jobs = PHOTOS.iter().flat_map(|photo| [false, true].map(|ahead| job(*photo, ahead)));
+    let work = jobs.map(|job| {
         let depth = play.in_flight.unwrap_or(NonZeroU16::MIN);
         let (workers, arrival) = (NonZeroU16::MIN, Arrival::Closed { depth });
         Work { job: job.into(), workers, arrival, length, explain: false, steps: None }
@@ -69,6 +70,18 @@ fn slides(play: &PlayArguments) -> Result<Plan, Failure> {
     let plan = plan::plan(storage(play, work.collect(), design)?)?;
     let storage = StorageOptions { server_memory: play.server_memory, ..plan.storage };
     Ok(Plan { contrasts: Vec::new(), storage, ..plan })
+}
+
+/// Fails where each of the test files is too small for a request, or for a photo.
+fn expect_fits(mut job: impl JobFacts, size: Bytes, least: String) -> Result<(), Failure> {
+    if job.fit(1, size.0) {
+        return Ok(());
+    }
+    let files = PatternJob::FILES;
+    Err(Failure::new(Cause::Usage, "plan the test files")
+        .on(format!("--size {}", size.to_string().replace(' ', "")))
+        .happened(format!("each of the {files} test files must have room for {least}"))
+        .next("Give a larger --size."))
 }
 
 /// What a plan is made of.
@@ -116,7 +129,9 @@ fn planned(play: &PlayArguments) -> Result<(Plan, Wanted), Failure> {
     let (pace, size) = (Pace::Uncapped, play.size());
     let other = play.during.map(|during| during.part(design.seed, size)).transpose()?;
     let other = other.map(|other| Part { client: other_client, ..other });
+    let request = format!("a request of {}", player.request);
     let job = PlaybackJob { film, player, pace, size, seek_every_seconds };
+    expect_fits(job.clone(), size, request)?;
     let work = streams.iter().filter_map(|streams| NonZeroU16::new(*streams)).map(|workers| {
         let (job, arrival) = (Job::from(job.clone()), Arrival::Closed { depth: in_flight });
         Work { job, workers, arrival, length, explain: false, steps: None }
@@ -211,6 +226,7 @@ mod tests {
             ("--request=0", "a multiple of 512 bytes"),
             ("--request=128MiB", "at most 64 MiB"),
             ("--time=600ms", "at least 1 s"),
+            ("--size=100MiB", "room for a photo of 24 MB"),
         ] {
             let Ok(Arguments { command: Command::Play(given), .. }) = parsed(word) else {
                 panic!("{word}")
@@ -230,6 +246,7 @@ mod tests {
             (&["--on=ssh://a", "--on=ssh://b"], "one host"),
             (&["--on=ssh://a", "--on=ssh://b", "--on=ssh://c", "--while=scan"], "one host"),
             (&["--film=/no/such/film.mkv"], "No such file"),
+            (&["--size=512KiB"], "a request of 128 KiB"),
             (&["--soak=2h", "--max-time=10min"], "for 2 h, and --max-time is 10 min"),
         ] {
             let failure = planned(words).map(|_| ()).unwrap_err();
