@@ -364,10 +364,12 @@ fn of_player(of: &Playback) -> Option<String> {
     let seconds = player.holds_seconds(of.film.mean_rate.max(1.0));
     let rate = of.film.rate();
     let of_file = match (of.film.second_bytes.is_empty(), &of.film.file) {
-        (false, _) => format!(
-            " {} has a variable rate, and needs {rate} with this buffer.",
-            printable(&of.film.title())
-        ),
+        (false, Some(file)) => {
+            format!(" {} has a variable rate, and needs {rate} with this buffer.", printable(file))
+        }
+        (false, None) => {
+            format!(" The film has a variable rate, and needs {rate} with this buffer.")
+        }
         (true, Some(file)) => format!(
             " {} has no index of its rate (mean only): scenes may need more than {rate}.",
             printable(file)

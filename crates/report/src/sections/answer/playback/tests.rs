@@ -129,6 +129,9 @@ fn a_film_without_an_index_is_known_by_its_mean_only() {
     let known = Film { second_bytes: vec![1_000_000; 60], ..film };
     let said = of_player(&playback(known, &[])).unwrap();
     assert!(said.contains("holiday.mkv has a variable rate, and needs 8 Mbit/s"), "{said}");
+    let made = Film { second_bytes: vec![1_000_000; 60], ..Film::constant("film", 1e6) };
+    let said = of_player(&playback(made, &[])).unwrap();
+    assert!(said.contains(". The film has a variable rate, and needs 8 Mbit/s"), "{said}");
     let said = of_player(&playback(Film::constant("1080p", 1e6), &[])).unwrap();
     assert!(said.ends_with("a buffer of 15.7 s."), "{said}");
 }
