@@ -140,8 +140,8 @@ impl Films {
         self.uncapped.iter().any(|row| row.streams > most && row.verdict.is_some())
     }
 
-    /// The least number that was measured of those that are more than the largest number that plays; of some the server
-    /// takes no connections.
+    /// The least number above the largest that plays of which it is known that it does not play, or that the server does
+    /// not take so many connections; `None` if there is none.
     pub fn fewest_more(&self) -> Option<u16> {
         let most = self.most().unwrap_or(0);
         let known = self.uncapped.iter().filter(|row| row.verdict.is_some()).map(|row| row.streams);

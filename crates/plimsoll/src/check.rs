@@ -23,7 +23,7 @@ use plimsoll_remote::{Clients, RemoteRunner};
 use plimsoll_report::Document;
 use plimsoll_runner::{Runner, RunnerOptions};
 use plimsoll_study::{
-    Conduct, Dispatcher, FollowUp, NoSettings, RunnerOfKind, Settings, conduct_with, resume_with,
+    Conduct, Dispatcher, FollowUp, NoSettings, RunnerOfKind, Settings, conduct_with,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -168,7 +168,7 @@ pub fn conducted(
     let nothing = |_: &Study| Vec::<FollowUp>::new();
     let follow: &FollowFn = more.follow.as_deref().unwrap_or(&nothing);
     let conducted = match more.continues {
-        Some(study) => resume_with(study, order, follow),
+        Some(study) => plimsoll_study::resume(study, order, follow),
         None => conduct_with(order, follow),
     };
     let mut study = conducted.map_err(|failure| signals.explain(failure))?;

@@ -107,23 +107,12 @@ pub fn conduct_with<'a>(order: Conduct<'a>, follow: Follow<'a>) -> Result<Study,
 /// Goes on with a study where it stopped: its plan, seed and rule, blocks numbered on, for as long again
 /// as the cap of the order's plan. What else the order says of the plan is not looked at. Seconds are
 /// counted on from where it stopped; the time between and that for preparing again is not measured time.
+/// What follows is asked for with all that was measured, before and now.
 ///
 /// # Errors
 /// As [`crate::conduct`]; and where the study cannot be continued ([`can_be_continued`]),
 /// is still running, or a target is not what it was. Then the study is as it was.
-pub fn resume(study: Study, order: Conduct<'_>) -> Result<Study, Failure> {
-    resume_with(study, order, &|_| Vec::new())
-}
-
-/// The same, of a study in stages: what follows is asked for again, with what was measured before.
-///
-/// # Errors
-/// As without stages.
-pub fn resume_with<'a>(
-    study: Study,
-    order: Conduct<'a>,
-    follow: Follow<'a>,
-) -> Result<Study, Failure> {
+pub fn resume<'a>(study: Study, order: Conduct<'a>, follow: Follow<'a>) -> Result<Study, Failure> {
     can_be_continued(&study)?;
     check::plan(&study.plan)?;
     let mut again = Study { ended: Ended::Open, ..study.clone() };

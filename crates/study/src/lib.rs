@@ -27,7 +27,7 @@ mod stability;
 mod steps;
 mod volume;
 
-pub use conduct::{Conduct, Follow, FollowUp, conduct, conduct_with, resume, resume_with};
+pub use conduct::{Conduct, Follow, FollowUp, conduct, conduct_with, resume};
 pub use dispatch::{Dispatcher, RunnerOfKind};
 pub use estimate::{Estimate, estimate};
 pub use hindsight::hindsight;

@@ -13,7 +13,7 @@ use plimsoll_record::{MemoryStore, StudyStore};
 use plimsoll_runner::{Runner, RunnerOptions};
 use plimsoll_study::{
     Conduct, Follow, FollowUp, NoSettings, Progress, can_be_continued, conduct_with, left_of_cap,
-    resume_with,
+    resume,
 };
 use std::num::NonZeroU16;
 use std::sync::Arc;
@@ -118,7 +118,7 @@ fn run_in_stages(
         },
     };
     let study = match before {
-        Some(before) => resume_with(before.clone(), order, follow),
+        Some(before) => resume(before.clone(), order, follow),
         None => conduct_with(order, follow),
     };
     for share in &shares {
