@@ -106,19 +106,28 @@ fn cumulative(film: &[f64]) -> Vec<f64> {
     std::iter::once(0.0).chain(sum).collect()
 }
 
-/// The seconds of a film around its worst window for this buffer, `length` of them: from the begin of that window on,
-/// or the last ones. The window is the one that needs the highest rate.
-pub fn worst_part(film: &[f64], buffer: Buffer, length: usize) -> std::ops::Range<usize> {
+/// Bytes of the seconds of a film that are played, `length` of them at most. They begin so long before the worst window
+/// for this buffer as its rate takes to fill the buffer, but at most half of `length`; after the last second of the film
+/// comes its first. The worst window is the one that needs the highest rate.
+pub fn worst_part(film: &[f64], buffer: Buffer, length: usize) -> Vec<f64> {
     let needed = cumulative(film);
+    let held = |begin: usize| {
+        (needed[begin] + buffer.bytes.max(0.0)).min(by_seconds(&needed, begin, buffer))
+    };
     let rate = |begin: usize| {
         let end = film.len().min(begin + length.max(1));
-        let held = (needed[begin] + buffer.bytes.max(0.0)).min(by_seconds(&needed, begin, buffer));
+        let held = held(begin);
         let to = |at: usize| (needed[at] - held) / (at - begin) as f64;
         (begin + 1..=end).map(to).fold(f64::NEG_INFINITY, f64::max)
     };
     let worst = (0..film.len()).max_by(|a, b| rate(*a).total_cmp(&rate(*b))).unwrap_or(0);
-    let begin = worst.min(film.len().saturating_sub(length));
-    begin..film.len().min(begin + length)
+    let (needs, full) = (rate(worst), held(worst) - needed[worst]);
+    let (mut begin, mut there) = (worst, 0.0);
+    while begin > 0 && worst - begin < length / 2 && there < full {
+        begin -= 1;
+        there += needs - film[begin];
+    }
+    film.iter().copied().cycle().skip(begin).take(length.min(film.len())).collect()
 }
 
 /// Scenes of a made film last so many seconds on average, and differ by so much: a standard deviation on the log
@@ -210,14 +219,23 @@ mod tests {
         assert!(largest > 1.2 * mean, "{largest}");
     }
 
+    /// Else a film that plays by its rate stalls at its rate: players begin with less than a full buffer.
     #[test]
-    fn the_worst_part_begins_with_the_worst_window() {
+    fn the_buffer_can_be_full_when_the_worst_window_begins() {
         let mut film = vec![1.0; 100];
         film[40..50].fill(9.0);
-        assert_eq!(worst_part(&film, plain(5.0), 20), 40..60);
+        // The window needs 8.5, and a second before it leaves 7.5 of that for the buffer.
+        assert_eq!(worst_part(&film, plain(5.0), 20), film[39..59]);
+        // It needs 7, and four seconds leave 24.
+        assert_eq!(worst_part(&film, plain(20.0), 20), film[36..56]);
+        // The end of a film is followed by its begin.
         film[95] = 1000.0;
-        assert_eq!(worst_part(&film, plain(5.0), 20), 80..100);
-        assert_eq!(worst_part(&film, plain(5.0), 500), 0..100);
+        let wrapped = |length: usize| [&film[94..], &film[..length - 6]].concat();
+        assert_eq!(worst_part(&film, plain(5.0), 20), wrapped(20));
+        assert_eq!(worst_part(&film, plain(5.0), 500), wrapped(100));
+        // A film of one rate has no second in which the buffer could be filled.
+        assert_eq!(worst_part(&[2.0; 8], plain(0.0), 4), [2.0; 4]);
+        assert!(worst_part(&[], plain(5.0), 4).is_empty());
     }
 
     proptest! {

@@ -115,7 +115,8 @@ pub struct Film {
     pub mean_rate: f64,
     /// Rate in bytes per second at which it plays with the player's buffer; the mean rate if that is constant.
     pub required_rate: f64,
-    /// Bytes of each second of the part that is played, which begins with the worst window; empty of a constant rate.
+    /// Bytes of each second of the part that is played, in which the worst window comes when the buffer can be full; empty
+    /// of a constant rate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub second_bytes: Vec<u64>,
 }

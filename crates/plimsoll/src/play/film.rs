@@ -164,6 +164,6 @@ fn variable(name: String, seconds: Vec<f64>, mean_rate: f64, player: &Player) ->
     let buffer = Buffer { bytes, seconds: Some(limit).filter(|limit| limit.is_finite()) };
     let required_rate = required(&seconds, buffer).unwrap_or(mean_rate).max(mean_rate);
     let part = worst_part(&seconds, buffer, PLAYED_SECONDS);
-    let second_bytes = seconds[part].iter().map(|bytes| bytes.round() as u64).collect();
+    let second_bytes = part.into_iter().map(|bytes| bytes.round() as u64).collect();
     Film { name, file: None, mean_rate, required_rate, second_bytes }
 }
