@@ -98,7 +98,7 @@ pub struct More {
 type SayFn = fn(&Plan, &[SubjectFacts], &[HostFacts]);
 
 /// What follows from what was measured until now.
-type FollowFn = dyn Fn(&Study) -> Vec<FollowUp>;
+pub type FollowFn = dyn Fn(&Study) -> Vec<FollowUp>;
 
 /// Carries a plan out, shows and keeps what came of it. Returns the study and the cause of an
 /// interruption.

@@ -2,6 +2,7 @@
 
 use super::options::{MOST_STREAMS, PlayArguments, length};
 use crate::arguments::StoreArguments;
+use crate::check::FollowFn;
 use crate::plan;
 use clap::{Args, FromArgMatches};
 use plimsoll_explain::{Films, Playback, playback};
@@ -31,7 +32,7 @@ pub(super) struct Wanted {
 }
 
 /// What follows in a study that is continued, by its command; `None` if it is not one of films.
-pub(crate) fn continued(study: &Study) -> Option<Box<dyn Fn(&Study) -> Vec<FollowUp>>> {
+pub(crate) fn continued(study: &Study) -> Option<Box<FollowFn>> {
     let command = plan::unquoted(&study.plan.command);
     let words = command.iter().skip_while(|word| *word != "play");
     let known = PlayArguments::augment_args(clap::Command::new("play"));
