@@ -79,7 +79,7 @@ fn a_series_without_a_step_has_none_and_a_short_one_is_not_searched() {
     }
     let short = kept(&studies).run(&["history", FILMS]).expect(0).out;
     let said = unwrapped(&short);
-    assert!(said.contains("it needs 12 studies of equal work, and there are 11."), "{short}");
+    assert!(said.contains("needs 12 studies of equal work; there are 11."), "{short}");
     assert!(said.contains("link eth0 of local: 1000 Mbit/s, then 100 Mbit/s"), "{short}");
     assert!(!said.contains("Since study"), "{short}");
 }
@@ -98,7 +98,7 @@ fn only_equal_work_is_one_series() {
     let program = kept(&studies);
     let screen = program.run(&["history", FILMS]).expect(0).out;
     let said = unwrapped(&screen);
-    assert!(said.contains("needs 12 studies of equal work, and there are 6"), "{screen}");
+    assert!(said.contains("needs 12 studies of equal work; there are 6"), "{screen}");
     assert!(said.contains("2 series of work that the latest study does not have"), "{screen}");
     let row = |id: &str| screen.lines().find(|line| line.contains(id)).unwrap().to_owned();
     assert_eq!(row("00000009").matches('–').count(), 1, "{screen}");

@@ -22,11 +22,12 @@ pub(super) fn warnings(host: &Host<'_>, part: Part) -> Option<String> {
         _ => ("Other work or a quota took CPU time", "Stop other work on it and measure again"),
     };
     Some(format!(
-        "{}: {} of {} were disturbed: {}. {reason}{hardware}, so the device is faster than these figures. \
+        "{}: {} of {} {} disturbed: {}. {reason}{hardware}, so the device is faster than these figures. \
          {next}.",
         heading(part),
         disturbed.figures.len(),
         counted(disturbed.of.into(), "figure"),
+        if disturbed.figures.len() == 1 { "was" } else { "were" },
         disturbance(&disturbed.figures),
     ))
 }

@@ -157,8 +157,9 @@ fn shifts(history: &History<'_>, current: &[Named<'_>]) -> Vec<String> {
         texts.push(format!("No change of level was found in {most} studies."));
     }
     if current.iter().all(|of| !of.series.is_searched()) {
+        let are = if most == 1 { "is" } else { "are" };
         texts.push(format!(
-            "Changes of level can be found from {} studies of equal work on; there are {most}.",
+            "A search for changes of level needs {} studies of equal work; there {are} {most}.",
             divisive::FEWEST
         ));
     }
