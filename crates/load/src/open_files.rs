@@ -105,17 +105,24 @@ pub(crate) struct LaneFiles<F> {
     known: Known<Arc<F>>,
     shared: Arc<OpenFiles<F>>,
     latest: Option<(FileId, Arc<F>)>,
+    /// Those that this lane opened, with any of its threads. Some may have been closed since.
+    own: Arc<Mutex<Vec<FileId>>>,
 }
 
 impl<F> LaneFiles<F> {
     pub fn new(shared: &Arc<OpenFiles<F>>) -> Self {
-        LaneFiles { known: shared.known(), shared: shared.clone(), latest: None }
+        LaneFiles {
+            known: shared.known(),
+            shared: shared.clone(),
+            latest: None,
+            own: Arc::default(),
+        }
     }
 
     /// The file of this number.
     #[inline]
     pub fn get(&mut self, file: FileId) -> Option<&Arc<F>> {
-        let LaneFiles { known, shared, latest } = self;
+        let LaneFiles { known, shared, latest, .. } = self;
         known.get(file).or_else(|| look_up(shared, latest, file))
     }
 
@@ -138,7 +145,24 @@ impl<F> LaneFiles<F> {
 
     /// Adds a file that this lane opened.
     pub fn open(&mut self, file: F) -> FileId {
-        self.shared.open(file)
+        let id = self.shared.open(file);
+        let mut own = self.own();
+        if own.len() == own.capacity() {
+            own.retain(|own| self.shared.get(*own).is_some());
+        }
+        own.push(id);
+        id
+    }
+
+    /// Closes what this lane opened and nobody closed, as when a trial ends within a file.
+    pub fn close_own(&mut self) {
+        self.latest = None;
+        let own = std::mem::take(&mut *self.own());
+        own.into_iter().for_each(|file| self.shared.close(file));
+    }
+
+    fn own(&self) -> MutexGuard<'_, Vec<FileId>> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes a file out. Whether it was open.
@@ -156,7 +180,7 @@ impl<F> LaneFiles<F> {
 
     /// The same for another thread of the lane.
     pub fn again(&self) -> Self {
-        LaneFiles::new(&self.shared)
+        LaneFiles { own: self.own.clone(), ..LaneFiles::new(&self.shared) }
     }
 }
 
@@ -209,5 +233,27 @@ mod tests {
         assert_eq!(other.get(a).map(|f| **f), Some("a"));
         assert!(other.get(b).is_none(), "closed by the other lane");
         assert_eq!(Arc::strong_count(&shared.get(a).unwrap()), 3, "the table, a lane and this");
+    }
+
+    #[test]
+    fn a_lane_closes_what_it_opened_and_no_other_file() {
+        let shared = Arc::new(OpenFiles::default());
+        let old = shared.open("old");
+        let (mut one, mut other) = (LaneFiles::new(&shared), LaneFiles::new(&shared));
+        let theirs = other.open("theirs");
+        let own: Vec<FileId> = (0..100).map(|_| one.open("own")).collect();
+        assert!(own[..50].iter().all(|file| one.close(*file)));
+        let by_thread = one.again().open("own");
+        one.close_own();
+        assert!(shared.get(by_thread).is_none(), "another thread of the lane");
+        assert!(own.iter().all(|file| shared.get(*file).is_none()));
+        assert!([old, theirs].iter().all(|file| shared.get(*file).is_some()));
+        // Those that were closed are not kept in mind.
+        for _ in 0..1000 {
+            let file = other.open("short");
+            other.close(file);
+        }
+        let kept = other.own().capacity();
+        assert!(kept <= 8, "{kept}");
     }
 }

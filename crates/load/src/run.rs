@@ -103,7 +103,11 @@ impl<S: OperationSource + Send> Crew<S> {
 
     /// The sources, when the work is done; the lanes end.
     pub fn into_sources(self) -> Vec<S> {
-        self.workers.into_iter().map(|worker| worker.source).collect()
+        let end = |mut worker: Worker<S>| {
+            worker.lane.close_own();
+            worker.source
+        };
+        self.workers.into_iter().map(end).collect()
     }
 }
 

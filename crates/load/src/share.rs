@@ -121,6 +121,9 @@ pub trait Lane: Send {
     fn moved_bytes(&self) -> Option<u64> {
         None
     }
+    /// Closes the files that it opened and nobody closed, once its trial has ended, perhaps within one. While a local file
+    /// is open on a mount of NFS, its directory cannot be removed.
+    fn close_own(&mut self) {}
     /// CPU time that threads of the lane's own, beside the one that calls it, have used so far.
     fn helper_cpu(&self) -> Duration {
         Duration::ZERO

@@ -512,6 +512,29 @@ fn open_below(directory: &Path) -> usize {
     links.filter(|fd| fs::read_link(fd.path()).is_ok_and(|at| at.starts_with(directory))).count()
 }
 
+/// A trial may end within a copied file. On a mount of NFS its directory could not be removed while it was open.
+#[test]
+fn what_a_trial_left_open_is_closed() {
+    for (engine, depth) in [(Engine::Psync, 1), (Engine::Psync, 2), (Engine::IoUring, 2)] {
+        let there = tempfile::tempdir().unwrap();
+        let path = there.path().canonicalize().unwrap();
+        let share = open(&path, Some(engine)).unwrap();
+        share.namespace().unwrap().make_directory("own").unwrap();
+        let context = context();
+        let (file, left) = (context.paths.add("own/left"), path.join("own/left"));
+        let mut lane = share.lane(context.lane(workers(depth), 4096, false)).unwrap();
+        let now = context.deadline.now();
+        lane.submit(Tag(0), &Op::Create(file), now).unwrap();
+        let mut done = Vec::new();
+        lane.reap(now + Duration::from_secs(20), &mut done).unwrap();
+        assert!(done[0].result.is_ok(), "{:?}", done[0].result);
+        assert_eq!(open_below(&left), 1, "{engine:?}");
+        lane.close_own();
+        drop(lane);
+        assert_eq!(open_below(&left), 0, "{engine:?} at depth {depth}");
+    }
+}
+
 /// So that it can be unmounted; and what is opened again is the same, or nothing.
 #[test]
 fn a_directory_is_let_go_of_and_taken_up_again() {

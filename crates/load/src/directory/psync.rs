@@ -149,6 +149,10 @@ impl Lane for InlineLane {
         }
         Ok(())
     }
+
+    fn close_own(&mut self) {
+        self.performer.files.close_own();
+    }
 }
 
 /// A thread for each operation in flight. The threads end when the lane is dropped, each after
@@ -160,6 +164,7 @@ pub(super) struct PoolLane {
     in_flight: usize,
     threads: Vec<JoinHandle<()>>,
     thread_ids: Vec<i32>,
+    files: LaneFiles<OpenFile>,
 }
 
 impl PoolLane {
@@ -191,7 +196,7 @@ impl PoolLane {
         drop(id_sender);
         let clock = request.clock.clone();
         let thread_ids = ids.iter().take(jobs.len()).collect();
-        Ok(PoolLane { clock, jobs, done, in_flight: 0, threads, thread_ids })
+        Ok(PoolLane { clock, jobs, done, in_flight: 0, threads, thread_ids, files })
     }
 }
 
@@ -224,6 +229,10 @@ impl Lane for PoolLane {
         out.extend(self.done.try_iter());
         self.in_flight = self.in_flight.saturating_sub(out.len() - before);
         Ok(())
+    }
+
+    fn close_own(&mut self) {
+        self.files.close_own();
     }
 
     fn helper_cpu(&self) -> Duration {

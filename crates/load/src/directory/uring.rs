@@ -112,6 +112,10 @@ impl Lane for UringLane {
         true
     }
 
+    fn close_own(&mut self) {
+        self.files.close_own();
+    }
+
     fn submit(&mut self, tag: Tag, op: &Op, issued: Nanos) -> Result<(), Full> {
         let slot = usize::from(tag.0);
         let (bytes, result) = match self.queue(slot, op) {
