@@ -62,7 +62,8 @@ fn answer(shown: &Shown<'_>, of: &Playback) -> String {
             format!("{number} {films} of {rate} {} at once{but}", play(last))
         }
     }];
-    parts.extend(of.during.as_ref().map(beside));
+    let margin = shown.study.plan.design.margin;
+    parts.extend(of.during.as_ref().map(|during| beside(during, margin)));
     let said = parts.join("; ");
     match bottleneck_of(shown, of) {
         Some(name) => format!("{said}. Bottleneck: {name}."),
@@ -71,7 +72,7 @@ fn answer(shown: &Shown<'_>, of: &Playback) -> String {
 }
 
 /// "during a backup, up to 3 play, and the backup takes 40% [30–52%] longer with 3 films".
-fn beside(during: &During) -> String {
+fn beside(during: &During, margin: f64) -> String {
     let most = match during.films.most() {
         None => "how many play is unknown".to_owned(),
         Some(0) => match fewest(&during.films) {
@@ -86,7 +87,7 @@ fn beside(during: &During) -> String {
         }
     };
     let work = during.work_loss.as_ref().map_or_else(String::new, |(streams, ratio)| {
-        format!(", and {} {}", the_work(&during.work), takes_longer(ratio, *streams))
+        format!(", and {}", work_with_films(&the_work(&during.work), ratio, *streams, margin))
     });
     format!("during {}, {most}{work}", during.work)
 }
@@ -131,13 +132,18 @@ fn lasting(seconds: f64) -> String {
     chosen_time((1e3 * seconds).round() / 1e3)
 }
 
-/// "takes 40% [30–52%] longer with 3 films", of a ratio of speeds.
-fn takes_longer(ratio: &Ratio, streams: u16) -> String {
+/// "the backup takes 40% [30–52%] longer with 3 films", of a ratio of speeds.
+fn work_with_films(work: &str, ratio: &Ratio, streams: u16, margin: f64) -> String {
     let films = films(streams);
     let Some(ends) = ratio.interval.filter(|ends| !ends.contains(1.0)) else {
-        return format!(
-            "takes about as long with {films} as alone: more blocks (--repeats) may show a difference"
-        );
+        return match within(ratio, margin) {
+            Some(at_most) => {
+                format!("{work} takes as long with {films} (at most {at_most} apart)")
+            }
+            None => format!(
+                "whether {work} takes longer with {films} is inconclusive: use more blocks (--repeats)"
+            ),
+        };
     };
     let longer = |ratio: f64| percent((1.0 / ratio - 1.0).abs());
     let [near, far] = match ratio.estimate < 1.0 {
@@ -146,7 +152,14 @@ fn takes_longer(ratio: &Ratio, streams: u16) -> String {
     };
     let more = if ratio.estimate < 1.0 { "longer" } else { "less time" };
     let ends = format!("[{}–{}]", longer(near).trim_end_matches('%'), longer(far));
-    format!("takes {} {ends} {more} with {films}", longer(ratio.estimate))
+    format!("{work} takes {} {ends} {more} with {films}", longer(ratio.estimate))
+}
+
+/// "3%", how far apart two sides are at most; `None` where that may be more than is practically equal.
+fn within(ratio: &Ratio, margin: f64) -> Option<String> {
+    let ends = ratio.interval?;
+    let most = ends.high.max(1.0 / ends.low) - 1.0;
+    (most <= margin).then(|| percent(most))
 }
 
 fn films(streams: u16) -> String {
@@ -209,7 +222,9 @@ pub(super) fn add(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
         section.texts(at_their_rate(of));
         section.texts(seeks(of));
         section.texts(requests(of));
-        section.texts(of.during.as_ref().and_then(lost));
+        section.texts(
+            of.during.as_ref().and_then(|during| lost(during, shown.study.plan.design.margin)),
+        );
         section.texts(of.pauses.map(|pauses| waits(&pauses, &printable(&of.player.name))));
     }
     let name = |cell: Cell| brief.setup(shown, cell);
@@ -457,7 +472,7 @@ fn words_of(films: &Films, during: &str) -> Option<String> {
 }
 
 /// "During a backup, the slowest stream gets 45% less with 1 film and 52% less with 2 films.", of what is more than noise.
-fn lost(during: &During) -> Option<String> {
+fn lost(during: &During, margin: f64) -> Option<String> {
     if during.film_loss.is_empty() {
         return None;
     }
@@ -468,12 +483,15 @@ fn lost(during: &During) -> Option<String> {
             format!("{} less with {}", percent(1.0 - ratio.estimate), films(*streams))
         })
         .collect();
-    Some(match all.is_empty() {
-        true => format!(
-            "During {}, films get about as much as alone: more blocks (--repeats) may show a difference.",
-            during.work
-        ),
-        false => format!("During {}, the slowest stream gets {}.", during.work, listed(&all)),
+    let work = &during.work;
+    Some(if !all.is_empty() {
+        format!("During {work}, the slowest stream gets {}.", listed(&all))
+    } else if during.film_loss.values().all(|ratio| within(ratio, margin).is_some()) {
+        format!("During {work}, films get as much as alone (at most {} apart).", percent(margin))
+    } else {
+        format!(
+            "Whether films get less during {work} is inconclusive: use more blocks (--repeats)."
+        )
     })
 }
 
