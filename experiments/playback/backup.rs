@@ -2,7 +2,7 @@
 //! rsync while mpv plays the same film from the same mount.
 
 use super::beds::rate_option;
-use super::mpv::{self, Observed, TOOLS};
+use super::mpv::{self, Observed, STOP, TOOLS};
 use crate::kept::{Kept, Until, load_average, setting, until_quiet};
 use crate::support::beds::Beds;
 use crate::support::lab_file::LabFile;
@@ -99,16 +99,16 @@ fn plimsoll(beds: &Beds) -> Option<Ratio> {
 fn rsync(beds: &Beds, with_film: bool) -> (f64, Observed) {
     beds.on(SERVER, "rm -rf /srv/data/copy; sync; echo 3 >/proc/sys/vm/drop_caches");
     let (begin, end) = match with_film {
-        false => (String::new(), ""),
+        false => (String::new(), String::new()),
         true => {
             let film = format!("{AT}/film");
             let player = mpv::line(&film, RATE, FILM_SECONDS);
             let begin = format!(
-                "{player} >/run/mpv.out 2>&1 &\nplayer=$!\n\
+                "rm -f {STOP}\n{player} >/run/mpv.out 2>&1 &\nplayer=$!\n\
                  until grep -q ^first /run/mpv.out; do\n\
                  kill -0 $player || {{ cat /run/mpv.out; exit 1; }}\nsleep 0.2\ndone\n"
             );
-            (begin, "kill $player; wait $player; cat /run/mpv.out")
+            (begin, format!(">{STOP}; wait $player; cat /run/mpv.out; rm {STOP}"))
         }
     };
     let said = beds.on(
@@ -153,9 +153,10 @@ impl Case {
         let logs: Vec<f64> =
             self.rsync.iter().map(|[alone, during]| (alone / during).ln()).collect();
         let Some(theirs) = ratio_interval(&logs, 0.95) else { return };
-        let stalls: u64 = self.mpv.iter().filter_map(|film| film.stalls).sum();
+        let stalls: Option<u64> = self.mpv.iter().map(|film| film.stalls).sum();
+        let stalls = stalls.map_or_else(|| "unknown".to_owned(), |stalls| stalls.to_string());
         println!(
-            "rsync during mpv has {:.3} [{:.3}–{:.3}] of its speed; {stalls} stalls of mpv; load average {}",
+            "rsync during mpv has {:.3} [{:.3}–{:.3}] of its speed; stalls of mpv: {stalls}; load average {}",
             theirs.estimate, theirs.low, theirs.high, self.load_average
         );
         let Some(ours) = self.plimsoll else {

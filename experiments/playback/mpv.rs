@@ -83,7 +83,11 @@ fn command() -> String {
     format!("HOME=/run {TOOLS}/ld-linux-x86-64.so.2 --library-path {TOOLS} {TOOLS}/mpv --no-config")
 }
 
-/// A line of shell that plays a film of this rate, in bytes per second, for so many seconds from its first frame on.
+/// A file that ends a film once it exists.
+pub const STOP: &str = "/run/mpv.stop";
+
+/// A line of shell that plays a film of this rate, in bytes per second, for so many seconds from its first frame on, or
+/// until there is [`STOP`].
 pub fn line(film: &str, rate: f64, seconds: f64) -> String {
     let pixels = rate / FRAMES_PER_SECOND / PIXEL_BYTES / f64::from(HEIGHT);
     // Even, as the two parts of its colours have a pixel for four.
@@ -93,7 +97,7 @@ pub fn line(film: &str, rate: f64, seconds: f64) -> String {
         "{} --idle=yes --no-terminal --osc=no --ytdl=no --vo=null --ao=null --audio=no {CACHE} \
          --demuxer=rawvideo --demuxer-rawvideo-w={width} --demuxer-rawvideo-h={HEIGHT} \
          --demuxer-rawvideo-fps={frames:.6} --script={TOOLS}/film.lua \
-         --script-opts=film-path={film},film-seconds={seconds:.0}",
+         --script-opts=film-path={film},film-seconds={seconds:.0},film-stop={STOP}",
         command()
     )
 }

@@ -3,9 +3,9 @@
 --   mpv --idle=yes --script=film.lua --script-opts=film-path=FILE,film-seconds=30 …
 --
 -- Times are those since the film was opened, so that the start of mpv itself is not among them. Lines: "first SECONDS",
--- and "stalls COUNT longest SECONDS" after so many seconds, or where mpv is ended before; or "failed REASON".
+-- and "stalls COUNT longest SECONDS" after so many seconds, or once the file film-stop exists; or "failed REASON".
 
-local options = { path = "", seconds = 30 }
+local options = { path = "", seconds = 30, stop = "" }
 require("mp.options").read_options(options, "film")
 
 -- Seconds to wait for the first frame.
@@ -67,6 +67,17 @@ mp.register_event("end-file", function(event)
         fail(event.reason or "end of the film")
     end
 end)
+
+-- A signal would end mpv before it said anything.
+if options.stop ~= "" then
+    mp.add_periodic_timer(0.1, function()
+        local stop = first and not ended and io.open(options.stop)
+        if stop then
+            stop:close()
+            finish()
+        end
+    end)
+end
 
 mp.add_timeout(PATIENCE, function()
     if not first then
