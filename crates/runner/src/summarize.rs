@@ -1,7 +1,7 @@
 //! From what a team of workers did to the figures of one part of a point: one number per metric.
 
 use crate::figures::{WRITING, counts, figures};
-use plimsoll_load::{Counted, Ended, Measured, Stalled, TeamResult};
+use plimsoll_load::{Counted, Ended, KindFigures, Measured, Stalled, TeamResult};
 use plimsoll_model::units::elapsed;
 use plimsoll_model::{
     Arrival, Cause, CopyJob, Count, Failure, Flag, Job, Length, Measure, Metric, OpKind, OpStats,
@@ -45,8 +45,11 @@ pub(crate) fn part(
         open_loop(team, &mut measured);
     }
     // A trial that is too short for a single operation goes on until those that are in flight have ended.
-    let too_short = for_a_time && !is_open_loop && team.stalls.is_empty() && done(&measured) == 0;
-    if let Some(whole) = team.to_the_last().filter(|_| too_short) {
+    let is_empty = for_a_time && !is_open_loop && team.stalls.is_empty() && done(&measured) == 0;
+    let mut too_short = is_empty;
+    if let Some(whole) = team.to_the_last().filter(|_| is_empty) {
+        // If operations take less time than this, the trial was long enough and something paused.
+        too_short = operation_seconds(&whole) >= measured.length.as_secs_f64();
         measured = whole;
     }
     let end = measured.from + measured.length;
@@ -55,9 +58,11 @@ pub(crate) fn part(
     let outcome = outcome(team, &measured, part.arrival, given);
     let mut flags = flags(&measured, part);
     let few = done(&measured);
-    if too_short {
-        // The gap is the time that each operation took.
+    if is_empty {
+        // The gap is the time that each operation took, or it is all that was to be measured.
         flags.retain(|flag| !matches!(flag, Flag::LongGap { .. }));
+        let seconds = measured.longest_gap.as_secs_f64();
+        flags.extend((!too_short).then_some(Flag::LongGap { seconds }));
     }
     // Work that ends by itself takes the time that it takes, however little it is.
     let stalled = measured.answered < measured.length || job.has_fixed_rate();
@@ -88,6 +93,12 @@ pub(crate) fn part(
 /// The operations that completed in the measured part.
 fn done(measured: &Measured) -> u64 {
     measured.kinds.values().map(|kind| kind.operations).sum()
+}
+
+/// The mean time of an operation in seconds; 0 if there is none.
+fn operation_seconds(measured: &Measured) -> f64 {
+    let total = |kind: &KindFigures| kind.operations as f64 * kind.client.mean() / 1e9;
+    measured.kinds.values().map(total).sum::<f64>() / done(measured).max(1) as f64
 }
 
 /// Adds figures of the job to those of its workers, where there are such; and whether what the client
@@ -300,9 +311,7 @@ fn flags(measured: &Measured, part: &Part) -> Vec<Flag> {
             mean_seconds: k.client.mean() / 1e9,
         })
         .collect();
-    let operations: u64 = measured.kinds.values().map(|k| k.operations).sum();
-    let response = completed.iter().map(|c| c.per_second * c.mean_seconds).sum::<f64>() * seconds
-        / operations.max(1) as f64;
+    let response = operation_seconds(measured);
     // Operations that straddle the ends of the measured part are in one side of the comparison
     // alone: where the slowest is long against it, nothing can be said.
     let slowest = measured.kinds.values().map(|k| k.client.max()).max().unwrap_or(0) as f64 / 1e9;
