@@ -274,7 +274,7 @@ fn at_most(fraction: f64, by: Compared, whole: bool) -> String {
 }
 
 /// The largest difference that the interval allows, either way.
-fn largest(lead: &Lead) -> f64 {
+pub(crate) fn largest(lead: &Lead) -> f64 {
     lead.by.high.max(other_way(lead))
 }
 

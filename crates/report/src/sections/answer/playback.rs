@@ -7,12 +7,13 @@ use crate::figure::{BITRATE, COUNT, TIME};
 use crate::study::bottleneck::{self, Notes, Room};
 use crate::study::{Shown, limits, stored};
 use crate::text::{capital, counted, listed, printable};
-use crate::verdict::percent;
+use crate::verdict::{largest, percent};
 use plimsoll_explain::{During, Films, Pauses, Playback, Played, Ratio, Seeks, Uncapped};
 use plimsoll_model::Cell;
 use plimsoll_model::units::{Bytes, chosen_time};
 use plimsoll_stats::interval::Interval;
 use plimsoll_stats::playback::Verdict;
+use plimsoll_stats::verdict;
 
 /// Streams without a stall in T seconds have fewer than so many stalls in that time, with 95% confidence.
 const RULE_OF_THREE: f64 = 3.0;
@@ -157,9 +158,10 @@ fn work_with_films(work: &str, ratio: &Ratio, streams: u16, margin: f64) -> Stri
 
 /// "3%", how far apart two sides are at most; `None` where that may be more than is practically equal.
 fn within(ratio: &Ratio, margin: f64) -> Option<String> {
-    let ends = ratio.interval?;
-    let most = ends.high.max(1.0 / ends.low) - 1.0;
-    (most <= margin).then(|| percent(most))
+    match verdict::Verdict::on(ratio.interval?, margin)? {
+        verdict::Verdict::NoPracticalDifference(lead) => Some(percent(largest(&lead))),
+        _ => None,
+    }
 }
 
 fn films(streams: u16) -> String {
