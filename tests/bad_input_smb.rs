@@ -182,7 +182,7 @@ fn credits_that_do_not_suffice() {
 }
 
 const LONG: [&str; 6] =
-    ["--size=8MiB", "--repeats=1000", "--time=200ms", "--baseline=0s", "--timeout=2s", "--quiet"];
+    ["--size=8MiB", "--repeats=20", "--time=200ms", "--baseline=0s", "--timeout=2s", "--quiet"];
 
 #[test]
 fn a_server_that_restarts_at_once() {

@@ -19,9 +19,9 @@ pub(crate) const NAME_REGULAR_FILE: &str = "Name a regular file, without symboli
 /// Next step where a name of the run no longer stands for the file or directory that the run made.
 pub(crate) const CHANGED_DURING_RUN: &str =
     "Another program changed it during the run: remove it, or name another directory.";
-/// Next step where a server has a limit of connections.
-pub(crate) const FEWER_CONNECTIONS: &str =
-    "Use fewer connections, or raise the server's limit of them.";
+/// Next step where a server took some connections and broke others: a limit, or a restart in between.
+pub(crate) const FEWER_CONNECTIONS: &str = "If the server did not restart during the trial, use fewer connections, or raise \
+     its limit of connections.";
 
 /// Most names in a message.
 const SHOWN: usize = 20;
