@@ -97,11 +97,14 @@ impl Case {
         let words = [FRAME, "--direction=out", "--quick", "--json=-"];
         let ran = beds.program.run(&[&hosts[..], &words].concat());
         beds.on("line/router", "nft flush ruleset; tc qdisc del dev outer root 2>&1 || true");
-        let study = plimsoll_record::from_json(&ran.out).ok().filter(|study| rate(study).is_some());
-        if study.is_none() {
-            println!("{self}: exit code {:?}: {}", ran.code, ran.err);
+        let study: Option<Study> = plimsoll_record::from_json(&ran.out).ok();
+        let with_rate = study.clone().filter(|study| rate(study).is_some());
+        if with_rate.is_none() {
+            let outcome =
+                study.and_then(|study| Some(study.trials.first()?.result.outcome.clone()));
+            println!("{self}: exit code {:?}: {}{outcome:?}", ran.code, ran.err);
         }
-        study
+        with_rate
     }
 }
 
