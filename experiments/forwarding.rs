@@ -101,7 +101,8 @@ const BETWEEN: [f64; 2] = [0.1, 2.0];
 
 /// Comparisons of a router with itself, the searches of each, and how many may find a difference.
 const COMPARISONS: u64 = 30;
-const REPEATS: &str = "--repeats=6";
+/// A quick study ends in a minute, unless it is told another time.
+const BLOCKS: [&str; 2] = ["--repeats=6", "--max-time=10min"];
 const FALSE_SHARE: f64 = 0.05;
 /// Rules that no packet matches.
 const RULES: &str = "table ip idle {\n chain forward {\n  type filter hook forward priority 0;\n  ip saddr 10.9.9.9 drop\n }\n}\n";
@@ -286,7 +287,7 @@ fn measure_equal_routers() {
     while (kept.cases.len() as u64) < setting("PLIMSOLL_CASES", COMPARISONS) && !until.is_over() {
         until_quiet();
         let seed = format!("--seed={}", seed + kept.cases.len() as u64);
-        let words = [&PATH[..], &[REPEATS, &set, &frames, &seed, "--json=-"]].concat();
+        let words = [&PATH[..], &BLOCKS, &[&set, &frames, &seed, "--json=-"]].concat();
         let ran = beds.program.run(&words);
         let study: Study = plimsoll_record::from_json(&ran.out).expect("a study");
         let found = findings(&study);
