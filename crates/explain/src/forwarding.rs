@@ -137,36 +137,37 @@ fn sender(trials: &[&Trial], path: &PathSubject, job: &Job) -> Option<f64> {
 
 /// The share of the frames that an interface of the router counted: the most of all interfaces. Other traffic is the part
 /// of a count that goes with the time and not with the frames. Frames can be lost in front of the router, as in a tunnel
-/// of the sender, or in it after they were counted: it is the share of those that were sent or that arrived, the larger.
+/// of the sender, and in it after they were counted: a count between those that arrived and those that were sent has all
+/// that reached it.
 pub(crate) fn passed(trials: &[&Trial], router: &HostName) -> Option<f64> {
-    let mut counts: BTreeMap<&str, [Vec<[f64; 3]>; 2]> = BTreeMap::new();
+    let mut counts: BTreeMap<&str, Vec<[f64; 3]>> = BTreeMap::new();
     let mut is_monitored = false;
     for trial in trials {
         let points = trial.points.iter().map(|point| (point.parts.first(), &point.loads));
         for (part, loads) in points.chain([(trial.result.parts.first(), &trial.loads)]) {
             let load = loads.iter().find(|load| load.host == *router);
-            let Some((frames, load)) = part.and_then(sent_and_arrived).zip(load) else { continue };
+            let frames = part.and_then(arrived_and_sent);
+            let Some(((arrived, sent), load)) = frames.zip(load) else { continue };
             is_monitored = true;
             for one in &load.interfaces {
                 let seen = (one.received_packets + one.sent_packets) as f64;
-                let rows = counts.entry(&one.name).or_default();
-                for (rows, frames) in rows.iter_mut().zip(frames) {
-                    rows.push([frames, load.seconds, seen]);
-                }
+                let reached = seen.clamp(arrived, sent);
+                counts.entry(&one.name).or_default().push([reached, load.seconds, seen]);
             }
         }
     }
-    let shares = counts.values().flatten().map(|rows| share(rows));
+    let shares = counts.values().map(|rows| share(rows));
     is_monitored.then(|| shares.fold(0.0, f64::max))
 }
 
-/// Frames that were sent and that arrived; all of them where nothing is known of the latter. `None` if none was sent.
-fn sent_and_arrived(part: &PartResult) -> Option<[f64; 2]> {
+/// Frames that arrived, and that were sent: the latter at least as many, and as many where nothing is known of the former.
+/// `None` if none was sent.
+fn arrived_and_sent(part: &PartResult) -> Option<(f64, f64)> {
     let value = |measure| part.quantities.get(&Metric::all(measure)).copied();
-    let sent = value(Measure::ALL_SENT).filter(|sent| *sent > 0.0)?;
+    let sent = value(Measure::ALL_SENT).filter(|sent| sent.is_finite() && *sent > 0.0)?;
     let rates = value(Measure::PACKETS).zip(value(Measure::OFFERED_FRAMES));
     let share = rates.map(|(received, offered)| received / offered).filter(|share| *share >= 0.0);
-    Some([sent, sent * share.unwrap_or(1.0).min(1.0)])
+    Some((sent * share.unwrap_or(1.0).min(1.0), sent))
 }
 
 /// The factor of the first column by which, with one of the second, it makes the third (least squares); of the first alone
