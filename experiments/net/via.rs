@@ -98,13 +98,13 @@ impl Case {
         let ran = beds.program.run(&[&hosts[..], &words].concat());
         beds.on("line/router", "nft flush ruleset; tc qdisc del dev outer root 2>&1 || true");
         let study: Option<Study> = plimsoll_record::from_json(&ran.out).ok();
-        let with_rate = study.clone().filter(|study| rate(study).is_some());
-        if with_rate.is_none() {
-            let outcome =
-                study.and_then(|study| Some(study.trials.first()?.result.outcome.clone()));
+        if study.as_ref().and_then(rate).is_none() {
+            let first = study.as_ref().and_then(|study| study.trials.first());
+            let outcome = first.map(|trial| &trial.result.outcome);
             println!("{self}: exit code {:?}: {}{outcome:?}", ran.code, ran.err);
+            return None;
         }
-        with_rate
+        study
     }
 }
 

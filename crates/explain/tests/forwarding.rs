@@ -177,14 +177,14 @@ fn frames_that_are_lost_in_front_of_a_router_do_not_pass_it_by() {
 }
 
 /// A tunnel through R whose ends lose frames: R counts more than arrive, fewer than are sent, and about as many at each
-/// rate. "Not at R" was said of such a run.
+/// rate. The answer was "not at R" in such a run.
 #[test]
 fn frames_that_are_lost_in_front_of_a_router_and_behind_it_do_not_pass_it_by() {
     let rates = [(2_000, 2_000), (3_500, 3_500), (5_000, 1_500), (6_000, 3_000), (9_000, 1_500)];
     let found = forwarded(&study_at(&rates, &|sent, _| host(1.0, sent.min(35_000))));
     let [found] = &found[..] else { panic!("{found:?}") };
     assert!(found.passed.is_some_and(|share| (share - 1.0).abs() < 0.02), "{found:?}");
-    // A neighbour that is as busy takes nothing from those that go another way.
+    // Other traffic, as much at each rate, is not taken for frames that go another way.
     let found = forwarded(&study_at(&rates, &|_, _| host(1.0, 20_000)));
     let [found] = &found[..] else { panic!("{found:?}") };
     assert!(found.passes_by(), "{found:?}");
